@@ -1,0 +1,28 @@
+# Everything sets itself up: a virtual environment in .venv, from pyproject.toml.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: reproduce test check bench clean
+
+reproduce: .venv/ready  ## The paper's curves of the three algorithms: a table and a picture
+	$(BIN)/python -m lastblock.lab.reproduce
+
+test: check  ## Everything that CI runs
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+check: .venv/ready  ## Style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/ready  ## Speed and memory, as ratios taken in one run
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv build dist
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plot,test]'
+	touch $@

@@ -1,0 +1,56 @@
+"""lastblock: multi-armed bandits by last-block subsampling duels, simulated and live.
+
+>>> import lastblock as lb
+>>> env = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.15)])
+>>> run = lb.simulate(lb.LBSDALM(), env, horizon=1000, replications=10, seed=1)
+>>> run.regret.shape == (10, run.times.size)
+True
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from lastblock import arms, policies
+from lastblock.bandit import Bandit, Decision
+from lastblock.environments.drifting import Drifting, Sinusoid, Table
+from lastblock.environments.piecewise import Piecewise, Stationary
+from lastblock.errors import StateFileError, UnknownDecision
+from lastblock.families import FAMILIES, family
+from lastblock.protocol import POLICIES, policy
+from lastblock.simulation import Run, Trace, simulate, trace
+from lastblock.state import state_size
+
+__version__ = "0.1.0"
+
+# Policies and arm families are discovered, so their names come from the registries.
+globals().update(POLICIES)
+globals().update(FAMILIES)
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
+
+__all__ = [  # noqa: PLE0604  # the registries hold strings
+    "FAMILIES",
+    "POLICIES",
+    "Bandit",
+    "Decision",
+    "Drifting",
+    "Piecewise",
+    "Run",
+    "Sinusoid",
+    "StateFileError",
+    "Stationary",
+    "Table",
+    "Trace",
+    "UnknownDecision",
+    "arms",
+    "family",
+    "policies",
+    "policy",
+    "simulate",
+    "state_size",
+    "trace",
+    *POLICIES,
+    *FAMILIES,
+]

@@ -1,0 +1,28 @@
+"""Rewards 0 or 1."""
+
+from typing import Any, NamedTuple
+
+from lastblock.families import family
+from lastblock.random import to_unit
+
+
+@family
+class Bernoulli(NamedTuple):
+    """1 with probability `mean`, else 0."""
+
+    mean: float
+
+    movable = True
+
+    def validate(self) -> None:
+        if not 0.0 <= self.mean <= 1.0:
+            raise ValueError(f"Bernoulli: mean={self.mean} must lie in [0, 1]")
+
+    def parameters(self) -> tuple[float, ...]:
+        return (self.mean,)
+
+    @staticmethod
+    def draw(
+        a: float, b: float, c: float, d: float, table: Any, at: int, word: Any, scratch: Any
+    ) -> float:
+        return 1.0 if to_unit(word) < a else 0.0

@@ -1,0 +1,23 @@
+"""Constant rewards."""
+
+from typing import Any, NamedTuple
+
+from lastblock.families import family
+
+
+@family
+class Dirac(NamedTuple):
+    """Always the same reward."""
+
+    mean: float
+
+    movable = True
+
+    def parameters(self) -> tuple[float, ...]:
+        return (self.mean,)
+
+    @staticmethod
+    def draw(
+        a: float, b: float, c: float, d: float, table: Any, at: int, word: Any, scratch: Any
+    ) -> float:
+        return a

@@ -1,0 +1,29 @@
+"""Exponential rewards."""
+
+import math
+from typing import Any, NamedTuple
+
+from lastblock.families import family
+from lastblock.random import to_open_unit
+
+
+@family
+class Exponential(NamedTuple):
+    """An exponential law with this mean (the inverse of its rate)."""
+
+    mean: float
+
+    movable = True
+
+    def validate(self) -> None:
+        if self.mean <= 0.0:
+            raise ValueError(f"Exponential: mean={self.mean} must be positive")
+
+    def parameters(self) -> tuple[float, ...]:
+        return (self.mean,)
+
+    @staticmethod
+    def draw(
+        a: float, b: float, c: float, d: float, table: Any, at: int, word: Any, scratch: Any
+    ) -> float:
+        return -a * math.log(to_open_unit(word))

@@ -1,0 +1,29 @@
+"""Gaussian rewards."""
+
+from typing import Any, NamedTuple
+
+from lastblock.families import family
+from lastblock.random import normal_of
+
+
+@family
+class Gaussian(NamedTuple):
+    """A normal law with this mean and standard deviation."""
+
+    mean: float
+    std: float = 1.0
+
+    movable = True
+
+    def validate(self) -> None:
+        if self.std <= 0.0:
+            raise ValueError(f"Gaussian: std={self.std} must be positive; for 0 use Dirac")
+
+    def parameters(self) -> tuple[float, ...]:
+        return self.mean, self.std
+
+    @staticmethod
+    def draw(
+        a: float, b: float, c: float, d: float, table: Any, at: int, word: Any, scratch: Any
+    ) -> float:
+        return a + b * normal_of(word, scratch)

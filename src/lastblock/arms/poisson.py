@@ -1,0 +1,29 @@
+"""Counts."""
+
+from typing import Any, NamedTuple
+
+from lastblock.families import family
+from lastblock.random import expand, poisson
+
+
+@family
+class Poisson(NamedTuple):
+    """A Poisson law with this mean."""
+
+    mean: float
+
+    movable = True
+
+    def validate(self) -> None:
+        if not 0.0 < self.mean <= 1e9:
+            raise ValueError(f"Poisson: mean={self.mean} must be positive and at most 1e9")
+
+    def parameters(self) -> tuple[float, ...]:
+        return (self.mean,)
+
+    @staticmethod
+    def draw(
+        a: float, b: float, c: float, d: float, table: Any, at: int, word: Any, scratch: Any
+    ) -> float:
+        expand(scratch, word)
+        return poisson(scratch, a)

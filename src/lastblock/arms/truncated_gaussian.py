@@ -1,0 +1,66 @@
+"""Gaussian rewards conditioned to lie in an interval."""
+
+import math
+from typing import Any, NamedTuple
+
+from lastblock.families import family
+from lastblock.random import normal_quantile, to_open_unit
+
+
+def _cdf(x: float) -> float:
+    return 0.5 * math.erfc(-x / math.sqrt(2.0))
+
+
+def _density(x: float) -> float:
+    return math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
+
+
+@family
+class TruncatedGaussian(NamedTuple):
+    """A normal law (location, scale) conditioned on [low, high].
+
+    `mean` is the mean of the truncated law, which is what regret is made of.
+    """
+
+    location: float
+    scale: float
+    low: float = 0.0
+    high: float = 1.0
+
+    def validate(self) -> None:
+        if self.scale <= 0.0:
+            raise ValueError(f"TruncatedGaussian: scale={self.scale} must be positive")
+        if self.low >= self.high:
+            raise ValueError(f"TruncatedGaussian: low={self.low} must lie below high={self.high}")
+        lower, upper, _ = self._standard()
+        if _cdf(upper) - _cdf(lower) < 1e-12:
+            raise ValueError(
+                f"TruncatedGaussian: [{self.low}, {self.high}] is too far from "
+                f"location={self.location} for scale={self.scale}; move the interval"
+            )
+
+    def _standard(self) -> tuple[float, float, float]:
+        """The standardised ends, reflected into the lower tail, where the cdf is precise."""
+        lower = (self.low - self.location) / self.scale
+        upper = (self.high - self.location) / self.scale
+        return (-upper, -lower, -1.0) if lower > 0.0 else (lower, upper, 1.0)
+
+    @property
+    def mean(self) -> float:
+        lower, upper, sign = self._standard()
+        mass = _cdf(upper) - _cdf(lower)
+        return self.location + sign * self.scale * (_density(lower) - _density(upper)) / mass
+
+    def parameters(self) -> tuple[float, ...]:
+        lower, upper, sign = self._standard()
+        return self.location, sign * self.scale, _cdf(lower), _cdf(upper)
+
+    def table(self) -> tuple[float, float]:
+        return self.low, self.high
+
+    @staticmethod
+    def draw(
+        a: float, b: float, c: float, d: float, table: Any, at: int, word: Any, scratch: Any
+    ) -> float:
+        x = a + b * normal_quantile(c + to_open_unit(word) * (d - c))
+        return float(min(max(x, table[at]), table[at + 1]))  # rounding may step over an end

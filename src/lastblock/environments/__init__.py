@@ -1,0 +1,1 @@
+"""Environments: what the arms pay, and when it changes."""

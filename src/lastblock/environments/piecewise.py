@@ -1,0 +1,180 @@
+"""Stationary environments, and environments that change at known times."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.families import PARAMETERS, Arm, Families, code_of, families, table_of
+from lastblock.protocol import environment, whole
+from lastblock.random import Stream
+
+
+@environment
+class Phases(NamedTuple):
+    """The kernel's view of a piecewise stationary environment; the cursor is the phase."""
+
+    starts: npt.NDArray[np.int64]
+    means: npt.NDArray[np.float64]
+    bests: npt.NDArray[np.float64]
+    codes: npt.NDArray[np.int64]
+    parameters: npt.NDArray[np.float64]
+    tables: npt.NDArray[np.float64]
+    offsets: npt.NDArray[np.int64]
+    families: Families
+
+    def seek(self, t: int, cursor: int) -> int:
+        while cursor + 1 < self.starts.shape[0] and t >= self.starts[cursor + 1]:
+            cursor += 1
+        return cursor
+
+    def mean(self, cursor: int, arm: int) -> float:
+        return self.means[cursor, arm]
+
+    def best(self, cursor: int) -> float:
+        return self.bests[cursor]
+
+    def sample(self, cursor: int, arm: int, draw: np.uint64, scratch: Stream) -> float:
+        p = self.parameters
+        return self.families.draw(
+            self.codes[cursor, arm],
+            p[cursor, arm, 0],
+            p[cursor, arm, 1],
+            p[cursor, arm, 2],
+            p[cursor, arm, 3],
+            self.tables,
+            self.offsets[cursor, arm],
+            draw,
+            scratch,
+        )
+
+
+def encode(phases: Sequence[Sequence[Arm]]) -> dict[str, Any]:
+    """Codes, parameters and tables of a grid of arms, as the kernels want them."""
+    shape = len(phases), len(phases[0])
+    parameters = np.zeros((*shape, PARAMETERS))
+    codes = np.zeros(shape, dtype=np.int64)
+    offsets = np.zeros(shape, dtype=np.int64)
+    tables: list[npt.NDArray[np.float64]] = []
+    length = 0
+    for i, arms in enumerate(phases):
+        for k, arm in enumerate(arms):
+            codes[i, k] = code_of(arm)
+            numbers = arm.parameters()
+            parameters[i, k, : len(numbers)] = numbers
+            tables.append(table_of(arm))
+            offsets[i, k] = length
+            length += len(tables[-1])
+    return {
+        "codes": codes,
+        "parameters": parameters,
+        "tables": np.concatenate(tables),
+        "offsets": offsets,
+        "families": families(),
+    }
+
+
+def check_arms(arms: Sequence[Arm], where: str = "arms") -> tuple[Arm, ...]:
+    """The arms as a tuple, at least two, each of a known family."""
+    checked = tuple(arms)
+    if len(checked) < 2:
+        raise ValueError(f"{where}: a bandit needs at least 2 arms, not {len(checked)}; add arms")
+    for arm in checked:
+        code_of(arm)
+    return checked
+
+
+class Piecewise:
+    """Arms that change at given times.
+
+    Parameters
+    ----------
+    phases
+        For each phase its first time step and its arms. The first phase starts at 0, and every
+        phase has the same number of arms.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> env = lb.Piecewise({
+    ...     0: [lb.Bernoulli(0.5), lb.Bernoulli(0.3)],
+    ...     3000: [lb.Bernoulli(0.3), lb.Bernoulli(0.7)],
+    ... })
+    >>> env.means(3000), env.best_mean(0), env.changes
+    (array([0.3, 0.7]), 0.5, (3000,))
+    """
+
+    def __init__(self, phases: Mapping[int, Sequence[Arm]]) -> None:
+        if not isinstance(phases, Mapping) or len(phases) == 0:
+            raise ValueError("phases: give a dict from the first time step of a phase to its arms")
+        starts = [whole(start, "phases: start") for start in phases]
+        if starts[0] != 0:
+            raise ValueError(f"phases: the first phase starts at {starts[0]}; it must start at 0")
+        if starts != sorted(set(starts)):
+            raise ValueError(f"phases: starts {starts} are out of order; they must increase")
+        self.phases = tuple(
+            check_arms(arms, f"phases[{start}]") for start, arms in phases.items()
+        )
+        sizes = [len(arms) for arms in self.phases]
+        if len(set(sizes)) > 1:
+            raise ValueError(f"phases: {sizes} arms; every phase needs the same number of arms")
+        self.starts = tuple(starts)
+
+    def __repr__(self) -> str:
+        phases = dict(zip(self.starts, (list(arms) for arms in self.phases), strict=True))
+        return f"{type(self).__name__}({phases})"
+
+    @property
+    def n_arms(self) -> int:
+        return len(self.phases[0])
+
+    @property
+    def changes(self) -> tuple[int, ...]:
+        """The times at which the arms change."""
+        return self.starts[1:]
+
+    def phase(self, t: int) -> int:
+        """The number of the phase at time step t (from 0)."""
+        t = whole(t, "t")
+        if t < 0:
+            raise ValueError(f"t={t} must not be negative")
+        return int(np.searchsorted(self.starts, t, side="right")) - 1
+
+    def means(self, t: int) -> npt.NDArray[np.float64]:
+        """The mean of each arm at time step t (from 0)."""
+        return np.array([arm.mean for arm in self.phases[self.phase(t)]])
+
+    def best_mean(self, t: int) -> float:
+        """The largest mean at time step t (from 0)."""
+        return float(self.means(t).max())
+
+    def compile(self, horizon: int) -> Phases:
+        """The kernel's view."""
+        if self.starts[-1] >= horizon:
+            raise ValueError(
+                f"phases: the phase that starts at {self.starts[-1]} lies beyond "
+                f"the horizon {horizon}; lengthen the horizon or leave the phase out"
+            )
+        means = np.array([[arm.mean for arm in arms] for arms in self.phases])
+        return Phases(
+            starts=np.array(self.starts, dtype=np.int64),
+            means=means,
+            bests=means.max(axis=1),
+            **encode(self.phases),
+        )
+
+
+class Stationary(Piecewise):
+    """Arms that never change.
+
+    >>> import lastblock as lb
+    >>> lb.Stationary([lb.Gaussian(0.0), lb.Dirac(0.1)]).best_mean(0)
+    0.1
+    """
+
+    def __init__(self, arms: Sequence[Arm]) -> None:
+        super().__init__({0: check_arms(arms)})
+
+    def __repr__(self) -> str:
+        return f"Stationary({list(self.phases[0])})"

@@ -1,0 +1,106 @@
+"""The reward history: a ring of cumulative sums per arm, the paper's one data structure.
+
+Slot n holds the sum of the first n rewards, so the sum of the last n is two look-ups and a
+subtraction: a duel costs O(1) however long its blocks are. Cumulative sums must not drift:
+
+- they are the rounded values of a compensated sum, so rounding errors do not pile up;
+- once a lap the ring is *rebased*: the newest sum becomes zero. Its entries then stay as small as
+  one ring of rewards, and a block sum is as precise after 10⁹ rewards as after 10³;
+- rings too long for that (LB-SDA on long horizons) start again from zero every 2²⁰ rewards, and a
+  block that reaches further back adds the totals of the stretches in between.
+
+Sums of whole numbers below 2⁵³ are exact, so that ties are ties.
+"""
+
+import numpy as np
+
+from lastblock.jit import kernel
+from lastblock.protocol import Record
+from lastblock.state import capacity, record
+
+SMALLEST_RING = 64
+STRETCH = 1 << 20
+
+
+def history_dtype(arms: int, rewards: int) -> np.dtype[np.record]:
+    """Room for at least the last `rewards` rewards of each arm."""
+    ring = capacity(rewards + 1, SMALLEST_RING)  # one slot is the sum that a full ring starts from
+    return record(
+        [
+            ("written", np.int64, (arms,)),  # rewards ever appended
+            ("kept", np.int64, (arms,)),  # of these, the newest ones not forgotten
+            ("sum", np.float64, (arms,)),  # since the last rebase …
+            ("error", np.float64, (arms,)),  # … and what rounding took away from it
+            ("prefix", np.float64, (arms, ring)),
+        ]
+    )
+
+
+@kernel
+def clear(h: Record) -> None:
+    """Forget everything."""
+    for k in range(h.kept.shape[0]):
+        h.written[k] = 0
+        h.kept[k] = 0
+        h.sum[k] = 0.0
+        h.error[k] = 0.0
+        h.prefix[k, 0] = 0.0
+
+
+@kernel
+def append(h: Record, arm: int, reward: float) -> None:
+    """Add the newest reward; a full ring loses its oldest."""
+    ring = h.prefix.shape[1]
+    n = h.written[arm]
+    if n & (min(ring, STRETCH) - 1) == 0:
+        if ring <= STRETCH:
+            newest = h.prefix[arm, 0]
+            for i in range(ring):
+                h.prefix[arm, i] -= newest
+        h.sum[arm] = 0.0
+        h.error[arm] = 0.0
+    # Two-sum (Knuth): `total` is rounded, and what rounding took away is known exactly.
+    before = h.sum[arm]
+    total = before + reward
+    part = total - before
+    h.sum[arm] = total
+    h.error[arm] += (before - (total - part)) + (reward - part)
+    h.prefix[arm, (n + 1) & (ring - 1)] = total + h.error[arm]
+    h.written[arm] = n + 1
+    if h.kept[arm] < ring - 1:
+        h.kept[arm] += 1
+
+
+@kernel
+def block_sum(h: Record, arm: int, n: int) -> float:
+    """The sum of the last n rewards, 0 ≤ n ≤ kept."""
+    ring = h.prefix.shape[1]
+    newest = h.written[arm]
+    oldest = newest - n
+    total = h.prefix[arm, newest & (ring - 1)]
+    if ring > STRETCH:  # known at compile time
+        start = (newest - 1) & ~(STRETCH - 1)
+        while start > oldest:
+            total += h.prefix[arm, start & (ring - 1)]
+            start -= STRETCH
+        if start == oldest:
+            return float(total)
+    return float(total - h.prefix[arm, oldest & (ring - 1)])
+
+
+@kernel
+def block_mean(h: Record, arm: int, n: int) -> float:
+    """The mean of the last n rewards, 1 ≤ n ≤ kept."""
+    return block_sum(h, arm, n) / n
+
+
+@kernel
+def forget_oldest(h: Record, arm: int) -> None:
+    """Keep one reward less."""
+    h.kept[arm] -= 1
+
+
+@kernel
+def is_full(h: Record, arm: int) -> bool:
+    """Whether the next reward would push an older one out."""
+    return bool(h.kept[arm] == h.prefix.shape[1] - 1)

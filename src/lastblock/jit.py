@@ -1,0 +1,152 @@
+"""How kernels are compiled, and where the compiled code is kept.
+
+Three decorators:
+
+- ``kernel``: a short function called by other kernels, and compiled into them. Never cached by
+  itself, since the machine code of its callers contains it.
+- ``routine``: the same for long functions, which are called instead.
+- ``entry``: a function called from Python. Cached on disk, in a folder named by a hash of every
+  source file of the package: numba only looks at the time stamp of the one file that holds the
+  cached function, so without this an edited policy would leave an old engine in the cache.
+
+Classes from outside the package (a user's own policy) are not covered by that hash, so `specialise`
+compiles their kernels in memory only. A cache that cannot know is not asked.
+"""
+
+import functools
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numba
+import numpy as np
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+DISABLED = bool(numba.config.DISABLE_JIT)
+
+# No fastmath: compensated sums and reproducible comparisons need IEEE semantics as written.
+# The numpy error model leaves out a branch before each division. The GIL is released so that
+# replications run on plain Python threads. Kernels own no memory, so that numba's reference counts,
+# which cost three times the work itself here, are left out.
+_FLAGS = {"error_model": "numpy", "nogil": True, "_nrt": False}
+INLINE = {**_FLAGS, "forceinline": True}
+
+_KEPT_CACHES = 4
+_PREFIX = "lastblock-kernels-"
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a short function into every kernel that calls it."""
+    return cast(Callable[P, R], numba.njit(**INLINE)(function))
+
+
+def routine(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a long function that kernels call, without copying it into each of them."""
+    return cast(Callable[P, R], numba.njit(**_FLAGS)(function))
+
+
+def entry(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function that Python calls, and keep the result on disk."""
+    with _numba_cache_folder(cache_folder()):
+        return cast(Callable[P, R], numba.njit(cache=True, **_FLAGS)(function))
+
+
+def wrapping(function: Callable[P, R]) -> Callable[P, R]:
+    """Let unsigned arithmetic wrap silently when it runs as plain Python on numpy scalars."""
+    return cast(Callable[P, R], np.errstate(over="ignore")(function)) if DISABLED else function
+
+
+def specialise(function: Callable[P, R], *arguments: Any) -> Callable[P, R]:
+    """The compiled code of an `entry` for arguments of these types, without the dispatcher.
+
+    Calling it costs about 0.2 µs instead of 1 µs: the types are not looked at again, so the caller
+    promises that they never change.
+    """
+    if DISABLED:
+        return function
+    dispatcher: Any = function
+    if any(is_foreign(argument) for argument in arguments):
+        dispatcher = _uncached(dispatcher)
+    signature = tuple(numba.typeof(argument) for argument in arguments)
+    dispatcher.compile(signature)
+    return cast(Callable[P, R], dispatcher.overloads[signature].entry_point)
+
+
+@functools.cache
+def _uncached(dispatcher: Any) -> Any:
+    return numba.njit(**_FLAGS)(dispatcher.py_func)
+
+
+def is_foreign(value: object) -> bool:
+    """Whether a kernel argument holds a class defined outside this package."""
+    if not isinstance(value, tuple):
+        return False
+    package = __name__.partition(".")[0]
+    own = type(value) is tuple or type(value).__module__.partition(".")[0] == package
+    return not own or any(is_foreign(item) for item in value)
+
+
+@functools.cache
+def cache_folder() -> Path:
+    """The folder of compiled kernels for exactly these sources; older ones are pruned."""
+    folder = _cache_root() / f"{_PREFIX}{source_hash()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+        _prune(folder)
+    except OSError:  # a read-only cache still serves what it holds
+        pass
+    return folder
+
+
+@functools.cache
+def source_hash() -> str:
+    """A short hash of all sources of the package and of the versions that compile them."""
+    root = Path(__file__).parent
+    digest = hashlib.blake2b(digest_size=10)
+    digest.update(f"{sys.version}|{numba.__version__}|{np.__version__}".encode())
+    for path in sorted(root.rglob("*.py")):
+        digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
+        digest.update(path.read_bytes())
+        digest.update(b"\0")
+    return digest.hexdigest()
+
+
+def _cache_root() -> Path:
+    """The user's NUMBA_CACHE_DIR, else the package's own folder, else the user's cache folder."""
+    if numba.config.CACHE_DIR:
+        return Path(numba.config.CACHE_DIR)
+    beside = Path(__file__).parent / "__pycache__"
+    try:
+        beside.mkdir(exist_ok=True)
+    except OSError:
+        pass
+    if os.access(beside, os.W_OK):
+        return beside
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return Path(base or Path.home() / ".cache") / "lastblock"
+
+
+def _prune(current: Path) -> None:
+    siblings = [path for path in current.parent.glob(f"{_PREFIX}*") if path != current]
+    siblings.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in siblings[_KEPT_CACHES - 1 :]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def _numba_cache_folder(folder: Path) -> Iterator[None]:
+    """Numba reads its setting when a function is decorated; other people's functions keep theirs."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(folder)
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before

@@ -1,0 +1,100 @@
+"""LB-SDA: last-block subsampling duels (Baudry, Russac & Cappé, 2021, algorithm 1)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lastblock.duels import is_ahead, may_go_out, most_pulled, obligation, obligation_lasts, wins_duel
+from lastblock.history import append, clear, history_dtype, is_full
+from lastblock.protocol import Layout, Record, policy
+from lastblock.state import INDEX, NOBODY, enqueue, enqueue_all, shuffle
+
+
+@policy
+class LBSDA(NamedTuple):
+    """Duels between each arm's mean and the mean of as many of the leader's last rewards.
+
+    Every reward is stored, by definition: simulations size the history by the horizon, a live
+    bandit's record doubles when it is full. `LBSDALM` does the same in bounded memory.
+
+    Parameters
+    ----------
+    reference
+        Make the choices of the authors' code instead of the paper's.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> arms = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.15)])
+    >>> run = lb.simulate(lb.LBSDA(), arms, horizon=1000, replications=100, seed=1)
+    >>> bool(run.mean()[-1] < 15)
+    True
+
+    References
+    ----------
+    Baudry, Russac & Cappé. On Limited-Memory Subsampling Strategies for Bandits. ICML 2021.
+    """
+
+    reference: bool = False
+
+    shift_invariant = True
+    scale_invariant = True
+    grows = True
+
+    @classmethod
+    def examples(cls) -> "tuple[LBSDA, ...]":
+        return cls(), cls(reference=True)
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return [
+            ("leader", INDEX),
+            ("limit", np.int64),  # of the sampling obligation …
+            ("limit_lasts", np.float64),  # … up to this round
+            ("sums", np.float64, (arms,)),
+            ("candidate", np.uint8, (arms,)),
+            ("history", history_dtype(arms, 1023 if horizon is None else horizon)),
+        ]
+
+    def start(self, s: Record) -> None:
+        s.leader = NOBODY
+        s.limit = -1
+        s.limit_lasts = 0.0
+        for k in range(s.sums.shape[0]):
+            s.sums[k] = 0.0
+            s.candidate[k] = 1
+        clear(s.history)
+        enqueue_all(s)
+        if not self.reference:
+            shuffle(s)
+
+    def plan(self, s: Record) -> None:
+        r = s.round - 1 if self.reference else s.round
+        h = s.history
+        pulls = h.kept
+
+        # Leader: most pulls, then largest sum of rewards, then at random.
+        if not is_ahead(s, pulls, s.leader):
+            incumbent = s.leader if self.reference else NOBODY
+            s.leader = most_pulled(s, pulls, s.sums, s.candidate, incumbent)
+        leader = s.leader
+
+        # Challengers: under-explored arms, and winners of their duel.
+        if r >= s.limit_lasts:
+            s.limit = obligation(r, self.reference)
+            s.limit_lasts = obligation_lasts(s.limit, self.reference)
+        for k in range(s.arms):
+            if k != leader and not (self.reference and pulls[k] >= pulls[leader]):
+                if pulls[k] + s.out[k] <= s.limit:
+                    enqueue(s, k)
+                elif may_go_out(h, s, k) and wins_duel(h, k, leader):
+                    enqueue(s, k)
+        if s.queued == 0:
+            enqueue(s, leader)
+        shuffle(s)
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        append(s.history, arm, reward)
+        s.sums[arm] += reward
+
+    def full(self, s: Record, arm: int) -> bool:
+        return is_full(s.history, arm)

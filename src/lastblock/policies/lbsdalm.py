@@ -1,0 +1,158 @@
+"""LB-SDA-LM: LB-SDA in limited memory (Baudry, Russac & Cappé, 2021, appendix B)."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lastblock.duels import is_ahead, may_go_out, most_pulled, obligation, obligation_lasts, wins_duel
+from lastblock.history import append, clear, forget_oldest, history_dtype
+from lastblock.jit import kernel
+from lastblock.protocol import Layout, Record, policy
+from lastblock.state import INDEX, NOBODY, enqueue, enqueue_all, shuffle
+
+SIZED_FOR_ROUNDS = 10**9
+"""The record holds the memory of this many rounds, rounded up to a power of two; m_r stops there."""
+
+LARGEST_MEMORY = 1 << 24
+
+
+@kernel
+def memory(r: float, minimum: int, scale: float, offset: int) -> int:
+    """m_r = max(M, ⌈C (log r)²⌉ + offset), the rewards an arm may keep in round r."""
+    return max(minimum, math.ceil(scale * math.log(r) ** 2) + offset)
+
+
+@kernel
+def memory_lasts(m: int, scale: float, offset: int) -> float:
+    """A round below which the memory stays at m, a hair early to be safe from rounding."""
+    if scale == 0.0 or m < offset:
+        return math.inf if scale == 0.0 else 0.0
+    return math.exp(min(math.sqrt((m - offset) / scale), 700.0)) * (1.0 - 1e-9) - 1.0
+
+
+@policy
+class LBSDALM(NamedTuple):
+    """LB-SDA with the last m_r = max(minimum, ⌈scale · (log r)²⌉ + offset) rewards of each arm.
+
+    The memory grows like log² r and the record has a fixed size, made for 10⁹ rounds: with the
+    default parameters 512 rewards an arm, enough for 6.7 · 10⁹ rounds; m_r stops growing there.
+
+    Parameters
+    ----------
+    minimum
+        M, the smallest memory, at least 1.
+    scale
+        C, the factor of (log r)².
+    offset
+        Added to the growing part; the paper's experiment is ``LBSDALM(offset=50)``.
+    reference
+        Make the choices of the authors' code instead of the paper's.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> bandit = lb.Bandit(lb.LBSDALM(), arms=["red", "green"], seed=7)
+    >>> for _ in range(1000):
+    ...     decision = bandit.ask()
+    ...     bandit.tell(decision, 1.0 if decision.arm == "green" else 0.0)
+    >>> bandit.pulls["green"] > 990
+    True
+
+    References
+    ----------
+    Baudry, Russac & Cappé. On Limited-Memory Subsampling Strategies for Bandits. ICML 2021.
+    """
+
+    minimum: int = 50
+    scale: float = 1.0
+    offset: int = 0
+    reference: bool = False
+
+    shift_invariant = True
+    scale_invariant = True
+    grows = False
+
+    @classmethod
+    def examples(cls) -> "tuple[LBSDALM, ...]":
+        return cls(), cls(minimum=4, scale=0.5), cls(minimum=1, offset=50, reference=True)
+
+    def validate(self) -> None:
+        if self.minimum < 1:
+            raise ValueError(f"LBSDALM: minimum={self.minimum} must be at least 1 reward")
+        if self.scale < 0.0:
+            raise ValueError(f"LBSDALM: scale={self.scale} must not be negative")
+        if self.offset < 0:
+            raise ValueError(f"LBSDALM: offset={self.offset} must not be negative")
+        if self._largest_memory() > LARGEST_MEMORY:
+            raise ValueError(
+                f"LBSDALM: {self} would keep {self._largest_memory()} rewards an arm; "
+                f"choose minimum, scale and offset for at most {LARGEST_MEMORY}"
+            )
+
+    def _largest_memory(self) -> int:
+        return memory(SIZED_FOR_ROUNDS, self.minimum, self.scale, self.offset)
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return [
+            ("leader", INDEX),
+            ("limit", np.int64),  # of the sampling obligation …
+            ("limit_lasts", np.float64),  # … up to this round
+            ("memory", np.int64),  # m_r …
+            ("memory_lasts", np.float64),  # … up to this round
+            ("pulls", np.int64, (arms,)),
+            ("sums", np.float64, (arms,)),
+            ("candidate", np.uint8, (arms,)),
+            ("history", history_dtype(arms, self._largest_memory())),
+        ]
+
+    def start(self, s: Record) -> None:
+        s.leader = NOBODY
+        s.limit = -1
+        s.limit_lasts = 0.0
+        s.memory = memory(1.0, self.minimum, self.scale, self.offset)
+        s.memory_lasts = 0.0
+        for k in range(s.sums.shape[0]):
+            s.pulls[k] = 0
+            s.sums[k] = 0.0
+            s.candidate[k] = 1
+        clear(s.history)
+        enqueue_all(s)
+        if not self.reference:
+            shuffle(s)
+
+    def plan(self, s: Record) -> None:
+        r = s.round - 1 if self.reference else s.round
+        h = s.history
+        pulls = s.pulls
+        if r >= s.memory_lasts:
+            s.memory = memory(r, self.minimum, self.scale, self.offset)
+            s.memory_lasts = memory_lasts(s.memory, self.scale, self.offset)
+
+        # Leader: most pulls, then largest sum of rewards, then at random.
+        if not is_ahead(s, pulls, s.leader):
+            incumbent = s.leader if self.reference else NOBODY
+            s.leader = most_pulled(s, pulls, s.sums, s.candidate, incumbent)
+        leader = s.leader
+
+        # Challengers: under-explored arms, and winners of their duel.
+        if r >= s.limit_lasts:
+            s.limit = obligation(r, self.reference)
+            s.limit_lasts = obligation_lasts(s.limit, self.reference)
+        for k in range(s.arms):
+            if k != leader and not (self.reference and pulls[k] >= pulls[leader]):
+                if pulls[k] + s.out[k] <= s.limit:
+                    enqueue(s, k)
+                elif may_go_out(h, s, k) and wins_duel(h, k, leader):
+                    enqueue(s, k)
+        if s.queued == 0:
+            enqueue(s, leader)
+        shuffle(s)
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        # A saturated arm drops its oldest reward for the new one.
+        if s.history.kept[arm] >= s.memory:
+            forget_oldest(s.history, arm)
+        append(s.history, arm, reward)
+        s.pulls[arm] += 1
+        s.sums[arm] += reward

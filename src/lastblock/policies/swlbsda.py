@@ -1,0 +1,181 @@
+"""SW-LB-SDA: LB-SDA with a sliding window (Baudry, Russac & Cappé, 2021, algorithm 2)."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lastblock.duels import may_go_out, most_pulled, obligation, wins_duel
+from lastblock.history import append, block_sum, clear, forget_oldest, history_dtype
+from lastblock.jit import kernel
+from lastblock.protocol import Layout, Record, policy
+from lastblock.state import INDEX, NOBODY, enqueue, enqueue_all, shuffle
+from lastblock.tunings import garivier_window
+
+LONGEST_WINDOW = 1 << 24
+
+
+@kernel
+def expire(s: Record, window: int, now: int) -> None:
+    """Forget the rewards that arrived `window` or more ticks ago."""
+    h = s.history
+    mask = s.stamp.shape[1] - 1
+    for k in range(s.arms):
+        while h.kept[k] > 0:
+            stamp = s.stamp[k, (h.written[k] - h.kept[k]) & mask]
+            if (now - np.int64(stamp)) & 0xFFFFFFFF < window:
+                break
+            forget_oldest(h, k)
+
+
+@kernel
+def choose_leader(s: Record, window: int, reference: bool, naive: bool) -> int:
+    """The paper's leader: it stays until an arm that beat it has enough pulls, or it has too few."""
+    h = s.history
+    previous = s.leader
+    # ℓ(r + 1) is judged by min(r, τ); the authors' code is one round ahead.
+    horizon = min(s.round - 1 if reference else s.round - 2, window)
+    anyone = naive or previous == NOBODY or 2 * s.arms * h.kept[previous] < horizon
+    rivals = 0
+    for k in range(s.arms):
+        beat_it = s.drawn[k] == s.round - 1 and s.arms * h.kept[k] >= horizon
+        s.candidate[k] = anyone or k == previous or beat_it
+        rivals += s.candidate[k] and k != previous
+    if rivals == 0:
+        return previous
+    for k in range(s.arms):
+        if s.candidate[k]:
+            s.sums[k] = block_sum(h, k, h.kept[k])
+    return most_pulled(s, h.kept, s.sums, s.candidate, previous if reference else NOBODY)
+
+
+@policy
+class SWLBSDA(NamedTuple):
+    """LB-SDA on the rewards of the last `window` rounds, for a world that changes.
+
+    An arm must win a duel to take the lead, under-explored arms are pulled, and a rare diversity
+    flag wakes arms that nobody has looked at for long.
+
+    Parameters
+    ----------
+    window
+        τ, in rounds (in pulls with ``reference=True``); at least the number of arms.
+    reference
+        Make the choices of the authors' code instead of the paper's.
+    naive_leader
+        The leader is simply the arm pulled most within the window: the rule that the paper's
+        figure 1 warns of, kept to show why.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> lb.SWLBSDA.tuned(horizon=10_000, changes=2)
+    SWLBSDA(window=429, reference=False, naive_leader=False)
+
+    References
+    ----------
+    Baudry, Russac & Cappé. On Limited-Memory Subsampling Strategies for Bandits. ICML 2021.
+    """
+
+    window: int
+    reference: bool = False
+    naive_leader: bool = False
+
+    shift_invariant = True
+    scale_invariant = True
+    grows = False
+
+    @classmethod
+    def tuned(cls, *, horizon: int, changes: int, reference: bool = False) -> "SWLBSDA":
+        """The window 2√(T log T / Γ) of Garivier & Moulines (2011)."""
+        return cls(window=garivier_window(horizon=horizon, changes=changes), reference=reference)
+
+    @classmethod
+    def examples(cls) -> "tuple[SWLBSDA, ...]":
+        return cls(window=60), cls(window=40, reference=True), cls(window=25, naive_leader=True)
+
+    def validate(self) -> None:
+        if not 2 <= self.window <= LONGEST_WINDOW:
+            raise ValueError(
+                f"SWLBSDA: window={self.window} must lie between 2 and {LONGEST_WINDOW} rounds"
+            )
+
+    def check(self, arms: int) -> None:
+        if self.window < arms:
+            raise ValueError(
+                f"SWLBSDA: window={self.window} is too small for {arms} arms; "
+                f"choose at least {arms} rounds"
+            )
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        history = history_dtype(arms, self.window)
+        ring = history["prefix"].shape
+        return [
+            ("leader", INDEX),
+            ("since", np.int64),  # the round after which it became the leader
+            ("limit", np.int64),  # of the sampling obligation
+            ("patience", np.int64),  # rounds before a diversity flag: ⌈(K − 1)(log τ)²⌉
+            ("scarce", np.int64),  # pulls up to which an arm may raise it: (log τ)²
+            ("time", np.int64),  # rewards seen, the clock of the authors' window
+            ("drawn", np.int64, (arms,)),  # the last round that queued the arm
+            ("sums", np.float64, (arms,)),
+            ("candidate", np.uint8, (arms,)),
+            ("history", history),
+            ("stamp", np.uint32, ring),  # when each reward arrived, modulo 2³²
+        ]
+
+    def start(self, s: Record) -> None:
+        log2 = math.log(self.window) ** 2
+        flag_after = (s.arms - 1) * log2
+        s.patience = math.floor(flag_after) if self.reference else math.ceil(flag_after)
+        s.scarce = math.floor(log2)
+        s.limit = obligation(self.window, self.reference)
+        s.leader = NOBODY
+        s.since = 0
+        s.time = 0
+        for k in range(s.drawn.shape[0]):
+            s.drawn[k] = 1
+            s.sums[k] = 0.0
+            s.candidate[k] = 0
+        clear(s.history)
+        enqueue_all(s)
+        if not self.reference:
+            shuffle(s)
+
+    def plan(self, s: Record) -> None:
+        h = s.history
+        pulls = h.kept
+        finished = s.round - 1
+        expire(s, self.window, s.time if self.reference else finished)
+
+        leader = choose_leader(s, self.window, self.reference, self.naive_leader)
+        if leader != s.leader:
+            s.leader = leader
+            s.since = finished
+
+        # Diversity: the leader unchanged and unpulled for long. (The authors' clock runs one ahead.)
+        now = s.round if self.reference else finished
+        stalled = finished - s.since >= s.patience and now - s.drawn[leader] >= s.patience
+
+        for k in range(s.arms):
+            if k == leader:
+                if self.reference and pulls[k] + s.out[k] <= s.limit:
+                    enqueue(s, k)
+            elif pulls[k] + s.out[k] <= s.limit:
+                enqueue(s, k)
+            elif stalled and now - s.drawn[k] >= s.patience and pulls[k] <= s.scarce:
+                enqueue(s, k)
+            elif may_go_out(h, s, k) and wins_duel(h, k, leader):
+                enqueue(s, k)
+        if s.queued == 0:
+            enqueue(s, leader)
+        for i in range(s.queued):
+            s.drawn[s.queue[i]] = s.round
+        shuffle(s)
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        h = s.history
+        s.time += 1
+        clock = s.time if self.reference else s.round
+        s.stamp[arm, h.written[arm] & (s.stamp.shape[1] - 1)] = np.uint32(clock & 0xFFFFFFFF)
+        append(h, arm, reward)

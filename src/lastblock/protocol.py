@@ -1,0 +1,213 @@
+"""The protocol between policies, environments and the engine.
+
+A policy is an immutable value: a `NamedTuple` of parameters, decorated with `@policy`. Its state is
+one fixed-size record. Its methods `start`, `plan` and `observe` are kernels: plain Python methods
+that numba resolves on the type of the NamedTuple, so that one engine, written once, is compiled for
+each policy; with the JIT off the very same methods run as they are.
+
+    layout(self, arms, horizon)          the fields of the state (Python, once)
+    start(self, s)                       prepare the record; queue the arms of the first round
+    plan(self, s)                        queue the arms of round `s.round`
+    observe(self, s, arm, reward)        one reward of an earlier decision
+    full(self, s, arm)                   optional: no room for one more reward of this arm
+
+An environment is a NamedTuple of arrays, decorated with `@environment`, with the kernels
+
+    seek(self, t, cursor)                where time t lies, given where t − 1 lay
+    mean(self, cursor, arm), best(self, cursor)
+    sample(self, cursor, arm, draw, scratch)
+"""
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias, TypeVar, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+from numba.extending import overload_method
+
+from lastblock.jit import DISABLED, INLINE
+from lastblock.random import Stream
+
+Record: TypeAlias = np.record
+States: TypeAlias = npt.NDArray[np.record]
+Layout: TypeAlias = list[tuple[str, Any] | tuple[str, Any, tuple[int, ...]]]
+
+T = TypeVar("T")
+
+POLICIES: dict[str, type[Any]] = {}
+"""Every policy, by name. Filled by `@policy`; nothing to edit."""
+
+
+class Policy(Protocol):
+    """What the engine needs of a policy. Policies do not inherit from it; they look like it."""
+
+    def layout(self, arms: int, horizon: int | None) -> Layout: ...
+    def start(self, s: Record) -> None: ...
+    def plan(self, s: Record) -> None: ...
+    def observe(self, s: Record, arm: int, reward: float) -> None: ...
+    def _asdict(self) -> dict[str, Any]: ...
+
+
+class EnvironmentTable(Protocol):
+    """What the engine needs of an environment."""
+
+    def seek(self, t: int, cursor: int) -> int: ...
+    def mean(self, cursor: int, arm: int) -> float: ...
+    def best(self, cursor: int) -> float: ...
+    def sample(self, cursor: int, arm: int, draw: np.uint64, scratch: Stream) -> float: ...
+
+
+def policy(cls: type[T]) -> type[T]:
+    """Register a NamedTuple as a policy and validate its parameters on construction."""
+    validated(cls)
+    if not hasattr(cls, "full"):
+        cls.full = _never_full  # type: ignore[attr-defined]  # a default on the class being decorated
+    POLICIES[cls.__name__] = cls
+    return cls
+
+
+def environment(cls: type[T]) -> type[T]:
+    """Mark a NamedTuple of arrays as an environment the engine can play."""
+    return cls
+
+
+def _never_full(self: Any, s: Record, arm: int) -> bool:
+    return False
+
+
+def check_arms(policy: Policy, arms: int) -> None:
+    """Raise a ValueError if the policy cannot play this many arms."""
+    if arms < 2:
+        raise ValueError(f"a bandit needs at least 2 arms, not {arms}; add arms")
+    check = getattr(policy, "check", None)
+    if check is not None:
+        check(arms)
+
+
+def describe(policy: Policy) -> dict[str, Any]:
+    """A policy as plain data: its name and parameters, wrapped policies likewise."""
+    parameters = {
+        name: describe(value) if type(value).__name__ in POLICIES else value
+        for name, value in policy._asdict().items()
+    }
+    return {"name": type(policy).__name__, "parameters": parameters}
+
+
+def build(description: dict[str, Any]) -> Policy:
+    """The policy of `describe`."""
+    name = description["name"]
+    if name not in POLICIES:
+        raise ValueError(f"policy {name!r} is not known; import the module that defines it first")
+    parameters = {
+        key: build(value) if isinstance(value, dict) else value
+        for key, value in description["parameters"].items()
+    }
+    built: Policy = POLICIES[name](**parameters)
+    return built
+
+
+def validated(cls: type[T]) -> type[T]:
+    """Make a NamedTuple convert its fields to their annotated types and call its `validate`."""
+    hints = get_type_hints(cls)
+    convert = {name: _CONVERSIONS.get(kind) for name, kind in hints.items()}
+    plain_new: Callable[..., Any] = cls.__new__
+
+    @functools.wraps(plain_new)
+    def checked_new(klass: type[Any], *args: Any, **kwargs: Any) -> Any:
+        values = plain_new(klass, *args, **kwargs)
+        converted = []
+        for name, value in zip(values._fields, values, strict=True):
+            conversion = convert[name]
+            converted.append(
+                value if conversion is None else conversion(value, f"{klass.__name__}: {name}")
+            )
+        self = tuple.__new__(klass, converted)
+        validate = getattr(self, "validate", None)
+        if validate is not None:
+            validate()
+        return self
+
+    cls.__new__ = checked_new  # type: ignore[method-assign, assignment]  # NamedTuple forbids it in its body
+    cls._make = classmethod(lambda klass, values: klass(*values))  # type: ignore[attr-defined]  # so that _replace validates too
+    return cls
+
+
+def whole(value: Any, name: str) -> int:
+    """A whole number, or a ValueError that names the argument."""
+    if isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={value!r} must be a whole number")
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name}={value!r} must be a whole number") from None
+
+
+def number(value: Any, name: str) -> float:
+    """A finite number, or a ValueError that names the argument."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}={value!r} must be a number") from None
+    if not np.isfinite(result):
+        raise ValueError(f"{name}={value!r} must be finite")
+    return result
+
+
+def flag(value: Any, name: str) -> bool:
+    """True or False, or a ValueError that names the argument."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={value!r} must be True or False")
+    return bool(value)
+
+
+_CONVERSIONS: dict[Any, Callable[[Any, str], Any]] = {int: whole, float: number, bool: flag}
+
+
+# Numba finds the kernels of a NamedTuple here. Each overload must spell out its arguments, and the
+# methods must use the same names.
+
+
+def _method(self: Any, name: str) -> Any:
+    return getattr(self.instance_class, name, None)
+
+
+if not DISABLED:
+    # Not strict: the annotations of the methods differ from those here.
+    _on_tuples = functools.partial(
+        overload_method, types.BaseNamedTuple, jit_options=INLINE, strict=False
+    )
+
+    @_on_tuples("start")
+    def _start(self: Any, s: Any) -> Any:
+        return _method(self, "start")
+
+    @_on_tuples("plan")
+    def _plan(self: Any, s: Any) -> Any:
+        return _method(self, "plan")
+
+    @_on_tuples("observe")
+    def _observe(self: Any, s: Any, arm: Any, reward: Any) -> Any:
+        return _method(self, "observe")
+
+    @_on_tuples("full")
+    def _full(self: Any, s: Any, arm: Any) -> Any:
+        return _method(self, "full")
+
+    @_on_tuples("seek")
+    def _seek(self: Any, t: Any, cursor: Any) -> Any:
+        return _method(self, "seek")
+
+    @_on_tuples("mean")
+    def _mean(self: Any, cursor: Any, arm: Any) -> Any:
+        return _method(self, "mean")
+
+    @_on_tuples("best")
+    def _best(self: Any, cursor: Any) -> Any:
+        return _method(self, "best")
+
+    @_on_tuples("sample")
+    def _sample(self: Any, cursor: Any, arm: Any, draw: Any, scratch: Any) -> Any:
+        return _method(self, "sample")

@@ -1,0 +1,75 @@
+"""The file format of a saved bandit.
+
+    8 bytes    magic
+    4 bytes    version of the format, little-endian
+    4 bytes    length of the description
+    8 bytes    length of the record
+    …          description: JSON, UTF-8
+    …          record: its bytes, little-endian
+    16 bytes   BLAKE2b of everything before
+
+No pickle: reading a file never runs code.
+"""
+
+import hashlib
+import json
+import os
+import struct
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from lastblock.errors import StateFileError
+
+MAGIC = b"lastblk\n"
+VERSION = 1
+_HEAD = struct.Struct("<8sIIQ")
+_DIGEST_SIZE = 16
+
+
+def pack(about: dict[str, Any], record: bytes) -> bytes:
+    """One blob from a description and a record."""
+    description = json.dumps(about, ensure_ascii=False, separators=(",", ":")).encode()
+    head = _HEAD.pack(MAGIC, VERSION, len(description), len(record))
+    body = head + description + record
+    return body + _digest(body)
+
+
+def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """The description and the record, or a `StateFileError` that says what is wrong."""
+    if len(data) < _HEAD.size or not data.startswith(MAGIC):
+        raise StateFileError("this is not a lastblock state: give a file that save() wrote")
+    _, version, description_size, record_size = _HEAD.unpack_from(data)
+    if version > VERSION:
+        raise StateFileError(
+            f"the state has format {version}, this lastblock reads up to {VERSION}; "
+            "upgrade lastblock to load it"
+        )
+    size = _HEAD.size + description_size + record_size + _DIGEST_SIZE
+    if len(data) < size:
+        raise StateFileError(
+            f"the state is truncated: {len(data)} of {size} bytes; restore it from a copy"
+        )
+    if len(data) > size or _digest(data[:-_DIGEST_SIZE]) != data[-_DIGEST_SIZE:]:
+        raise StateFileError("the state is corrupt: its checksum is wrong; restore it from a copy")
+    start = _HEAD.size + description_size
+    about: dict[str, Any] = json.loads(data[_HEAD.size : start])
+    return about, data[start : start + record_size]
+
+
+def write(path: Path, data: bytes) -> None:
+    """Replace a file, all or nothing: a crash leaves the old one or the new one."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_DIGEST_SIZE).digest()

@@ -1,0 +1,148 @@
+"""The state record: a header that every policy shares, then the fields of the policy.
+
+The header holds the random stream, the round, and the queue of arms that the round will pull. Two
+counters look alike and are not: `queued` and `taken` say how much of the round's queue has been
+handed out; `out` says, for each arm, how many decisions still wait for their reward. In a
+simulation nothing is ever out when a round is planned. Live, rewards may be late.
+"""
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from lastblock.jit import kernel
+from lastblock.protocol import Layout, Policy, Record, check_arms
+from lastblock.random import POLICY, STREAM_WORDS, Stream, below, seed_stream
+
+SMALLEST_ARMS = 4
+
+INDEX = np.uint32
+"""Fields that are used as an index: unsigned, so that the compiler leaves out the test for negative
+ones. (Arithmetic with whole numbers of other types is signed again.)"""
+
+NOBODY = INDEX(2**32 - 1)
+"""No arm, in a field that holds one."""
+
+
+def capacity(n: int, at_least: int = 1) -> int:
+    """The next power of two: few layouts serve all sizes, so few compilations do."""
+    size = at_least
+    while size < n:
+        size *= 2
+    return size
+
+
+def record(fields: Layout) -> np.dtype[np.record]:
+    """A record whose fields read as attributes, in kernels and in plain Python.
+
+    Every field starts at a multiple of eight bytes; numpy's own `align` is lost in nested records.
+    """
+    formats = [np.dtype(field[1:] if len(field) > 2 else field[1]) for field in fields]
+    ends = np.cumsum([0] + [-(-format.itemsize // 8) * 8 for format in formats])
+    plain = {
+        "names": [field[0] for field in fields],
+        "formats": formats,
+        "offsets": ends[:-1].tolist(),
+        "itemsize": int(ends[-1]),
+    }
+    return np.dtype((np.record, np.dtype(plain)))  # type: ignore[call-overload]  # a valid spec
+
+
+def state_dtype(policy: Policy, arms: int, horizon: int | None = None) -> np.dtype[np.record]:
+    """The layout of a bandit's state for up to `arms` arms.
+
+    `horizon` matters only to policies that store every reward by their definition; without one they
+    start small and grow.
+    """
+    check_arms(policy, arms)
+    room = capacity(arms, SMALLEST_ARMS)
+    header: Layout = [
+        ("stream", np.uint64, (STREAM_WORDS,)),
+        ("round", np.int64),
+        ("arms", np.int64),
+        ("queued", INDEX),
+        ("taken", INDEX),
+        ("queue", INDEX, (room,)),
+        ("out", np.int64, (room,)),
+    ]
+    return record(header + policy.layout(room, horizon))
+
+
+def state_size(policy: Policy, arms: int, horizon: int | None = None) -> int:
+    """The size in bytes of one bandit's state: fixed, whatever happens later.
+
+    >>> import lastblock as lb
+    >>> lb.state_size(lb.LBSDALM(), arms=4) // 4 < 5 * 1024
+    True
+    """
+    return state_dtype(policy, arms, horizon).itemsize
+
+
+def layout_id(dtype: np.dtype[Any]) -> str:
+    """A short name of a layout: the same for the same fields in the same order and sizes."""
+    return hashlib.blake2b(repr(_fields(dtype)).encode(), digest_size=8).hexdigest()
+
+
+def _fields(dtype: np.dtype[Any]) -> list[Any]:
+    return [
+        (name, _fields(part)) if (part := dtype[name]).names else (name, part.base.str, part.shape)
+        for name in dtype.names or ()
+    ]
+
+
+@kernel
+def begin(policy: Policy, s: Record, arms: int, key: Stream, replication: int) -> None:
+    """Prepare a record for its first decision."""
+    seed_stream(s.stream, key, replication, POLICY)
+    s.round = 1
+    s.arms = arms
+    s.queued = 0
+    s.taken = 0
+    for k in range(s.out.shape[0]):
+        s.out[k] = 0
+        s.queue[k] = 0
+    policy.start(s)
+
+
+@kernel
+def next_arm(policy: Policy, s: Record) -> int:
+    """The next decision; when the round's arms are all out, plan a new round first."""
+    if s.taken == s.queued:
+        s.round += 1
+        s.queued = 0
+        s.taken = 0
+        policy.plan(s)
+    arm: int = s.queue[s.taken]
+    s.taken += 1
+    s.out[arm] += 1
+    return arm
+
+
+@kernel
+def reward_arm(policy: Policy, s: Record, arm: int, reward: float) -> None:
+    """The reward of a decision that was out."""
+    s.out[arm] -= 1
+    policy.observe(s, arm, reward)
+
+
+@kernel
+def enqueue(s: Record, arm: int) -> None:
+    """Add an arm to the round."""
+    s.queue[s.queued] = arm
+    s.queued += 1
+
+
+@kernel
+def enqueue_all(s: Record) -> None:
+    """Every arm once: the first round of nearly every policy."""
+    for k in range(s.arms):
+        enqueue(s, k)
+
+
+@kernel
+def shuffle(s: Record) -> None:
+    """Put the round's arms in uniformly random order, so that no arm is favoured by its number."""
+    for last in range(s.queued - 1, 0, -1):
+        other = below(s.stream, last + 1)
+        s.queue[last], s.queue[other] = s.queue[other], s.queue[last]
