@@ -13,7 +13,7 @@ from lastblock import arms, policies
 from lastblock.bandit import Bandit, Decision
 from lastblock.environments.drifting import Drifting, Sinusoid, Table
 from lastblock.environments.piecewise import Piecewise, Stationary
-from lastblock.errors import StateFileError, UnknownDecision
+from lastblock.errors import StateFileError, UnknownDecisionError
 from lastblock.families import FAMILIES, family
 from lastblock.protocol import POLICIES, policy
 from lastblock.simulation import Run, Trace, simulate, trace
@@ -43,7 +43,7 @@ __all__ = [  # noqa: PLE0604  # the registries hold strings
     "Stationary",
     "Table",
     "Trace",
-    "UnknownDecision",
+    "UnknownDecisionError",
     "arms",
     "family",
     "policies",

@@ -9,7 +9,7 @@ import numpy as np
 
 from lastblock import snapshot
 from lastblock.engine import ask_live, forget_live, open_live, tell_live
-from lastblock.errors import StateFileError, UnknownDecision
+from lastblock.errors import StateFileError, UnknownDecisionError
 from lastblock.jit import specialise
 from lastblock.protocol import Policy, Record, States, build, describe
 from lastblock.random import Seed, key_of
@@ -57,9 +57,7 @@ class Bandit:
     1
     """
 
-    def __init__(
-        self, policy: Policy, arms: Sequence[Label] | int, *, seed: Seed = None
-    ) -> None:
+    def __init__(self, policy: Policy, arms: Sequence[Label] | int, *, seed: Seed = None) -> None:
         self._labels = _check_labels(arms)
         self._adopt(policy, FIRST_ROOM if getattr(policy, "grows", False) else None)
         specialise(open_live, policy, self._states, 0, 0, key_of(0))(
@@ -142,12 +140,14 @@ class Bandit:
             raise self._unknown(id)
         self._forget(self._states, 0, arm)
 
-    def _unknown(self, id: object) -> UnknownDecision:
+    def _unknown(self, id: object) -> UnknownDecisionError:
         if isinstance(id, int) and 0 <= id < self._next_id:
-            return UnknownDecision(
+            return UnknownDecisionError(
                 f"decision {id} has been told or forgotten already; tell each decision once"
             )
-        return UnknownDecision(f"decision {id!r} was never asked for; tell what ask() returned")
+        return UnknownDecisionError(
+            f"decision {id!r} was never asked for; tell what ask() returned"
+        )
 
     def _grow(self) -> None:
         """Double the record of a policy that keeps every reward."""

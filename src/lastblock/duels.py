@@ -14,12 +14,12 @@ OBLIGATION_POWER = 0.333
 
 
 @kernel
-def most_pulled(s: Record, pulls: Any, sums: Any, candidate: Any, incumbent: int) -> int:
+def most_pulled(s: Record, pulls: Any, sums: Any, candidate: Any, incumbent: Any) -> Any:
     """The leader among the candidates: most pulls, then largest sum, then uniformly at random.
 
     An incumbent (or NOBODY) that is tied in both stays; the authors' code has one.
     """
-    best = INDEX(0)
+    best: Any = INDEX(0)
     ties = 0
     for k in range(s.arms):
         if candidate[k]:
@@ -65,7 +65,8 @@ def obligation(n: float, reference: bool) -> int:
     or the window.
     """
     if reference:
-        return math.ceil(math.log(n) ** OBLIGATION_POWER) - 1
+        largest: int = math.ceil(math.log(n) ** OBLIGATION_POWER) - 1
+        return largest
     return math.floor(math.sqrt(math.log(n)))
 
 

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from lastblock.jit import entry
 from lastblock.protocol import EnvironmentTable, Policy, States
-from lastblock.random import ENVIRONMENT, STREAM_WORDS, Stream, next_word, seed_stream
+from lastblock.random import ENVIRONMENT, Stream, next_word, seed_stream
 from lastblock.state import begin, next_arm, reward_arm
 
 

@@ -1,7 +1,7 @@
-"""Errors that callers may want to tell apart. Each is a ValueError and leaves the state as it was."""
+"""Errors to tell apart. Each is a ValueError and leaves the state as it was."""
 
 
-class UnknownDecision(ValueError):
+class UnknownDecisionError(ValueError):
     """A reward for a decision that was never asked for, or that has been answered already."""
 
 

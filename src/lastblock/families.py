@@ -1,6 +1,6 @@
 """How an arm family is declared, and how kernels sample from any of them.
 
-A family is a `NamedTuple` decorated with `@family`:
+A family is a `NamedTuple` decorated with `@family()`:
 
     mean                                  a field or a property
     parameters(self)                      up to four numbers for the kernel
@@ -11,7 +11,7 @@ The arm's numbers start at `table[at]`.
 
 `draw` gets exactly one random word a step, whichever arm is pulled, so that policies that are
 compared see common random numbers. A sampler that needs more expands the word into the `scratch`
-stream. A family whose field `mean` is its first parameter sets `movable = True` and can drift.
+stream.
 """
 
 from collections.abc import Callable
@@ -19,11 +19,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
-from numba.extending import overload_method
 
-from lastblock.jit import DISABLED, INLINE, kernel
-from lastblock.protocol import validated
+from lastblock.jit import kernel
+from lastblock.protocol import kernel_method, validated
 from lastblock.random import Stream
 
 T = TypeVar("T")
@@ -42,10 +40,19 @@ class Arm(Protocol):
     def _asdict(self) -> dict[str, Any]: ...
 
 
-def family(cls: type[T]) -> type[T]:
-    """Register a NamedTuple as an arm family and validate its parameters on construction."""
-    FAMILIES[cls.__name__] = validated(cls)
-    return cls
+def family(*, movable: bool = False) -> Callable[[type[T]], type[T]]:
+    """Register a NamedTuple as an arm family and validate its parameters on construction.
+
+    `movable`: its mean is its field `mean` and its first parameter, so that it can drift.
+    """
+
+    def register(cls: type[T]) -> type[T]:
+        declared: Any = validated(cls)
+        declared.movable = movable
+        FAMILIES[cls.__name__] = cls
+        return cls
+
+    return register
 
 
 def code_of(arm: Arm) -> int:
@@ -69,7 +76,7 @@ class Families(NamedTuple):
     that the compile cache knows to be foreign.
     """
 
-    count: int
+    size: int
 
     def draw(
         self,
@@ -106,7 +113,15 @@ def _link(code: int, draw: Any, others: Any) -> Callable[..., float]:
 
     @kernel
     def link(
-        family: int, a: float, b: float, c: float, d: float, table: Any, at: Any, word: Any, scratch: Any
+        family: int,
+        a: float,
+        b: float,
+        c: float,
+        d: float,
+        table: Any,
+        at: Any,
+        word: Any,
+        scratch: Any,
     ) -> Any:
         if family == code:
             return draw(a, b, c, d, table, at, word, scratch)
@@ -117,35 +132,50 @@ def _link(code: int, draw: Any, others: Any) -> Callable[..., float]:
 
 @kernel
 def _no_family(
-    family: int, a: float, b: float, c: float, d: float, table: Any, at: Any, word: Any, scratch: Any
+    family: int,
+    a: float,
+    b: float,
+    c: float,
+    d: float,
+    table: Any,
+    at: Any,
+    word: Any,
+    scratch: Any,
 ) -> float:
     return np.nan
 
 
-if not DISABLED:
+@kernel_method("draw")
+def _draw(
+    self: Any,
+    family: Any,
+    a: Any,
+    b: Any,
+    c: Any,
+    d: Any,
+    table: Any,
+    at: Any,
+    word: Any,
+    scratch: Any,
+) -> Any:
+    if not issubclass(self.instance_class, Families):
+        return None
+    chain: Any = _no_family
+    for code, cls in reversed(list(enumerate(FAMILIES.values()))):
+        chain = _link(code, kernel(cls.draw), chain)
 
-    @overload_method(types.BaseNamedTuple, "draw", jit_options=INLINE, strict=False)
-    def _draw(
-        self: Any, family: Any, a: Any, b: Any, c: Any, d: Any, table: Any, at: Any, word: Any, scratch: Any
+    def draw(
+        self: Any,
+        family: int,
+        a: float,
+        b: float,
+        c: float,
+        d: float,
+        table: Any,
+        at: int,
+        word: Any,
+        scratch: Any,
     ) -> Any:
-        if not issubclass(self.instance_class, Families):
-            return None
-        chain: Any = _no_family
-        for code, cls in reversed(list(enumerate(FAMILIES.values()))):
-            chain = _link(code, kernel(cls.draw), chain)
+        return chain(family, a, b, c, d, table, at, word, scratch)
 
-        def draw(
-            self: Any,
-            family: int,
-            a: float,
-            b: float,
-            c: float,
-            d: float,
-            table: Any,
-            at: int,
-            word: Any,
-            scratch: Any,
-        ) -> Any:
-            return chain(family, a, b, c, d, table, at, word, scratch)
-
-        return draw
+    return draw

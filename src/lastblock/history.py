@@ -12,6 +12,8 @@ subtraction: a duel costs O(1) however long its blocks are. Cumulative sums must
 Sums of whole numbers below 2⁵³ are exact, so that ties are ties.
 """
 
+from typing import Any
+
 import numpy as np
 
 from lastblock.jit import kernel
@@ -22,7 +24,7 @@ SMALLEST_RING = 64
 STRETCH = 1 << 20
 
 
-def history_dtype(arms: int, rewards: int) -> np.dtype[np.record]:
+def history_dtype(arms: int, rewards: int) -> np.dtype[Any]:
     """Room for at least the last `rewards` rewards of each arm."""
     ring = capacity(rewards + 1, SMALLEST_RING)  # one slot is the sum that a full ring starts from
     return record(

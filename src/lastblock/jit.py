@@ -19,9 +19,9 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
 
 import numba
 import numpy as np
@@ -29,7 +29,11 @@ import numpy as np
 P = ParamSpec("P")
 R = TypeVar("R")
 
-DISABLED = bool(numba.config.DISABLE_JIT)
+# Numba's annotations leave out some options and settings, so these two are taken as they come.
+_njit: Any = numba.njit
+_config: Any = numba.config
+
+DISABLED = bool(_config.DISABLE_JIT)
 
 # No fastmath: compensated sums and reproducible comparisons need IEEE semantics as written.
 # The numpy error model leaves out a branch before each division. The GIL is released so that
@@ -44,23 +48,26 @@ _PREFIX = "lastblock-kernels-"
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a short function into every kernel that calls it."""
-    return cast(Callable[P, R], numba.njit(**INLINE)(function))
+    compiled: Callable[P, R] = _njit(**INLINE)(function)
+    return compiled
 
 
 def routine(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a long function that kernels call, without copying it into each of them."""
-    return cast(Callable[P, R], numba.njit(**_FLAGS)(function))
+    compiled: Callable[P, R] = _njit(**_FLAGS)(function)
+    return compiled
 
 
 def entry(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function that Python calls, and keep the result on disk."""
     with _numba_cache_folder(cache_folder()):
-        return cast(Callable[P, R], numba.njit(cache=True, **_FLAGS)(function))
+        compiled: Callable[P, R] = _njit(cache=True, **_FLAGS)(function)
+    return compiled
 
 
 def wrapping(function: Callable[P, R]) -> Callable[P, R]:
     """Let unsigned arithmetic wrap silently when it runs as plain Python on numpy scalars."""
-    return cast(Callable[P, R], np.errstate(over="ignore")(function)) if DISABLED else function
+    return np.errstate(over="ignore")(function) if DISABLED else function
 
 
 def specialise(function: Callable[P, R], *arguments: Any) -> Callable[P, R]:
@@ -72,16 +79,18 @@ def specialise(function: Callable[P, R], *arguments: Any) -> Callable[P, R]:
     if DISABLED:
         return function
     dispatcher: Any = function
+    typeof: Any = numba.typeof
     if any(is_foreign(argument) for argument in arguments):
         dispatcher = _uncached(dispatcher)
-    signature = tuple(numba.typeof(argument) for argument in arguments)
+    signature = tuple(typeof(argument) for argument in arguments)
     dispatcher.compile(signature)
-    return cast(Callable[P, R], dispatcher.overloads[signature].entry_point)
+    compiled: Callable[P, R] = dispatcher.overloads[signature].entry_point
+    return compiled
 
 
 @functools.cache
 def _uncached(dispatcher: Any) -> Any:
-    return numba.njit(**_FLAGS)(dispatcher.py_func)
+    return _njit(**_FLAGS)(dispatcher.py_func)
 
 
 def is_foreign(value: object) -> bool:
@@ -121,13 +130,11 @@ def source_hash() -> str:
 
 def _cache_root() -> Path:
     """The user's NUMBA_CACHE_DIR, else the package's own folder, else the user's cache folder."""
-    if numba.config.CACHE_DIR:
-        return Path(numba.config.CACHE_DIR)
+    if _config.CACHE_DIR:
+        return Path(_config.CACHE_DIR)
     beside = Path(__file__).parent / "__pycache__"
-    try:
+    with suppress(OSError):
         beside.mkdir(exist_ok=True)
-    except OSError:
-        pass
     if os.access(beside, os.W_OK):
         return beside
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
@@ -143,10 +150,10 @@ def _prune(current: Path) -> None:
 
 @contextmanager
 def _numba_cache_folder(folder: Path) -> Iterator[None]:
-    """Numba reads its setting when a function is decorated; other people's functions keep theirs."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
+    """Numba reads its setting when a function is decorated; other functions keep theirs."""
+    before = _config.CACHE_DIR
+    _config.CACHE_DIR = str(folder)
     try:
         yield
     finally:
-        numba.config.CACHE_DIR = before
+        _config.CACHE_DIR = before

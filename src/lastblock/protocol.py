@@ -11,7 +11,7 @@ each policy; with the JIT off the very same methods run as they are.
     observe(self, s, arm, reward)        one reward of an earlier decision
     full(self, s, arm)                   optional: no room for one more reward of this arm
 
-An environment is a NamedTuple of arrays, decorated with `@environment`, with the kernels
+An environment is a NamedTuple of arrays with the kernels
 
     seek(self, t, cursor)                where time t lies, given where t − 1 lay
     mean(self, cursor, arm), best(self, cursor)
@@ -31,11 +31,12 @@ from numba.extending import overload_method
 from lastblock.jit import DISABLED, INLINE
 from lastblock.random import Stream
 
-Record: TypeAlias = np.record
-States: TypeAlias = npt.NDArray[np.record]
+Record: TypeAlias = Any  # a numpy record: its fields read as attributes
+States: TypeAlias = npt.NDArray[Any]  # of records
 Layout: TypeAlias = list[tuple[str, Any] | tuple[str, Any, tuple[int, ...]]]
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 POLICIES: dict[str, type[Any]] = {}
 """Every policy, by name. Filled by `@policy`; nothing to edit."""
@@ -48,6 +49,7 @@ class Policy(Protocol):
     def start(self, s: Record) -> None: ...
     def plan(self, s: Record) -> None: ...
     def observe(self, s: Record, arm: int, reward: float) -> None: ...
+    def full(self, s: Record, arm: int) -> bool: ...
     def _asdict(self) -> dict[str, Any]: ...
 
 
@@ -60,18 +62,31 @@ class EnvironmentTable(Protocol):
     def sample(self, cursor: int, arm: int, draw: np.uint64, scratch: Stream) -> float: ...
 
 
-def policy(cls: type[T]) -> type[T]:
-    """Register a NamedTuple as a policy and validate its parameters on construction."""
-    validated(cls)
-    if not hasattr(cls, "full"):
-        cls.full = _never_full  # type: ignore[attr-defined]  # a default on the class being decorated
-    POLICIES[cls.__name__] = cls
-    return cls
+def policy(
+    *, shift_invariant: bool = False, scale_invariant: bool = False, grows: bool = False
+) -> Callable[[type[T]], type[T]]:
+    """Register a NamedTuple as a policy and validate its parameters on construction.
 
+    Parameters
+    ----------
+    shift_invariant, scale_invariant
+        No decision changes when a constant is added to every reward, or when every reward is
+        multiplied by a positive one. Declared here, checked by the conformance suite.
+    grows
+        The policy keeps every reward by its definition, so its state grows with time.
+    """
 
-def environment(cls: type[T]) -> type[T]:
-    """Mark a NamedTuple of arrays as an environment the engine can play."""
-    return cls
+    def register(cls: type[T]) -> type[T]:
+        declared: Any = validated(cls)
+        declared.shift_invariant = shift_invariant
+        declared.scale_invariant = scale_invariant
+        declared.grows = grows
+        if not hasattr(cls, "full"):
+            declared.full = _never_full
+        POLICIES[cls.__name__] = cls
+        return cls
+
+    return register
 
 
 def _never_full(self: Any, s: Record, arm: int) -> bool:
@@ -130,8 +145,9 @@ def validated(cls: type[T]) -> type[T]:
             validate()
         return self
 
-    cls.__new__ = checked_new  # type: ignore[method-assign, assignment]  # NamedTuple forbids it in its body
-    cls._make = classmethod(lambda klass, values: klass(*values))  # type: ignore[attr-defined]  # so that _replace validates too
+    opened: Any = cls  # a NamedTuple cannot define these in its own body
+    opened.__new__ = checked_new
+    opened._make = classmethod(lambda klass, values: klass(*values))  # _replace validates too
     return cls
 
 
@@ -170,44 +186,53 @@ _CONVERSIONS: dict[Any, Callable[[Any, str], Any]] = {int: whole, float: number,
 # methods must use the same names.
 
 
-def _method(self: Any, name: str) -> Any:
-    return getattr(self.instance_class, name, None)
+def kernel_method(name: str) -> Callable[[F], F]:
+    """Let kernels call a method of a NamedTuple; the decorated function finds its body."""
+
+    def register(find: F) -> F:
+        if not DISABLED:
+            overload: Any = overload_method  # not strict: the annotations of the bodies differ
+            overload(types.BaseNamedTuple, name, jit_options=INLINE, strict=False)(find)
+        return find
+
+    return register
 
 
-if not DISABLED:
-    # Not strict: the annotations of the methods differ from those here.
-    _on_tuples = functools.partial(
-        overload_method, types.BaseNamedTuple, jit_options=INLINE, strict=False
-    )
+@kernel_method("start")
+def _start(self: Any, s: Any) -> Any:
+    return getattr(self.instance_class, "start", None)
 
-    @_on_tuples("start")
-    def _start(self: Any, s: Any) -> Any:
-        return _method(self, "start")
 
-    @_on_tuples("plan")
-    def _plan(self: Any, s: Any) -> Any:
-        return _method(self, "plan")
+@kernel_method("plan")
+def _plan(self: Any, s: Any) -> Any:
+    return getattr(self.instance_class, "plan", None)
 
-    @_on_tuples("observe")
-    def _observe(self: Any, s: Any, arm: Any, reward: Any) -> Any:
-        return _method(self, "observe")
 
-    @_on_tuples("full")
-    def _full(self: Any, s: Any, arm: Any) -> Any:
-        return _method(self, "full")
+@kernel_method("observe")
+def _observe(self: Any, s: Any, arm: Any, reward: Any) -> Any:
+    return getattr(self.instance_class, "observe", None)
 
-    @_on_tuples("seek")
-    def _seek(self: Any, t: Any, cursor: Any) -> Any:
-        return _method(self, "seek")
 
-    @_on_tuples("mean")
-    def _mean(self: Any, cursor: Any, arm: Any) -> Any:
-        return _method(self, "mean")
+@kernel_method("full")
+def _full(self: Any, s: Any, arm: Any) -> Any:
+    return getattr(self.instance_class, "full", None)
 
-    @_on_tuples("best")
-    def _best(self: Any, cursor: Any) -> Any:
-        return _method(self, "best")
 
-    @_on_tuples("sample")
-    def _sample(self: Any, cursor: Any, arm: Any, draw: Any, scratch: Any) -> Any:
-        return _method(self, "sample")
+@kernel_method("seek")
+def _seek(self: Any, t: Any, cursor: Any) -> Any:
+    return getattr(self.instance_class, "seek", None)
+
+
+@kernel_method("mean")
+def _mean(self: Any, cursor: Any, arm: Any) -> Any:
+    return getattr(self.instance_class, "mean", None)
+
+
+@kernel_method("best")
+def _best(self: Any, cursor: Any) -> Any:
+    return getattr(self.instance_class, "best", None)
+
+
+@kernel_method("sample")
+def _sample(self: Any, cursor: Any, arm: Any, draw: Any, scratch: Any) -> Any:
+    return getattr(self.instance_class, "sample", None)

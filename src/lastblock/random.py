@@ -41,7 +41,7 @@ def key_of(seed: Seed) -> Stream:
             f"seed={seed!r} cannot seed a random stream ({error}); "
             "give a whole number ≥ 0, a sequence of them, a numpy SeedSequence, or None"
         ) from None
-    return root.generate_state(STREAM_WORDS, np.uint64)
+    return root.generate_state(STREAM_WORDS, np.uint64).astype(np.uint64)
 
 
 @kernel
@@ -85,7 +85,7 @@ def next_word(stream: Stream) -> np.uint64:
     stream[0] = s0 ^ s3
     stream[2] = s2 ^ shifted
     stream[3] = (s3 << _45) | (s3 >> _19)
-    return result
+    return np.uint64(result)
 
 
 @kernel
@@ -102,6 +102,7 @@ def to_open_unit(word: np.uint64) -> float:
 
 @kernel
 def uniform(stream: Stream) -> float:
+    """A uniform on [0, 1)."""
     return to_unit(next_word(stream))
 
 
@@ -158,11 +159,12 @@ def _off_layer(word: np.uint64, stream: Stream) -> float:
             word = next_word(stream)
         else:
             break
-    return z
+    return float(z)
 
 
 @kernel
 def exponential(stream: Stream) -> float:
+    """A standard exponential."""
     return -math.log(to_open_unit(next_word(stream)))
 
 
@@ -192,6 +194,7 @@ def gamma(stream: Stream, shape: float) -> float:
 
 @routine
 def beta(stream: Stream, a: float, b: float) -> float:
+    """A Beta variate, as a share of two gammas."""
     x = gamma(stream, a)
     y = gamma(stream, b)
     if x + y > 0.0:
@@ -252,8 +255,10 @@ def normal_quantile(p: float) -> float:
 def _ratio(x: float, c: Any) -> float:
     """Two polynomials of degree 7, lowest coefficient first; the second one starts with 1."""
     top = ((((((c[7] * x + c[6]) * x + c[5]) * x + c[4]) * x + c[3]) * x + c[2]) * x + c[1]) * x
-    low = ((((((c[14] * x + c[13]) * x + c[12]) * x + c[11]) * x + c[10]) * x + c[9]) * x + c[8]) * x
-    return (top + c[0]) / (low + 1.0)
+    low = (
+        (((((c[14] * x + c[13]) * x + c[12]) * x + c[11]) * x + c[10]) * x + c[9]) * x + c[8]
+    ) * x
+    return float((top + c[0]) / (low + 1.0))
 
 
 def _ziggurat(layers: int, tail: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -266,7 +271,9 @@ def _ziggurat(layers: int, tail: float) -> tuple[npt.NDArray[np.float64], npt.ND
     edges[0] = area * math.exp(0.5 * tail**2)
     edges[1] = tail
     for i in range(2, layers):
-        edges[i] = math.sqrt(-2.0 * math.log(area / edges[i - 1] + math.exp(-0.5 * edges[i - 1] ** 2)))
+        edges[i] = math.sqrt(
+            -2.0 * math.log(area / edges[i - 1] + math.exp(-0.5 * edges[i - 1] ** 2))
+        )
     return edges, edges[1:] / edges[:-1]
 
 
@@ -276,25 +283,24 @@ _LAST_LAYER = np.uint64(255)
 
 # fmt: off
 _CENTRE = (
-    3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
-    4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3,
-    4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3, 2.1213794301586595867e4,
+    3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
+    1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
+    3.3430575583588128105e4, 2.5090809287301226727e3, 4.2313330701600911252e1,
+    6.8718700749205790830e2, 5.3941960214247511077e3, 2.1213794301586595867e4,
     3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3,
 )
 _MIDDLE = (
     1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
     3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
-    2.27238449892691845833e-2, 7.74545014278341407640e-4,
-    2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1,
-    1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4,
-    1.05075007164441684324e-9,
+    2.27238449892691845833e-2, 7.74545014278341407640e-4, 2.05319162663775882187e0,
+    1.67638483018380384940e0, 6.89767334985100004550e-1, 1.48103976427480074590e-1,
+    1.51986665636164571966e-2, 5.47593808499534494600e-4, 1.05075007164441684324e-9,
 )
 _FAR = (
     6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
     2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
-    2.71155556874348757815e-5, 2.01033439929228813265e-7,
-    5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2,
-    7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7,
-    2.04426310338993978564e-15,
+    2.71155556874348757815e-5, 2.01033439929228813265e-7, 5.99832206555887937690e-1,
+    1.36929880922735805310e-1, 1.48753612908506148525e-2, 7.86869131145613259100e-4,
+    1.84631831751005468180e-5, 1.42151175831644588870e-7, 2.04426310338993978564e-15,
 )
 # fmt: on

@@ -47,7 +47,7 @@ class Run:
 
     @property
     def replications(self) -> int:
-        return self.regret.shape[0]
+        return int(self.regret.shape[0])
 
     def mean(self) -> npt.NDArray[np.float64]:
         """Mean regret at each of `times`."""
@@ -116,14 +116,23 @@ def simulate(
     pulls = np.empty((replications, environment.n_arms), dtype=np.int64)
     no_trace = np.empty((replications, 0), dtype=np.int64), np.empty((replications, 0))
     started = time.perf_counter()
-    _play(policy, environment, horizon, key_of(seed), taken, regret, pulls, no_trace, threads, progress)
+    _play(
+        policy,
+        environment,
+        horizon,
+        key_of(seed),
+        taken,
+        regret,
+        pulls,
+        no_trace,
+        threads,
+        progress,
+    )
     seconds = time.perf_counter() - started
     return Run(policy, environment, horizon, taken, regret, pulls, seconds)
 
 
-def trace(
-    policy: Policy, environment: Environment, *, horizon: int, seed: Seed = None
-) -> Trace:
+def trace(policy: Policy, environment: Environment, *, horizon: int, seed: Seed = None) -> Trace:
     """The arms and rewards of replication 0 of `simulate` with the same seed."""
     horizon, _, _ = _check(environment, horizon, 1, 1)
     arms = np.empty((1, horizon), dtype=np.int64)
@@ -131,7 +140,9 @@ def trace(
     regret = np.empty((1, 1))
     pulls = np.empty((1, environment.n_arms), dtype=np.int64)
     taken = np.array([horizon])
-    _play(policy, environment, horizon, key_of(seed), taken, regret, pulls, (arms, rewards), 1, False)
+    _play(
+        policy, environment, horizon, key_of(seed), taken, regret, pulls, (arms, rewards), 1, False
+    )
     return Trace(arms[0], rewards[0])
 
 
@@ -183,14 +194,37 @@ def _play(
     table = environment.compile(horizon)
     arms, rewards = traces
     run = specialise(
-        play, policy, table, np.empty(1, dtype), key, np.empty((2, 4), np.uint64), 0, times, regret, pulls, arms, rewards
+        play,
+        policy,
+        table,
+        np.empty(1, dtype),
+        key,
+        np.empty((2, 4), np.uint64),
+        0,
+        times,
+        regret,
+        pulls,
+        arms,
+        rewards,
     )
 
     def chunk(first: int, last: int) -> int:
         # One record per chunk, used again for each replication: it stays in the core's own cache.
         state = np.empty(1, dtype)
         part = slice(first, last)
-        run(policy, table, state, key, np.empty((2, 4), np.uint64), first, times, regret[part], pulls[part], arms[part], rewards[part])
+        run(
+            policy,
+            table,
+            state,
+            key,
+            np.empty((2, 4), np.uint64),
+            first,
+            times,
+            regret[part],
+            pulls[part],
+            arms[part],
+            rewards[part],
+        )
         return last - first
 
     replications = regret.shape[0]

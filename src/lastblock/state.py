@@ -33,23 +33,23 @@ def capacity(n: int, at_least: int = 1) -> int:
     return size
 
 
-def record(fields: Layout) -> np.dtype[np.record]:
+def record(fields: Layout) -> np.dtype[Any]:
     """A record whose fields read as attributes, in kernels and in plain Python.
 
     Every field starts at a multiple of eight bytes; numpy's own `align` is lost in nested records.
     """
     formats = [np.dtype(field[1:] if len(field) > 2 else field[1]) for field in fields]
     ends = np.cumsum([0] + [-(-format.itemsize // 8) * 8 for format in formats])
-    plain = {
+    plain: Any = {
         "names": [field[0] for field in fields],
         "formats": formats,
         "offsets": ends[:-1].tolist(),
         "itemsize": int(ends[-1]),
     }
-    return np.dtype((np.record, np.dtype(plain)))  # type: ignore[call-overload]  # a valid spec
+    return np.dtype((np.record, np.dtype(plain)))
 
 
-def state_dtype(policy: Policy, arms: int, horizon: int | None = None) -> np.dtype[np.record]:
+def state_dtype(policy: Policy, arms: int, horizon: int | None = None) -> np.dtype[Any]:
     """The layout of a bandit's state for up to `arms` arms.
 
     `horizon` matters only to policies that store every reward by their definition; without one they

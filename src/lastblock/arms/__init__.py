@@ -1,7 +1,6 @@
 """Arm families: one file each, discovered; families may be mixed in one environment.
 
-A family is a `NamedTuple` decorated with `@family`. It knows its `mean`, gives its parameters to the
-kernels as four numbers (and, if it needs one, a table), and has a static kernel `draw`.
+`lastblock.families` says what a family consists of.
 """
 
 import importlib

@@ -6,13 +6,11 @@ from lastblock.families import family
 from lastblock.random import to_unit
 
 
-@family
+@family(movable=True)
 class Bernoulli(NamedTuple):
     """1 with probability `mean`, else 0."""
 
     mean: float
-
-    movable = True
 
     def validate(self) -> None:
         if not 0.0 <= self.mean <= 1.0:

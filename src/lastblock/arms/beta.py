@@ -6,7 +6,7 @@ from lastblock.families import family
 from lastblock.random import beta, expand
 
 
-@family
+@family()
 class Beta(NamedTuple):
     """A Beta law with shapes a and b: mean a / (a + b)."""
 

@@ -5,13 +5,11 @@ from typing import Any, NamedTuple
 from lastblock.families import family
 
 
-@family
+@family(movable=True)
 class Dirac(NamedTuple):
     """Always the same reward."""
 
     mean: float
-
-    movable = True
 
     def parameters(self) -> tuple[float, ...]:
         return (self.mean,)

@@ -12,7 +12,7 @@ from lastblock.protocol import number
 from lastblock.random import to_unit
 
 
-@family
+@family()
 class Discrete(NamedTuple):
     """Each of the values with its probability; the probabilities sum to one."""
 

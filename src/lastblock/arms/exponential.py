@@ -7,13 +7,11 @@ from lastblock.families import family
 from lastblock.random import to_open_unit
 
 
-@family
+@family(movable=True)
 class Exponential(NamedTuple):
     """An exponential law with this mean (the inverse of its rate)."""
 
     mean: float
-
-    movable = True
 
     def validate(self) -> None:
         if self.mean <= 0.0:

@@ -6,14 +6,12 @@ from lastblock.families import family
 from lastblock.random import normal_of
 
 
-@family
+@family(movable=True)
 class Gaussian(NamedTuple):
     """A normal law with this mean and standard deviation."""
 
     mean: float
     std: float = 1.0
-
-    movable = True
 
     def validate(self) -> None:
         if self.std <= 0.0:

@@ -6,13 +6,11 @@ from lastblock.families import family
 from lastblock.random import expand, poisson
 
 
-@family
+@family(movable=True)
 class Poisson(NamedTuple):
     """A Poisson law with this mean."""
 
     mean: float
-
-    movable = True
 
     def validate(self) -> None:
         if not 0.0 < self.mean <= 1e9:

@@ -15,7 +15,7 @@ def _density(x: float) -> float:
     return math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
 
 
-@family
+@family()
 class TruncatedGaussian(NamedTuple):
     """A normal law (location, scale) conditioned on [low, high].
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from lastblock.environments.piecewise import check_arms, encode
 from lastblock.families import Arm, Families
 from lastblock.jit import kernel
-from lastblock.protocol import environment, number, validated, whole
+from lastblock.protocol import number, validated, whole
 from lastblock.random import Stream
 
 
@@ -57,11 +57,12 @@ class Table(NamedTuple):
                 raise ValueError(f"Table: times={times} must start at 0 and increase")
 
     def knots(self) -> npt.NDArray[np.float64]:
-        return np.arange(len(self.values)) if self.times is None else np.asarray(self.times)
+        """The times of the values."""
+        times = range(len(self.values)) if self.times is None else self.times
+        return np.array(times, dtype=np.float64)
 
     def at(self, t: int) -> float:
-        knots = np.asarray(self.knots(), dtype=np.float64)
-        return float(between(t, knots, np.asarray(self.values, dtype=np.float64)))
+        return float(between(t, self.knots(), np.asarray(self.values, dtype=np.float64)))
 
     def extremes(self) -> tuple[float, float]:
         return float(min(self.values)), float(max(self.values))
@@ -69,6 +70,7 @@ class Table(NamedTuple):
 
 @kernel
 def wave(t: int, centre: float, amplitude: float, frequency: float, phase: float) -> float:
+    """A sinusoid at t."""
     return centre + amplitude * math.sin(2.0 * math.pi * (t * frequency + phase))
 
 
@@ -83,7 +85,6 @@ def between(t: int, knots: Any, values: Any) -> float:
     return float(values[left] + share * (values[right] - values[left]))
 
 
-@environment
 class Paths(NamedTuple):
     """The kernel's view of drifting arms; the cursor is the time itself."""
 
@@ -194,7 +195,7 @@ class Drifting:
             if isinstance(path, Sinusoid):
                 waves[k] = path.centre, path.amplitude, 1.0 / path.period, path.phase
             else:
-                knots.append(np.asarray(path.knots(), dtype=np.float64))
+                knots.append(path.knots())
                 values.append(np.asarray(path.values, dtype=np.float64))
                 size = len(values[-1])
             ends.append(ends[-1] + size)

@@ -7,11 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.families import PARAMETERS, Arm, Families, code_of, families, table_of
-from lastblock.protocol import environment, whole
+from lastblock.protocol import whole
 from lastblock.random import Stream
 
 
-@environment
 class Phases(NamedTuple):
     """The kernel's view of a piecewise stationary environment; the cursor is the phase."""
 
@@ -30,10 +29,10 @@ class Phases(NamedTuple):
         return cursor
 
     def mean(self, cursor: int, arm: int) -> float:
-        return self.means[cursor, arm]
+        return float(self.means[cursor, arm])
 
     def best(self, cursor: int) -> float:
-        return self.bests[cursor]
+        return float(self.bests[cursor])
 
     def sample(self, cursor: int, arm: int, draw: np.uint64, scratch: Stream) -> float:
         p = self.parameters
@@ -113,9 +112,7 @@ class Piecewise:
             raise ValueError(f"phases: the first phase starts at {starts[0]}; it must start at 0")
         if starts != sorted(set(starts)):
             raise ValueError(f"phases: starts {starts} are out of order; they must increase")
-        self.phases = tuple(
-            check_arms(arms, f"phases[{start}]") for start, arms in phases.items()
-        )
+        self.phases = tuple(check_arms(arms, f"phases[{start}]") for start, arms in phases.items())
         sizes = [len(arms) for arms in self.phases]
         if len(set(sizes)) > 1:
             raise ValueError(f"phases: {sizes} arms; every phase needs the same number of arms")

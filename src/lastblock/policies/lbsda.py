@@ -4,13 +4,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.duels import is_ahead, may_go_out, most_pulled, obligation, obligation_lasts, wins_duel
+from lastblock.duels import (
+    is_ahead,
+    may_go_out,
+    most_pulled,
+    obligation,
+    obligation_lasts,
+    wins_duel,
+)
 from lastblock.history import append, clear, history_dtype, is_full
 from lastblock.protocol import Layout, Record, policy
 from lastblock.state import INDEX, NOBODY, enqueue, enqueue_all, shuffle
 
 
-@policy
+@policy(shift_invariant=True, scale_invariant=True, grows=True)
 class LBSDA(NamedTuple):
     """Duels between each arm's mean and the mean of as many of the leader's last rewards.
 
@@ -36,10 +43,6 @@ class LBSDA(NamedTuple):
     """
 
     reference: bool = False
-
-    shift_invariant = True
-    scale_invariant = True
-    grows = True
 
     @classmethod
     def examples(cls) -> "tuple[LBSDA, ...]":
@@ -84,9 +87,9 @@ class LBSDA(NamedTuple):
             s.limit_lasts = obligation_lasts(s.limit, self.reference)
         for k in range(s.arms):
             if k != leader and not (self.reference and pulls[k] >= pulls[leader]):
-                if pulls[k] + s.out[k] <= s.limit:
-                    enqueue(s, k)
-                elif may_go_out(h, s, k) and wins_duel(h, k, leader):
+                if pulls[k] + s.out[k] <= s.limit or (
+                    may_go_out(h, s, k) and wins_duel(h, k, leader)
+                ):
                     enqueue(s, k)
         if s.queued == 0:
             enqueue(s, leader)

@@ -5,14 +5,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.duels import is_ahead, may_go_out, most_pulled, obligation, obligation_lasts, wins_duel
+from lastblock.duels import (
+    is_ahead,
+    may_go_out,
+    most_pulled,
+    obligation,
+    obligation_lasts,
+    wins_duel,
+)
 from lastblock.history import append, clear, forget_oldest, history_dtype
 from lastblock.jit import kernel
 from lastblock.protocol import Layout, Record, policy
 from lastblock.state import INDEX, NOBODY, enqueue, enqueue_all, shuffle
 
 SIZED_FOR_ROUNDS = 10**9
-"""The record holds the memory of this many rounds, rounded up to a power of two; m_r stops there."""
+"""The record holds the memory of this many rounds, up to a power of two; m_r stops there."""
 
 LARGEST_MEMORY = 1 << 24
 
@@ -31,7 +38,7 @@ def memory_lasts(m: int, scale: float, offset: int) -> float:
     return math.exp(min(math.sqrt((m - offset) / scale), 700.0)) * (1.0 - 1e-9) - 1.0
 
 
-@policy
+@policy(shift_invariant=True, scale_invariant=True)
 class LBSDALM(NamedTuple):
     """LB-SDA with the last m_r = max(minimum, ⌈scale · (log r)²⌉ + offset) rewards of each arm.
 
@@ -68,10 +75,6 @@ class LBSDALM(NamedTuple):
     scale: float = 1.0
     offset: int = 0
     reference: bool = False
-
-    shift_invariant = True
-    scale_invariant = True
-    grows = False
 
     @classmethod
     def examples(cls) -> "tuple[LBSDALM, ...]":
@@ -141,9 +144,9 @@ class LBSDALM(NamedTuple):
             s.limit_lasts = obligation_lasts(s.limit, self.reference)
         for k in range(s.arms):
             if k != leader and not (self.reference and pulls[k] >= pulls[leader]):
-                if pulls[k] + s.out[k] <= s.limit:
-                    enqueue(s, k)
-                elif may_go_out(h, s, k) and wins_duel(h, k, leader):
+                if pulls[k] + s.out[k] <= s.limit or (
+                    may_go_out(h, s, k) and wins_duel(h, k, leader)
+                ):
                     enqueue(s, k)
         if s.queued == 0:
             enqueue(s, leader)

@@ -1,7 +1,7 @@
 """SW-LB-SDA: LB-SDA with a sliding window (Baudry, Russac & Cappé, 2021, algorithm 2)."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,8 +29,8 @@ def expire(s: Record, window: int, now: int) -> None:
 
 
 @kernel
-def choose_leader(s: Record, window: int, reference: bool, naive: bool) -> int:
-    """The paper's leader: it stays until an arm that beat it has enough pulls, or it has too few."""
+def choose_leader(s: Record, window: int, reference: bool, naive: bool) -> Any:
+    """The paper's leader: it stays until one that beat it has enough pulls, or it too few."""
     h = s.history
     previous = s.leader
     # ℓ(r + 1) is judged by min(r, τ); the authors' code is one round ahead.
@@ -49,7 +49,7 @@ def choose_leader(s: Record, window: int, reference: bool, naive: bool) -> int:
     return most_pulled(s, h.kept, s.sums, s.candidate, previous if reference else NOBODY)
 
 
-@policy
+@policy(shift_invariant=True, scale_invariant=True)
 class SWLBSDA(NamedTuple):
     """LB-SDA on the rewards of the last `window` rounds, for a world that changes.
 
@@ -80,10 +80,6 @@ class SWLBSDA(NamedTuple):
     window: int
     reference: bool = False
     naive_leader: bool = False
-
-    shift_invariant = True
-    scale_invariant = True
-    grows = False
 
     @classmethod
     def tuned(cls, *, horizon: int, changes: int, reference: bool = False) -> "SWLBSDA":
@@ -153,7 +149,7 @@ class SWLBSDA(NamedTuple):
             s.leader = leader
             s.since = finished
 
-        # Diversity: the leader unchanged and unpulled for long. (The authors' clock runs one ahead.)
+        # Diversity: the leader unchanged and unpulled for long (the authors' clock is one ahead).
         now = s.round if self.reference else finished
         stalled = finished - s.since >= s.patience and now - s.drawn[leader] >= s.patience
 
@@ -161,11 +157,11 @@ class SWLBSDA(NamedTuple):
             if k == leader:
                 if self.reference and pulls[k] + s.out[k] <= s.limit:
                     enqueue(s, k)
-            elif pulls[k] + s.out[k] <= s.limit:
-                enqueue(s, k)
-            elif stalled and now - s.drawn[k] >= s.patience and pulls[k] <= s.scarce:
-                enqueue(s, k)
-            elif may_go_out(h, s, k) and wins_duel(h, k, leader):
+            elif (
+                pulls[k] + s.out[k] <= s.limit
+                or (stalled and now - s.drawn[k] >= s.patience and pulls[k] <= s.scarce)
+                or (may_go_out(h, s, k) and wins_duel(h, k, leader))
+            ):
                 enqueue(s, k)
         if s.queued == 0:
             enqueue(s, leader)

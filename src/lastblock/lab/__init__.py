@@ -1,0 +1,1 @@
+"""Scenarios, runs and figures."""

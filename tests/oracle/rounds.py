@@ -1,0 +1,69 @@
+"""What the three algorithms share: rounds, the leader, means."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import fsum
+
+from oracle.stream import Stream
+
+
+@dataclass
+class Round:
+    """What happened in a round, for the tests of invariants."""
+
+    leader: int | None
+    arms: list
+    flagged: list
+
+
+class Oracle:
+    """Pulls round after round; a subclass says which arms, and takes in the rewards."""
+
+    def __init__(self, arms, seed, reference):
+        self.arms = arms
+        self.reference = reference
+        self.stream = Stream(seed)
+        self.round = 0  # the paper's r: the round being planned, then pulled
+        self.leader = None
+        self.queue = []
+        self.rounds = []
+
+    def ask(self):
+        if not self.queue:
+            self.round += 1
+            flagged = []
+            if self.round == 1:
+                chosen = list(range(self.arms))
+            else:
+                chosen, flagged = self.plan()
+                if len(chosen) == 0:
+                    chosen = [self.leader]
+            self.rounds.append(Round(self.leader, chosen, flagged))
+            self.queue = list(chosen)
+            # The authors' code goes through the first round in order.
+            if self.round > 1 or not self.reference:
+                self.stream.shuffle(self.queue)
+        return self.queue.pop(0)
+
+    def most_pulled(self, candidates, pulls, rewards):
+        """The arm pulled most, then that with the largest sum of rewards, then any of them.
+
+        With the authors' choices the old leader stays if it is one of them.
+        """
+        most = max(pulls[k] for k in candidates)
+        tied = [k for k in candidates if pulls[k] == most]
+        if len(tied) > 1:
+            largest = max(fsum(rewards[k]) for k in tied)
+            tied = [k for k in tied if fsum(rewards[k]) == largest]
+        if self.reference and self.leader in tied:
+            return self.leader
+        return tied[0] if len(tied) == 1 else tied[self.stream.below(len(tied))]
+
+
+def mean(rewards):
+    return Fraction(fsum(rewards)) / len(rewards)
+
+
+def last(rewards, n):
+    """The last block: n rewards, or all if there are fewer."""
+    return rewards[max(0, len(rewards) - n) :]
