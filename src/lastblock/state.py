@@ -33,6 +33,21 @@ def capacity(n: int, at_least: int = 1) -> int:
     return size
 
 
+class Fields(np.record):  # type: ignore[misc]  # numpy's stubs call its base final
+    """A record whose attributes are its fields, even where a numpy method has the same name.
+
+    Only plain Python needs it; kernels see nothing but fields.
+    """
+
+    def __getattribute__(self, name: str) -> Any:
+        if not name.startswith("__") and name in object.__getattribute__(self, "dtype").names:
+            return self[name]
+        return super().__getattribute__(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+
 def record(fields: Layout) -> np.dtype[Any]:
     """A record whose fields read as attributes, in kernels and in plain Python.
 
@@ -46,7 +61,7 @@ def record(fields: Layout) -> np.dtype[Any]:
         "offsets": ends[:-1].tolist(),
         "itemsize": int(ends[-1]),
     }
-    return np.dtype((np.record, np.dtype(plain)))
+    return np.dtype((Fields, np.dtype(plain)))
 
 
 def state_dtype(policy: Policy, arms: int, horizon: int | None = None) -> np.dtype[Any]:

@@ -89,11 +89,24 @@ def test_streams_agree_with_plain_integers(seed, replication, role):
 
 def test_streams_are_for_ever():
     # Results that users have saved depend on these words: they must never change.
-    assert take(stream_of(42, 0, POLICY), 3) == POLICY_WORDS
-    assert take(stream_of(42, 7, ENVIRONMENT), 3) == ENVIRONMENT_WORDS
+    assert take(stream_of(42, 0, POLICY), 3) == [
+        4503185477405058184,
+        12495050876130061955,
+        9202924038951126424,
+    ]
+    assert take(stream_of(42, 7, ENVIRONMENT), 3) == [
+        41570296359781863,
+        16353657183918047931,
+        14313912760075348515,
+    ]
     stream = np.empty(4, np.uint64)
     random.expand(stream, np.uint64(42))
-    assert stream.tolist() == EXPANDED
+    assert stream.tolist() == [
+        13679457532755275413,
+        2949826092126892291,
+        5139283748462763858,
+        6349198060258255764,
+    ]
 
 
 def test_every_seed_replication_and_role_has_its_own_stream():
@@ -141,8 +154,6 @@ def test_below_is_uniform(n):
 
 
 def test_below_never_reaches_its_bound():
-    class_of_ones = np.array([0, 0, 0, 0], np.uint64)
-    assert random.below(class_of_ones, 5) == 0  # the word 0
     for n in (1, 3, 10, 2**31 - 1, 2**53 - 1):
         assert int(random.to_unit(np.uint64(WORD)) * n) == n - 1
 

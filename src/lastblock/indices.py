@@ -1,0 +1,43 @@
+"""What index policies share: pull the arm with the largest index."""
+
+from typing import Any
+
+from lastblock.jit import kernel
+from lastblock.protocol import Record
+from lastblock.random import below
+from lastblock.state import INDEX
+
+UNSEEN = 1e300
+"""The index of an arm without any reward, above all others."""
+
+
+@kernel
+def unseen(s: Record, arm: int) -> float:
+    """The index of an arm none of whose rewards has arrived: the fewer are out, the larger.
+
+    Without delay every arm has a reward after the first round, and this is never needed.
+    """
+    return UNSEEN / (1.0 + s.out[arm])
+
+
+@kernel
+def argmax(s: Record, index: Any) -> Any:
+    """The arm with the largest index; ties are broken uniformly at random, by one draw."""
+    best: Any = INDEX(0)
+    ties = 1
+    for k in range(1, s.arms):
+        if index[k] > index[best]:
+            best = INDEX(k)
+            ties = 1
+        elif index[k] == index[best]:
+            ties += 1
+    if ties > 1:
+        skip = below(s.stream, ties)
+        chosen = best
+        for k in range(s.arms):
+            if index[k] == index[best]:
+                if skip == 0:
+                    chosen = INDEX(k)
+                skip -= 1
+        best = chosen
+    return best

@@ -1,0 +1,121 @@
+"""Kernels and oracles take the same decisions, one by one."""
+
+import oracle.lbsda
+import oracle.lbsdalm
+import oracle.swlbsda
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle.worlds import KINDS, World
+
+import lastblock as lb
+
+# Layouts are powers of two: up to 8 arms and 64 slots, so that two compilations a policy serve all
+# examples.
+ARMS = st.integers(2, 6)
+SEEDS = st.integers(0, 2**32)
+HORIZONS = st.integers(10, 400)
+KIND = st.sampled_from(KINDS)
+
+
+def assert_same_decisions(policy, twin, world, horizon, seed):
+    bandit = lb.Bandit(policy, twin.arms, seed=seed)
+    for t in range(horizon):
+        decision = bandit.ask()
+        assert decision.arm == twin.ask(), f"step {t}, round {twin.round}"
+        reward = world.reward(decision.arm)
+        bandit.tell(decision, reward)
+        twin.tell(decision.arm, reward)
+
+
+@settings(max_examples=120)
+@given(ARMS, SEEDS, HORIZONS, KIND, st.booleans())
+def test_lbsda(arms, seed, horizon, kind, reference):
+    policy = lb.LBSDA(reference=reference)
+    twin = oracle.lbsda.LBSDA(arms, seed, reference)
+    assert_same_decisions(policy, twin, World(kind, arms, seed), horizon, seed)
+
+
+@settings(max_examples=150)
+@given(
+    ARMS,
+    SEEDS,
+    HORIZONS,
+    KIND,
+    st.fixed_dictionaries(
+        {
+            "minimum": st.integers(1, 63),
+            "scale": st.floats(0.0, 0.1),
+            "offset": st.integers(0, 20),
+            "reference": st.booleans(),
+        }
+    ),
+)
+def test_lbsdalm(arms, seed, horizon, kind, parameters):
+    policy = lb.LBSDALM(**parameters)
+    twin = oracle.lbsdalm.LBSDALM(arms, seed, **parameters)
+    assert_same_decisions(policy, twin, World(kind, arms, seed), horizon, seed)
+
+
+@settings(max_examples=40)
+@given(SEEDS, HORIZONS, KIND, st.integers(1, 20), st.floats(0.5, 1.0), st.booleans())
+def test_lbsdalm_with_memory_that_grows(seed, horizon, kind, minimum, scale, reference):
+    policy = lb.LBSDALM(minimum=minimum, scale=scale, reference=reference)
+    twin = oracle.lbsdalm.LBSDALM(3, seed, minimum, scale, reference=reference)
+    assert_same_decisions(policy, twin, World(kind, 3, seed), horizon, seed)
+
+
+@settings(max_examples=250)
+@given(ARMS, SEEDS, HORIZONS, KIND, st.integers(0, 54), st.booleans(), st.booleans())
+def test_swlbsda(arms, seed, horizon, kind, spare, reference, naive):
+    window = arms + spare
+    policy = lb.SWLBSDA(window=window, reference=reference, naive_leader=naive)
+    twin = oracle.swlbsda.SWLBSDA(arms, seed, window, reference, naive)
+    assert_same_decisions(policy, twin, World(kind, arms, seed), horizon, seed)
+
+
+# The paper's scenarios, through the engine of `simulate`.
+
+
+def changing(family, *phases):
+    return lb.Piecewise({start: [family(mean) for mean in means] for start, *means in phases})
+
+
+def gaussian(mean):
+    return lb.Gaussian(mean, 0.5)
+
+
+SCENARIOS = {
+    "stationary": changing(lb.Bernoulli, (0, 0.05, 0.15)),
+    "bernoulli-changes": changing(
+        lb.Bernoulli, (0, 0.5, 0.3, 0.4), (3000, 0.3, 0.7, 0.2), (5000, 0.5, 0.3, 0.6)
+    ),
+    "gaussian-changes": changing(
+        gaussian,
+        (0, 0.9, 0.5, 0.4),
+        (2500, 0.4, 0.8, 0.5),
+        (4500, 0.3, 0.2, 0.7),
+        (7000, 0.9, 0.8, 0.4),
+    ),
+}
+TWINS = {
+    "LBSDA": (lb.LBSDA, oracle.lbsda.LBSDA, {}),
+    "LBSDALM": (lb.LBSDALM, oracle.lbsdalm.LBSDALM, {"minimum": 1, "offset": 50}),
+    "SWLBSDA": (lb.SWLBSDA, oracle.swlbsda.SWLBSDA, {"window": 429}),
+}
+
+
+@pytest.mark.parametrize("reference", [False, True], ids=["paper", "reference"])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("name", TWINS)
+def test_simulated(name, scenario, reference):
+    make_policy, make_twin, parameters = TWINS[name]
+    environment = SCENARIOS[scenario]
+    policy = make_policy(**parameters, reference=reference)
+    played = lb.trace(policy, environment, horizon=20_000, seed=2021)
+    twin = make_twin(environment.n_arms, 2021, **parameters, reference=reference)
+    for t, (arm, reward) in enumerate(
+        zip(played.arms.tolist(), played.rewards.tolist(), strict=True)
+    ):
+        assert twin.ask() == arm, f"step {t}, round {twin.round}"
+        twin.tell(arm, reward)
