@@ -17,7 +17,7 @@ def unseen(s: Record, arm: int) -> float:
 
     Without delay every arm has a reward after the first round, and this is never needed.
     """
-    return UNSEEN / (1.0 + s.out[arm])
+    return float(UNSEEN / (1.0 + s.out[arm]))
 
 
 @kernel
