@@ -21,6 +21,7 @@ An environment is a NamedTuple of arrays with the kernels
 import functools
 import operator
 from collections.abc import Callable
+from enum import IntEnum
 from typing import Any, Protocol, TypeAlias, TypeVar, get_type_hints
 
 import numpy as np
@@ -127,7 +128,7 @@ def build(description: dict[str, Any]) -> Policy:
 def validated(cls: type[T]) -> type[T]:
     """Make a NamedTuple convert its fields to their annotated types and call its `validate`."""
     hints = get_type_hints(cls)
-    convert = {name: _CONVERSIONS.get(kind) for name, kind in hints.items()}
+    convert = {name: _conversion(kind) for name, kind in hints.items()}
     plain_new: Callable[..., Any] = cls.__new__
 
     @functools.wraps(plain_new)
@@ -177,6 +178,21 @@ def flag(value: Any, name: str) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name}={value!r} must be True or False")
     return bool(value)
+
+
+def choice(kind: type[IntEnum], value: Any, name: str) -> IntEnum:
+    """A member of an enumeration, by its lower-case name or number."""
+    for member in kind:
+        if value == member.name.lower() or (not isinstance(value, str) and value == member):
+            return member
+    words = ", ".join(repr(member.name.lower()) for member in kind)
+    raise ValueError(f"{name}={value!r} must be one of {words}")
+
+
+def _conversion(kind: Any) -> Callable[[Any, str], Any] | None:
+    if isinstance(kind, type) and issubclass(kind, IntEnum):
+        return functools.partial(choice, kind)
+    return _CONVERSIONS.get(kind)
 
 
 _CONVERSIONS: dict[Any, Callable[[Any, str], Any]] = {int: whole, float: number, bool: flag}
