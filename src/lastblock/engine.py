@@ -1,5 +1,7 @@
 """The only loops over time and over replications."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -68,7 +70,7 @@ def ask_live(policy: Policy, states: States, i: int) -> int:
 
 
 @entry
-def tell_live(policy: Policy, states: States, i: int, arm: int, reward: float) -> bool:
+def tell_live(policy: Any, states: States, i: int, arm: int, reward: float) -> bool:
     """Take in a reward; False, and nothing changed, if the record must grow first."""
     if policy.full(states[i], arm):
         return False

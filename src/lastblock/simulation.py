@@ -44,6 +44,7 @@ class Run:
     pulls: npt.NDArray[np.int64]
     """(replications, K)"""
     seconds: float
+    """Time taken, without compilation."""
 
     @property
     def replications(self) -> int:
@@ -115,8 +116,7 @@ def simulate(
     regret = np.empty((replications, taken.size))
     pulls = np.empty((replications, environment.n_arms), dtype=np.int64)
     no_trace = np.empty((replications, 0), dtype=np.int64), np.empty((replications, 0))
-    started = time.perf_counter()
-    _play(
+    seconds = _play(
         policy,
         environment,
         horizon,
@@ -128,7 +128,6 @@ def simulate(
         threads,
         progress,
     )
-    seconds = time.perf_counter() - started
     return Run(policy, environment, horizon, taken, regret, pulls, seconds)
 
 
@@ -188,8 +187,11 @@ def _play(
     traces: tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]],
     threads: int,
     progress: bool | None,
-) -> None:
-    """Cut the replications into chunks and hand them to threads; the kernels release the GIL."""
+) -> float:
+    """Cut the replications into chunks and hand them to threads; the kernels release the GIL.
+
+    Returns the seconds it took, without compilation.
+    """
     dtype = state_dtype(policy, environment.n_arms, horizon)
     table = environment.compile(horizon)
     arms, rewards = traces
@@ -231,11 +233,12 @@ def _play(
     size = max(1, min(_STEPS_A_CHUNK // horizon, -(-replications // threads)))
     pieces = [(i, min(i + size, replications)) for i in range(0, replications, size)]
     bar = _progress_bar(replications, progress)
+    started = time.perf_counter()
     if threads == 1 or len(pieces) == 1:
         for first, last in pieces:
             bar.update(chunk(first, last))
         bar.close()
-        return
+        return time.perf_counter() - started
     with ThreadPoolExecutor(threads) as pool:
         futures: list[Future[int]] = [pool.submit(chunk, *piece) for piece in pieces]
         try:
@@ -244,6 +247,7 @@ def _play(
         finally:  # an interruption leaves no chunk waiting
             pool.shutdown(wait=True, cancel_futures=True)
             bar.close()
+    return time.perf_counter() - started
 
 
 def _progress_bar(total: int, progress: bool | None) -> Any:
