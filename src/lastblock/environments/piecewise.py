@@ -147,12 +147,7 @@ class Piecewise:
         return float(self.means(t).max())
 
     def compile(self, horizon: int) -> Phases:
-        """The kernel's view."""
-        if self.starts[-1] >= horizon:
-            raise ValueError(
-                f"phases: the phase that starts at {self.starts[-1]} lies beyond "
-                f"the horizon {horizon}; lengthen the horizon or leave the phase out"
-            )
+        """The kernel's view; phases beyond the horizon are simply not reached."""
         means = np.array([[arm.mean for arm in arms] for arms in self.phases])
         return Phases(
             starts=np.array(self.starts, dtype=np.int64),

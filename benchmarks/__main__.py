@@ -1,0 +1,3 @@
+from benchmarks import core
+
+core.main()

@@ -1,0 +1,88 @@
+"""The three algorithms: steps, scaling with T, memory, live decisions, start-up."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import lastblock as lb
+from benchmarks.timing import best_of, live_us, step_ns, uniform_ns
+from lastblock.lab.paper import bernoulli_changes, stationary
+
+TESTS = Path(__file__).parent.parent / "tests"
+
+_FRESH = """
+import time; started = time.perf_counter()
+import lastblock as lb
+env = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.15)])
+lb.simulate(lb.LBSDALM(offset=50), env, horizon=10_000, replications=1, seed=1)
+print(time.perf_counter() - started)
+"""
+
+
+def oracle_ns(name: str, arms: int, environment, horizon: int = 2000, **parameters) -> float:
+    """Nanoseconds a step of the plain-Python twin, on the rewards of a trace."""
+    sys.path.insert(0, str(TESTS))
+    from oracle.lbsda import LBSDA  # noqa: PLC0415  # the tests are not installed
+    from oracle.lbsdalm import LBSDALM  # noqa: PLC0415
+    from oracle.swlbsda import SWLBSDA  # noqa: PLC0415
+
+    twins = {"LB-SDA": LBSDA, "LB-SDA-LM": LBSDALM, "SW-LB-SDA": SWLBSDA}
+    rewards = lb.trace(lb.LBSDA(), environment, horizon=horizon, seed=1).rewards
+    twin = twins[name](arms, 1, **parameters)
+    started = time.perf_counter()
+    for reward in rewards:
+        twin.tell(twin.ask(), float(reward))
+    return (time.perf_counter() - started) / horizon * 1e9
+
+
+def main() -> None:
+    unit = uniform_ns()
+    print(f"A bare xoshiro256++ uniform in a compiled loop takes {unit:.2f} ns here.\n")
+
+    print("Nanoseconds a step, one core, T = 10 000")
+    print(f"{'scenario':<20}{'policy':<12}{'ns':>7}{'uniforms':>10}{'the naive twin':>17}")
+    for scenario in (stationary(), bernoulli_changes()):
+        arms = scenario.environment.n_arms
+        for name, policy in scenario.policies.items():
+            pace = step_ns(policy, scenario.environment)
+            twin = oracle_ns(name, arms, scenario.environment, **policy._asdict())
+            print(
+                f"{scenario.name:<20}{name:<12}{pace:>7.1f}{pace / unit:>10.1f}{twin / pace:>16.0f}×"
+            )
+
+    print("\nAll cores: 2000 replications of 10 000 steps")
+    for name, policy in bernoulli_changes().policies.items():
+        environment = bernoulli_changes().environment
+        seconds = best_of(
+            lambda policy=policy, environment=environment: (
+                lb.simulate(policy, environment, horizon=10_000, replications=2000, seed=1).seconds
+            ),
+            3,
+        )
+        print(f"  {name:<12}{seconds:6.2f} s")
+
+    env = stationary().environment
+    short = step_ns(lb.LBSDA(), env, horizon=10_000, replications=200)
+    long = step_ns(lb.LBSDA(), env, horizon=1_000_000, replications=4, repeats=3)
+    print(f"\nLB-SDA, cost a step at T = 10⁶ over T = 10⁴: {long / short:.2f}")
+
+    size = lb.state_size(lb.LBSDALM(), arms=4) / 4
+    print(f"LB-SDA-LM, record of up to 10⁹ rounds: {size:.0f} bytes an arm")
+
+    print("\nLive, microseconds for one ask and its tell, 3 arms")
+    print(f"{'policy':<12}{'after 10²':>11}{'after 10⁶':>11}")
+    policies = {"LB-SDA-LM": lb.LBSDALM(), "SW-LB-SDA": lb.SWLBSDA(window=429)}
+    for name, policy in policies.items():
+        young, old = lb.Bandit(policy, 3, seed=1), lb.Bandit(policy, 3, seed=1)
+        for bandit, updates in ((young, 100), (old, 1_000_000)):
+            for _ in range(updates):
+                bandit.tell(bandit.ask(), 0.5)
+        print(f"{name:<12}{live_us(young, 10_000):>11.2f}{live_us(old, 10_000):>11.2f}")
+
+    fresh = best_of(
+        lambda: float(subprocess.check_output([sys.executable, "-c", _FRESH], text=True)), 3
+    )
+    print(
+        f"\nFirst simulation of a fresh process with a warm cache, import included: {fresh:.2f} s"
+    )
