@@ -126,8 +126,8 @@ def next_arm(policy: Policy, s: Record) -> int:
     if s.taken == s.queued:
         s.round += 1
         s.queued = 0
+        policy.plan(s)  # it still finds the last round in `s.queue[: s.taken]`
         s.taken = 0
-        policy.plan(s)
     arm: int = s.queue[s.taken]
     s.taken += 1
     s.out[arm] += 1

@@ -43,7 +43,7 @@ class LBSDALM(NamedTuple):
     """LB-SDA with the last m_r = max(minimum, ⌈scale · (log r)²⌉ + offset) rewards of each arm.
 
     The memory grows like log² r and the record has a fixed size, made for 10⁹ rounds: with the
-    default parameters 512 rewards an arm, enough for 6.7 · 10⁹ rounds; m_r stops growing there.
+    default parameters 511 rewards an arm, enough for 6.5 · 10⁹ rounds; m_r stops growing there.
 
     Parameters
     ----------

@@ -6,47 +6,66 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lastblock.duels import may_go_out, most_pulled, obligation, wins_duel
-from lastblock.history import append, block_sum, clear, forget_oldest, history_dtype
-from lastblock.jit import kernel
+from lastblock.history import append, block_sum, clear, forget_oldest, history_dtype, is_full
+from lastblock.jit import kernel, routine
 from lastblock.protocol import Layout, Record, policy
 from lastblock.state import INDEX, NOBODY, enqueue, enqueue_all, shuffle
 from lastblock.tunings import garivier_window
 
 LONGEST_WINDOW = 1 << 24
+NEVER = 1 << 62
 
 
 @kernel
 def expire(s: Record, window: int, now: int) -> None:
     """Forget the rewards that arrived `window` or more ticks ago."""
-    h = s.history
-    mask = s.stamp.shape[1] - 1
     for k in range(s.arms):
-        while h.kept[k] > 0:
-            stamp = s.stamp[k, (h.written[k] - h.kept[k]) & mask]
-            if (now - np.int64(stamp)) & 0xFFFFFFFF < window:
-                break
-            forget_oldest(h, k)
+        while s.expires[k] <= now:
+            drop_oldest(s, k, window, now)
+
+
+@kernel
+def drop_oldest(s: Record, arm: int, window: int, now: int) -> None:
+    """Forget the arm's oldest reward and note when the next one falls out."""
+    h = s.history
+    forget_oldest(h, arm)
+    s.expires[arm] = NEVER
+    if h.kept[arm] > 0:
+        oldest = (h.written[arm] - h.kept[arm]) & (s.stamp.shape[1] - 1)
+        age = (now - s.stamp[arm, oldest]) & 0xFFFFFFFF
+        s.expires[arm] = now - age + window
 
 
 @kernel
 def choose_leader(s: Record, window: int, reference: bool, naive: bool) -> Any:
     """The paper's leader: it stays until one that beat it has enough pulls, or it too few."""
-    h = s.history
+    pulls = s.history.kept
     previous = s.leader
     # ℓ(r + 1) is judged by min(r, τ); the authors' code is one round ahead.
     horizon = min(s.round - 1 if reference else s.round - 2, window)
-    anyone = naive or previous == NOBODY or 2 * s.arms * h.kept[previous] < horizon
-    rivals = 0
+    anyone = naive or previous == NOBODY or 2 * s.arms * pulls[previous] < horizon
+    contested = anyone
+    if not anyone:
+        for i in range(s.taken):  # those that beat it, or the leader itself
+            k = s.queue[i]
+            if k != previous and pulls[k] >= pulls[previous] and s.arms * pulls[k] >= horizon:
+                contested = True
+    return elect(s, horizon, anyone, reference) if contested else previous
+
+
+@routine
+def elect(s: Record, horizon: int, anyone: bool, reference: bool) -> Any:
+    """The arm with most pulls, among all or among the leader and those that beat it."""
+    h = s.history
     for k in range(s.arms):
-        beat_it = s.drawn[k] == s.round - 1 and s.arms * h.kept[k] >= horizon
-        s.candidate[k] = anyone or k == previous or beat_it
-        rivals += s.candidate[k] and k != previous
-    if rivals == 0:
-        return previous
-    for k in range(s.arms):
-        if s.candidate[k]:
-            s.sums[k] = block_sum(h, k, h.kept[k])
-    return most_pulled(s, h.kept, s.sums, s.candidate, previous if reference else NOBODY)
+        s.candidate[k] = anyone
+        s.sums[k] = block_sum(h, k, h.kept[k])
+    if not anyone:
+        s.candidate[s.leader] = 1
+        for i in range(s.taken):
+            k = s.queue[i]
+            s.candidate[k] |= s.arms * h.kept[k] >= horizon
+    return most_pulled(s, h.kept, s.sums, s.candidate, s.leader if reference else NOBODY)
 
 
 @policy(shift_invariant=True, scale_invariant=True)
@@ -117,6 +136,7 @@ class SWLBSDA(NamedTuple):
             ("sums", np.float64, (arms,)),
             ("candidate", np.uint8, (arms,)),
             ("history", history),
+            ("expires", np.int64, (arms,)),  # when the oldest reward of the arm falls out
             ("stamp", np.uint32, ring),  # when each reward arrived, modulo 2³²
         ]
 
@@ -131,6 +151,7 @@ class SWLBSDA(NamedTuple):
         s.time = 0
         for k in range(s.drawn.shape[0]):
             s.drawn[k] = 1
+            s.expires[k] = NEVER
             s.sums[k] = 0.0
             s.candidate[k] = 0
         clear(s.history)
@@ -174,4 +195,8 @@ class SWLBSDA(NamedTuple):
         s.time += 1
         clock = s.time if self.reference else s.round
         s.stamp[arm, h.written[arm] & (s.stamp.shape[1] - 1)] = np.uint32(clock & 0xFFFFFFFF)
+        if is_full(h, arm):  # only late rewards can bring more than one a round
+            drop_oldest(s, arm, self.window, clock)
         append(h, arm, reward)
+        if h.kept[arm] == 1:
+            s.expires[arm] = clock + self.window

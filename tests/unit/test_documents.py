@@ -1,0 +1,32 @@
+"""Every Python block of the README and the documentation runs, and every link leads somewhere."""
+
+import re
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+import lastblock as lb
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#]+)\)")
+CASES = [
+    pytest.param(code, id=f"{page.relative_to(ROOT)}-{i}")
+    for page in PAGES
+    for i, code in enumerate(BLOCK.findall(page.read_text()))
+]
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_block_runs(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with mock.patch.dict(lb.POLICIES):  # a block may define a policy
+        exec(compile(code, "<block>", "exec"), {"__name__": "__main__"})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    for target in LINK.findall(page.read_text()):
+        assert (page.parent / target).exists(), target
