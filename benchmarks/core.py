@@ -47,9 +47,8 @@ def main() -> None:
         for name, policy in scenario.policies.items():
             pace = step_ns(policy, scenario.environment)
             twin = oracle_ns(name, arms, scenario.environment, **policy._asdict())
-            print(
-                f"{scenario.name:<20}{name:<12}{pace:>7.1f}{pace / unit:>10.1f}{twin / pace:>16.0f}×"
-            )
+            ratios = f"{pace / unit:>10.1f}{twin / pace:>16.0f}×"
+            print(f"{scenario.name:<20}{name:<12}{pace:>7.1f}{ratios}")
 
     print("\nAll cores: 2000 replications of 10 000 steps")
     for name, policy in bernoulli_changes().policies.items():

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -114,14 +115,13 @@ class Bandit:
 
     def tell(self, decision: Decision | int, reward: float) -> None:
         """The reward of a decision (or of its id). Errors change nothing."""
-        id = decision[1] if isinstance(decision, tuple) else decision
-        arm = self._out.get(id)
-        if arm is None:
-            raise self._unknown(id)
+        id, arm = self._find(decision)
+        if isinstance(reward, str | bytes):
+            raise ValueError(f"reward={reward!r} is text; give a number")
         try:
             value = float(reward)
-        except (TypeError, ValueError):
-            raise ValueError(f"reward={reward!r} is not a number") from None
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"reward={reward!r} is not a number that fits a float") from None
         if not -LARGEST_REWARD < value < LARGEST_REWARD:  # NaN fails as well
             raise ValueError(
                 f"reward={reward!r} must be finite and below {LARGEST_REWARD:g} in size; "
@@ -134,20 +134,20 @@ class Bandit:
 
     def forget(self, decision: Decision | int) -> None:
         """Drop a decision whose reward will never come."""
-        id = decision[1] if isinstance(decision, tuple) else decision
-        arm = self._out.pop(id, None)
-        if arm is None:
-            raise self._unknown(id)
+        id, arm = self._find(decision)
         self._forget(self._states, 0, arm)
+        del self._out[id]
 
-    def _unknown(self, id: object) -> UnknownDecisionError:
+    def _find(self, decision: Decision | int) -> tuple[int, int]:
+        """The id and the arm of a decision that is out."""
+        id = decision.id if isinstance(decision, Decision) else decision
+        with suppress(KeyError, TypeError):
+            return id, self._out[id]
         if isinstance(id, int) and 0 <= id < self._next_id:
-            return UnknownDecisionError(
+            raise UnknownDecisionError(
                 f"decision {id} has been told or forgotten already; tell each decision once"
             )
-        return UnknownDecisionError(
-            f"decision {id!r} was never asked for; tell what ask() returned"
-        )
+        raise UnknownDecisionError(f"decision {id!r} was never asked for; tell what ask() gave")
 
     def _grow(self) -> None:
         """Double the record of a policy that keeps every reward."""
@@ -167,8 +167,14 @@ class Bandit:
                 "next_id": self._next_id,
                 "out": [[id, arm] for id, arm in self._out.items()],
             },
-            self._states.astype(self._states.dtype.newbyteorder("<")).tobytes(),
+            self._record_bytes(),
         )
+
+    def _record_bytes(self) -> bytes:
+        """The record, little-endian; padding is zero, so that equal states have equal bytes."""
+        little = np.zeros(1, self._states.dtype.newbyteorder("<"))
+        little[:] = self._states
+        return little.tobytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Bandit":
@@ -184,8 +190,7 @@ class Bandit:
             dtype = self._states.dtype
             if about["layout"] != layout_id(dtype) or len(payload) != dtype.itemsize:
                 raise ValueError("its record has another layout")
-            little = np.frombuffer(payload, dtype=dtype.newbyteorder("<"))
-            self._states[:] = little.astype(dtype)
+            self._states[:] = np.frombuffer(payload, dtype=dtype.newbyteorder("<"))
         except (KeyError, TypeError, ValueError) as error:
             raise StateFileError(
                 f"the state does not fit this version of lastblock: {error}; "

@@ -90,12 +90,3 @@ def wins_duel(h: Record, challenger: int, leader: int) -> bool:
         return bool(lead > 0 and mine / own >= block_sum(h, leader, lead) / lead)
     # Equal lengths: compare the sums, so that ties are exact.
     return bool((own > 0) & (mine >= block_sum(h, leader, own)))
-
-
-@kernel
-def may_go_out(h: Record, s: Record, arm: int) -> bool:
-    """A challenger never waits for more rewards than it has: late rewards cannot pile it up.
-
-    Without delay nothing is out when a round is planned, and the rule never bites.
-    """
-    return bool(s.out[arm] < h.kept[arm])

@@ -78,6 +78,11 @@ def policy(
 
     def register(cls: type[T]) -> type[T]:
         declared: Any = validated(cls)
+        if not declared._fields:
+            raise ValueError(
+                f"{cls.__name__}: a policy needs at least one parameter; "
+                "compiled code cannot be handed an empty one"
+            )
         declared.shift_invariant = shift_invariant
         declared.scale_invariant = scale_invariant
         declared.grows = grows
@@ -165,7 +170,7 @@ def number(value: Any, name: str) -> float:
     """A finite number, or a ValueError that names the argument."""
     try:
         result = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name}={value!r} must be a number") from None
     if not np.isfinite(result):
         raise ValueError(f"{name}={value!r} must be finite")

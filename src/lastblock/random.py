@@ -26,8 +26,8 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _ROLES = np.uint64(2)
-_1, _11, _17, _23, _27, _30, _31, _41, _45, _19 = (
-    np.uint64(shift) for shift in (1, 11, 17, 23, 27, 30, 31, 41, 45, 19)
+_1, _11, _12, _17, _19, _23, _27, _30, _31, _41, _45 = (
+    np.uint64(shift) for shift in (1, 11, 12, 17, 19, 23, 27, 30, 31, 41, 45)
 )
 _ULP = 2.0**-53
 
@@ -97,7 +97,7 @@ def to_unit(word: np.uint64) -> float:
 @kernel
 def to_open_unit(word: np.uint64) -> float:
     """A uniform on (0, 1), never an end, for quantile functions that are infinite there."""
-    return (float(word >> _11) + 0.5) * _ULP
+    return (float(word >> _12) + 0.5) * (2.0 * _ULP)
 
 
 @kernel

@@ -7,7 +7,6 @@ import numpy as np
 
 from lastblock.duels import (
     is_ahead,
-    may_go_out,
     most_pulled,
     obligation,
     obligation_lasts,
@@ -138,14 +137,15 @@ class LBSDALM(NamedTuple):
             s.leader = most_pulled(s, pulls, s.sums, s.candidate, incumbent)
         leader = s.leader
 
-        # Challengers: under-explored arms, and winners of their duel.
+        # Challengers: under-explored arms, and winners of their duel. Late rewards cannot pile up:
+        # nobody waits for more rewards than it has had.
         if r >= s.limit_lasts:
             s.limit = obligation(r, self.reference)
             s.limit_lasts = obligation_lasts(s.limit, self.reference)
         for k in range(s.arms):
             if k != leader and not (self.reference and pulls[k] >= pulls[leader]):
                 if pulls[k] + s.out[k] <= s.limit or (
-                    may_go_out(h, s, k) and wins_duel(h, k, leader)
+                    s.out[k] < pulls[k] and wins_duel(h, k, leader)
                 ):
                     enqueue(s, k)
         if s.queued == 0:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lastblock.duels import may_go_out, most_pulled, obligation, wins_duel
+from lastblock.duels import most_pulled, obligation, wins_duel
 from lastblock.history import append, block_sum, clear, forget_oldest, history_dtype, is_full
 from lastblock.jit import kernel, routine
 from lastblock.protocol import Layout, Record, policy
@@ -181,7 +181,7 @@ class SWLBSDA(NamedTuple):
             elif (
                 pulls[k] + s.out[k] <= s.limit
                 or (stalled and now - s.drawn[k] >= s.patience and pulls[k] <= s.scarce)
-                or (may_go_out(h, s, k) and wins_duel(h, k, leader))
+                or (s.out[k] < pulls[k] and wins_duel(h, k, leader))
             ):
                 enqueue(s, k)
         if s.queued == 0:

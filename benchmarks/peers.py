@@ -1,0 +1,213 @@
+"""The same job through other libraries, in one run: ``make peers``.
+
+Three Bernoulli arms, T = 10 000: microseconds a step of a whole simulated horizon; then
+microseconds for one live select and update after 10³ and 10⁵ updates. A peer that cannot be used on
+this Python is reported as such.
+"""
+
+import contextlib
+import importlib
+import importlib.metadata
+import io
+import random
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import scipy.special
+
+import lastblock as lb
+from benchmarks.timing import step_ns
+
+MEANS = (0.5, 0.3, 0.4)
+HORIZON = 10_000
+YOUNG, OLD = 1_000, 100_000
+MEASURED = 2_000
+PATIENCE = 20.0  # seconds; a peer too slow to age is given up on
+
+Step = Callable[[], None]
+
+
+@dataclass
+class Peer:
+    """A library: its distribution, and for each policy we share a way to make a live step."""
+
+    distribution: str
+    module: str
+    policies: dict[str, Callable[[], Step]]
+    note: str = ""
+
+
+def reward(arm: int) -> float:
+    return float(random.random() < MEANS[arm])
+
+
+def ours() -> dict[str, Any]:
+    return {
+        "SW-LB-SDA": lb.SWLBSDA(window=429),
+        "LB-SDA-LM": lb.LBSDALM(),
+        "UCB1": lb.UCB1(),
+        "kl-UCB": lb.KLUCB(),
+        "Thompson sampling": lb.Thompson(),
+        "ε-greedy": lb.EpsilonGreedy(epsilon=0.1),
+        "EXP3": lb.EXP3(gamma=0.1),
+        "BESA": lb.BESA(),
+        "SW-UCB": lb.SWUCB(window=429),
+    }
+
+
+def live(policy: Any) -> Step:
+    bandit = lb.Bandit(policy, 3, seed=1)
+
+    def step() -> None:
+        decision = bandit.ask()
+        bandit.tell(decision, reward(decision.arm))
+
+    return step
+
+
+def mabwiser(learning_policy: str, *arguments: Any) -> Callable[[], Step]:
+    def make() -> Step:
+        mab = importlib.import_module("mabwiser.mab")
+        rule = getattr(mab.LearningPolicy, learning_policy)(*arguments)
+        bandit = mab.MAB([0, 1, 2], rule, seed=1)
+        bandit.fit([0, 1, 2], [reward(k) for k in range(3)])
+
+        def step() -> None:
+            arm = bandit.predict()
+            bandit.partial_fit([arm], [reward(arm)])
+
+        return step
+
+    return make
+
+
+def river(name: str, **arguments: Any) -> Callable[[], Step]:
+    def make() -> Step:
+        bandit = importlib.import_module("river.bandit")
+        if name == "ThompsonSampling":
+            arguments["dist"] = importlib.import_module("river.proba").Beta()
+        policy = getattr(bandit, name)(seed=1, **arguments)
+
+        def step() -> None:
+            arm = policy.pull(range(3))
+            policy.update(arm, reward(arm))
+
+        return step
+
+    return make
+
+
+def smpybandits(name: str, **arguments: Any) -> Callable[[], Step]:
+    def make() -> Step:
+        policy = getattr(importlib.import_module("SMPyBandits.Policies"), name)(3, **arguments)
+        policy.startGame()
+
+        def step() -> None:
+            arm = policy.choice()
+            policy.getReward(arm, reward(arm))
+
+        return step
+
+    return make
+
+
+PEERS = [
+    Peer(
+        "mabwiser",
+        "mabwiser.mab",
+        {
+            "UCB1": mabwiser("UCB1", 1.0),
+            "Thompson sampling": mabwiser("ThompsonSampling"),
+            "ε-greedy": mabwiser("EpsilonGreedy", 0.1),
+        },
+    ),
+    Peer(
+        "river",
+        "river.bandit",
+        {
+            "UCB1": river("UCB", delta=1.0),
+            "Thompson sampling": river("ThompsonSampling"),
+            "ε-greedy": river("EpsilonGreedy", epsilon=0.1),
+            "EXP3": river("Exp3", gamma=0.1),
+        },
+    ),
+    Peer(
+        "SMPyBandits",
+        "SMPyBandits.Policies",
+        {
+            "UCB1": smpybandits("UCB"),
+            "kl-UCB": smpybandits("klUCB"),
+            "Thompson sampling": smpybandits("Thompson"),
+            "ε-greedy": smpybandits("EpsilonGreedy", epsilon=0.1),
+            "EXP3": smpybandits("Exp3", gamma=0.1),
+            "BESA": smpybandits("BESA"),
+            "SW-UCB": smpybandits("SWUCB", tau=429),
+        },
+        note="imported with a stand-in for scipy.special.btdtri, which SciPy has removed",
+    ),
+]
+
+
+@contextlib.contextmanager
+def imported(peer: Peer) -> Iterator[str]:
+    """Import a peer quietly and give its version; SMPyBandits needs a name that is gone."""
+    if not hasattr(scipy.special, "btdtri"):
+        scipy.special.btdtri = scipy.special.betaincinv
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        importlib.import_module(peer.module)
+        version = importlib.metadata.version(peer.distribution)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield version
+
+
+def pace_us(step: Step, n: int) -> float:
+    started = time.perf_counter()
+    for _ in range(n):
+        step()
+    return (time.perf_counter() - started) / n * 1e6
+
+
+def peer_paces(step: Step) -> tuple[str, str, str]:
+    """A whole horizon, then live after 10³ and 10⁵ updates."""
+    first = pace_us(step, YOUNG)
+    young = pace_us(step, MEASURED)
+    whole = pace_us(step, HORIZON - YOUNG - MEASURED)
+    mean = (first * YOUNG + young * MEASURED + whole * (HORIZON - YOUNG - MEASURED)) / HORIZON
+    if whole * (OLD - HORIZON) / 1e6 > PATIENCE:
+        return f"{mean:.1f}", f"{young:.1f}", "too slow"
+    pace_us(step, OLD - HORIZON)
+    return f"{mean:.1f}", f"{young:.1f}", f"{pace_us(step, MEASURED):.1f}"
+
+
+def main() -> None:
+    random.seed(1)
+    environment = lb.Stationary([lb.Bernoulli(mean) for mean in MEANS])
+    header = f"{'library':<22}{'policy':<20}{'µs/step':>10}{'live 10³':>10}{'live 10⁵':>10}"
+    print(header)
+    for name, policy in ours().items():
+        whole = step_ns(policy, environment, horizon=HORIZON) / 1e3
+        step = live(policy)
+        pace_us(step, YOUNG)
+        young = pace_us(step, MEASURED)
+        pace_us(step, OLD - YOUNG - MEASURED)
+        old = pace_us(step, MEASURED)
+        print(f"{'lastblock':<22}{name:<20}{whole:>10.3f}{young:>10.1f}{old:>10.1f}", flush=True)
+    for peer in PEERS:
+        try:
+            with imported(peer) as version:
+                for name, make in peer.policies.items():
+                    paces = "".join(f"{pace:>10}" for pace in peer_paces(make()))
+                    print(f"{f'{peer.distribution} {version}':<22}{name:<20}{paces}", flush=True)
+            if peer.note:
+                print(f"{'':<22}({peer.note})")
+        except ImportError as error:
+            print(f"{peer.distribution:<22}not usable on this Python: {error}")
+
+
+if __name__ == "__main__":
+    main()
