@@ -107,7 +107,7 @@ class Bandit:
 
     def ask(self) -> Decision:
         """The next decision. It never waits: see `docs/late-rewards.md` for rewards that do."""
-        arm = self._ask(self._policy, self._states, 0)
+        arm = int(self._ask(self._policy, self._states, 0))
         id = self._next_id
         self._next_id = id + 1
         self._out[id] = arm

@@ -1,5 +1,5 @@
 """Naive twins of the policies: plain lists and loops, straight from the paper.
 
-Nothing here imports the library. Sums are correctly rounded from all their terms, so that equal sums
-compare equal whatever the order of their terms.
+The twins import nothing of the library. Their sums are correctly rounded from all terms, so that
+equal sums compare equal whatever the order of their terms.
 """

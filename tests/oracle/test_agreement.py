@@ -1,14 +1,19 @@
 """Kernels and oracles take the same decisions, one by one."""
 
+import math
+import random
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import lastblock as lb
 import oracle.lbsda
 import oracle.lbsdalm
 import oracle.swlbsda
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from oracle import worlds
 from oracle.worlds import KINDS, World
-
-import lastblock as lb
 
 # Layouts are powers of two: up to 8 arms and 64 slots, so that two compilations a policy serve all
 # examples.
@@ -65,13 +70,53 @@ def test_lbsdalm_with_memory_that_grows(seed, horizon, kind, minimum, scale, ref
     assert_same_decisions(policy, twin, World(kind, 3, seed), horizon, seed)
 
 
+# The examples tell apart r and r − 1 in the authors' leader rule, which few do.
 @settings(max_examples=250)
 @given(ARMS, SEEDS, HORIZONS, KIND, st.integers(0, 54), st.booleans(), st.booleans())
+@example(3, 1683, 40, worlds.gaussian, 1, True, False)
+@example(5, 5091, 40, worlds.dyadic, 2, True, False)
 def test_swlbsda(arms, seed, horizon, kind, spare, reference, naive):
     window = arms + spare
     policy = lb.SWLBSDA(window=window, reference=reference, naive_leader=naive)
     twin = oracle.swlbsda.SWLBSDA(arms, seed, window, reference, naive)
     assert_same_decisions(policy, twin, World(kind, arms, seed), horizon, seed)
+
+
+@pytest.mark.parametrize(
+    ("seed", "reference"), [(1, False), (21, False), (22, False), (6, True), (18, True), (23, True)]
+)
+def test_swlbsda_flags_after_a_takeover(seed, reference):
+    """Flags count from the takeover when the new leader is beaten from its first round on.
+
+    Arms 0 and 1 are level. After a takeover arm 2 wins for long, and arm 3 raises its flag.
+    """
+    window = 500
+    delay = 3 * math.log(window) ** 2
+    delay = int(delay) if reference else math.ceil(delay)
+    twin = oracle.swlbsda.SWLBSDA(4, seed, window, reference)
+    bandit = lb.Bandit(lb.SWLBSDA(window=window, reference=reference), 4, seed=seed)
+    rng = random.Random(seed)
+    leader, stalled_until = None, 0
+    for t in range(3000):
+        decision = bandit.ask()
+        assert decision.arm == twin.ask(), f"step {t}, round {twin.round}"
+        if t >= max(300, stalled_until) and twin.leader != leader:
+            stalled_until = t + 200
+        leader = twin.leader
+        if t < stalled_until:
+            reward = [0.0, 0.0, 1.0, -1.0][decision.arm]
+        elif decision.arm < 2:
+            reward = float(rng.random() < 0.5)
+        else:
+            reward = [0.25, -1.0][decision.arm - 2]
+        bandit.tell(decision, reward)
+        twin.tell(decision.arm, reward)
+    led = 0  # rounds since the takeover
+    at_once = 0
+    for before, now in pairwise(twin.rounds):
+        led = led + 1 if now.leader == before.leader else 0
+        at_once += now.flagged == [3] and led == delay
+    assert at_once > 0
 
 
 # The paper's scenarios, through the engine of `simulate`.

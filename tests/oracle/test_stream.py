@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from oracle.stream import Stream
 
 from lastblock import random
+from oracle.stream import Stream
 
 
 @pytest.mark.parametrize("role", [random.POLICY, random.ENVIRONMENT])

@@ -124,7 +124,7 @@ def test_a_seed_sequence_is_a_seed():
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "dice", [1, -2], object()])
 def test_impossible_seeds(seed):
-    with pytest.raises(ValueError, match="seed=.*cannot seed a random stream"):
+    with pytest.raises(ValueError, match=r"seed=.*cannot seed a random stream"):
         random.key_of(seed)
 
 
@@ -132,7 +132,7 @@ def test_units_keep_off_their_ends():
     largest = np.uint64(WORD)
     assert random.to_unit(np.uint64(0)) == 0.0
     assert random.to_unit(largest) == 1.0 - 2.0**-53
-    assert random.to_open_unit(np.uint64(0)) == 2.0**-54
+    assert 0.0 < random.to_open_unit(np.uint64(0)) < 2.0**-50
     assert random.to_open_unit(largest) < 1.0
 
 
@@ -179,7 +179,7 @@ def test_continuous_samplers(name):
 
 def test_a_normal_from_one_word():
     stream, scratch = stream_of(12), np.zeros(4, np.uint64)
-    words = [random.next_word(stream) for _ in range(DRAWS)]
+    words = [np.uint64(word) for word in take(stream, DRAWS)]
     draws = np.array([random.normal_of(word, scratch) for word in words])
     assert stats.kstest(draws, "norm").pvalue > LEVEL
     # The word alone decides, whatever the scratch holds.

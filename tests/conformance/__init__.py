@@ -1,0 +1,1 @@
+"""What every policy must do, whoever wrote it."""

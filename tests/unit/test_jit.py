@@ -1,0 +1,162 @@
+"""The compile cache: named by the sources, in the user's folder, never stale."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lastblock
+from lastblock import jit
+
+PACKAGE = Path(lastblock.__file__).parent
+
+
+def run_python(code, *, path=PACKAGE.parent, **environment):
+    """Run a program in a fresh process, with the package found on `path`; its output."""
+    variables = {
+        **os.environ,
+        "PYTHONPATH": str(path),
+        # Python's own cache looks at times and sizes, and would be stale before numba's is.
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **{name: str(value) for name, value in environment.items()},
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def edit(file, old, new):
+    """Replace text by as much other text, and set the clock back."""
+    before = file.stat()
+    text = file.read_text()
+    assert old in text
+    assert len(old) == len(new)
+    file.write_text(text.replace(old, new))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@pytest.fixture
+def package_copy(tmp_path):
+    """A copy of the package that may be edited."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    return Path(shutil.copytree(PACKAGE, tmp_path / "copy" / "lastblock", ignore=ignored))
+
+
+def hash_of(package, monkeypatch):
+    monkeypatch.setattr(jit, "__file__", str(package / "jit.py"))
+    return jit.source_hash.__wrapped__()
+
+
+def test_the_hash_sees_every_source(package_copy, monkeypatch):
+    original = hash_of(package_copy, monkeypatch)
+    assert original == hash_of(package_copy, monkeypatch)
+    for source in ("random.py", "policies/lbsda.py", "arms/beta.py"):
+        before = hash_of(package_copy, monkeypatch)
+        edit(package_copy / source, '"""', "'''")
+        assert hash_of(package_copy, monkeypatch) != before
+    (package_copy / "policies" / "new.py").write_text("")
+    added = hash_of(package_copy, monkeypatch)
+    (package_copy / "policies" / "new.py").rename(package_copy / "policies" / "old.py")
+    assert len({original, added, hash_of(package_copy, monkeypatch)}) == 3
+
+
+def test_the_cache_folder_is_named_by_the_hash():
+    assert jit.cache_folder().name.endswith(jit.source_hash())
+
+
+def test_the_users_cache_folder_is_respected(tmp_path):
+    code = """
+import numba
+import numpy as np
+import lastblock as lb
+from lastblock.engine import forget_live
+from lastblock.jit import cache_folder, specialise
+from lastblock.state import state_dtype
+
+states = np.zeros(1, state_dtype(lb.LBSDALM(), 2))
+specialise(forget_live, states, 0, 0)
+print(cache_folder())
+print(numba.config.CACHE_DIR)
+"""
+    folder, setting = run_python(code, NUMBA_CACHE_DIR=tmp_path).splitlines()
+    assert Path(folder).parent == tmp_path
+    assert Path(setting) == tmp_path  # other people's functions keep theirs
+    assert list(Path(folder).rglob("*forget_live*.nbi"))
+
+
+FOREIGN = """
+from typing import NamedTuple
+import lastblock as lb
+from lastblock.state import enqueue
+
+@lb.policy()
+class Constant(NamedTuple):
+    unused: float = 0.0
+
+    def layout(self, arms, horizon):
+        return []
+    def start(self, s):
+        enqueue(s, 0)
+    def plan(self, s):
+        enqueue(s, 0)
+    def observe(self, s, arm, reward):
+        pass
+"""
+
+PLAY_FOREIGN = """
+import lastblock as lb
+from constant import Constant
+
+env = lb.Stationary([lb.Bernoulli(0.5), lb.Bernoulli(0.5)])
+print(lb.simulate(Constant(), env, horizon=10, seed=1).pulls[0].tolist())
+"""
+
+
+def test_an_edited_policy_of_ones_own_is_compiled_anew(tmp_path):
+    source = tmp_path / "constant.py"
+    source.write_text(FOREIGN)
+    path = os.pathsep.join([str(tmp_path), str(PACKAGE.parent)])
+    cache = tmp_path / "cache"
+    assert run_python(PLAY_FOREIGN, path=path, NUMBA_CACHE_DIR=cache) == "[10, 0]"
+    edit(source, "enqueue(s, 0)", "enqueue(s, 1)")
+    assert run_python(PLAY_FOREIGN, path=path, NUMBA_CACHE_DIR=cache) == "[0, 10]"
+
+
+PLAY_OWN = """
+import lastblock as lb
+
+env = lb.Stationary([lb.Bernoulli(0.5), lb.Dirac(0.5)])
+print(sorted(set(lb.trace(lb.LBSDALM(), env, horizon=50, seed=1).rewards.tolist())))
+"""
+
+
+def test_an_edited_package_is_compiled_anew(package_copy, tmp_path):
+    # Numba itself would only look at the file of the cached function, engine.py.
+    path, cache = package_copy.parent, tmp_path / "cache"
+    assert run_python(PLAY_OWN, path=path, NUMBA_CACHE_DIR=cache) == "[0.0, 0.5, 1.0]"
+    edit(package_copy / "arms" / "bernoulli.py", "1.0 if to_unit", "7.0 if to_unit")
+    assert run_python(PLAY_OWN, path=path, NUMBA_CACHE_DIR=cache) == "[0.0, 0.5, 7.0]"
+    assert len(list(cache.glob("lastblock-kernels-*"))) == 2
+
+
+def test_old_cache_folders_are_pruned(tmp_path, monkeypatch):
+    monkeypatch.setattr(jit, "_cache_root", lambda: tmp_path)
+    for age in range(1, 8):
+        folder = tmp_path / f"lastblock-kernels-{age}"
+        folder.mkdir()
+        (folder / "kernel.nbc").write_text("")
+        os.utime(folder, (10**9 - age, 10**9 - age))
+    (tmp_path / "somebody-elses").mkdir()
+    current = jit.cache_folder.__wrapped__()
+    assert {path.name for path in tmp_path.iterdir()} == {
+        current.name,
+        "lastblock-kernels-1",
+        "lastblock-kernels-2",
+        "lastblock-kernels-3",
+        "somebody-elses",
+    }

@@ -1,0 +1,154 @@
+"""What `simulate` and `trace` promise."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import lastblock as lb
+
+ENV = lb.Piecewise(
+    {
+        0: [lb.Bernoulli(0.5), lb.Bernoulli(0.3), lb.Gaussian(0.4, 0.1)],
+        300: [lb.Bernoulli(0.3), lb.Bernoulli(0.7), lb.Gaussian(0.4, 0.1)],
+    }
+)
+POLICY = lb.LBSDALM()
+HORIZON = 1000
+
+
+def simulate(**changes):
+    return lb.simulate(POLICY, ENV, **{"horizon": HORIZON, "seed": 1, **changes})
+
+
+def test_shapes_and_types():
+    run = simulate(replications=20)
+    assert run.regret.dtype == np.float64
+    assert run.regret.shape == (20, run.times.size)
+    assert run.pulls.dtype == np.int64
+    assert run.pulls.shape == (20, 3)
+    assert (run.pulls.sum(axis=1) == HORIZON).all()
+    assert run.times.dtype == np.int64
+    assert run.times[-1] == HORIZON
+    assert 100 < run.times.size < 203
+    assert (np.diff(run.times) > 0).all()
+    assert (run.replications, run.horizon) == (20, HORIZON)
+    assert (run.policy, run.environment) == (POLICY, ENV)
+    assert run.seconds > 0.0
+    assert repr(run).startswith("<Run of LBSDALM(")
+
+
+def test_one_replication_is_the_default():
+    run = simulate()
+    assert run.replications == 1
+    assert np.isnan(run.standard_error()).all()
+
+
+def test_regret_never_decreases():
+    regret = simulate(replications=20, times=range(1, HORIZON + 1)).regret
+    assert (regret >= 0.0).all()
+    assert (np.diff(regret, axis=1) >= 0.0).all()
+
+
+def test_times():
+    everywhere = simulate(replications=5, times=range(1, HORIZON + 1))
+    some = simulate(replications=5, times=[1, 299, 300, 301, HORIZON])
+    assert some.times.tolist() == [1, 299, 300, 301, HORIZON]
+    assert (some.regret == everywhere.regret[:, some.times - 1]).all()
+    default = simulate(replications=5)
+    assert (default.regret == everywhere.regret[:, default.times - 1]).all()
+
+
+def test_the_horizon_is_added_to_times():
+    assert simulate(times=[10]).times.tolist() == [10, HORIZON]
+    assert simulate(times=[]).times.tolist() == [HORIZON]
+    assert simulate(times=np.array([7, 8])).times.tolist() == [7, 8, HORIZON]
+
+
+def test_a_replication_does_not_depend_on_how_many_there_are():
+    many, few = simulate(replications=20), simulate(replications=10)
+    assert (many.regret[:10] == few.regret).all()
+    assert (many.pulls[:10] == few.pulls).all()
+
+
+def test_nor_on_the_threads():
+    one, several = simulate(replications=20, threads=1), simulate(replications=20, threads=7)
+    assert (one.regret == several.regret).all()
+    assert (one.pulls == several.pulls).all()
+
+
+def test_seeds():
+    assert (simulate(seed=1).regret == simulate(seed=np.random.SeedSequence(1)).regret).all()
+    assert (simulate(seed=1).regret != simulate(seed=2).regret).any()
+    assert (simulate(seed=None).regret != simulate(seed=None).regret).any()
+    assert len(np.unique(simulate(replications=20).regret[:, -1])) > 10
+
+
+def test_trace_is_replication_zero():
+    trace = lb.trace(POLICY, ENV, horizon=HORIZON, seed=1)
+    assert trace.arms.dtype == np.int64
+    assert trace.rewards.dtype == np.float64
+    assert trace.arms.shape == trace.rewards.shape == (HORIZON,)
+    pulls = simulate(replications=3).pulls
+    assert np.bincount(trace.arms, minlength=3).tolist() == pulls[0].tolist()
+
+
+def test_statistics():
+    run = simulate(replications=20)
+    np.testing.assert_allclose(run.mean(), run.regret.mean(axis=0))
+    error = run.regret.std(axis=0, ddof=1) / np.sqrt(20)
+    np.testing.assert_allclose(run.standard_error(), error)
+    np.testing.assert_allclose(run.quantile(0.5), np.median(run.regret, axis=0))
+    assert (run.quantile(0.0) == run.regret.min(axis=0)).all()
+    assert (run.quantile(1.0) == run.regret.max(axis=0)).all()
+    for q in (-0.1, 1.1):
+        with pytest.raises(ValueError, match=r"q=.* must lie in \[0, 1\]"):
+            run.quantile(q)
+
+
+def test_the_shortest_horizon_pulls_each_arm_once():
+    env = lb.Stationary([lb.Bernoulli(0.5)] * 3)
+    assert lb.simulate(POLICY, env, horizon=3, seed=1).pulls.tolist() == [[1, 1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"horizon": 2}, "horizon=2 is shorter than the 3 arms"),
+        ({"horizon": 1000.0}, "horizon=1000.0 must be a whole number"),
+        ({"horizon": True}, "horizon=True must be a whole number"),
+        ({"replications": 0}, "replications=0 must be at least 1"),
+        ({"replications": "ten"}, "replications='ten' must be a whole number"),
+        ({"threads": 0}, "threads=0 must be at least 1"),
+        ({"times": [0, 10]}, "times must increase, from at least 1"),
+        ({"times": [20, 10]}, "times must increase"),
+        ({"times": [10, 10]}, "times must increase"),
+        ({"times": [10, HORIZON + 1]}, f"at most the horizon {HORIZON}"),
+        ({"times": [0.5]}, "times=0.5 must be a whole number"),
+        ({"seed": -1}, "seed=-1 cannot seed"),
+        ({"seed": 0.5}, "seed=0.5 cannot seed"),
+    ],
+)
+def test_errors_say_what_to_change(changes, message):
+    with pytest.raises(ValueError, match=message):
+        simulate(**changes)
+
+
+def test_a_policy_may_not_fit_the_arms():
+    with pytest.raises(ValueError, match="window=2 is too small for 3 arms"):
+        lb.simulate(lb.SWLBSDA(window=2), ENV, horizon=HORIZON)
+
+
+def test_progress_shows_a_bar(capsys):
+    simulate(replications=4, progress=True)
+    captured = capsys.readouterr()
+    assert "rep" in captured.err
+    assert captured.out == ""
+
+
+def test_without_a_terminal_there_is_no_bar(capsys):
+    assert not sys.stderr.isatty()
+    simulate(replications=4)
+    simulate(replications=4, progress=False)
+    captured = capsys.readouterr()
+    assert captured.err == captured.out == ""
