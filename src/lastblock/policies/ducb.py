@@ -1,0 +1,104 @@
+"""D-UCB: UCB on discounted rewards (Kocsis & Szepesvári, 2006; Garivier & Moulines, 2011)."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lastblock.indices import argmax, unseen
+from lastblock.protocol import Layout, Record, number, policy, whole
+from lastblock.state import enqueue, enqueue_all, shuffle
+
+FORGOTTEN = 1e-200
+"""An arm whose discounted count is below this has no reward: its count must not underflow."""
+
+
+@policy(shift_invariant=True)
+class DUCB(NamedTuple):
+    """Pull the arm with the largest mean + C √(log n / N); a reward of i pulls ago weighs γⁱ.
+
+    Mean and N are the discounted ones, n is the discounted number of all pulls.
+
+    Parameters
+    ----------
+    discount
+        γ, above 0 and at most 1.
+    scale
+        C, which is 2B√ξ in the paper; σ√2 for noise of standard deviation σ, so the default
+        belongs to rewards in [0, 1].
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> round(lb.DUCB.tuned(horizon=10_000, changes=3, sigma=0.5).discount, 6)
+    0.997835
+
+    References
+    ----------
+    Garivier & Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011.
+    """
+
+    discount: float
+    scale: float = math.sqrt(0.5)
+
+    @classmethod
+    def tuned(cls, *, horizon: int, changes: int, sigma: float = 0.5) -> "DUCB":
+        """γ = 1 − √(Γ/T) / (4B) and C = σ√2; B, the range of the rewards, is taken as 1 + 2σ."""
+        horizon = whole(horizon, "horizon")
+        changes = whole(changes, "changes")
+        sigma = number(sigma, "sigma")
+        if horizon < 2:
+            raise ValueError(f"horizon={horizon} must be at least 2 steps")
+        if not 0 <= changes <= horizon:
+            raise ValueError(f"changes={changes} must lie between 0 and the horizon")
+        discount = 1.0 - math.sqrt(changes / horizon) / (4.0 * (1.0 + 2.0 * sigma))
+        return cls(discount=discount, scale=sigma * math.sqrt(2.0))
+
+    @classmethod
+    def examples(cls) -> "tuple[DUCB, ...]":
+        return cls(discount=0.95), cls(discount=0.5, scale=2.0), cls(discount=1.0)
+
+    def validate(self) -> None:
+        if not 0.0 < self.discount <= 1.0:
+            raise ValueError(f"DUCB: discount={self.discount} must be above 0 and at most 1")
+        if self.scale <= 0.0:
+            raise ValueError(f"DUCB: scale={self.scale} must be positive")
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return [
+            ("counts", np.float64, (arms,)),
+            ("sums", np.float64, (arms,)),
+            ("index", np.float64, (arms,)),
+        ]
+
+    def start(self, s: Record) -> None:
+        for k in range(s.counts.shape[0]):
+            s.counts[k] = 0.0
+            s.sums[k] = 0.0
+            s.index[k] = 0.0
+        enqueue_all(s)
+        shuffle(s)
+
+    def plan(self, s: Record) -> None:
+        n = 0.0
+        for k in range(s.arms):
+            n += s.counts[k]
+        log_n = math.log(max(n, 1.0))  # the last reward alone weighs 1
+        for k in range(s.arms):
+            count = s.counts[k]
+            if count > 0.0:
+                bonus = self.scale * math.sqrt(log_n / (count + s.out[k]))
+                s.index[k] = s.sums[k] / count + bonus
+            else:
+                s.index[k] = unseen(s, k)
+        enqueue(s, argmax(s, s.index))
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        for k in range(s.arms):
+            s.counts[k] *= self.discount
+            s.sums[k] *= self.discount
+            if s.counts[k] < FORGOTTEN:
+                s.counts[k] = 0.0
+                s.sums[k] = 0.0
+        s.counts[arm] += 1.0
+        s.sums[arm] += reward

@@ -1,0 +1,149 @@
+"""M-UCB: UCB that restarts when a window of some arm's rewards shifts (Cao et al., 2019)."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lastblock.history import append, block_sum, clear, history_dtype
+from lastblock.indices import argmax, unseen
+from lastblock.jit import kernel
+from lastblock.protocol import Layout, Record, policy, whole
+from lastblock.state import INDEX, enqueue, enqueue_all, shuffle
+
+LONGEST_WINDOW = 1 << 24
+
+
+@kernel
+def restart(s: Record) -> None:
+    """Forget the rewards of every arm and begin a new period."""
+    s.age = 0
+    s.position = 0
+    for k in range(s.sums.shape[0]):
+        s.sums[k] = 0.0
+    clear(s.history)
+
+
+@policy(shift_invariant=True)
+class MUCB(NamedTuple):
+    """UCB that draws each arm in turn now and then, watches all, and restarts all on a change.
+
+    A change is seen when the sums of the two halves of an arm's last w rewards differ by more than
+    the threshold.
+
+    Parameters
+    ----------
+    window
+        w, the rewards of an arm that the test looks at; even.
+    threshold
+        b, in sums of w/2 rewards.
+    exploration
+        γ, the share of pulls in which the arms take turns: K of every ⌊K/γ⌋.
+    scale
+        C in the bonus C √(log n / N), with n the time and N the arm's pulls since the last restart.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> policy = lb.MUCB.tuned(arms=3, horizon=10_000, changes=2)
+    >>> policy.window, round(policy.threshold, 2), round(policy.exploration, 4)
+    (800, 89.93, 0.0743)
+
+    References
+    ----------
+    Cao, Wen, Kveton & Xie. Nearly Optimal Adaptive Procedure with Change Detection for
+    Piecewise-Stationary Bandit. AISTATS 2019.
+    """
+
+    window: int
+    threshold: float
+    exploration: float
+    scale: float = math.sqrt(2.0)
+
+    @classmethod
+    def tuned(cls, *, arms: int, horizon: int, changes: int, window: int = 800) -> "MUCB":
+        """b = √(w/2 · log(2KT²)) and γ = √(ΓK log T / T); no change counts as one."""
+        arms = whole(arms, "arms")
+        horizon = whole(horizon, "horizon")
+        changes = max(1, whole(changes, "changes"))
+        if arms < 2:
+            raise ValueError(f"arms={arms} must be at least 2")
+        if horizon < 2:
+            raise ValueError(f"horizon={horizon} must be at least 2 steps")
+        threshold = math.sqrt(0.5 * window * math.log(2.0 * arms * horizon**2))
+        exploration = math.sqrt(changes * arms * math.log(horizon) / horizon)
+        return cls(window=window, threshold=threshold, exploration=min(1.0, exploration))
+
+    @classmethod
+    def examples(cls) -> "tuple[MUCB, ...]":
+        return (
+            cls(window=20, threshold=4.0, exploration=0.3),
+            cls(window=2, threshold=0.5, exploration=1.0, scale=0.7),
+            cls(window=40, threshold=6.0, exploration=0.05),
+        )
+
+    def validate(self) -> None:
+        if not 2 <= self.window <= LONGEST_WINDOW or self.window % 2 != 0:
+            raise ValueError(
+                f"MUCB: window={self.window} must be even and between 2 and {LONGEST_WINDOW}"
+            )
+        if self.threshold <= 0.0:
+            raise ValueError(f"MUCB: threshold={self.threshold} must be positive")
+        if not 1e-9 <= self.exploration <= 1.0:
+            raise ValueError(f"MUCB: exploration={self.exploration} must lie between 1e-9 and 1")
+        if self.scale <= 0.0:
+            raise ValueError(f"MUCB: scale={self.scale} must be positive")
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return [
+            ("age", np.int64),  # pulls since the last restart
+            ("position", np.int64),  # of the next pull within its period
+            ("period", np.int64),  # ⌊K/γ⌋
+            ("order", INDEX, (arms,)),  # in which the arms take turns
+            ("sums", np.float64, (arms,)),
+            ("index", np.float64, (arms,)),
+            ("history", history_dtype(arms, self.window)),
+        ]
+
+    def start(self, s: Record) -> None:
+        restart(s)
+        s.period = math.floor(s.arms / self.exploration)
+        for k in range(s.index.shape[0]):
+            s.index[k] = 0.0
+        enqueue_all(s)
+        shuffle(s)
+        # The first turn is the first round; no test is made within it, for lack of rewards.
+        for k in range(s.order.shape[0]):
+            s.order[k] = s.queue[k]
+        s.age = s.arms
+        s.position = s.arms
+
+    def plan(self, s: Record) -> None:
+        pulls = s.history.written
+        if s.position == s.period:
+            s.position = 0
+        if s.position < s.arms:
+            arm = s.order[s.position]
+        else:
+            log_age = math.log(s.age + 1)
+            for k in range(s.arms):
+                n = pulls[k]
+                if n > 0:
+                    bonus = self.scale * math.sqrt(log_age / (n + s.out[k]))
+                    s.index[k] = s.sums[k] / n + bonus
+                else:
+                    s.index[k] = unseen(s, k)
+            arm = argmax(s, s.index)
+        enqueue(s, arm)
+        s.position += 1
+        s.age += 1
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        h = s.history
+        append(h, arm, reward)
+        s.sums[arm] += reward
+        if h.written[arm] >= self.window:
+            newer = block_sum(h, arm, self.window // 2)
+            older = block_sum(h, arm, self.window) - newer
+            if abs(newer - older) > self.threshold:
+                restart(s)

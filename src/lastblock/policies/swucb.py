@@ -1,0 +1,115 @@
+"""SW-UCB: UCB on a sliding window (Garivier & Moulines, 2011)."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lastblock.indices import argmax, unseen
+from lastblock.protocol import Layout, Record, number, policy, whole
+from lastblock.state import enqueue, enqueue_all, shuffle
+from lastblock.window import clear, slide, window_dtype, window_sum
+
+LONGEST_WINDOW = 1 << 24
+
+
+@policy(shift_invariant=True)
+class SWUCB(NamedTuple):
+    """Pull the arm with the largest mean + C √(log(min(t, τ)) / N), both over the last τ pulls.
+
+    An arm that was not pulled within the window comes first.
+
+    Parameters
+    ----------
+    window
+        τ, in pulls; at least the number of arms.
+    scale
+        C; σ√2 for noise of standard deviation σ, so the default belongs to rewards in [0, 1].
+    reference
+        Use log t in place of log(min(t, τ)), as the authors of LB-SDA do in their experiments.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> lb.SWUCB.tuned(horizon=10_000, changes=3, sigma=0.5).window
+    700
+
+    References
+    ----------
+    Garivier & Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011.
+    """
+
+    window: int
+    scale: float = math.sqrt(0.5)
+    reference: bool = False
+
+    @classmethod
+    def tuned(
+        cls, *, horizon: int, changes: int, sigma: float = 0.5, reference: bool = False
+    ) -> "SWUCB":
+        """τ = ⌊2B √(T log T / Γ)⌋ and C = σ√2; B, the range of the rewards, is taken as 1 + 2σ."""
+        horizon = whole(horizon, "horizon")
+        changes = whole(changes, "changes")
+        sigma = number(sigma, "sigma")
+        if horizon < 2:
+            raise ValueError(f"horizon={horizon} must be at least 2 steps")
+        if changes < 0:
+            raise ValueError(f"changes={changes} must not be negative")
+        window = horizon
+        if changes > 0:
+            root = math.sqrt(horizon * math.log(horizon) / changes)
+            window = max(2, math.floor(2.0 * (1.0 + 2.0 * sigma) * root))
+        return cls(window=window, scale=sigma * math.sqrt(2.0), reference=reference)
+
+    @classmethod
+    def examples(cls) -> "tuple[SWUCB, ...]":
+        return cls(window=40), cls(window=25, scale=1.5, reference=True)
+
+    def validate(self) -> None:
+        if not 2 <= self.window <= LONGEST_WINDOW:
+            raise ValueError(
+                f"SWUCB: window={self.window} must lie between 2 and {LONGEST_WINDOW} pulls"
+            )
+        if self.scale <= 0.0:
+            raise ValueError(f"SWUCB: scale={self.scale} must be positive")
+
+    def check(self, arms: int) -> None:
+        if self.window < arms:
+            raise ValueError(
+                f"SWUCB: window={self.window} is too small for {arms} arms; "
+                f"choose at least {arms} pulls"
+            )
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return [
+            ("log_t", np.float64),
+            ("index", np.float64, (arms,)),
+            ("recent", window_dtype(arms, self.window)),
+        ]
+
+    def start(self, s: Record) -> None:
+        s.log_t = 0.0
+        for k in range(s.index.shape[0]):
+            s.index[k] = 0.0
+        clear(s.recent)
+        enqueue_all(s)
+        shuffle(s)
+
+    def plan(self, s: Record) -> None:
+        # t counts this pull too, so t > K ≥ 2 and log t > 1: the authors' max(log t, 1) is log t.
+        t = s.arms + s.round - 1
+        if self.reference:
+            s.log_t = math.log(t)
+        elif t <= self.window or s.round == 2:
+            s.log_t = math.log(min(t, self.window))
+        for k in range(s.arms):
+            n = s.recent.pulls[k]
+            if n > 0:
+                bonus = self.scale * math.sqrt(s.log_t / (n + s.out[k]))
+                s.index[k] = window_sum(s.recent, k) / n + bonus
+            else:
+                s.index[k] = unseen(s, k)
+        enqueue(s, argmax(s, s.index))
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        slide(s.recent, arm, reward, self.window)

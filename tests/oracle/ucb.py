@@ -1,0 +1,252 @@
+"""UCB and its relatives for a world that changes: all is computed anew from the list of pulls."""
+
+from math import ceil, floor, fsum, log, sqrt
+
+from oracle.stream import Stream
+
+HALF_ROOT = sqrt(0.5)
+ROOT_2 = sqrt(2.0)
+
+
+class Index:
+    """Every arm once in random order; then one pull at a time."""
+
+    def __init__(self, arms, seed):
+        self.arms = arms
+        self.stream = Stream(seed)
+        self.pulled = []  # (arm, reward), oldest first
+        self.queue = list(range(arms))
+        self.stream.shuffle(self.queue)
+
+    def ask(self):
+        if not self.queue:
+            self.queue = self.plan()
+        return self.queue.pop(0)
+
+    def plan(self):
+        return [self.largest([self.index(k) for k in range(self.arms)])]
+
+    def tell(self, arm, reward):
+        self.pulled.append((arm, reward))
+
+    @property
+    def t(self):
+        """The number of the pull to decide."""
+        return len(self.pulled) + 1
+
+    def largest(self, indices):
+        tied = [k for k in range(self.arms) if indices[k] == max(indices)]
+        return tied[0] if len(tied) == 1 else tied[self.stream.below(len(tied))]
+
+
+def of(arm, pulled):
+    return [reward for k, reward in pulled if k == arm]
+
+
+def ucb(rewards, scale, logarithm):
+    if not rewards:
+        return 1e300
+    n = len(rewards)
+    return fsum(rewards) / n + scale * sqrt(logarithm / n)
+
+
+class UCB1(Index):
+    def __init__(self, arms, seed, scale=HALF_ROOT):
+        super().__init__(arms, seed)
+        self.scale = scale
+
+    def index(self, k):
+        return ucb(of(k, self.pulled), self.scale, max(log(self.t), 1.0))
+
+
+class SWUCB(Index):
+    def __init__(self, arms, seed, window, scale=HALF_ROOT, reference=False):
+        super().__init__(arms, seed)
+        self.window, self.scale, self.reference = window, scale, reference
+
+    def index(self, k):
+        t = self.t if self.reference else min(self.t, self.window)
+        return ucb(of(k, self.pulled[-self.window :]), self.scale, log(t))
+
+
+class DUCB(Index):
+    def __init__(self, arms, seed, discount, scale=HALF_ROOT):
+        super().__init__(arms, seed)
+        self.discount, self.scale = discount, scale
+
+    def index(self, k):
+        last = len(self.pulled) - 1
+        weights = [self.discount ** (last - i) for i in range(last + 1)]
+        own = [i for i in range(last + 1) if self.pulled[i][0] == k]
+        count = fsum(weights[i] for i in own)
+        if count < 1e-200:
+            return 1e300
+        mean = fsum(weights[i] * self.pulled[i][1] for i in own) / count
+        return mean + self.scale * sqrt(log(fsum(weights)) / count)
+
+
+class CUSUMUCB(Index):
+    def __init__(self, arms, seed, threshold, exploration, drift=0.05, warmup=50, scale=HALF_ROOT):
+        super().__init__(arms, seed)
+        self.threshold, self.exploration = threshold, exploration
+        self.drift, self.warmup, self.scale = drift, warmup, scale
+        self.restarts = 0
+
+    def plan(self):
+        kept = [self.since_restart(of(k, self.pulled)) for k in range(self.arms)]
+        owing = [k for k in range(self.arms) if len(kept[k]) < self.warmup]
+        if owing:
+            self.stream.shuffle(owing)
+            return owing
+        if self.stream.uniform() < self.exploration:
+            return [self.stream.below(self.arms)]
+        n = sum(len(rewards) for rewards in kept)
+        return [self.largest([ucb(rewards, self.scale, log(n)) for rewards in kept])]
+
+    def since_restart(self, rewards):
+        start = 0
+        for end in range(len(rewards) + 1):
+            if self.has_changed(rewards[start:end]):
+                start = end
+                self.restarts += 1
+        return rewards[start:]
+
+    def has_changed(self, rewards):
+        if len(rewards) <= self.warmup:
+            return False
+        level = fsum(rewards[: self.warmup]) / self.warmup
+        up = down = 0.0
+        for x in rewards[self.warmup :]:
+            up = max(0.0, up + (x - level) - self.drift)
+            down = max(0.0, down - (x - level) - self.drift)
+        return up >= self.threshold or down >= self.threshold
+
+
+class MUCB(Index):
+    def __init__(self, arms, seed, window, threshold, exploration, scale=ROOT_2):
+        super().__init__(arms, seed)
+        self.window, self.threshold, self.scale = window, threshold, scale
+        self.period = floor(arms / exploration)
+        self.order = list(self.queue)
+        self.restarts = 0
+
+    def plan(self):
+        turn = (self.t - 1) % self.period
+        if turn < self.arms:
+            return [self.order[turn]]
+        return super().plan()
+
+    def index(self, k):
+        return ucb(of(k, self.pulled), self.scale, log(self.t))
+
+    def tell(self, arm, reward):
+        self.pulled.append((arm, reward))
+        last = of(arm, self.pulled)[-self.window :]
+        if len(last) == self.window:
+            half = self.window // 2
+            if abs(fsum(last[half:]) - fsum(last[:half])) > self.threshold:
+                self.pulled = []  # and time starts again
+                self.restarts += 1
+
+
+class RAWUCB(Index):
+    def __init__(self, arms, seed, sigma=0.5, alpha=1.4):
+        super().__init__(arms, seed)
+        self.sigma, self.alpha = sigma, alpha
+
+    def index(self, k):
+        rewards = of(k, self.pulled)
+        width = self.sigma * sqrt(2.0 * self.alpha * log(self.t))
+        bounds = []
+        h = 1
+        while h <= len(rewards):
+            # The window of h rewards moves on by h/2 at a time.
+            step = max(h // 2, 1)
+            end = len(rewards) // step * step
+            bounds.append(fsum(rewards[end - h : end]) / h + width / sqrt(h))
+            h *= 2
+        return min(bounds)
+
+
+class AdSwitch(Index):
+    """The paper's box, with intervals from a grid of blocks of 1, 2, 4 … steps."""
+
+    def __init__(self, arms, seed, horizon, eviction=16.0):
+        super().__init__(arms, seed)
+        self.horizon, self.eviction = horizon, eviction
+        self.time = 0
+        self.chosen = {k: self.queue.index(k) - arms for k in range(arms)}
+        self.episodes = 0
+        self.evictions = self.checks = 0
+        self.new_episode()
+
+    def new_episode(self):
+        self.episodes += 1
+        self.pulled = []  # in this episode
+        self.good = set(range(self.arms))
+        self.evicted = {}  # arm → its mean and gap at that time
+        self.obligations = {}  # arm → [(pulls due, from which pull of the episode on)]
+
+    def plan(self):
+        self.time += 1
+        log_T = log(self.horizon)
+        rate = sqrt(self.episodes / (self.arms * self.horizon * log_T))
+        for k in range(self.arms):
+            if k not in self.good:
+                for i in range(1, 25):
+                    d = 2.0**-i
+                    if d >= self.evicted[k][1] / 16:
+                        if self.stream.uniform() < d * rate:
+                            self.obligations[k].append((ceil(2 * log_T / d**2), len(self.pulled)))
+                            self.checks += 1
+        active = [k for k in range(self.arms) if k in self.good or self.is_checked(k)]
+        arm = min(active, key=lambda k: self.chosen[k])
+        self.chosen[arm] = self.time
+        return [arm]
+
+    def is_checked(self, k):
+        return any(len(of(k, self.pulled[s:])) < n for n, s in self.obligations[k])
+
+    def tell(self, arm, reward):
+        self.pulled.append((arm, reward))
+        t = len(self.pulled)
+        blocks, suffixes = [], []
+        size = 1
+        while size <= t:
+            blocks += [(s, s + size) for s in range(0, t - size + 1, size)]
+            suffixes.append((t // size * size - size, t))
+            size *= 2
+        if any(self.has_changed(k, blocks, suffixes) for k in range(self.arms)):
+            self.new_episode()
+            return
+        remaining = set(self.good)
+        for s, e in suffixes:
+            samples = {k: of(k, self.pulled[s:e]) for k in sorted(remaining)}
+            means = {k: fsum(xs) / len(xs) for k, xs in samples.items() if xs}
+            for k, mean in means.items():
+                gap = max(means.values()) - mean
+                n = len(samples[k])
+                if n >= 2 and gap > sqrt(self.eviction * log(self.horizon) / (n - 1)):
+                    remaining.remove(k)
+                    self.evicted[k] = (mean, gap)
+                    self.obligations[k] = []
+                    self.evictions += 1
+        self.good = remaining
+
+    def has_changed(self, k, blocks, suffixes):
+        now = [self.estimate(k, *suffix) for suffix in suffixes]
+        now = [x for x in now if x is not None]
+        if k in self.good:
+            past = [self.estimate(k, *block) for block in blocks]
+            past = [x for x in past if x is not None]
+            return any(abs(a - b) > u + v for a, u in past for b, v in now)
+        mean, gap = self.evicted[k]
+        return any(abs(b - mean) > gap / 4 + v for b, v in now)
+
+    def estimate(self, k, s, e):
+        """The mean of the arm between two steps and its radius, or None."""
+        rewards = of(k, self.pulled[s:e])
+        if not rewards:
+            return None
+        n = len(rewards)
+        return fsum(rewards) / n, sqrt(2 * log(self.horizon) / n)
