@@ -47,7 +47,7 @@ class MUCB(NamedTuple):
     >>> import lastblock as lb
     >>> policy = lb.MUCB.tuned(arms=3, horizon=10_000, changes=2)
     >>> policy.window, round(policy.threshold, 2), round(policy.exploration, 4)
-    (800, 89.93, 0.0743)
+    (800, 89.92, 0.0743)
 
     References
     ----------
