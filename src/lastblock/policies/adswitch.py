@@ -173,8 +173,11 @@ class AdSwitch(NamedTuple):
             s.level[k] = 0.0
             s.gap[k] = 0.0
             s.chosen[k] = 0
+            s.recent_count[k] = 0
+            s.recent_total[k] = 0.0
             s.n[k] = 0
             s.mean[k] = 0.0
+            s.staying[k] = 1
             for level in range(LEVELS):
                 s.count[k, level] = 0
                 s.total[k, level] = 0.0

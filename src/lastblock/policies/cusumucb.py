@@ -67,9 +67,12 @@ class CUSUMUCB(NamedTuple):
     def tuned(cls, *, horizon: int, changes: int) -> "CUSUMUCB":
         """h = log(T/Γ) and α = √(Γ/T · log(T/Γ)); no change counts as one."""
         horizon = whole(horizon, "horizon")
-        changes = max(1, whole(changes, "changes"))
+        changes = whole(changes, "changes")
+        if changes < 0:
+            raise ValueError(f"changes={changes} must not be negative")
+        changes = max(1, changes)
         if horizon < 2 * changes:
-            raise ValueError(f"horizon={horizon} must be at least twice the {changes} changes")
+            raise ValueError(f"horizon={horizon} must be at least {2 * changes}, twice the changes")
         threshold = math.log(horizon / changes)
         return cls(threshold=threshold, exploration=math.sqrt(threshold * changes / horizon))
 

@@ -51,6 +51,8 @@ class DUCB(NamedTuple):
             raise ValueError(f"horizon={horizon} must be at least 2 steps")
         if not 0 <= changes <= horizon:
             raise ValueError(f"changes={changes} must lie between 0 and the horizon")
+        if sigma <= 0.0:
+            raise ValueError(f"sigma={sigma} must be positive")
         discount = 1.0 - math.sqrt(changes / horizon) / (4.0 * (1.0 + 2.0 * sigma))
         return cls(discount=discount, scale=sigma * math.sqrt(2.0))
 

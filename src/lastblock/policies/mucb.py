@@ -65,13 +65,18 @@ class MUCB(NamedTuple):
         """b = √(w/2 · log(2KT²)) and γ = √(ΓK log T / T); no change counts as one."""
         arms = whole(arms, "arms")
         horizon = whole(horizon, "horizon")
-        changes = max(1, whole(changes, "changes"))
+        changes = whole(changes, "changes")
+        window = whole(window, "window")
         if arms < 2:
             raise ValueError(f"arms={arms} must be at least 2")
         if horizon < 2:
             raise ValueError(f"horizon={horizon} must be at least 2 steps")
+        if changes < 0:
+            raise ValueError(f"changes={changes} must not be negative")
+        if window < 2:
+            raise ValueError(f"window={window} must be at least 2 rewards")
         threshold = math.sqrt(0.5 * window * math.log(2.0 * arms * horizon**2))
-        exploration = math.sqrt(changes * arms * math.log(horizon) / horizon)
+        exploration = math.sqrt(max(1, changes) * arms * math.log(horizon) / horizon)
         return cls(window=window, threshold=threshold, exploration=min(1.0, exploration))
 
     @classmethod

@@ -92,6 +92,9 @@ class RAWUCB(NamedTuple):
         for k in range(s.pulls.shape[0]):
             s.pulls[k] = 0
             s.index[k] = 0.0
+            for level in range(LEVELS):
+                s.block[k, level] = 0.0
+                s.mean[k, level] = 0.0
         enqueue_all(s)
         shuffle(s)
 

@@ -55,6 +55,8 @@ class SWUCB(NamedTuple):
             raise ValueError(f"horizon={horizon} must be at least 2 steps")
         if changes < 0:
             raise ValueError(f"changes={changes} must not be negative")
+        if sigma <= 0.0:
+            raise ValueError(f"sigma={sigma} must be positive")
         window = horizon
         if changes > 0:
             root = math.sqrt(horizon * math.log(horizon) / changes)

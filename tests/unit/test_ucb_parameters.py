@@ -1,0 +1,81 @@
+"""Parameters of the UCB policies: the published tunings, and errors that say what is wrong."""
+
+import math
+
+import pytest
+
+import lastblock as lb
+
+
+def test_scale_from_sigma():
+    assert lb.UCB1.gaussian(0.5).scale == pytest.approx(lb.UCB1().scale)
+    assert lb.UCB1.gaussian(1.0).scale == pytest.approx(math.sqrt(2.0))
+
+
+def test_tunings():
+    # T = 10 000: Γ = 3 and σ = 0.5 or 1 for the first two, Γ = 2 and K = 3 for the others.
+    sw = lb.SWUCB.tuned(horizon=10_000, changes=3, sigma=1.0)
+    assert sw == lb.SWUCB(window=1051, scale=math.sqrt(2.0))
+    assert lb.SWUCB.tuned(horizon=10_000, changes=3).window == 700
+    d = lb.DUCB.tuned(horizon=10_000, changes=3)
+    assert d.discount == pytest.approx(1.0 - 0.125 * math.sqrt(3e-4))
+    assert d.scale == pytest.approx(2.0 * 0.25 * math.sqrt(2.0))  # 2B√ξ
+    cusum = lb.CUSUMUCB.tuned(horizon=10_000, changes=2)
+    assert cusum.threshold == pytest.approx(math.log(5000.0))
+    assert cusum.exploration == pytest.approx(math.sqrt(2e-4 * math.log(5000.0)))
+    assert (cusum.warmup, cusum.drift) == (50, 0.05)
+    m = lb.MUCB.tuned(arms=3, horizon=10_000, changes=2)
+    assert m.window == 800
+    assert m.threshold == pytest.approx(math.sqrt(400.0 * math.log(6e8)))
+    assert m.exploration == pytest.approx(math.sqrt(6.0 * math.log(10_000.0) / 10_000.0))
+
+
+def test_tunings_without_changes():
+    assert lb.SWUCB.tuned(horizon=1000, changes=0).window == 1000
+    assert lb.DUCB.tuned(horizon=1000, changes=0).discount == 1.0
+    one = lb.CUSUMUCB.tuned(horizon=1000, changes=1)
+    assert lb.CUSUMUCB.tuned(horizon=1000, changes=0) == one
+    one = lb.MUCB.tuned(arms=2, horizon=1000, changes=1)
+    assert lb.MUCB.tuned(arms=2, horizon=1000, changes=0) == one
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: lb.UCB1(scale=0.0), "UCB1: scale=0.0 must be positive"),
+        (lambda: lb.SWUCB(window=1), "SWUCB: window=1 must lie between 2 and"),
+        (lambda: lb.SWUCB(window=9, scale=-1.0), "SWUCB: scale=-1.0 must be positive"),
+        (lambda: lb.SWUCB(window=3).check(4), "window=3 is too small for 4 arms"),
+        (lambda: lb.SWUCB.tuned(horizon=1, changes=0), "horizon=1 must be at least 2"),
+        (lambda: lb.SWUCB.tuned(horizon=9, changes=-1), "changes=-1 must not be negative"),
+        (lambda: lb.SWUCB.tuned(horizon=9, changes=1, sigma=0), "sigma=0.0 must be positive"),
+        (lambda: lb.DUCB(discount=0.0), "DUCB: discount=0.0 must be above 0"),
+        (lambda: lb.DUCB(discount=1.1), "DUCB: discount=1.1 must be above 0"),
+        (lambda: lb.DUCB(discount=0.9, scale=0), "DUCB: scale=0.0 must be positive"),
+        (lambda: lb.DUCB.tuned(horizon=1, changes=0), "horizon=1 must be at least 2"),
+        (lambda: lb.DUCB.tuned(horizon=9, changes=10), "changes=10 must lie between 0 and"),
+        (lambda: lb.DUCB.tuned(horizon=9, changes=1, sigma=-0.5), "sigma=-0.5 must be positive"),
+        (lambda: lb.CUSUMUCB(0.0, 0.1), "CUSUMUCB: threshold=0.0 must be positive"),
+        (lambda: lb.CUSUMUCB(1.0, 1.1), "CUSUMUCB: exploration=1.1 must lie in"),
+        (lambda: lb.CUSUMUCB(1.0, 0.1, drift=-1), "CUSUMUCB: drift=-1.0 must not be negative"),
+        (lambda: lb.CUSUMUCB(1.0, 0.1, warmup=0), "CUSUMUCB: warmup=0 must be at least 1"),
+        (lambda: lb.CUSUMUCB(1.0, 0.1, scale=0), "CUSUMUCB: scale=0.0 must be positive"),
+        (lambda: lb.CUSUMUCB.tuned(horizon=9, changes=-1), "changes=-1 must not be negative"),
+        (lambda: lb.CUSUMUCB.tuned(horizon=9, changes=5), "horizon=9 must be at least 10"),
+        (lambda: lb.MUCB(5, 1.0, 0.1), "MUCB: window=5 must be even"),
+        (lambda: lb.MUCB(4, 0.0, 0.1), "MUCB: threshold=0.0 must be positive"),
+        (lambda: lb.MUCB(4, 1.0, 0.0), "MUCB: exploration=0.0 must lie between"),
+        (lambda: lb.MUCB(4, 1.0, 0.1, scale=0), "MUCB: scale=0.0 must be positive"),
+        (lambda: lb.MUCB.tuned(arms=1, horizon=9, changes=1), "arms=1 must be at least 2"),
+        (lambda: lb.MUCB.tuned(arms=2, horizon=1, changes=1), "horizon=1 must be at least 2"),
+        (lambda: lb.MUCB.tuned(arms=2, horizon=9, changes=-1), "changes=-1 must not be"),
+        (lambda: lb.MUCB.tuned(arms=2, horizon=9, changes=1, window=0), "window=0 must be"),
+        (lambda: lb.RAWUCB(sigma=0.0), "RAWUCB: sigma=0.0 must be positive"),
+        (lambda: lb.RAWUCB(alpha=0.0), "RAWUCB: alpha=0.0 must be positive"),
+        (lambda: lb.AdSwitch(horizon=1), "AdSwitch: horizon=1 must lie between 2 and"),
+        (lambda: lb.AdSwitch(horizon=9, eviction=0), "AdSwitch: eviction=0.0 must be positive"),
+    ],
+)
+def test_errors_say_what_is_wrong(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
