@@ -22,7 +22,8 @@ POISSON = int(Family.POISSON)
 EXPONENTIAL = int(Family.EXPONENTIAL)
 
 _LARGEST_EXPONENT = 700.0
-_ROUNDS_TO_ONE = 40.0  # 1 − exp(−40) is 1
+_AT_ONE = 30.0  # 1 − exp(−30) counts as 1: closer to it, order would be rounding
+_NEGLIGIBLE = 1e-18
 _ALMOST_ONE = 1.0 - 2.0**-52
 _ITERATIONS = 60
 
@@ -86,7 +87,7 @@ def upper(family: int, p: float, level: float, sigma: float) -> float:
     if family == BERNOULLI:
         return bernoulli_upper(p, level)
     if family == POISSON:
-        if p <= 0.0 or math.isinf(level):
+        if p <= level * _NEGLIGIBLE:
             return level
         return p * math.exp(log_ratio(level / p, 1.0))
     if p <= 0.0:
@@ -123,7 +124,7 @@ def bernoulli_upper(p: float, level: float) -> float:
     if level <= 0.0 or p >= 1.0:
         return p
     if p <= 0.0:
-        return -math.expm1(-level)
+        return -math.expm1(-level) if level < _AT_ONE else 1.0
     rest = 1.0 - p
     # kl(p, q) ≥ δ² / 2q and kl(p, q) ≥ 2δ² bound the root …
     low = 0.0
@@ -131,7 +132,7 @@ def bernoulli_upper(p: float, level: float) -> float:
     if high > 0.5 * rest:
         # … and close to 1 so does kl(p, q) ≥ −(1 − p) log(1 − q) − entropy(p).
         exponent = (level - p * math.log(p)) / rest - math.log(rest)
-        if exponent >= _ROUNDS_TO_ONE:
+        if exponent >= _AT_ONE:
             return 1.0
         high = min(high, rest - math.exp(-exponent), rest * _ALMOST_ONE)
     delta = high

@@ -1,0 +1,119 @@
+"""D-kl-UCB: kl-UCB with discounted rewards (Garivier & Moulines, 2011, with kl-UCB's index)."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lastblock.models import Family
+from lastblock.policies.klucb import (
+    bounds_layout,
+    clear_bounds,
+    largest_bound,
+    set_mean,
+    validate_family,
+)
+from lastblock.protocol import Layout, Record, policy
+from lastblock.state import enqueue, enqueue_all, shuffle
+from lastblock.theory import garivier_discount
+
+SMALLEST_COUNT = 1e-9
+"""Where discounted counts stop to matter; their index is the largest one long before."""
+
+
+@policy()
+class DKLUCB(NamedTuple):
+    """kl-UCB on rewards that weigh γ times less at every step: sup {q: N kl(mean, q) ≤ c log t}.
+
+    N is the sum of the weights of the arm's rewards, the newest of all weighing 1.
+
+    Parameters
+    ----------
+    discount
+        γ, above 0 and at most 1.
+    family
+        The law of the rewards: "bernoulli" (also for any rewards in [0, 1]), "gaussian",
+        "poisson" or "exponential".
+    sigma
+        The known standard deviation of Gaussian rewards.
+    c
+        The factor of log t.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> lb.DKLUCB.tuned(horizon=10_000, changes=4).discount
+    0.995
+
+    References
+    ----------
+    Garivier & Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011.
+    Cappé, Garivier, Maillard, Munos & Stoltz. Kullback–Leibler Upper Confidence Bounds for Optimal
+    Sequential Allocation. Annals of Statistics, 2013.
+    """
+
+    discount: float
+    family: Family = Family.BERNOULLI
+    sigma: float = 1.0
+    c: float = 1.0
+
+    @classmethod
+    def tuned(
+        cls,
+        *,
+        horizon: int,
+        changes: int,
+        family: Family = Family.BERNOULLI,
+        sigma: float = 1.0,
+        c: float = 1.0,
+    ) -> "DKLUCB":
+        """The discount 1 − ¼√(Γ / T) of Garivier & Moulines (2011)."""
+        discount = garivier_discount(horizon=horizon, changes=changes)
+        return cls(discount=discount, family=family, sigma=sigma, c=c)
+
+    @classmethod
+    def examples(cls) -> "tuple[DKLUCB, ...]":
+        return (
+            cls(discount=0.98),
+            cls(0.9, Family.GAUSSIAN, sigma=0.5),
+            cls(0.95, Family.POISSON, c=0.5),
+        )
+
+    def validate(self) -> None:
+        if not 0.0 < self.discount <= 1.0:
+            raise ValueError(f"DKLUCB: discount={self.discount} must be above 0 and at most 1")
+        validate_family("DKLUCB", self.family, self.sigma, self.c)
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return [
+            ("counts", np.float64, (arms,)),
+            ("sums", np.float64, (arms,)),
+            *bounds_layout(arms),
+        ]
+
+    def start(self, s: Record) -> None:
+        for k in range(s.counts.shape[0]):
+            s.counts[k] = 0.0
+            s.sums[k] = 0.0
+        clear_bounds(s)
+        enqueue_all(s)
+        shuffle(s)
+
+    def plan(self, s: Record) -> None:
+        # Pull t is being chosen: K of them in round 1, one in every later round.
+        exploration = self.c * math.log(s.round + s.arms - 1)
+        for k in range(s.arms):
+            if s.counts[k] > 0.0:
+                s.level[k] = exploration / max(s.counts[k] + s.out[k], SMALLEST_COUNT)
+            else:
+                s.level[k] = -1.0
+        enqueue(s, largest_bound(s, self.family, self.sigma))
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        # Discounting does not change the means of the other arms.
+        for k in range(s.arms):
+            s.counts[k] *= self.discount
+            s.sums[k] *= self.discount
+        s.counts[arm] += 1.0
+        s.sums[arm] += reward
+        set_mean(s, arm, self.family, s.sums[arm] / s.counts[arm])

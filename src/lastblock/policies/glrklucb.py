@@ -1,0 +1,253 @@
+"""GLR-kl-UCB: kl-UCB with a change-point test (Besson, Kaufmann, Maillard & Seznec, 2022)."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lastblock.divergences import BERNOULLI, EXPONENTIAL, GAUSSIAN, divergence, inside
+from lastblock.jit import kernel, routine
+from lastblock.models import Family
+from lastblock.policies.klucb import (
+    bounds_layout,
+    clear_bounds,
+    largest_bound,
+    set_mean,
+    validate_family,
+)
+from lastblock.protocol import Layout, Record, policy
+from lastblock.state import enqueue, enqueue_all, shuffle
+from lastblock.theory import glr_confidence, glr_exploration
+
+GRAIN = 8
+"""A split at distance d from the nearer end of the rewards is missed by d / 8 at most."""
+
+RUNGS = 28
+"""Powers of two up to which splits are kept: room for 4 · 10⁹ rewards between two restarts."""
+
+FILTER = 1.0 - 1e-9
+
+
+@kernel
+def forget(s: Record, arm: int, now: int) -> None:
+    """Start again with this arm."""
+    s.since[arm] = now
+    s.pulls[arm] = 0
+    s.sums[arm] = 0.0
+    s.error[arm] = 0.0
+    s.rung[arm] = 0
+
+
+@kernel
+def append(s: Record, arm: int, reward: float) -> None:
+    """Add a reward to the cumulative sum, and keep the sum where later splits will need it.
+
+    On rung j lie the splits that are multiples of 2ʲ: `recent` keeps the last 2 · GRAIN of them,
+    `first` those between GRAIN and 2 · GRAIN multiples from the start (and all before).
+    """
+    n = s.pulls[arm] + 1
+    s.pulls[arm] = n
+    # Two-sum (Knuth): what rounding takes away is kept.
+    before = s.sums[arm]
+    total = before + reward
+    part = total - before
+    s.sums[arm] = total
+    s.error[arm] += (before - (total - part)) + (reward - part)
+    total += s.error[arm]
+    j = 0
+    while j < RUNGS and n & ((1 << j) - 1) == 0:
+        s.recent[arm, j, (n >> j) & (2 * GRAIN - 1)] = total
+        j += 1
+    if n >> s.rung[arm] >= 2 * GRAIN and s.rung[arm] < RUNGS - 1:
+        s.rung[arm] += 1
+    j = s.rung[arm]
+    if n & ((1 << j) - 1) == 0 and n >> j < 2 * GRAIN:
+        s.first[arm, GRAIN * j + (n >> j)] = total
+
+
+@kernel
+def is_split(
+    family: int, sigma: float, n: int, total: float, at: int, head: float, threshold: float
+) -> bool:
+    """Whether the first `at` of n rewards (their sum: `head`) and the rest differ too much.
+
+    at · kl(mean before, mean) + (n − at) · kl(mean after, mean) is below its χ² bound, which needs
+    no logarithm and rules out nearly every split.
+    """
+    mean = total / n
+    miss = head - at * mean
+    if family == EXPONENTIAL:
+        room = head * (total - head)
+    elif family == BERNOULLI:
+        room = mean * (1.0 - mean) * at * (n - at)
+    elif family == GAUSSIAN:
+        room = 2.0 * sigma * sigma * at * (n - at)
+    else:
+        room = mean * at * (n - at)
+    if miss * miss * n < threshold * room * FILTER:
+        return False
+    middle = inside(family, mean)
+    old = divergence(family, inside(family, head / at), middle, sigma)
+    new = divergence(family, inside(family, (total - head) / (n - at)), middle, sigma)
+    return bool(at * old + (n - at) * new >= threshold)
+
+
+@routine
+def has_changed(s: Record, arm: int, family: int, sigma: float, delta: float) -> bool:
+    """The generalised likelihood ratio test over the kept splits of the arm's rewards."""
+    n = s.pulls[arm]
+    total = s.sums[arm] + s.error[arm]
+    # β(n, δ) = log(3 n√n / δ)
+    threshold = 1.5 * math.log(n) + math.log(3.0 / delta)
+    # Splits nearer to the start, from there on …
+    at = 1
+    j = 0
+    while 2 * at <= n and j <= s.rung[arm]:
+        if is_split(family, sigma, n, total, at, s.first[arm, GRAIN * j + (at >> j)], threshold):
+            return True
+        at += 1 << j
+        if at >> j == 2 * GRAIN:
+            j += 1
+    # … and nearer to the end, backwards.
+    for j in range(RUNGS):
+        nearest = 1 if j == 0 else GRAIN << j
+        if 2 * nearest >= n:
+            break
+        multiple = (n - nearest) >> j
+        at = multiple << j
+        while n - at < (2 * GRAIN) << j and 2 * (n - at) < n:
+            head = s.recent[arm, j, multiple & (2 * GRAIN - 1)]
+            if is_split(family, sigma, n, total, at, head, threshold):
+                return True
+            multiple -= 1
+            at -= 1 << j
+    return False
+
+
+@policy()
+class GLRKLUCB(NamedTuple):
+    """kl-UCB that forgets an arm, or all of them, when a test finds that its mean has changed.
+
+    The test compares the arm's rewards since its last restart before and after every possible
+    time of a change; so that it may find changes of arms that look bad, all arms are pulled in turn
+    now and then.
+
+    Parameters
+    ----------
+    exploration
+        α, the share of forced pulls, at least 0 and below 1.
+    delta
+        δ, about the probability of a false alarm of one arm's test.
+    local
+        Restart only the arm that has changed, or all of them.
+    family
+        The law of the rewards: "bernoulli" (also for any rewards in [0, 1]), "gaussian",
+        "poisson" or "exponential".
+    sigma
+        The known standard deviation of Gaussian rewards.
+    c
+        The factor of log t in the index.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> policy = lb.GLRKLUCB.tuned(horizon=10_000, changes=2, arms=3)
+    >>> round(policy.exploration, 3), round(policy.delta, 3)
+    (0.074, 0.004)
+
+    References
+    ----------
+    Besson, Kaufmann, Maillard & Seznec. Efficient Change-Point Detection for Tackling
+    Piecewise-Stationary Bandits. JMLR, 2022.
+    """
+
+    exploration: float
+    delta: float
+    local: bool = True
+    family: Family = Family.BERNOULLI
+    sigma: float = 1.0
+    c: float = 1.0
+
+    @classmethod
+    def tuned(
+        cls,
+        *,
+        horizon: int,
+        changes: int,
+        arms: int,
+        local: bool = True,
+        family: Family = Family.BERNOULLI,
+        sigma: float = 1.0,
+    ) -> "GLRKLUCB":
+        """α = √(K Γ log T / T) and δ = 1 / √(K Γ T), without K for global restarts."""
+        alpha = glr_exploration(horizon=horizon, changes=changes, arms=arms, local=local)
+        delta = glr_confidence(horizon=horizon, changes=changes, arms=arms, local=local)
+        return cls(min(alpha, 0.99), delta, local=local, family=family, sigma=sigma)
+
+    @classmethod
+    def examples(cls) -> "tuple[GLRKLUCB, ...]":
+        return (
+            cls(exploration=0.1, delta=0.1),
+            cls(exploration=0.3, delta=0.5, local=False, family=Family.GAUSSIAN, sigma=0.5),
+            cls(exploration=0.0, delta=0.9, family=Family.EXPONENTIAL),
+        )
+
+    def validate(self) -> None:
+        if not 0.0 <= self.exploration < 1.0:
+            raise ValueError(
+                f"GLRKLUCB: exploration={self.exploration} must be at least 0 and below 1"
+            )
+        if not 0.0 < self.delta < 1.0:
+            raise ValueError(f"GLRKLUCB: delta={self.delta} must lie between 0 and 1")
+        validate_family("GLRKLUCB", self.family, self.sigma, self.c)
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return [
+            ("period", np.int64),  # of the forced pulls, 0: none
+            # Since its last restart, for each arm:
+            ("since", np.int64, (arms,)),  # the time of that
+            ("pulls", np.int64, (arms,)),
+            ("sums", np.float64, (arms,)),
+            ("error", np.float64, (arms,)),  # what rounding took away from the sum
+            ("rung", np.int64, (arms,)),  # the coarsest one in use
+            ("first", np.float64, (arms, GRAIN * (RUNGS + 1))),
+            ("recent", np.float64, (arms, RUNGS, 2 * GRAIN)),
+            *bounds_layout(arms),
+        ]
+
+    def start(self, s: Record) -> None:
+        # ⌊K / α⌋; so small an α that it is astronomical is none.
+        s.period = 0
+        if self.exploration > 1e-15:
+            s.period = math.floor(s.arms / self.exploration)
+        for k in range(s.pulls.shape[0]):
+            forget(s, k, 0)
+        clear_bounds(s)
+        enqueue_all(s)
+        shuffle(s)
+
+    def plan(self, s: Record) -> None:
+        # Pull t is being chosen: K of them in round 1, one in every later round.
+        t = s.round + s.arms - 1
+        if s.period > 0 and (t - 1) % s.period < s.arms:
+            enqueue(s, (t - 1) % s.period)
+            return
+        for k in range(s.arms):
+            if s.pulls[k] > 0:
+                s.level[k] = self.c * math.log(t - s.since[k]) / (s.pulls[k] + s.out[k])
+            else:
+                s.level[k] = -1.0
+        enqueue(s, largest_bound(s, self.family, self.sigma))
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        append(s, arm, reward)
+        if has_changed(s, arm, self.family, self.sigma, self.delta):
+            now = s.round + s.arms - 1
+            if self.local:
+                forget(s, arm, now)
+            else:
+                for k in range(s.arms):
+                    forget(s, k, now)
+        else:
+            mean = (s.sums[arm] + s.error[arm]) / s.pulls[arm]
+            set_mean(s, arm, self.family, mean)

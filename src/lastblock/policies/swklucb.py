@@ -1,0 +1,120 @@
+"""SW-kl-UCB: kl-UCB on a sliding window (Garivier & Moulines, 2011, with kl-UCB's index)."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lastblock.models import Family
+from lastblock.policies.klucb import (
+    bounds_layout,
+    clear_bounds,
+    largest_bound,
+    set_mean,
+    validate_family,
+)
+from lastblock.protocol import Layout, Record, policy
+from lastblock.state import INDEX, enqueue, enqueue_all, shuffle
+from lastblock.tunings import garivier_window
+from lastblock.window import clear, slide, window_dtype, window_sum
+
+LONGEST_WINDOW = 1 << 24
+
+
+@policy()
+class SWKLUCB(NamedTuple):
+    """kl-UCB on the last `window` rewards: sup {q: N kl(mean, q) ≤ c log t}.
+
+    N and the mean are those of the window; an arm that it does not hold is pulled at once.
+
+    Parameters
+    ----------
+    window
+        τ, in pulls of any arm; at least the number of arms.
+    family
+        The law of the rewards: "bernoulli" (also for any rewards in [0, 1]), "gaussian",
+        "poisson" or "exponential".
+    sigma
+        The known standard deviation of Gaussian rewards.
+    c
+        The factor of log t.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> lb.SWKLUCB.tuned(horizon=10_000, changes=2)
+    SWKLUCB(window=429, family='bernoulli', sigma=1.0, c=1.0)
+
+    References
+    ----------
+    Garivier & Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011.
+    Cappé, Garivier, Maillard, Munos & Stoltz. Kullback–Leibler Upper Confidence Bounds for Optimal
+    Sequential Allocation. Annals of Statistics, 2013.
+    """
+
+    window: int
+    family: Family = Family.BERNOULLI
+    sigma: float = 1.0
+    c: float = 1.0
+
+    @classmethod
+    def tuned(
+        cls,
+        *,
+        horizon: int,
+        changes: int,
+        family: Family = Family.BERNOULLI,
+        sigma: float = 1.0,
+        c: float = 1.0,
+    ) -> "SWKLUCB":
+        """The window 2√(T log T / Γ) of Garivier & Moulines (2011)."""
+        window = garivier_window(horizon=horizon, changes=changes)
+        return cls(window=window, family=family, sigma=sigma, c=c)
+
+    @classmethod
+    def examples(cls) -> "tuple[SWKLUCB, ...]":
+        return cls(window=50), cls(20, Family.GAUSSIAN, sigma=0.5), cls(60, Family.POISSON, c=0.5)
+
+    def validate(self) -> None:
+        if not 2 <= self.window <= LONGEST_WINDOW:
+            raise ValueError(
+                f"SWKLUCB: window={self.window} must lie between 2 and {LONGEST_WINDOW} pulls"
+            )
+        validate_family("SWKLUCB", self.family, self.sigma, self.c)
+
+    def check(self, arms: int) -> None:
+        if self.window < arms:
+            raise ValueError(
+                f"SWKLUCB: window={self.window} is too small for {arms} arms; "
+                f"choose at least {arms} pulls"
+            )
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return [("last", window_dtype(arms, self.window)), *bounds_layout(arms)]
+
+    def start(self, s: Record) -> None:
+        clear(s.last)
+        clear_bounds(s)
+        enqueue_all(s)
+        shuffle(s)
+
+    def plan(self, s: Record) -> None:
+        # Pull t is being chosen: K of them in round 1, one in every later round.
+        exploration = self.c * math.log(s.round + s.arms - 1)
+        for k in range(s.arms):
+            if s.last.pulls[k] > 0:
+                s.level[k] = exploration / (s.last.pulls[k] + s.out[k])
+            else:
+                s.level[k] = -1.0
+        enqueue(s, largest_bound(s, self.family, self.sigma))
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        last = s.last
+        leaver: Any = INDEX(arm)  # the arm whose oldest reward falls out
+        if last.written >= self.window:
+            leaver = last.arm[(last.written - self.window) & (last.arm.shape[0] - 1)]
+        slide(last, arm, reward, self.window)
+        set_mean(s, arm, self.family, window_sum(last, arm) / np.float64(last.pulls[arm]))
+        if leaver != arm and last.pulls[leaver] > 0:
+            mean = window_sum(last, leaver) / np.float64(last.pulls[leaver])
+            set_mean(s, leaver, self.family, mean)

@@ -1,0 +1,61 @@
+"""GLR-kl-UCB: all rewards of each arm since its restart, and every split of the grid each time."""
+
+from math import floor, fsum, inf, log
+
+from oracle.klucb import Index, clip, kl, largest_mean
+
+
+def on_grid(split, n):
+    """At a distance of 8 · 2ʲ to 16 · 2ʲ from the nearer end, multiples of 2ʲ; all before."""
+    distance = min(split, n - split)
+    step = 1
+    while distance >= 16 * step:
+        step *= 2
+    return split % step == 0
+
+
+class GLRKLUCB(Index):
+    def __init__(self, arms, seed, exploration, delta, local=True, **parameters):
+        super().__init__(arms, seed, **parameters)
+        self.exploration, self.delta, self.local = exploration, delta, local
+        self.t = 0
+        self.since = [0] * arms
+        self.rewards = [[] for _ in range(arms)]
+        self.alarms = 0
+
+    def ask(self):
+        self.t += 1
+        if self.t > self.arms and self.exploration > 0.0:
+            turn = (self.t - 1) % floor(self.arms / self.exploration)
+            if turn < self.arms:
+                return turn
+        return super().ask()
+
+    def index(self, k):
+        n = len(self.rewards[k])
+        if n == 0:
+            return inf
+        mean = clip(self.family, fsum(self.rewards[k]) / n)
+        level = self.c * log(self.t - self.since[k]) / n
+        return largest_mean(self.family, mean, level, self.sigma)
+
+    def tell(self, arm, reward):
+        self.rewards[arm].append(reward)
+        if self.has_changed(self.rewards[arm]):
+            self.alarms += 1
+            for k in [arm] if self.local else range(self.arms):
+                self.rewards[k] = []
+                self.since[k] = self.t
+
+    def has_changed(self, rewards):
+        n = len(rewards)
+        mean = clip(self.family, fsum(rewards) / n)
+        for split in range(1, n):
+            if on_grid(split, n):
+                before = clip(self.family, fsum(rewards[:split]) / split)
+                after = clip(self.family, fsum(rewards[split:]) / (n - split))
+                ratio = split * kl(self.family, before, mean, self.sigma)
+                ratio += (n - split) * kl(self.family, after, mean, self.sigma)
+                if ratio >= log(3.0 * n**1.5 / self.delta):
+                    return True
+        return False

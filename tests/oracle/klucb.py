@@ -1,0 +1,125 @@
+"""kl-UCB, SW-kl-UCB, D-kl-UCB and IMED: every index from the whole list of pulls, by bisection."""
+
+from math import exp, fsum, inf, log, sqrt
+
+from oracle.stream import Stream
+
+BELOW_ONE = 1.0 - exp(-30)  # what is closer counts as 1
+
+
+def clip(family, mean):
+    if family == "bernoulli":
+        return min(max(mean, 0.0), 1.0)
+    return mean if family == "gaussian" else max(mean, 0.0)
+
+
+def kl(family, p, q, sigma):
+    if p == q:
+        return 0.0
+    if family == "gaussian":
+        return (p - q) ** 2 / (2 * sigma**2)
+    if family == "bernoulli":
+        if q in (0.0, 1.0):
+            return inf
+        ones = p * log(p / q) if p > 0.0 else 0.0
+        zeros = (1 - p) * log((1 - p) / (1 - q)) if p < 1.0 else 0.0
+        return ones + zeros
+    if family == "poisson":
+        return inf if q == 0.0 else q - p + (p * log(p / q) if p > 0.0 else 0.0)
+    return inf if p == 0.0 or q == 0.0 else log(q / p) + p / q - 1.0
+
+
+def largest_mean(family, p, level, sigma):
+    """sup {q: kl(p, q) ≤ level}."""
+    if family == "gaussian":
+        return p + sigma * sqrt(2.0 * level)
+    if family == "exponential" and p == 0.0:
+        return 0.0
+    low, high = p, 1.0
+    if family == "bernoulli":
+        if p == 1.0 or kl(family, p, BELOW_ONE, sigma) <= level:
+            return 1.0
+    else:
+        high = p + 1.0
+        while kl(family, p, high, sigma) <= level:
+            high *= 2.0
+    while True:
+        middle = (low + high) / 2.0
+        if middle in (low, high):
+            return low
+        if kl(family, p, middle, sigma) <= level:
+            low = middle
+        else:
+            high = middle
+
+
+class Index:
+    """Every arm once, in random order; then the largest index, ties at random."""
+
+    def __init__(self, arms, seed, family="bernoulli", sigma=1.0, c=1.0):
+        self.arms = arms
+        self.family, self.sigma, self.c = family, sigma, c
+        self.stream = Stream(seed)
+        self.queue = list(range(arms))
+        self.stream.shuffle(self.queue)
+        self.pulled = []  # (arm, reward), oldest first
+
+    def ask(self):
+        if self.queue:
+            return self.queue.pop(0)
+        indices = [self.index(k) for k in range(self.arms)]
+        tied = [k for k in range(self.arms) if indices[k] == max(indices)]
+        return tied[0] if len(tied) == 1 else tied[self.stream.below(len(tied))]
+
+    def tell(self, arm, reward):
+        self.pulled.append((arm, reward))
+
+    def weights(self):
+        """What each of the pulls counts."""
+        return [1.0] * len(self.pulled)
+
+    def count_and_mean(self, k):
+        weighted = list(zip(self.weights(), self.pulled, strict=True))
+        count = fsum(weight for weight, (arm, _) in weighted if arm == k)
+        if count == 0.0:
+            return 0.0, 0.0
+        total = fsum(weight * reward for weight, (arm, reward) in weighted if arm == k)
+        return count, clip(self.family, total / count)
+
+    def index(self, k):
+        count, mean = self.count_and_mean(k)
+        if count == 0.0:
+            return inf
+        t = len(self.pulled) + 1
+        return largest_mean(self.family, mean, self.c * log(t) / count, self.sigma)
+
+
+class KLUCB(Index):
+    pass
+
+
+class SWKLUCB(Index):
+    def __init__(self, arms, seed, window, **parameters):
+        super().__init__(arms, seed, **parameters)
+        self.window = window
+
+    def weights(self):
+        n = len(self.pulled)
+        return [1.0 if i >= n - self.window else 0.0 for i in range(n)]
+
+
+class DKLUCB(Index):
+    def __init__(self, arms, seed, discount, **parameters):
+        super().__init__(arms, seed, **parameters)
+        self.discount = discount
+
+    def weights(self):
+        n = len(self.pulled)
+        return [self.discount ** (n - 1 - i) for i in range(n)]
+
+
+class IMED(Index):
+    def index(self, k):
+        best = max(self.count_and_mean(j)[1] for j in range(self.arms))
+        count, mean = self.count_and_mean(k)
+        return -(log(count) + count * kl(self.family, mean, best, self.sigma))

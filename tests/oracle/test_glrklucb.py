@@ -1,0 +1,89 @@
+"""GLR-kl-UCB takes its twin's decisions, one by one, restarts included."""
+
+import oracle.glrklucb
+import pytest
+from oracle.worlds import World, bernoulli, dyadic, gaussian, small_integers
+
+import lastblock as lb
+
+
+def jumps(rng, levels, t, arm):
+    """Arms that come and go."""
+    return float(rng.random() < (0.05, 0.9)[(arm + t // 150) % 2])
+
+
+def steps(rng, levels, t, arm):
+    return rng.gauss(2.0 * ((arm + t // 100) % 3), 1.0)
+
+
+def lifetimes(rng, levels, t, arm):
+    return rng.expovariate(1.0) * 5.0 ** ((arm + t // 120) % 3)
+
+
+EAGER = {"exploration": 0.1, "delta": 0.5}
+GAUSSIAN = {"family": "gaussian", "sigma": 0.5}
+CASES = [
+    (EAGER, jumps, 2, 600, True),
+    ({**EAGER, "local": False}, jumps, 2, 600, True),
+    ({"exploration": 0.05, "delta": 0.01}, jumps, 4, 600, True),
+    ({"exploration": 0.0, "delta": 0.99}, jumps, 3, 400, True),
+    ({"exploration": 0.9, "delta": 0.3, "c": 0.5}, jumps, 3, 400, True),
+    (EAGER, bernoulli, 3, 700, False),
+    ({**EAGER, **GAUSSIAN}, gaussian, 4, 300, False),  # twice the deviation that it was told
+    ({**EAGER, "family": "gaussian"}, steps, 3, 400, True),
+    ({**EAGER, "family": "gaussian", "local": False}, steps, 4, 400, True),
+    ({**EAGER, **GAUSSIAN}, dyadic, 3, 300, False),
+    ({**EAGER, "family": "poisson"}, small_integers, 4, 300, False),
+    ({**EAGER, "family": "exponential"}, lifetimes, 3, 500, True),
+    ({**EAGER, "family": "exponential"}, small_integers, 3, 200, False),
+]
+
+
+@pytest.mark.parametrize(("parameters", "kind", "arms", "horizon", "alarmed"), CASES)
+def test_same_decisions(parameters, kind, arms, horizon, alarmed):
+    seed = [arms, horizon]
+    bandit = lb.Bandit(lb.GLRKLUCB(**parameters), arms, seed=seed)
+    twin = oracle.glrklucb.GLRKLUCB(arms, seed, **parameters)
+    world = World(kind, arms, horizon)
+    for t in range(horizon):
+        decision = bandit.ask()
+        assert decision.arm == twin.ask(), f"step {t}"
+        reward = world.reward(decision.arm)
+        bandit.tell(decision, reward)
+        twin.tell(decision.arm, reward)
+    assert twin.alarms > 0 or not alarmed
+
+
+def test_long_stretches_use_every_rung():
+    """One long stretch without a change, then one: the splits on high rungs must be right."""
+    policy = lb.GLRKLUCB(exploration=0.0, delta=0.2)
+    bandit = lb.Bandit(policy, 2, seed=3)
+    twin = oracle.glrklucb.GLRKLUCB(2, 3, exploration=0.0, delta=0.2)
+    world = World(lambda rng, levels, t, arm: float(rng.random() < 0.4 + 0.2 * (t > 1500)), 2, 3)
+    for t in range(1700):
+        decision = bandit.ask()
+        assert decision.arm == twin.ask(), f"step {t}"
+        reward = world.reward(decision.arm)
+        bandit.tell(decision, reward)
+        twin.tell(decision.arm, reward)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: lb.GLRKLUCB(1.0, 0.1), "GLRKLUCB: exploration=1.0 must be"),
+        (lambda: lb.GLRKLUCB(0.1, 0.0), "GLRKLUCB: delta=0.0 must lie"),
+        (lambda: lb.GLRKLUCB(0.1, 1.0), "GLRKLUCB: delta=1.0 must lie"),
+        (lambda: lb.GLRKLUCB(0.1, 0.1, sigma=2.0), "GLRKLUCB: sigma=2.0 is for"),
+    ],
+)
+def test_impossible_parameters(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_tuned():
+    policy = lb.GLRKLUCB.tuned(horizon=10_000, changes=2, arms=3, local=False)
+    assert not policy.local
+    assert policy.exploration == pytest.approx(0.0429, rel=1e-2)
+    assert policy.delta == pytest.approx(1 / 20_000**0.5)

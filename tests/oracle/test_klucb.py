@@ -1,0 +1,86 @@
+"""The kl-UCB policies and IMED take their twins' decisions, one by one."""
+
+import oracle.klucb
+import pytest
+from oracle.worlds import World, bernoulli, constant, dyadic, gaussian, regimes, small_integers
+
+import lastblock as lb
+
+BERNOULLI = {}
+GAUSSIAN = {"family": "gaussian", "sigma": 0.5}
+POISSON = {"family": "poisson"}
+EXPONENTIAL = {"family": "exponential"}
+
+
+def positive(rng, levels, t, arm):
+    return rng.expovariate(1.0) * (0.5 + levels[arm])
+
+
+def shares(rng, levels, t, arm):
+    """Rewards in [0, 1] that are not binary: means come close to 1."""
+    return rng.randint(0, 8) / 8 if rng.random() > levels[arm] else 1.0
+
+
+CASES = [
+    (BERNOULLI, bernoulli, 2, 400),
+    (BERNOULLI, bernoulli, 4, 400),
+    (BERNOULLI, shares, 3, 300),
+    (BERNOULLI, small_integers, 3, 200),  # not what the policy was told: means are clipped
+    (BERNOULLI, dyadic, 4, 200),
+    (BERNOULLI, constant, 4, 150),
+    (GAUSSIAN, gaussian, 2, 300),
+    (GAUSSIAN, dyadic, 4, 300),
+    (GAUSSIAN, regimes, 3, 300),
+    (POISSON, small_integers, 4, 300),
+    (POISSON, regimes, 5, 200),
+    (EXPONENTIAL, positive, 3, 300),
+    (EXPONENTIAL, small_integers, 4, 200),
+]
+VARIANTS = [
+    ("KLUCB", {}),
+    ("KLUCB", {"c": 0.3}),
+    ("SWKLUCB", {"window": 50}),
+    ("SWKLUCB", {"window": 7, "c": 0.5}),
+    ("DKLUCB", {"discount": 0.97}),
+    ("DKLUCB", {"discount": 1.0, "c": 2.0}),
+    ("IMED", {}),
+]
+
+
+@pytest.mark.parametrize(("model", "kind", "arms", "horizon"), CASES)
+@pytest.mark.parametrize(("name", "parameters"), VARIANTS)
+def test_same_decisions(name, parameters, model, kind, arms, horizon):
+    seed = [arms, horizon]
+    bandit = lb.Bandit(lb.POLICIES[name](**parameters, **model), arms, seed=seed)
+    twin = getattr(oracle.klucb, name)(arms, seed, **parameters, **model)
+    world = World(kind, arms, horizon)
+    for t in range(horizon):
+        decision = bandit.ask()
+        assert decision.arm == twin.ask(), f"step {t}"
+        reward = world.reward(decision.arm)
+        bandit.tell(decision, reward)
+        twin.tell(decision.arm, reward)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: lb.KLUCB("cauchy"), "KLUCB: family='cauchy' must be one of"),
+        (lambda: lb.KLUCB("gaussian", sigma=0.0), "KLUCB: sigma=0.0 must be positive"),
+        (lambda: lb.KLUCB(sigma=0.5), "KLUCB: sigma=0.5 is for family='gaussian' only"),
+        (lambda: lb.KLUCB(c=-1.0), "KLUCB: c=-1.0 must not be negative"),
+        (lambda: lb.IMED("gaussian", sigma=-1.0), "IMED: sigma=-1.0"),
+        (lambda: lb.SWKLUCB(1), "SWKLUCB: window=1 must lie between"),
+        (lambda: lb.Bandit(lb.SWKLUCB(3), 4), "SWKLUCB: window=3 is too small for 4 arms"),
+        (lambda: lb.DKLUCB(0.0), "DKLUCB: discount=0.0 must be above 0"),
+        (lambda: lb.DKLUCB(1.1), "DKLUCB: discount=1.1 must be above 0"),
+    ],
+)
+def test_impossible_parameters(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_tuned():
+    assert lb.SWKLUCB.tuned(horizon=10_000, changes=3, family="poisson").window == 350
+    assert lb.DKLUCB.tuned(horizon=10_000, changes=4) == lb.DKLUCB(0.995)
