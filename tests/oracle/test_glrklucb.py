@@ -1,10 +1,10 @@
 """GLR-kl-UCB takes its twin's decisions, one by one, restarts included."""
 
-import oracle.glrklucb
 import pytest
-from oracle.worlds import World, bernoulli, dyadic, gaussian, small_integers
 
 import lastblock as lb
+import oracle.glrklucb
+from oracle.worlds import World, bernoulli, dyadic, gaussian, small_integers
 
 
 def jumps(rng, levels, t, arm):

@@ -1,10 +1,10 @@
 """The kl-UCB policies and IMED take their twins' decisions, one by one."""
 
-import oracle.klucb
 import pytest
-from oracle.worlds import World, bernoulli, constant, dyadic, gaussian, regimes, small_integers
 
 import lastblock as lb
+import oracle.klucb
+from oracle.worlds import World, bernoulli, constant, dyadic, gaussian, regimes, small_integers
 
 BERNOULLI = {}
 GAUSSIAN = {"family": "gaussian", "sigma": 0.5}
