@@ -9,7 +9,7 @@ True
 
 from typing import TYPE_CHECKING, Any
 
-from lastblock import arms, policies
+from lastblock import arms, policies, theory
 from lastblock.bandit import Bandit, Decision
 from lastblock.environments.drifting import Drifting, Sinusoid, Table
 from lastblock.environments.piecewise import Piecewise, Stationary
@@ -50,6 +50,7 @@ __all__ = [  # noqa: PLE0604  # the registries hold strings
     "policy",
     "simulate",
     "state_size",
+    "theory",
     "trace",
     *POLICIES,
     *FAMILIES,
