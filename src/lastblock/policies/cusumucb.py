@@ -7,9 +7,10 @@ import numpy as np
 
 from lastblock.indices import argmax, unseen
 from lastblock.jit import kernel
-from lastblock.protocol import Layout, Record, policy, whole
+from lastblock.protocol import Layout, Record, policy
 from lastblock.random import below, uniform
 from lastblock.state import enqueue, enqueue_all, shuffle
+from lastblock.tunings import cusum_exploration, cusum_threshold
 
 
 @kernel
@@ -66,15 +67,10 @@ class CUSUMUCB(NamedTuple):
     @classmethod
     def tuned(cls, *, horizon: int, changes: int) -> "CUSUMUCB":
         """h = log(T/Γ) and α = √(Γ/T · log(T/Γ)); no change counts as one."""
-        horizon = whole(horizon, "horizon")
-        changes = whole(changes, "changes")
-        if changes < 0:
-            raise ValueError(f"changes={changes} must not be negative")
-        changes = max(1, changes)
-        if horizon < 2 * changes:
-            raise ValueError(f"horizon={horizon} must be at least {2 * changes}, twice the changes")
-        threshold = math.log(horizon / changes)
-        return cls(threshold=threshold, exploration=math.sqrt(threshold * changes / horizon))
+        return cls(
+            threshold=cusum_threshold(horizon=horizon, changes=changes),
+            exploration=cusum_exploration(horizon=horizon, changes=changes),
+        )
 
     @classmethod
     def examples(cls) -> "tuple[CUSUMUCB, ...]":

@@ -15,7 +15,7 @@ from lastblock.policies.klucb import (
 )
 from lastblock.protocol import Layout, Record, policy
 from lastblock.state import enqueue, enqueue_all, shuffle
-from lastblock.theory import garivier_discount
+from lastblock.tunings import garivier_discount
 
 SMALLEST_COUNT = 1e-9
 """Where discounted counts stop to matter; their index is the largest one long before."""

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.indices import argmax, unseen
-from lastblock.protocol import Layout, Record, number, policy, whole
+from lastblock.protocol import Layout, Record, policy
 from lastblock.state import enqueue, enqueue_all, shuffle
+from lastblock.tunings import sigma_discount
 
 FORGOTTEN = 1e-200
 """An arm whose discounted count is below this has no reward: its count must not underflow."""
@@ -44,16 +45,7 @@ class DUCB(NamedTuple):
     @classmethod
     def tuned(cls, *, horizon: int, changes: int, sigma: float = 0.5) -> "DUCB":
         """γ = 1 − √(Γ/T) / (4B) and C = σ√2; B, the range of the rewards, is taken as 1 + 2σ."""
-        horizon = whole(horizon, "horizon")
-        changes = whole(changes, "changes")
-        sigma = number(sigma, "sigma")
-        if horizon < 2:
-            raise ValueError(f"horizon={horizon} must be at least 2 steps")
-        if not 0 <= changes <= horizon:
-            raise ValueError(f"changes={changes} must lie between 0 and the horizon")
-        if sigma <= 0.0:
-            raise ValueError(f"sigma={sigma} must be positive")
-        discount = 1.0 - math.sqrt(changes / horizon) / (4.0 * (1.0 + 2.0 * sigma))
+        discount = sigma_discount(horizon=horizon, changes=changes, sigma=sigma)
         return cls(discount=discount, scale=sigma * math.sqrt(2.0))
 
     @classmethod

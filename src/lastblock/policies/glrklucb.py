@@ -17,7 +17,7 @@ from lastblock.policies.klucb import (
 )
 from lastblock.protocol import Layout, Record, policy
 from lastblock.state import enqueue, enqueue_all, shuffle
-from lastblock.theory import glr_confidence, glr_exploration
+from lastblock.tunings import glr_confidence, glr_exploration
 
 GRAIN = 8
 """A split at distance d from the nearer end of the rewards is missed by d / 8 at most."""

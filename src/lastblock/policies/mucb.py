@@ -8,8 +8,9 @@ import numpy as np
 from lastblock.history import append, block_sum, clear, history_dtype
 from lastblock.indices import argmax, unseen
 from lastblock.jit import kernel
-from lastblock.protocol import Layout, Record, policy, whole
+from lastblock.protocol import Layout, Record, policy
 from lastblock.state import INDEX, enqueue, enqueue_all, shuffle
+from lastblock.tunings import mucb_exploration, mucb_threshold
 
 LONGEST_WINDOW = 1 << 24
 
@@ -63,21 +64,11 @@ class MUCB(NamedTuple):
     @classmethod
     def tuned(cls, *, arms: int, horizon: int, changes: int, window: int = 800) -> "MUCB":
         """b = √(w/2 · log(2KT²)) and γ = √(ΓK log T / T); no change counts as one."""
-        arms = whole(arms, "arms")
-        horizon = whole(horizon, "horizon")
-        changes = whole(changes, "changes")
-        window = whole(window, "window")
-        if arms < 2:
-            raise ValueError(f"arms={arms} must be at least 2")
-        if horizon < 2:
-            raise ValueError(f"horizon={horizon} must be at least 2 steps")
-        if changes < 0:
-            raise ValueError(f"changes={changes} must not be negative")
-        if window < 2:
-            raise ValueError(f"window={window} must be at least 2 rewards")
-        threshold = math.sqrt(0.5 * window * math.log(2.0 * arms * horizon**2))
-        exploration = math.sqrt(max(1, changes) * arms * math.log(horizon) / horizon)
-        return cls(window=window, threshold=threshold, exploration=min(1.0, exploration))
+        return cls(
+            window=window,
+            threshold=mucb_threshold(horizon=horizon, arms=arms, window=window),
+            exploration=mucb_exploration(horizon=horizon, changes=changes, arms=arms),
+        )
 
     @classmethod
     def examples(cls) -> "tuple[MUCB, ...]":

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.indices import argmax, unseen
-from lastblock.protocol import Layout, Record, number, policy, whole
+from lastblock.protocol import Layout, Record, policy
 from lastblock.state import enqueue, enqueue_all, shuffle
+from lastblock.tunings import sigma_window
 from lastblock.window import clear, slide, window_dtype, window_sum
 
 LONGEST_WINDOW = 1 << 24
@@ -48,19 +49,7 @@ class SWUCB(NamedTuple):
         cls, *, horizon: int, changes: int, sigma: float = 0.5, reference: bool = False
     ) -> "SWUCB":
         """τ = ⌊2B √(T log T / Γ)⌋ and C = σ√2; B, the range of the rewards, is taken as 1 + 2σ."""
-        horizon = whole(horizon, "horizon")
-        changes = whole(changes, "changes")
-        sigma = number(sigma, "sigma")
-        if horizon < 2:
-            raise ValueError(f"horizon={horizon} must be at least 2 steps")
-        if changes < 0:
-            raise ValueError(f"changes={changes} must not be negative")
-        if sigma <= 0.0:
-            raise ValueError(f"sigma={sigma} must be positive")
-        window = horizon
-        if changes > 0:
-            root = math.sqrt(horizon * math.log(horizon) / changes)
-            window = max(2, math.floor(2.0 * (1.0 + 2.0 * sigma) * root))
+        window = sigma_window(horizon=horizon, changes=changes, sigma=sigma)
         return cls(window=window, scale=sigma * math.sqrt(2.0), reference=reference)
 
     @classmethod

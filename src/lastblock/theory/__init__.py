@@ -1,0 +1,24 @@
+"""What theory says: divergences, lower bounds on the regret, tunings, the balance function.
+
+>>> import lastblock as lb
+>>> env = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.15)])
+>>> round(lb.theory.lai_robbins(env), 3)
+1.971
+"""
+
+from lastblock.theory.balance import balance, balance_bound
+from lastblock.theory.bounds import count_changes, lai_robbins, lower_bound
+from lastblock.theory.kullback import kl, kl_lower, kl_upper
+from lastblock.tunings import TUNINGS
+
+__all__ = [
+    "TUNINGS",
+    "balance",
+    "balance_bound",
+    "count_changes",
+    "kl",
+    "kl_lower",
+    "kl_upper",
+    "lai_robbins",
+    "lower_bound",
+]

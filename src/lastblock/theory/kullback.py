@@ -1,0 +1,79 @@
+"""Kullback–Leibler divergences between means of one family, and their inverses."""
+
+from lastblock import divergences
+from lastblock.jit import entry
+from lastblock.models import Family
+from lastblock.protocol import choice, number
+
+
+@entry
+def divergence(family: int, p: float, q: float, sigma: float) -> float:
+    """kl(p, q) of a family by its number, for means that have been checked."""
+    return divergences.divergence(family, p, q, sigma)
+
+
+@entry
+def _upper(family: int, p: float, level: float, sigma: float) -> float:
+    return divergences.upper(family, p, level, sigma)
+
+
+@entry
+def _lower(family: int, p: float, level: float, sigma: float) -> float:
+    return divergences.lower(family, p, level, sigma)
+
+
+def kl(p: float, q: float, family: str | Family = "bernoulli", *, sigma: float = 1.0) -> float:
+    """The Kullback–Leibler divergence from mean p to mean q within a family; it may be infinite.
+
+    `family` is "bernoulli", "gaussian" (with its `sigma`), "poisson" or "exponential".
+
+    >>> round(kl(0.05, 0.15), 6)
+    0.050734
+    """
+    code = _family(family, sigma)
+    return float(divergence(code, _mean(code, p, "p"), _mean(code, q, "q"), float(sigma)))
+
+
+def kl_upper(
+    p: float, level: float, family: str | Family = "bernoulli", *, sigma: float = 1.0
+) -> float:
+    """The largest mean q with kl(p, q) ≤ level: kl-UCB's index for level = log t / N.
+
+    >>> kl_upper(0.0, 2.0, "gaussian", sigma=0.5)
+    1.0
+    """
+    code = _family(family, sigma)
+    return float(_upper(code, _mean(code, p, "p"), _level(level), float(sigma)))
+
+
+def kl_lower(
+    p: float, level: float, family: str | Family = "bernoulli", *, sigma: float = 1.0
+) -> float:
+    """The smallest mean q with kl(p, q) ≤ level.
+
+    >>> kl_lower(0.0, 2.0, "gaussian", sigma=0.5)
+    -1.0
+    """
+    code = _family(family, sigma)
+    return float(_lower(code, _mean(code, p, "p"), _level(level), float(sigma)))
+
+
+def _family(family: str | Family, sigma: float) -> int:
+    if number(sigma, "sigma") <= 0.0:
+        raise ValueError(f"sigma={sigma} must be positive")
+    return int(choice(Family, family, "family"))
+
+
+def _mean(family: int, mean: float, name: str) -> float:
+    mean = number(mean, name)
+    if divergences.inside(family, mean) != mean:
+        words = "lie in [0, 1]" if family == divergences.BERNOULLI else "not be negative"
+        raise ValueError(f"{name}={mean} must {words} for family={Family(family)!r}")
+    return mean
+
+
+def _level(level: float) -> float:
+    level = float(level)
+    if not level >= 0.0:
+        raise ValueError(f"level={level} must not be negative")
+    return level
