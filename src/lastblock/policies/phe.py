@@ -1,0 +1,79 @@
+"""PHE: perturbed-history exploration (Kveton, Szepesvári, Ghavamzadeh & Boutilier, 2019)."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lastblock.counts import binomial
+from lastblock.indices import argmax, unseen
+from lastblock.protocol import Layout, Record, policy
+from lastblock.state import enqueue, enqueue_all, shuffle
+
+
+@policy()
+class PHE(NamedTuple):
+    """Pull the arm with the best mean after fair coins have been added to each arm's rewards.
+
+    An arm with n rewards gets ⌈a n⌉ fresh pseudo-rewards at every step, each 0 or 1 with
+    probability ½. Rewards must lie in [0, 1]: others are used as they are, but then the coins are
+    too small or too large for them.
+
+    Parameters
+    ----------
+    a
+        How many pseudo-rewards an arm gets for each reward; positive. The paper proves logarithmic
+        regret above 1; smaller ones explore less.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> arms = lb.Stationary([lb.Bernoulli(0.2), lb.Bernoulli(0.8)])
+    >>> run = lb.simulate(lb.PHE(a=1.1), arms, horizon=1000, replications=100, seed=1)
+    >>> bool(run.mean()[-1] < 20)
+    True
+
+    References
+    ----------
+    Kveton, Szepesvári, Ghavamzadeh & Boutilier. Perturbed-History Exploration in Stochastic
+    Multi-Armed Bandits. IJCAI 2019.
+    """
+
+    a: float = 2.0
+
+    @classmethod
+    def examples(cls) -> "tuple[PHE, ...]":
+        return cls(), cls(a=0.5), cls(a=1.1)
+
+    def validate(self) -> None:
+        if not 0.0 < self.a <= 1e6:
+            raise ValueError(f"PHE: a={self.a} must be positive and at most a million")
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return [
+            ("pulls", np.int64, (arms,)),
+            ("sums", np.float64, (arms,)),
+            ("index", np.float64, (arms,)),
+        ]
+
+    def start(self, s: Record) -> None:
+        for k in range(s.pulls.shape[0]):
+            s.pulls[k] = 0
+            s.sums[k] = 0.0
+            s.index[k] = 0.0
+        enqueue_all(s)
+        shuffle(s)
+
+    def plan(self, s: Record) -> None:
+        for k in range(s.arms):
+            if s.pulls[k] == 0:
+                s.index[k] = unseen(s, k)
+            else:
+                coins = math.ceil(self.a * s.pulls[k])
+                perturbed = s.sums[k] + binomial(s.stream, coins, 0.5)
+                s.index[k] = perturbed / (s.pulls[k] + coins)
+        enqueue(s, argmax(s, s.index))
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        s.pulls[arm] += 1
+        s.sums[arm] += reward

@@ -1,0 +1,117 @@
+"""RB-SDA: random-block subsampling duels (Baudry, Kaufmann & Maillard, 2020)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lastblock.duels import is_ahead, may_go_out, most_pulled, obligation, obligation_lasts
+from lastblock.history import append, block_sum, clear, history_dtype, is_full
+from lastblock.jit import kernel
+from lastblock.protocol import Layout, Record, policy
+from lastblock.random import below
+from lastblock.spans import span_sum
+from lastblock.state import INDEX, NOBODY, enqueue, enqueue_all, shuffle
+
+
+@kernel
+def wins_random_duel(s: Record, challenger: int, leader: int, starts_less: int) -> bool:
+    """The challenger's rewards against a uniformly random block of as many of the leader's.
+
+    `starts_less` of the newest blocks are never drawn.
+    """
+    h = s.history
+    n = h.kept[challenger]
+    spare = h.kept[leader] - n + 1 - starts_less
+    first = below(s.stream, spare) if spare > 1 else 0
+    # Equal lengths: compare the sums, so that ties are exact.
+    return bool(block_sum(h, challenger, n) >= span_sum(h, leader, first, n))
+
+
+@policy(shift_invariant=True, scale_invariant=True, grows=True)
+class RBSDA(NamedTuple):
+    """Duels between each arm's mean and the mean of a random block of the leader's rewards.
+
+    The rounds, the leader and the sampling obligation are those of `LBSDA`; only the block is
+    another: as many consecutive rewards as the challenger has, from anywhere in the leader's
+    history. Every reward is stored, by definition.
+
+    Parameters
+    ----------
+    reference
+        Make the choices of the authors' code: no sampling obligation, only arms with fewer pulls
+        than the leader duel, the newest block is never drawn, a tied previous leader stays, the
+        first round is in order.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> arms = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.15)])
+    >>> run = lb.simulate(lb.RBSDA(), arms, horizon=1000, replications=100, seed=1)
+    >>> bool(run.mean()[-1] < 15)
+    True
+
+    References
+    ----------
+    Baudry, Kaufmann & Maillard. Sub-sampling for Efficient Non-Parametric Bandit Exploration.
+    NeurIPS 2020.
+    """
+
+    reference: bool = False
+
+    @classmethod
+    def examples(cls) -> "tuple[RBSDA, ...]":
+        return cls(), cls(reference=True)
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return [
+            ("leader", INDEX),
+            ("limit", np.int64),  # of the sampling obligation …
+            ("limit_lasts", np.float64),  # … up to this round
+            ("sums", np.float64, (arms,)),
+            ("candidate", np.uint8, (arms,)),
+            ("history", history_dtype(arms, 1023 if horizon is None else horizon)),
+        ]
+
+    def start(self, s: Record) -> None:
+        s.leader = NOBODY
+        s.limit = -1
+        s.limit_lasts = 0.0
+        for k in range(s.sums.shape[0]):
+            s.sums[k] = 0.0
+            s.candidate[k] = 1
+        clear(s.history)
+        enqueue_all(s)
+        if not self.reference:
+            shuffle(s)
+
+    def plan(self, s: Record) -> None:
+        h = s.history
+        pulls = h.kept
+
+        # Leader: most pulls, then largest sum of rewards, then at random.
+        if not is_ahead(s, pulls, s.leader):
+            incumbent = s.leader if self.reference else NOBODY
+            s.leader = most_pulled(s, pulls, s.sums, s.candidate, incumbent)
+        leader = s.leader
+
+        # Challengers: under-explored arms, and winners of their duel.
+        if not self.reference and s.round >= s.limit_lasts:
+            s.limit = obligation(s.round, False)
+            s.limit_lasts = obligation_lasts(s.limit, False)
+        starts_less = 1 if self.reference else 0
+        for k in range(s.arms):
+            if k != leader and not (self.reference and pulls[k] >= pulls[leader]):
+                if pulls[k] + s.out[k] <= s.limit or (
+                    may_go_out(h, s, k) and wins_random_duel(s, k, leader, starts_less)
+                ):
+                    enqueue(s, k)
+        if s.queued == 0:
+            enqueue(s, leader)
+        shuffle(s)
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        append(s.history, arm, reward)
+        s.sums[arm] += reward
+
+    def full(self, s: Record, arm: int) -> bool:
+        return is_full(s.history, arm)

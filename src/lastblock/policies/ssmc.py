@@ -1,0 +1,128 @@
+"""SSMC: subsample-mean comparison (Chan, 2020)."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lastblock.duels import is_ahead, may_go_out, most_pulled
+from lastblock.history import append, block_sum, clear, history_dtype, is_full
+from lastblock.jit import kernel
+from lastblock.protocol import Layout, Record, policy
+from lastblock.spans import any_span_at_most
+from lastblock.state import INDEX, NOBODY, enqueue, enqueue_all, shuffle
+
+
+@kernel
+def wins_some_block(s: Record, challenger: int, leader: int) -> bool:
+    """Whether the challenger's mean reaches the least of the leader's running block means.
+
+    The bound, the challenger's sum, stays until one of its rewards arrives. Until then blocks that
+    were compared once need not be compared again: only those that the leader's new rewards made.
+    """
+    h = s.history
+    n = h.kept[challenger]
+    if s.against[challenger] != leader or s.length[challenger] != n:
+        s.against[challenger] = leader
+        s.length[challenger] = n
+        s.compared[challenger] = 0
+        s.reached[challenger] = 0
+    blocks = h.kept[leader] - n + 1
+    if s.reached[challenger] == 0 and s.compared[challenger] < blocks:
+        mine = block_sum(h, challenger, n)
+        if any_span_at_most(h, leader, s.compared[challenger], blocks, n, mine):
+            s.reached[challenger] = 1
+        s.compared[challenger] = blocks
+    return bool(s.reached[challenger] == 1)
+
+
+@policy(shift_invariant=True, scale_invariant=True, grows=True)
+class SSMC(NamedTuple):
+    """Duels between each arm's mean and the least of the leader's running means of that length.
+
+    A challenger with fewer rewards than the leader wins if its mean reaches that of at least one
+    block of as many consecutive rewards of the leader. Every reward is stored, by definition.
+
+    Parameters
+    ----------
+    exploration
+        c in c √log r, the number of pulls below which an arm is pulled without a duel; not
+        negative. The paper leaves the sequence open.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> arms = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.15)])
+    >>> run = lb.simulate(lb.SSMC(), arms, horizon=1000, replications=100, seed=1)
+    >>> bool(run.mean()[-1] < 20)
+    True
+
+    References
+    ----------
+    Chan. The Multi-Armed Bandit Problem: An Efficient Nonparametric Solution. Annals of
+    Statistics 48(1), 2020.
+    """
+
+    exploration: float = 1.0
+
+    @classmethod
+    def examples(cls) -> "tuple[SSMC, ...]":
+        return cls(), cls(exploration=3.0)
+
+    def validate(self) -> None:
+        if self.exploration < 0.0:
+            raise ValueError(f"SSMC: exploration={self.exploration} must not be negative")
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return [
+            ("leader", INDEX),
+            ("sums", np.float64, (arms,)),
+            ("candidate", np.uint8, (arms,)),
+            ("against", INDEX, (arms,)),  # the leader of the comparisons so far …
+            ("length", np.int64, (arms,)),  # … the length of the blocks …
+            ("compared", np.int64, (arms,)),  # … how many of them, the oldest first …
+            ("reached", np.uint8, (arms,)),  # … and whether the challenger reached one's mean
+            ("history", history_dtype(arms, 1023 if horizon is None else horizon)),
+        ]
+
+    def start(self, s: Record) -> None:
+        s.leader = NOBODY
+        for k in range(s.sums.shape[0]):
+            s.sums[k] = 0.0
+            s.candidate[k] = 1
+            s.against[k] = NOBODY
+            s.length[k] = 0
+            s.compared[k] = 0
+            s.reached[k] = 0
+        clear(s.history)
+        enqueue_all(s)
+        shuffle(s)
+
+    def plan(self, s: Record) -> None:
+        h = s.history
+        pulls = h.kept
+
+        # Leader: most pulls, then largest mean, then at random.
+        if not is_ahead(s, pulls, s.leader):
+            s.leader = most_pulled(s, pulls, s.sums, s.candidate, NOBODY)
+        leader = s.leader
+
+        # Challengers: an arm with as many pulls as the leader loses, one with fewer than
+        # c √log r wins, the others need one block of the leader that is no better than they are.
+        scarce = self.exploration * math.sqrt(math.log(s.round))
+        for k in range(s.arms):
+            if k != leader and pulls[k] < pulls[leader]:
+                if pulls[k] + s.out[k] < scarce or (
+                    may_go_out(h, s, k) and wins_some_block(s, k, leader)
+                ):
+                    enqueue(s, k)
+        if s.queued == 0:
+            enqueue(s, leader)
+        shuffle(s)
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        append(s.history, arm, reward)
+        s.sums[arm] += reward
+
+    def full(self, s: Record, arm: int) -> bool:
+        return is_full(s.history, arm)
