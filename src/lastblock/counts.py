@@ -86,7 +86,7 @@ def _reject_binomial(stream: Stream, n: int, p: float) -> int:
 def _log_ratio(n: float, p: float, m: float, k: float) -> float:
     """log of the binomial probability of k over that of m, where 0 < m < n."""
     odds = p / (1.0 - p)
-    if k == 0.0 or k == n:
+    if k * (n - k) == 0.0:
         return (k - m) * math.log(odds) - (
             math.lgamma(n + 1.0) - math.lgamma(m + 1.0) - math.lgamma(n - m + 1.0)
         )

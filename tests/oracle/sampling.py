@@ -1,9 +1,9 @@
 """The twins' stream with the library's samplers: what is tested is a policy, not a sampler."""
 
 import numpy as np
-from oracle.stream import Stream
 
 from lastblock import counts, random
+from oracle.stream import Stream
 
 
 class Sampling(Stream):

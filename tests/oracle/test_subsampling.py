@@ -1,13 +1,13 @@
 """RB-SDA, SSMC, BESA, PHE, Giro and NPTS take the decisions of their twins, one by one."""
 
+import pytest
+
+import lastblock as lb
 import oracle.besa
 import oracle.perturbed
 import oracle.rbsda
 import oracle.ssmc
-import pytest
 from oracle.worlds import World, bernoulli, constant, dyadic, gaussian, regimes, shifted
-
-import lastblock as lb
 
 
 def quarters(rng, levels, t, arm):

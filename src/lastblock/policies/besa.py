@@ -155,9 +155,9 @@ class BESA(NamedTuple):
         enqueue(s, tournament(s))
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
-        if s.kinds < MANY and not (
-            s.kinds > 0 and (reward == s.low_value or reward == s.high_value)
-        ):
+        is_low = s.kinds > 0 and reward == s.low_value
+        is_high = s.kinds > 0 and reward == s.high_value
+        if s.kinds < MANY and not (is_low or is_high):
             s.kinds += 1
             if s.kinds == 1:
                 s.low_value = reward

@@ -31,7 +31,7 @@ def bootstrap_mean(s: Record, arm: int, pseudo: int) -> float:
         sampled += h.value[arm, below(s.stream, h.others[arm])]
     if inner < total:
         sampled += binomial(s.stream, total - inner, ones / atoms)
-    return sampled / total
+    return float(sampled / total)
 
 
 @policy(grows=True)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.duels import is_ahead, may_go_out, most_pulled, obligation, obligation_lasts
+from lastblock.duels import is_ahead, most_pulled, obligation, obligation_lasts
 from lastblock.history import append, block_sum, clear, history_dtype, is_full
 from lastblock.jit import kernel
 from lastblock.protocol import Layout, Record, policy
@@ -102,7 +102,7 @@ class RBSDA(NamedTuple):
         for k in range(s.arms):
             if k != leader and not (self.reference and pulls[k] >= pulls[leader]):
                 if pulls[k] + s.out[k] <= s.limit or (
-                    may_go_out(h, s, k) and wins_random_duel(s, k, leader, starts_less)
+                    s.out[k] < pulls[k] and wins_random_duel(s, k, leader, starts_less)
                 ):
                     enqueue(s, k)
         if s.queued == 0:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.duels import is_ahead, may_go_out, most_pulled
+from lastblock.duels import is_ahead, most_pulled
 from lastblock.history import append, block_sum, clear, history_dtype, is_full
 from lastblock.jit import kernel
 from lastblock.protocol import Layout, Record, policy
@@ -113,7 +113,7 @@ class SSMC(NamedTuple):
         for k in range(s.arms):
             if k != leader and pulls[k] < pulls[leader]:
                 if pulls[k] + s.out[k] < scarce or (
-                    may_go_out(h, s, k) and wins_some_block(s, k, leader)
+                    s.out[k] < pulls[k] and wins_some_block(s, k, leader)
                 ):
                     enqueue(s, k)
         if s.queued == 0:
