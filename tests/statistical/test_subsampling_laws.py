@@ -10,6 +10,10 @@ from scipy import stats
 from scipy.special import betaln
 
 import lastblock as lb
+from lastblock.jit import entry
+from lastblock.policies.npts import dirichlet_mean
+from lastblock.random import POLICY, key_of, seed_stream
+from lastblock.state import state_dtype
 from statistical.exact import chances, larger, law_of_pulls
 
 REPLICATIONS = 200_000
@@ -174,3 +178,30 @@ def test_regret_is_near_that_of_the_family(policy, scenarios, horizon):
         policy, scenarios["stationary"], horizon=horizon, replications=1000, seed=5, times=[horizon]
     )
     assert 8.0 < run.mean()[-1] < 12.5
+
+
+@entry
+def dirichlet_means(states, bound, values):
+    for i in range(values.size):
+        values[i] = dirichlet_mean(states[0], 0, bound)
+
+
+@pytest.mark.parametrize("bound", [0.5, 1.0, 3.0])
+def test_dirichlet_means_have_their_mean_and_variance(bound):
+    """Also where rewards lie between 0 and 1, which the laws above leave out for NPTS."""
+    rewards = [0.0, 0.0, 0.25, 0.8, 0.8, 1.0]
+    policy = lb.NPTS(bound=bound)
+    states = np.zeros(1, state_dtype(policy, 2, 10))
+    seed_stream(states[0]["stream"], key_of(1), 0, POLICY)
+    history = states[0]["history"]
+    history["zeros"][0], history["ones"][0], history["others"][0] = 2, 1, 3
+    history["value"][0, :3] = rewards[2:5]
+    values = np.empty(REPLICATIONS)
+    dirichlet_means(states, bound, values)
+
+    weight = len(rewards) + bound
+    mean = (sum(rewards) + bound) / weight
+    variance = ((sum(x * x for x in rewards) + bound) / weight - mean**2) / (weight + 1.0)
+    assert abs(values.mean() - mean) < 4.0 * math.sqrt(variance / REPLICATIONS)
+    spread = ((values - mean) ** 2).std() / math.sqrt(REPLICATIONS)
+    assert abs(((values - mean) ** 2).mean() - variance) < 4.0 * spread
