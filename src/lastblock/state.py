@@ -71,7 +71,14 @@ def state_dtype(policy: Policy, arms: int, horizon: int | None = None) -> np.dty
     start small and grow.
     """
     check_arms(policy, arms)
-    room = capacity(arms, SMALLEST_ARMS)
+    return record_of(policy, capacity(arms, SMALLEST_ARMS), horizon)
+
+
+def record_of(policy: Policy, room: int, horizon: int | None) -> np.dtype[Any]:
+    """The header and the fields of a policy with room for this many arms.
+
+    A policy that wraps another one keeps the other's whole record as a field of its own.
+    """
     header: Layout = [
         ("stream", np.uint64, (STREAM_WORDS,)),
         ("round", np.int64),
