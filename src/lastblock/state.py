@@ -25,6 +25,11 @@ NOBODY = INDEX(2**32 - 1)
 """No arm, in a field that holds one."""
 
 
+# Numba takes a record for a subtype of another one whose fields are its first ones, and warns. With
+# the same last field in all of them no state begins like another.
+_END: Layout = [("end", np.uint8)]
+
+
 def capacity(n: int, at_least: int = 1) -> int:
     """The next power of two: few layouts serve all sizes, so few compilations do."""
     size = at_least
@@ -88,7 +93,7 @@ def record_of(policy: Policy, room: int, horizon: int | None) -> np.dtype[Any]:
         ("queue", INDEX, (room,)),
         ("out", np.int64, (room,)),
     ]
-    return record(header + policy.layout(room, horizon))
+    return record(header + policy.layout(room, horizon) + _END)
 
 
 def state_size(policy: Policy, arms: int, horizon: int | None = None) -> int:
@@ -121,6 +126,7 @@ def begin(policy: Policy, s: Record, arms: int, key: Stream, replication: int) -
     s.arms = arms
     s.queued = 0
     s.taken = 0
+    s.end = 0
     for k in range(s.out.shape[0]):
         s.out[k] = 0
         s.queue[k] = 0
