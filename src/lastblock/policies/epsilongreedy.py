@@ -1,0 +1,87 @@
+"""ε-greedy, with a constant ε or one that falls like a power of time (Auer & al., 2002)."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lastblock.indices import argmax, unseen
+from lastblock.protocol import Layout, Record, policy
+from lastblock.random import below, uniform
+from lastblock.state import enqueue, enqueue_all, shuffle
+
+
+@policy(shift_invariant=True, scale_invariant=True)
+class EpsilonGreedy(NamedTuple):
+    """With probability ε_t = min(1, ε / t^decay) any arm, else the one with the largest mean.
+
+    Parameters
+    ----------
+    epsilon
+        ε, not negative; at most 1 if it does not decay.
+    decay
+        0 for a constant ε. The ε_n-greedy of Auer & al. is ``decay=1`` with ε = cK/d², d a lower
+        bound of the gap between the best two means.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> arms = lb.Stationary([lb.Dirac(0.0), lb.Dirac(1.0)])
+    >>> run = lb.simulate(lb.EpsilonGreedy(0.1), arms, horizon=1000, replications=100, seed=1)
+    >>> bool(45 < run.mean()[-1] < 55)  # half of the explorations
+    True
+
+    References
+    ----------
+    Auer, Cesa-Bianchi & Fischer. Finite-time analysis of the multiarmed bandit problem. Machine
+    Learning, 2002.
+    """
+
+    epsilon: float = 0.1
+    decay: float = 0.0
+
+    @classmethod
+    def examples(cls) -> "tuple[EpsilonGreedy, ...]":
+        return cls(), cls(epsilon=5.0, decay=1.0), cls(epsilon=1.0, decay=0.5)
+
+    def validate(self) -> None:
+        if self.epsilon < 0.0:
+            raise ValueError(f"EpsilonGreedy: epsilon={self.epsilon} must not be negative")
+        if self.decay < 0.0:
+            raise ValueError(f"EpsilonGreedy: decay={self.decay} must not be negative")
+        if self.decay == 0.0 and self.epsilon > 1.0:
+            raise ValueError(
+                f"EpsilonGreedy: epsilon={self.epsilon} must be at most 1 unless it decays"
+            )
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return [
+            ("time", np.int64),  # of the decision that is planned, from 1
+            ("pulls", np.int64, (arms,)),
+            ("sums", np.float64, (arms,)),
+            ("index", np.float64, (arms,)),
+        ]
+
+    def start(self, s: Record) -> None:
+        s.time = s.arms
+        for k in range(s.pulls.shape[0]):
+            s.pulls[k] = 0
+            s.sums[k] = 0.0
+        enqueue_all(s)
+        shuffle(s)
+
+    def plan(self, s: Record) -> None:
+        s.time += 1
+        epsilon = self.epsilon
+        if self.decay > 0.0:
+            epsilon *= math.exp(-self.decay * math.log(float(s.time)))
+        if uniform(s.stream) < epsilon:
+            enqueue(s, below(s.stream, s.arms))
+        else:
+            for k in range(s.arms):
+                s.index[k] = s.sums[k] / s.pulls[k] if s.pulls[k] > 0 else unseen(s, k)
+            enqueue(s, argmax(s, s.index))
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        s.sums[arm] += reward
+        s.pulls[arm] += 1
