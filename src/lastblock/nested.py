@@ -1,0 +1,67 @@
+"""For policies that wrap another one, whose whole record is their field `inner`.
+
+The functions here prepare that record; the wrapper itself calls the policy in it. (A shared
+function that called it would call itself where a wrapper wraps a wrapper, with other types, which
+numba cannot compile.)
+"""
+
+from lastblock.jit import kernel
+from lastblock.protocol import POLICIES, Record
+from lastblock.random import expand, next_word
+
+
+def check_wrapped(name: str, policy: object) -> None:
+    """Raise a ValueError unless it is a policy that can be wrapped."""
+    if POLICIES.get(type(policy).__name__) is not type(policy):
+        raise ValueError(f"{name}: policy={policy!r} is not a policy; give one such as LBSDA()")
+
+
+@kernel
+def share_stream(s: Record) -> None:
+    """Give the inner policy the stream that it would have alone; keep another one, made from it.
+
+    Where the wrapper does nothing, the inner policy then decides exactly as it would unwrapped.
+    """
+    for word in range(s.stream.shape[0]):
+        s.inner.stream[word] = s.stream[word]
+    expand(s.stream, next_word(s.stream))
+
+
+@kernel
+def share_out(s: Record) -> None:
+    """Tell the inner policy how many decisions are out."""
+    for k in range(s.out.shape[0]):
+        s.inner.out[k] = s.out[k]
+
+
+@kernel
+def ready_to_start(s: Record) -> Record:
+    """The inner record, before its policy begins, or begins again, with the stream that it has."""
+    inner = s.inner
+    inner.round = 1
+    inner.arms = s.arms
+    inner.queued = 0
+    inner.taken = 0
+    inner.end = 0
+    for k in range(inner.queue.shape[0]):
+        inner.queue[k] = 0
+    share_out(s)
+    return inner
+
+
+@kernel
+def ready_to_plan(s: Record) -> Record:
+    """The inner record, before its policy plans its next round."""
+    inner = s.inner
+    inner.round += 1
+    inner.queued = 0
+    inner.taken = 0
+    share_out(s)
+    return inner
+
+
+@kernel
+def ready_to_observe(s: Record) -> Record:
+    """The inner record, before its policy gets a reward."""
+    share_out(s)
+    return s.inner
