@@ -51,11 +51,14 @@ def ready_to_start(s: Record) -> Record:
 
 @kernel
 def ready_to_plan(s: Record) -> Record:
-    """The inner record, before its policy plans its next round."""
+    """The inner record, before its policy plans its next round; afterwards set `taken` to 0.
+
+    As in `state.next_arm`, the policy still finds the last round in `queue[:taken]`.
+    """
     inner = s.inner
     inner.round += 1
+    inner.taken = inner.queued
     inner.queued = 0
-    inner.taken = 0
     share_out(s)
     return inner
 

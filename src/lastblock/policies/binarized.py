@@ -82,6 +82,7 @@ class Binarized(NamedTuple):
 
     def plan(self, s: Record) -> None:
         self.policy.plan(ready_to_plan(s))
+        s.inner.taken = 0
         take_round(s)
 
     def observe(self, s: Record, arm: int, reward: float) -> None:

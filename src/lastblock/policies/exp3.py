@@ -262,7 +262,7 @@ class EXP3S(NamedTuple):
     --------
     >>> import lastblock as lb
     >>> round(lb.EXP3S.tuned(horizon=10_000, changes=2, arms=3).gamma, 4)
-    0.0767
+    0.0766
 
     References
     ----------

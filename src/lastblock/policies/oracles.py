@@ -106,6 +106,7 @@ class OracleRestart(NamedTuple):
             self.policy.start(ready_to_start(s))
         elif s.inner.taken == s.inner.queued:
             self.policy.plan(ready_to_plan(s))
+            s.inner.taken = 0
         take_next(s)
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
