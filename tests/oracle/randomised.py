@@ -1,0 +1,221 @@
+"""Naive twins of the randomised policies: everything from the list of all pulls, at every step."""
+
+from math import e, exp, fsum, sqrt
+
+import numpy as np
+
+from lastblock import random
+from oracle.stream import Stream, mix
+
+
+class Sampler(Stream):
+    """A stream that can also call the library's samplers: what is tested is the policy."""
+
+    def call(self, sampler, *parameters):
+        state = np.array(self.state, dtype=np.uint64)
+        value = float(sampler(state, *parameters))
+        self.state = [int(word) for word in state]
+        return value
+
+    def normal(self):
+        return self.call(random.normal)
+
+    def beta(self, a, b):
+        return self.call(random.beta, a, b)
+
+    def coin(self, x):
+        """1 with probability x."""
+        if x <= 0:
+            return 0.0
+        if x >= 1:
+            return 1.0
+        return 1.0 if self.uniform() < x else 0.0
+
+    def split(self):
+        """Another stream, made from the next word of this one; this one stays as it is."""
+        copy = Sampler(0)
+        copy.state = list(self.state)
+        word = copy.word()
+        other = Sampler(0)
+        other.state = [mix((word + (i + 1) * 0x9E3779B97F4A7C15) % 2**64) for i in range(4)]
+        return other
+
+
+class Twin:
+    def __init__(self, arms, stream):
+        self.arms = arms
+        self.stream = stream
+        self.pulls = []  # (arm, reward), oldest first
+        self.begin()
+
+    def begin(self):
+        pass
+
+    def tell(self, arm, reward):
+        self.pulls.append((arm, reward))
+
+    def rewards(self, arm):
+        return [reward for k, reward in self.pulls if k == arm]
+
+    def largest(self, index):
+        best = [k for k in range(self.arms) if index[k] == max(index)]
+        return best[0] if len(best) == 1 else best[self.stream.below(len(best))]
+
+
+class Thompson(Twin):
+    family, prior_mean, prior_std, std = "bernoulli", 0.5, 0.5, 0.5
+    window = None
+    discount = 1.0
+
+    def ask(self):
+        seen = self.pulls if self.window is None else self.pulls[-self.window :]
+        age = len(seen)
+        faded = []  # (arm, reward, what is left of it)
+        for arm, reward in seen:
+            age -= 1
+            faded.append((arm, reward, self.discount**age))
+        draws = []
+        for k in range(self.arms):
+            if self.family == "bernoulli":
+                wins = fsum(left for arm, reward, left in faded if arm == k and reward == 1)
+                losses = fsum(left for arm, reward, left in faded if arm == k and reward == 0)
+                draws.append(self.stream.beta(1 + wins, 1 + losses))
+            else:
+                n = fsum(left for arm, _, left in faded if arm == k)
+                x = fsum(left * reward for arm, reward, left in faded if arm == k)
+                precision = 1 / self.prior_std**2 + n / self.std**2
+                mean = (self.prior_mean / self.prior_std**2 + x / self.std**2) / precision
+                draws.append(mean + self.stream.normal() / sqrt(precision))
+        return self.largest(draws)
+
+    def tell(self, arm, reward):
+        if self.family == "bernoulli":
+            reward = self.stream.coin(reward)
+        super().tell(arm, reward)
+
+
+class EpsilonGreedy(Twin):
+    epsilon, decay = 0.1, 0.0
+
+    def begin(self):
+        self.first = list(range(self.arms))
+        self.stream.shuffle(self.first)
+
+    def ask(self):
+        if self.first:
+            return self.first.pop(0)
+        t = len(self.pulls) + 1
+        if self.stream.uniform() < min(1, self.epsilon / t**self.decay):
+            return self.stream.below(self.arms)
+        means = [fsum(self.rewards(k)) / len(self.rewards(k)) for k in range(self.arms)]
+        return self.largest(means)
+
+
+class PlayTheWinner(Twin):
+    cyclic = True
+
+    def begin(self):
+        self.circle = list(range(self.arms))
+        self.stream.shuffle(self.circle)
+
+    def ask(self):
+        return self.circle[0]
+
+    def tell(self, arm, reward):
+        if self.stream.coin(reward) == 0:
+            step = 1 if self.cyclic else 1 + self.stream.below(self.arms - 1)
+            self.circle = self.circle[step:] + self.circle[:step]
+
+
+class EXP3(Twin):
+    gamma = 0.1
+    batch = None
+
+    def ask(self):
+        first = 0 if self.batch is None else len(self.pulls) // self.batch * self.batch
+        gains = [0.0] * self.arms
+        for arm, reward, chance in self.pulls[first:]:
+            gains[arm] += self.gamma / self.arms * min(1, max(0, reward)) / chance
+        weights = [exp(gain - max(gains)) for gain in gains]
+        self.chances = chances_of(weights, self.gamma)
+        return drawn(self.stream, self.chances)
+
+    def tell(self, arm, reward):
+        self.pulls.append((arm, reward, self.chances[arm]))
+
+
+class EXP3S(Twin):
+    gamma, alpha = 0.1, 0.01
+    reference = False
+
+    def begin(self):
+        self.weights = [[1.0] * self.arms]  # after 0, 1, 2, … rewards
+
+    def ask(self):
+        late = self.reference and len(self.weights) > 1
+        self.chances = chances_of(self.weights[-2 if late else -1], self.gamma)
+        return drawn(self.stream, self.chances)
+
+    def tell(self, arm, reward):
+        w = self.weights[-1]
+        gains = [0.0] * self.arms
+        gains[arm] = min(1, max(0, reward)) / self.chances[arm]
+        new = [
+            w[k] * exp(self.gamma * gains[k] / self.arms) + e * self.alpha / self.arms * fsum(w)
+            for k in range(self.arms)
+        ]
+        self.weights.append(new)
+
+
+def chances_of(weights, gamma):
+    return [(1 - gamma) * w / fsum(weights) + gamma / len(weights) for w in weights]
+
+
+def drawn(stream, chances):
+    u = stream.uniform()
+    for k, chance in enumerate(chances[:-1]):
+        if u < chance:
+            return k
+        u -= chance
+    return len(chances) - 1
+
+
+class Binarized:
+    """Another twin, which sees coins."""
+
+    def __init__(self, make, arms, stream, low=0.0, high=1.0):
+        self.coins = stream.split()
+        self.inner = make(arms, stream)
+        self.low, self.high = low, high
+
+    def ask(self):
+        return self.inner.ask()
+
+    def tell(self, arm, reward):
+        self.inner.tell(arm, self.coins.coin((reward - self.low) / (self.high - self.low)))
+
+
+class OracleRestart:
+    """Another twin, made anew at every change."""
+
+    def __init__(self, make, arms, stream, changes):
+        self.make, self.arms, self.stream, self.changes = make, arms, stream, changes
+        self.t = 0
+
+    def ask(self):
+        if self.t == 0 or self.t in self.changes:
+            self.inner = self.make(self.arms, self.stream)
+        self.t += 1
+        return self.inner.ask()
+
+    def tell(self, arm, reward):
+        self.inner.tell(arm, reward)
+
+
+def twin(kind, **parameters):
+    """A maker of twins with these parameters."""
+
+    def make(arms, stream):
+        return type(kind.__name__, (kind,), parameters)(arms, stream)
+
+    return make

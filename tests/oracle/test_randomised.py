@@ -1,0 +1,147 @@
+"""The randomised policies and their naive twins take the same decisions, one by one."""
+
+import random
+
+import pytest
+
+import lastblock as lb
+import oracle.lbsda
+from oracle.randomised import (
+    EXP3,
+    EXP3S,
+    Binarized,
+    EpsilonGreedy,
+    OracleRestart,
+    PlayTheWinner,
+    Sampler,
+    Thompson,
+    twin,
+)
+
+
+def bernoulli(rng, level, t):
+    return float(rng.random() < level)
+
+
+def thirds(rng, level, t):
+    """Bounded, and full of ties."""
+    return rng.choice([0.0, 0.25, 0.5, 1.0])
+
+
+def bounded(rng, level, t):
+    return rng.random() * level
+
+
+def gaussian(rng, level, t):
+    return rng.gauss(level, 0.5)
+
+
+def changing(rng, level, t):
+    return float(rng.random() < (level if t // 80 % 2 == 0 else 1.0 - level))
+
+
+def assert_same_decisions(policy, make, arms, kind, seed, horizon):
+    rng = random.Random(seed)
+    levels = [rng.random() for _ in range(arms)]
+    bandit = lb.Bandit(policy, arms, seed=seed)
+    naive = make(arms, Sampler(seed))
+    for t in range(horizon):
+        decision = bandit.ask()
+        assert decision.arm == naive.ask(), f"step {t}"
+        reward = kind(rng, levels[decision.arm], t)
+        bandit.tell(decision, reward)
+        naive.tell(decision.arm, reward)
+
+
+GAUSSIAN = {"family": "gaussian", "prior_mean": 0.3, "prior_std": 0.8, "std": 0.4}
+CASES = [
+    (lb.Thompson(), twin(Thompson)),
+    (lb.Thompson(**GAUSSIAN), twin(Thompson, **GAUSSIAN)),
+    (lb.DiscountedThompson(0.95), twin(Thompson, discount=0.95)),
+    (lb.DiscountedThompson(0.9, **GAUSSIAN), twin(Thompson, discount=0.9, **GAUSSIAN)),
+    (lb.DiscountedThompson(1.0), twin(Thompson)),
+    (lb.SlidingWindowThompson(40), twin(Thompson, window=40)),
+    (lb.SlidingWindowThompson(1), twin(Thompson, window=1)),
+    (lb.SlidingWindowThompson(25, **GAUSSIAN), twin(Thompson, window=25, **GAUSSIAN)),
+    (lb.EpsilonGreedy(0.1), twin(EpsilonGreedy)),
+    (lb.EpsilonGreedy(0.0), twin(EpsilonGreedy, epsilon=0.0)),
+    (lb.EpsilonGreedy(5.0, 1.0), twin(EpsilonGreedy, epsilon=5.0, decay=1.0)),
+    (lb.PlayTheWinner(), twin(PlayTheWinner)),
+    (lb.PlayTheWinner(cyclic=False), twin(PlayTheWinner, cyclic=False)),
+    (lb.EXP3(0.1), twin(EXP3)),
+    (lb.EXP3(1.0), twin(EXP3, gamma=1.0)),
+    (lb.REXP3(0.2, 30), twin(EXP3, gamma=0.2, batch=30)),
+    (lb.REXP3(0.5, 1), twin(EXP3, gamma=0.5, batch=1)),
+    (lb.EXP3S(0.1, 0.01), twin(EXP3S)),
+    (lb.EXP3S(0.9, 0.9), twin(EXP3S, gamma=0.9, alpha=0.9)),
+    (lb.EXP3S(0.2, 0.001, True), twin(EXP3S, gamma=0.2, alpha=0.001, reference=True)),
+]
+
+
+@pytest.mark.parametrize("kind", [bernoulli, thirds, bounded, gaussian, changing])
+@pytest.mark.parametrize(("policy", "make"), CASES, ids=lambda case: str(case)[:60])
+def test_same_decisions(policy, make, kind):
+    for arms, seed in [(2, 1), (3, 2), (4, 3)]:
+        assert_same_decisions(policy, make, arms, kind, seed, 250)
+
+
+@pytest.mark.parametrize(
+    ("policy", "make"),
+    [
+        (lb.Thompson(), twin(Thompson)),
+        (lb.EXP3S(0.2, 0.001), twin(EXP3S, gamma=0.2, alpha=0.001)),
+        (lb.PlayTheWinner(cyclic=False), twin(PlayTheWinner, cyclic=False)),
+    ],
+)
+def test_same_decisions_with_many_arms(policy, make):
+    assert_same_decisions(policy, make, 5, thirds, 4, 200)
+
+
+def test_weights_that_must_be_scaled():
+    """With one arm that always pays, the weights pass every bound many times over."""
+
+    def pays(rng, level, t):
+        return 1.0
+
+    assert_same_decisions(lb.EXP3(0.9), twin(EXP3, gamma=0.9), 2, pays, 5, 1500)
+    make = twin(EXP3S, gamma=0.9, alpha=1e-3)
+    assert_same_decisions(lb.EXP3S(0.9, 1e-3), make, 2, pays, 6, 1200)
+
+
+def lbsda(arms, stream):
+    made = oracle.lbsda.LBSDA(arms, 0)
+    made.stream = stream
+    return made
+
+
+@pytest.mark.parametrize("kind", [bernoulli, thirds, bounded])
+@pytest.mark.parametrize(
+    ("inner", "make"), [(lb.Thompson(), twin(Thompson)), (lb.LBSDA(), lbsda)], ids=["ts", "lbsda"]
+)
+def test_binarized(inner, make, kind):
+    for low, high, seed in [(0.0, 1.0, 1), (-1.0, 0.75, 2)]:
+        assert_same_decisions(
+            lb.Binarized(inner, low, high),
+            lambda arms, stream, low=low, high=high: Binarized(make, arms, stream, low, high),
+            3,
+            kind,
+            seed,
+            250,
+        )
+
+
+@pytest.mark.parametrize(
+    ("inner", "make"), [(lb.EpsilonGreedy(0.1), twin(EpsilonGreedy)), (lb.LBSDA(), lbsda)]
+)
+def test_oracle_restart(inner, make):
+    # LB-SDA plays rounds of several arms: some of these changes fall into the middle of one.
+    for seed in range(5):
+        changes = (1, 30 + seed, 100, 101)
+        assert_same_decisions(
+            lb.OracleRestart(inner, changes),
+            lambda arms, stream, changes=changes: OracleRestart(make, arms, stream, changes),
+            3,
+            bernoulli,
+            seed,
+            200,
+        )
