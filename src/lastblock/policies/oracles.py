@@ -36,13 +36,22 @@ def take_next(s: Record) -> None:
     s.inner.taken += 1
 
 
-def phase_starts(name: str, times: Iterable[Any]) -> tuple[int, ...]:
+def whole_numbers(values: Any, name: str) -> list[int]:
+    """A list of whole numbers, or a ValueError that names the argument."""
+    try:
+        items = list(values)
+    except TypeError:
+        raise ValueError(f"{name}={values!r} must be an environment or whole numbers") from None
+    return [whole(item, name) for item in items]
+
+
+def phase_starts(times: Any, name: str) -> tuple[int, ...]:
     """The first time step of every phase: 0 and the changes."""
-    changes = [whole(t, f"{name}: change") for t in times]
+    changes = whole_numbers(times, name)
     if changes[:1] == [0]:
         del changes[0]
     if any(t < 1 for t in changes) or changes != sorted(set(changes)):
-        raise ValueError(f"{name}: changes {changes} must increase, from at least 1")
+        raise ValueError(f"{name}={changes} must increase, from at least 1")
     return 0, *changes
 
 
@@ -190,7 +199,7 @@ def _restart(cls: Any, policy: Any, environment: Any = None, *, changes: Any = N
     if known is None:
         raise ValueError("OracleRestart: give an environment, or the times at which it changes")
     return _new_restart(
-        cls, policy, phase_starts("OracleRestart", getattr(known, "changes", known))
+        cls, policy, phase_starts(getattr(known, "changes", known), "OracleRestart: changes")
     )
 
 
@@ -205,7 +214,7 @@ def _best(
     elif arms is None:
         raise ValueError("BestArm: give the best arm of each phase, or an environment")
     return _new_best(
-        cls, phase_starts("BestArm", known), tuple(whole(k, "BestArm: arm") for k in arms)
+        cls, phase_starts(known, "BestArm: starts"), tuple(whole_numbers(arms, "BestArm: arms"))
     )
 
 
