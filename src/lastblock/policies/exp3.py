@@ -14,6 +14,7 @@ from lastblock.jit import kernel
 from lastblock.protocol import Layout, Record, number, policy, whole
 from lastblock.random import uniform
 from lastblock.state import INDEX, enqueue
+from lastblock.theory import exp3s_exploration, exp3s_sharing
 
 HIGH = 500.0
 """The largest logarithm of a weight before all of them are shifted."""
@@ -98,12 +99,6 @@ def check_scale(name: str, horizon: int, arms: int, changes: int = 0) -> tuple[i
 def exp3_gamma(horizon: int, arms: int) -> float:
     """min(1, √(K log K / ((e − 1) T))), corollary 3.2 of Auer & al. (2002)."""
     return min(1.0, math.sqrt(arms * math.log(arms) / ((math.e - 1.0) * horizon)))
-
-
-def exp3s_gamma(horizon: int, arms: int, changes: int) -> float:
-    """min(1, √(K (e + (Γ + 1) log KT) / ((e − 1) T))), corollary 8.3 of Auer & al. (2002)."""
-    hardness = math.e + (changes + 1) * math.log(arms * horizon)
-    return min(1.0, math.sqrt(arms * hardness / ((math.e - 1.0) * horizon)))
 
 
 @policy()
@@ -278,7 +273,8 @@ class EXP3S(NamedTuple):
     def tuned(cls, *, horizon: int, changes: int, arms: int, reference: bool = False) -> "EXP3S":
         """α = 1/T and the γ of corollary 8.3; Γ changes are Γ + 1 phases."""
         horizon, arms, changes = check_scale("EXP3S", horizon, arms, changes)
-        return cls(exp3s_gamma(horizon, arms, changes), 1.0 / horizon, reference)
+        gamma = exp3s_exploration(horizon=horizon, changes=changes, arms=arms)
+        return cls(gamma, exp3s_sharing(horizon=horizon), reference)
 
     @classmethod
     def examples(cls) -> "tuple[EXP3S, ...]":

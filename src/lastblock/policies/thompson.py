@@ -9,9 +9,10 @@ from lastblock.bounded import coin
 from lastblock.indices import argmax
 from lastblock.jit import kernel
 from lastblock.models import Family
-from lastblock.protocol import Layout, Record, policy, whole
+from lastblock.protocol import Layout, Record, policy
 from lastblock.random import Stream, beta, normal
 from lastblock.state import enqueue
+from lastblock.theory import garivier_discount
 from lastblock.tunings import garivier_window
 from lastblock.window import clear, slide, window_dtype, window_sum
 
@@ -177,7 +178,8 @@ class DiscountedThompson(NamedTuple):
         std: float = 0.5,
     ) -> "DiscountedThompson":
         """The discount 1 − ¼√(Γ/T) of Garivier & Moulines (2011)."""
-        return cls(garivier_discount(horizon, changes), family, prior_mean, prior_std, std)
+        discount = garivier_discount(horizon=horizon, changes=changes)
+        return cls(discount, family, prior_mean, prior_std, std)
 
     @classmethod
     def examples(cls) -> "tuple[DiscountedThompson, ...]":
@@ -222,17 +224,6 @@ class DiscountedThompson(NamedTuple):
         # Rounding is monotone, so with rewards 0 and 1 the sum never passes the count.
         s.sums[arm] += as_observed(s.stream, self.family, reward)
         s.pulls[arm] += 1.0
-
-
-def garivier_discount(horizon: int, changes: int) -> float:
-    """1 − ¼√(Γ/T), the discount of Garivier & Moulines (2011); 1 if Γ = 0."""
-    horizon = whole(horizon, "horizon")
-    changes = whole(changes, "changes")
-    if horizon < 1:
-        raise ValueError(f"horizon={horizon} must be at least 1 step")
-    if not 0 <= changes <= horizon:
-        raise ValueError(f"changes={changes} must lie between 0 and the horizon {horizon}")
-    return 1.0 - 0.25 * math.sqrt(changes / horizon)
 
 
 @policy()
