@@ -2,13 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: reproduce test check bench clean
+.PHONY: reproduce test check bench peers clean
 
 reproduce: .venv/ready  ## The paper's curves of the three algorithms: a table and a picture
 	$(BIN)/python -m lastblock.lab.reproduce
 
 test: check  ## Everything that CI runs
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: .venv/ready  ## Style, types and layers
 	$(BIN)/ruff check .
@@ -18,6 +18,10 @@ check: .venv/ready  ## Style, types and layers
 
 bench: .venv/ready  ## Speed and memory, as ratios taken in one run
 	$(BIN)/python -m benchmarks
+
+peers: .venv/ready  ## The same job through other libraries, in one run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python -m benchmarks.peers
 
 clean:
 	rm -rf .venv build dist

@@ -1,5 +1,6 @@
 """One live bandit: ask, tell, save, load."""
 
+import operator
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -12,17 +13,14 @@ from lastblock import snapshot
 from lastblock.engine import ask_live, forget_live, open_live, tell_live
 from lastblock.errors import StateFileError, UnknownDecisionError
 from lastblock.jit import specialise
-from lastblock.protocol import Policy, Record, States, build, describe
+from lastblock.protocol import Policy, Record, States, build, check_policy, describe
 from lastblock.random import Seed, key_of
-from lastblock.state import layout_id, state_dtype
+from lastblock.state import FIRST_ROOM, layout_id, state_dtype
 
 Label: TypeAlias = str | int
 
 LARGEST_REWARD = 1e290
 """Sums of larger rewards could overflow."""
-
-FIRST_ROOM = 1023
-"""Rewards of an arm that a new record holds, for a policy that keeps them all."""
 
 
 class Decision(NamedTuple):
@@ -59,6 +57,7 @@ class Bandit:
     """
 
     def __init__(self, policy: Policy, arms: Sequence[Label] | int, *, seed: Seed = None) -> None:
+        check_policy(policy)
         self._labels = _check_labels(arms)
         self._adopt(policy, FIRST_ROOM if getattr(policy, "grows", False) else None)
         specialise(open_live, policy, self._states, 0, 0, key_of(0))(
@@ -68,18 +67,20 @@ class Bandit:
         self._next_id = 0
         self._told = [0] * len(self._labels)
 
-    def _adopt(self, policy: Policy, room: int | None, states: States | None = None) -> None:
-        """Take over a record, or make a new one, and look up the kernels compiled for it.
+    def _adopt(self, policy: Policy, room: int | None, old: States | None = None) -> None:
+        """Make a record, with the contents of an old one, and look up the kernels compiled for it.
 
-        `room` is how many rewards of an arm fit, for a policy that keeps them all.
+        `room` is how many rewards of an arm fit, for a policy that keeps them all. Nothing is
+        changed before everything is there: compiling takes seconds, and may be interrupted.
         """
-        dtype = state_dtype(policy, len(self._labels), room)
-        self._policy = policy
-        self._room = room
-        self._states = np.zeros(1, dtype) if states is None else states
-        self._ask = specialise(ask_live, policy, self._states, 0)
-        self._tell = specialise(tell_live, policy, self._states, 0, 0, 0.0)
-        self._forget = specialise(forget_live, self._states, 0, 0)
+        states = np.zeros(1, state_dtype(policy, len(self._labels), room))
+        ask = specialise(ask_live, policy, states, 0)
+        tell = specialise(tell_live, policy, states, 0, 0, 0.0)
+        forget = specialise(forget_live, states, 0, 0)
+        if old is not None:
+            _copy(old[0], states[0])
+        self._policy, self._room, self._states = policy, room, states
+        self._ask, self._tell, self._forget = ask, tell, forget
 
     @property
     def policy(self) -> Policy:
@@ -141,19 +142,26 @@ class Bandit:
     def _find(self, decision: Decision | int) -> tuple[int, int]:
         """The id and the arm of a decision that is out."""
         id = decision.id if isinstance(decision, Decision) else decision
-        with suppress(KeyError, TypeError):
-            return id, self._out[id]
-        if isinstance(id, int) and 0 <= id < self._next_id:
+        arm = self._out.get(id) if type(id) is int else None
+        if arm is None:
+            raise self._unknown(id)
+        if isinstance(decision, Decision) and decision.arm != self._labels[arm]:
             raise UnknownDecisionError(
+                f"decision {id} was for arm {self._labels[arm]!r}, not {decision.arm!r}; "
+                "tell what ask() gave, to the bandit that gave it"
+            )
+        return id, arm
+
+    def _unknown(self, id: object) -> UnknownDecisionError:
+        if type(id) is int and 0 <= id < self._next_id:
+            return UnknownDecisionError(
                 f"decision {id} has been told or forgotten already; tell each decision once"
             )
-        raise UnknownDecisionError(f"decision {id!r} was never asked for; tell what ask() gave")
+        return UnknownDecisionError(f"decision {id!r} was never asked for; tell what ask() gave")
 
     def _grow(self) -> None:
         """Double the record of a policy that keeps every reward."""
-        old = self._states
-        self._adopt(self._policy, 2 * (self._room or FIRST_ROOM) + 1)
-        _copy(old[0], self._states[0])
+        self._adopt(self._policy, 2 * (self._room or FIRST_ROOM) + 1, self._states)
 
     def to_bytes(self) -> bytes:
         """The whole bandit, versioned and checksummed; `from_bytes` continues bit for bit."""
@@ -212,17 +220,32 @@ class Bandit:
 
 
 def _check_labels(arms: Sequence[Label] | int) -> tuple[Label, ...]:
-    if isinstance(arms, str):
-        raise ValueError(f"arms={arms!r} is one string; give a list of labels")
-    labels = tuple(range(arms)) if isinstance(arms, int) else tuple(arms)
-    for label in labels:
-        if isinstance(label, bool) or not isinstance(label, str | int):
-            raise ValueError(f"arms: label {label!r} must be a string or a whole number")
+    labels: tuple[Label, ...]
+    if isinstance(arms, str | bytes | set | frozenset | dict):
+        raise ValueError(f"arms={arms!r} is a {type(arms).__name__}; give a list of labels")
+    try:
+        labels = tuple(range(operator.index(arms)))  # type: ignore[arg-type]  # is it a number?
+    except TypeError:
+        try:
+            labels = tuple(_check_label(label) for label in arms)  # type: ignore[union-attr]  # then not
+        except TypeError:
+            raise ValueError(f"arms={arms!r}: give a list of labels, or a whole number") from None
     if len(set(labels)) < len(labels):
         raise ValueError(f"arms={list(labels)} repeats a label; give each arm its own")
     if len(labels) < 2:
         raise ValueError(f"arms={list(labels)}: a bandit needs at least 2 arms; add arms")
     return labels
+
+
+def _check_label(label: object) -> Label:
+    if isinstance(label, str):
+        with suppress(UnicodeEncodeError):
+            label.encode()
+            return label
+    elif not isinstance(label, bool | np.bool_):
+        with suppress(TypeError):
+            return operator.index(label)  # type: ignore[arg-type]  # that is the question
+    raise ValueError(f"arms: label {label!r} must be a string or a whole number")
 
 
 def _copy(old: Record, new: Record) -> None:

@@ -1,11 +1,16 @@
-"""What the subsampling policies share: the leader, the sampling obligation, the last-block duel."""
+"""What the subsampling policies share: the leader, the sampling obligation, the last-block duel.
+
+A policy with `duel_fields` in its layout has a leader and a sampling obligation.
+"""
 
 import math
 from typing import Any
 
+import numpy as np
+
 from lastblock.history import block_sum
 from lastblock.jit import kernel
-from lastblock.protocol import Record
+from lastblock.protocol import Layout, Record
 from lastblock.random import below
 from lastblock.state import INDEX, NOBODY
 
@@ -13,11 +18,56 @@ OBLIGATION_POWER = 0.333
 """The exponent in the authors' code, where the paper has a square root."""
 
 
+def duel_fields(arms: int) -> Layout:
+    """The leader, and how far the sampling obligation goes."""
+    return [
+        ("leader", INDEX),
+        ("limit", np.int64),  # an arm with so many pulls is still owed one …
+        ("limit_lasts", np.float64),  # … up to this round
+        ("sums", np.float64, (arms,)),  # of all rewards of the arm
+        ("candidate", np.uint8, (arms,)),  # for the lead: everyone
+    ]
+
+
+@kernel
+def clear_duels(s: Record) -> None:
+    """Nobody leads, nothing is owed yet."""
+    s.leader = NOBODY
+    s.limit = -1
+    s.limit_lasts = 0.0
+    for k in range(s.sums.shape[0]):
+        s.sums[k] = 0.0
+        s.candidate[k] = 1
+
+
+@kernel
+def update_leader(s: Record, pulls: Any, reference: bool) -> Any:
+    """Most pulls, then largest sum of rewards, then at random; in the authors' code a tie stays."""
+    if not is_ahead(s, pulls, s.leader):
+        incumbent = s.leader if reference else NOBODY
+        s.leader = most_pulled(s, pulls, s.sums, s.candidate, incumbent)
+    return s.leader
+
+
+@kernel
+def update_obligation(s: Record, r: int, reference: bool) -> None:
+    """How many pulls every arm is owed in round r."""
+    if r >= s.limit_lasts:
+        s.limit = obligation(r, reference)
+        s.limit_lasts = obligation_lasts(s.limit, reference)
+
+
+@kernel
+def is_owed(s: Record, pulls: Any, arm: int) -> bool:
+    """The sampling obligation; decisions that are out, or lost, count as pulled."""
+    return bool(pulls[arm] + s.out[arm] + s.lost[arm] <= s.limit)
+
+
 @kernel
 def most_pulled(s: Record, pulls: Any, sums: Any, candidate: Any, incumbent: Any) -> Any:
     """The leader among the candidates: most pulls, then largest sum, then uniformly at random.
 
-    An incumbent (or NOBODY) that is tied in both stays; the authors' code has one.
+    An incumbent (or NOBODY) with rewards that is tied in both stays; the authors' code has one.
     """
     best: Any = INDEX(0)
     ties = 0
@@ -29,7 +79,7 @@ def most_pulled(s: Record, pulls: Any, sums: Any, candidate: Any, incumbent: Any
                 ties = 1
             elif level and sums[k] == sums[best]:
                 ties += 1
-    if ties > 1 and incumbent != NOBODY and candidate[incumbent]:
+    if ties > 1 and incumbent != NOBODY and candidate[incumbent] and pulls[incumbent] > 0:
         if pulls[incumbent] == pulls[best] and sums[incumbent] == sums[best]:
             best = incumbent
             ties = 1

@@ -82,3 +82,4 @@ def tell_live(policy: Any, states: States, i: int, arm: int, reward: float) -> b
 def forget_live(states: States, i: int, arm: int) -> None:
     """A decision whose reward will never come."""
     states[i].out[arm] -= 1
+    states[i].lost[arm] += 1

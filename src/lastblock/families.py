@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.jit import kernel
-from lastblock.protocol import kernel_method, validated
+from lastblock.protocol import kernel_method, register_name, validated
 from lastblock.random import Stream
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ def family(*, movable: bool = False) -> Callable[[type[T]], type[T]]:
     def register(cls: type[T]) -> type[T]:
         declared: Any = validated(cls)
         declared.movable = movable
-        FAMILIES[cls.__name__] = cls
+        register_name(FAMILIES, cls)
         return cls
 
     return register

@@ -9,7 +9,9 @@ subtraction: a duel costs O(1) however long its blocks are. Cumulative sums must
 - rings too long for that (LB-SDA on long horizons) start again from zero every 2²⁰ rewards, and a
   block that reaches further back adds the totals of the stretches in between.
 
-Sums of whole numbers below 2⁵³ are exact, so that ties are ties.
+Sums of whole numbers below 2⁵³ are exact, so that ties are ties. What no sum of floats can do is to
+keep small rewards beside a huge one: while a reward 10¹⁶ times larger than the others is in the
+ring, the others are lost in its rounding error.
 """
 
 from typing import Any
@@ -21,11 +23,18 @@ from lastblock.protocol import Record
 from lastblock.state import capacity, record
 
 SMALLEST_RING = 64
+LARGEST_RING = 1 << 32
+
 STRETCH = 1 << 20
 
 
 def history_dtype(arms: int, rewards: int) -> np.dtype[Any]:
     """Room for at least the last `rewards` rewards of each arm."""
+    if rewards >= LARGEST_RING:
+        raise ValueError(
+            f"a history of {rewards} rewards an arm does not fit into memory; "
+            "choose a shorter horizon or a policy of bounded memory, such as LBSDALM"
+        )
     ring = capacity(rewards + 1, SMALLEST_RING)  # one slot is the sum that a full ring starts from
     return record(
         [

@@ -1,5 +1,6 @@
 """What index policies share: pull the arm with the largest index."""
 
+import math
 from typing import Any
 
 from lastblock.jit import kernel
@@ -15,9 +16,12 @@ UNSEEN = 1e300
 def unseen(s: Record, arm: int) -> float:
     """The index of an arm none of whose rewards has arrived: the fewer are out, the larger.
 
-    Without delay every arm has a reward after the first round, and this is never needed.
+    An arm whose decisions are always forgotten is tried again, but O(log r) times only. Without
+    delay every arm has a reward after the first round, and this is never needed.
     """
-    return float(UNSEEN / (1.0 + s.out[arm]))
+    if s.lost[arm] > 1.0 + math.log2(s.round):
+        return -UNSEEN
+    return float(UNSEEN / (1.0 + s.out[arm] + s.lost[arm]))
 
 
 @kernel

@@ -18,6 +18,7 @@ import hashlib
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -60,7 +61,10 @@ def routine(function: Callable[P, R]) -> Callable[P, R]:
 
 def entry(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function that Python calls, and keep the result on disk."""
-    with _numba_cache_folder(cache_folder()):
+    folder = cache_folder()
+    if folder is None:
+        return routine(function)
+    with _numba_cache_folder(folder):
         compiled: Callable[P, R] = _njit(cache=True, **_FLAGS)(function)
     return compiled
 
@@ -103,16 +107,24 @@ def is_foreign(value: object) -> bool:
 
 
 @functools.cache
-def cache_folder() -> Path:
-    """The folder of compiled kernels for exactly these sources; older ones are pruned."""
-    folder = _cache_root() / f"{_PREFIX}{source_hash()}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        os.utime(folder)
-        _prune(folder)
-    except OSError:  # a read-only cache still serves what it holds
-        pass
-    return folder
+def cache_folder() -> Path | None:
+    """The folder of compiled kernels for exactly these sources; older ones are pruned.
+
+    None where nothing can be written: then kernels are compiled in memory, since numba would fall
+    back to a folder of its own, which does not know the sources.
+    """
+    for root in _cache_roots():
+        folder = root / f"{_PREFIX}{source_hash()}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+            os.utime(folder)
+            _prune(folder)
+        except OSError:
+            continue
+        return folder
+    return None
 
 
 @functools.cache
@@ -128,17 +140,15 @@ def source_hash() -> str:
     return digest.hexdigest()
 
 
-def _cache_root() -> Path:
-    """The user's NUMBA_CACHE_DIR, else the package's own folder, else the user's cache folder."""
+def _cache_roots() -> Iterator[Path]:
+    """The user's NUMBA_CACHE_DIR; else beside the package, or in the user's cache folder."""
     if _config.CACHE_DIR:
-        return Path(_config.CACHE_DIR)
-    beside = Path(__file__).parent / "__pycache__"
-    with suppress(OSError):
-        beside.mkdir(exist_ok=True)
-    if os.access(beside, os.W_OK):
-        return beside
+        yield Path(_config.CACHE_DIR)
+        return
+    yield Path(__file__).parent / "__pycache__"
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return Path(base or Path.home() / ".cache") / "lastblock"
+    with suppress(RuntimeError):  # no home
+        yield Path(base or Path.home() / ".cache") / "lastblock"
 
 
 def _prune(current: Path) -> None:

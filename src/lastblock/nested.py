@@ -6,14 +6,8 @@ numba cannot compile.)
 """
 
 from lastblock.jit import kernel
-from lastblock.protocol import POLICIES, Record
+from lastblock.protocol import Record
 from lastblock.random import expand, next_word
-
-
-def check_wrapped(name: str, policy: object) -> None:
-    """Raise a ValueError unless it is a policy that can be wrapped."""
-    if POLICIES.get(type(policy).__name__) is not type(policy):
-        raise ValueError(f"{name}: policy={policy!r} is not a policy; give one such as LBSDA()")
 
 
 @kernel
@@ -29,9 +23,10 @@ def share_stream(s: Record) -> None:
 
 @kernel
 def share_out(s: Record) -> None:
-    """Tell the inner policy how many decisions are out."""
+    """Tell the inner policy how many decisions are out, and how many are lost."""
     for k in range(s.out.shape[0]):
         s.inner.out[k] = s.out[k]
+        s.inner.lost[k] = s.lost[k]
 
 
 @kernel

@@ -20,7 +20,7 @@ An environment is a NamedTuple of arrays with the kernels
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Any, Protocol, TypeAlias, TypeVar, get_type_hints
 
@@ -63,7 +63,11 @@ class EnvironmentTable(Protocol):
 
 
 def policy(
-    *, shift_invariant: bool = False, scale_invariant: bool = False, grows: bool = False
+    *,
+    shift_invariant: bool = False,
+    scale_invariant: bool = False,
+    grows: bool = False,
+    oracle: bool = False,
 ) -> Callable[[type[T]], type[T]]:
     """Register a NamedTuple as a policy and validate its parameters on construction.
 
@@ -74,6 +78,8 @@ def policy(
         multiplied by a positive one. Declared here, checked by the conformance suite.
     grows
         The policy keeps every reward by its definition, so its state grows with time.
+    oracle
+        The policy is told about the arms beforehand: a yardstick for simulations.
     """
 
     def register(cls: type[T]) -> type[T]:
@@ -86,16 +92,34 @@ def policy(
         declared.shift_invariant = shift_invariant
         declared.scale_invariant = scale_invariant
         declared.grows = grows
+        declared.oracle = oracle
         if not hasattr(cls, "full"):
             declared.full = _never_full
-        POLICIES[cls.__name__] = cls
+        register_name(POLICIES, cls)
         return cls
 
     return register
 
 
+def register_name(registry: dict[str, type[Any]], cls: type[Any]) -> None:
+    """Add a class; one of another module with the same name is a mistake, a new version is not."""
+    known = registry.get(cls.__name__)
+    if known is not None and known.__module__ != cls.__module__:
+        raise ValueError(f"{cls.__name__} is the name of {known.__module__}'s; choose another one")
+    registry[cls.__name__] = cls
+
+
 def _never_full(self: Any, s: Record, arm: int) -> bool:
     return False
+
+
+def check_policy(policy: object) -> None:
+    """Raise a ValueError unless it is a policy."""
+    name = getattr(policy, "__name__", None)
+    if name in POLICIES:
+        raise ValueError(f"policy={name} is a class; make a policy of it: {name}(…)")
+    if POLICIES.get(type(policy).__name__) is not type(policy):
+        raise ValueError(f"policy={policy!r} is not a policy; give one such as LBSDALM()")
 
 
 def check_arms(policy: Policy, arms: int) -> None:
@@ -168,6 +192,8 @@ def whole(value: Any, name: str) -> int:
 
 def number(value: Any, name: str) -> float:
     """A finite number, or a ValueError that names the argument."""
+    if isinstance(value, str | bytes | bool | np.bool_):
+        raise ValueError(f"{name}={value!r} must be a number")
     try:
         result = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -199,7 +225,32 @@ def _conversion(kind: Any) -> Callable[[Any, str], Any] | None:
     return _CONVERSIONS.get(kind)
 
 
-_CONVERSIONS: dict[Any, Callable[[Any, str], Any]] = {int: whole, float: number, bool: flag}
+def numbers(value: Any, name: str) -> tuple[float, ...]:
+    """A tuple of finite numbers, or a ValueError that names the argument."""
+    return tuple(number(item, name) for item in _items(value, name))
+
+
+def optional_wholes(value: Any, name: str) -> tuple[int, ...] | None:
+    """A tuple of whole numbers, or None."""
+    return None if value is None else tuple(whole(item, name) for item in _items(value, name))
+
+
+def _items(value: Any, name: str) -> list[Any]:
+    if isinstance(value, str | bytes | dict | set):
+        raise ValueError(f"{name}={value!r} must be a list of numbers")
+    try:
+        return list(value)
+    except TypeError:
+        raise ValueError(f"{name}={value!r} must be a list of numbers") from None
+
+
+_CONVERSIONS: dict[Any, Callable[[Any, str], Any]] = {
+    int: whole,
+    float: number,
+    bool: flag,
+    Sequence[float]: numbers,
+    Sequence[int] | None: optional_wholes,
+}
 
 
 # Numba finds the kernels of a NamedTuple here. Each overload must spell out its arguments, and the

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,12 +15,13 @@ from tqdm import tqdm
 
 from lastblock.engine import play
 from lastblock.jit import specialise
-from lastblock.protocol import EnvironmentTable, Policy, whole
+from lastblock.protocol import EnvironmentTable, Policy, check_policy, number, whole
 from lastblock.random import Seed, Stream, key_of
 from lastblock.state import state_dtype
 
 _BAR_AFTER_SECONDS = 2.0
 _STEPS_A_CHUNK = 1 << 20
+LONGEST_HORIZON = 1 << 53
 
 
 class Environment(Protocol):
@@ -56,6 +58,7 @@ class Run:
 
     def quantile(self, q: float) -> npt.NDArray[np.float64]:
         """A quantile of the regret at each of `times`."""
+        q = number(q, "q")
         if not 0.0 <= q <= 1.0:
             raise ValueError(f"q={q} must lie in [0, 1]")
         return np.asarray(np.quantile(self.regret, q, axis=0))
@@ -111,6 +114,7 @@ def simulate(
     progress
         Show a bar; by default when it takes over two seconds and the output is a terminal.
     """
+    check_policy(policy)
     horizon, replications, threads = _check(environment, horizon, replications, threads)
     taken = _times(times, horizon)
     regret = np.empty((replications, taken.size))
@@ -133,6 +137,7 @@ def simulate(
 
 def trace(policy: Policy, environment: Environment, *, horizon: int, seed: Seed = None) -> Trace:
     """The arms and rewards of replication 0 of `simulate` with the same seed."""
+    check_policy(policy)
     horizon, _, _ = _check(environment, horizon, 1, 1)
     arms = np.empty((1, horizon), dtype=np.int64)
     rewards = np.empty((1, horizon))
@@ -148,9 +153,16 @@ def trace(policy: Policy, environment: Environment, *, horizon: int, seed: Seed 
 def _check(
     environment: Environment, horizon: int, replications: int, threads: int | None
 ) -> tuple[int, int, int]:
+    if isinstance(environment, type) or not hasattr(environment, "compile"):
+        raise ValueError(
+            f"environment={environment!r} is not an environment; "
+            "give one such as Stationary([Bernoulli(0.4), Bernoulli(0.6)])"
+        )
     horizon = whole(horizon, "horizon")
     replications = whole(replications, "replications")
-    threads = (os.cpu_count() or 1) if threads is None else whole(threads, "threads")
+    threads = _cores() if threads is None else whole(threads, "threads")
+    if horizon > LONGEST_HORIZON:
+        raise ValueError(f"horizon={horizon} must be at most {LONGEST_HORIZON}")
     if horizon < environment.n_arms:
         raise ValueError(
             f"horizon={horizon} is shorter than the {environment.n_arms} arms; "
@@ -168,12 +180,22 @@ def _times(times: Iterable[int] | None, horizon: int) -> npt.NDArray[np.int64]:
         even = np.linspace(1, horizon, 101)
         logarithmic = np.geomspace(1, horizon, 101)
         return np.unique(np.rint(np.concatenate([even, logarithmic])).astype(np.int64))
-    taken = np.array([whole(t, "times") for t in times], dtype=np.int64)
-    if taken.size == 0 or taken[-1] != horizon:
-        taken = np.append(taken, horizon)
-    if taken[0] < 1 or np.any(np.diff(taken) <= 0):
+    try:
+        taken = [whole(t, "times") for t in times]
+    except TypeError:
+        raise ValueError(f"times={times!r} must be a list of whole numbers") from None
+    if len(taken) == 0 or taken[-1] != horizon:
+        taken.append(horizon)
+    if taken[0] < 1 or any(later <= earlier for earlier, later in pairwise(taken)):
         raise ValueError(f"times must increase, from at least 1 to at most the horizon {horizon}")
-    return taken
+    return np.array(taken, dtype=np.int64)
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _play(
@@ -235,9 +257,9 @@ def _play(
     bar = _progress_bar(replications, progress)
     started = time.perf_counter()
     if threads == 1 or len(pieces) == 1:
-        for first, last in pieces:
-            bar.update(chunk(first, last))
-        bar.close()
+        with bar:
+            for first, last in pieces:
+                bar.update(chunk(first, last))
         return time.perf_counter() - started
     with ThreadPoolExecutor(threads) as pool:
         futures: list[Future[int]] = [pool.submit(chunk, *piece) for piece in pieces]

@@ -2,8 +2,9 @@
 
 The header holds the random stream, the round, and the queue of arms that the round will pull. Two
 counters look alike and are not: `queued` and `taken` say how much of the round's queue has been
-handed out; `out` says, for each arm, how many decisions still wait for their reward. In a
-simulation nothing is ever out when a round is planned. Live, rewards may be late.
+handed out; `out` says, for each arm, how many decisions still wait for their reward, and `lost` how
+many were forgotten since its last reward. In a simulation nothing is ever out when a round is
+planned, and nothing is lost. Live, rewards may be late, or never come.
 """
 
 import hashlib
@@ -15,11 +16,12 @@ from lastblock.jit import kernel
 from lastblock.protocol import Layout, Policy, Record, check_arms
 from lastblock.random import POLICY, STREAM_WORDS, Stream, below, seed_stream
 
-SMALLEST_ARMS = 4
-
 INDEX = np.uint32
 """Fields that are used as an index: unsigned, so that the compiler leaves out the test for negative
 ones. (Arithmetic with whole numbers of other types is signed again.)"""
+
+FIRST_ROOM = 1023
+"""Rewards of an arm that a live bandit's first record holds, for a policy that keeps them all."""
 
 NOBODY = INDEX(2**32 - 1)
 """No arm, in a field that holds one."""
@@ -28,6 +30,15 @@ NOBODY = INDEX(2**32 - 1)
 # Numba takes a record for a subtype of another one whose fields are its first ones, and warns. With
 # the same last field in all of them no state begins like another.
 _END: Layout = [("end", np.uint8)]
+
+
+def slots(arms: int) -> int:
+    """Room for this many arms: exact up to 16, then at most an eighth to spare.
+
+    Few layouts serve all sizes, so few compilations do.
+    """
+    step = 1 << max(0, (arms - 1).bit_length() - 4)
+    return -(-arms // step) * step
 
 
 def capacity(n: int, at_least: int = 1) -> int:
@@ -76,7 +87,7 @@ def state_dtype(policy: Policy, arms: int, horizon: int | None = None) -> np.dty
     start small and grow.
     """
     check_arms(policy, arms)
-    return record_of(policy, capacity(arms, SMALLEST_ARMS), horizon)
+    return record_of(policy, slots(arms), horizon)
 
 
 def record_of(policy: Policy, room: int, horizon: int | None) -> np.dtype[Any]:
@@ -92,6 +103,7 @@ def record_of(policy: Policy, room: int, horizon: int | None) -> np.dtype[Any]:
         ("taken", INDEX),
         ("queue", INDEX, (room,)),
         ("out", np.int64, (room,)),
+        ("lost", np.int64, (room,)),
     ]
     return record(header + policy.layout(room, horizon) + _END)
 
@@ -129,6 +141,7 @@ def begin(policy: Policy, s: Record, arms: int, key: Stream, replication: int) -
     s.end = 0
     for k in range(s.out.shape[0]):
         s.out[k] = 0
+        s.lost[k] = 0
         s.queue[k] = 0
     policy.start(s)
 
@@ -151,6 +164,7 @@ def next_arm(policy: Policy, s: Record) -> int:
 def reward_arm(policy: Policy, s: Record, arm: int, reward: float) -> None:
     """The reward of a decision that was out."""
     s.out[arm] -= 1
+    s.lost[arm] = 0
     policy.observe(s, arm, reward)
 
 

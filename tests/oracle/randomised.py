@@ -160,6 +160,8 @@ class EXP3S(Twin):
         w = self.weights[-1]
         gains = [0.0] * self.arms
         gains[arm] = min(1, max(0, reward)) / self.chances[arm]
+        if self.reference:
+            gains[arm] = reward / chances_of(w, self.gamma)[arm]
         new = [
             w[k] * exp(self.gamma * gains[k] / self.arms) + e * self.alpha / self.arms * fsum(w)
             for k in range(self.arms)

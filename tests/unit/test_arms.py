@@ -147,7 +147,7 @@ def test_truncated_means(location, scale, low, high):
         (lambda: lb.Discrete([], []), "0 values"),
         (lambda: lb.Discrete([1.0, 2.0], [0.5, 0.6]), "sum to 1.1; they must sum to 1"),
         (lambda: lb.Discrete([1.0, 2.0], [1.5, -0.5]), "must not be negative"),
-        (lambda: lb.Discrete([1.0, float("nan")], [0.5, 0.5]), "value=nan must be finite"),
+        (lambda: lb.Discrete([1.0, float("nan")], [0.5, 0.5]), "values=nan must be finite"),
     ],
 )
 def test_impossible_parameters_are_named(make, message):
@@ -254,3 +254,15 @@ def test_only_registered_families_are_arms():
 
     with pytest.raises(ValueError, match=r"Stranger\(mean=0.5\) is not an arm; use one of .*Beta"):
         lb.Stationary([lb.Bernoulli(0.5), Stranger(0.5)])
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
+def test_truncated_gaussian_mean(scale):
+    exact = stats.truncnorm(-0.3 / scale, 0.7 / scale, loc=0.3, scale=scale).mean()
+    assert lb.TruncatedGaussian(0.3, scale).mean == pytest.approx(exact, rel=1e-10)
+
+
+@pytest.mark.parametrize("scale", [1e6, 1e9])
+def test_a_wide_truncated_gaussian_is_nearly_uniform(scale):
+    # The density differs from a constant by 1e-12 over the interval.
+    assert lb.TruncatedGaussian(0.3, scale).mean == pytest.approx(0.5, abs=1e-9)

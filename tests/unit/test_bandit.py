@@ -54,7 +54,7 @@ def test_labels():
         ([], "at least 2 arms"),
         (1, "at least 2 arms"),
         (0, "at least 2 arms"),
-        ("red", "is one string; give a list of labels"),
+        ("red", "is a str; give a list of labels"),
         (["red", 1.5], "label 1.5 must be a string or a whole number"),
         (["red", True], "label True must be"),
         (["red", None], "label None must be"),
@@ -295,3 +295,91 @@ def test_states_that_do_not_fit(bandit):
 def test_errors_of_files_are_value_errors():
     assert issubclass(lb.StateFileError, ValueError)
     assert issubclass(lb.UnknownDecisionError, ValueError)
+
+
+def test_another_bandits_decision_is_refused(bandit):
+    out = bandit.pending[0]
+    before = bandit.to_bytes()
+    other = next(arm for arm in ARMS if arm != out.arm)
+    with pytest.raises(lb.UnknownDecisionError, match=f"was for arm '{out.arm}', not '{other}'"):
+        bandit.tell(lb.Decision(other, out.id), 1.0)
+    with pytest.raises(lb.UnknownDecisionError, match="not 'purple'"):
+        bandit.tell(lb.Decision("purple", out.id), 1.0)
+    for odd in (True, float(out.id), [out.id], None):
+        with pytest.raises(lb.UnknownDecisionError, match="was never asked for"):
+            bandit.tell(odd, 1.0)
+    assert bandit.to_bytes() == before
+
+
+def test_an_interrupted_growth_loses_nothing(monkeypatch):
+    bandit = new_bandit(lb.LBSDA(), arms=2)
+    while max(bandit.pulls.values()) < 1023:
+        bandit.tell(bandit.ask(), 1.0)
+    decision = bandit.ask()
+    before = bandit.to_bytes()
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("lastblock.bandit.specialise", interrupted)
+        while bandit.pulls[decision.arm] < 1023:  # until the full arm comes
+            bandit.tell(decision, 1.0)
+            decision = bandit.ask()
+            before = bandit.to_bytes()
+        with pytest.raises(KeyboardInterrupt):
+            bandit.tell(decision, 1.0)
+    assert bandit.to_bytes() == before
+    bandit.tell(decision, 1.0)
+    assert bandit.pulls[decision.arm] == 1024
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [lb.LBSDA(), lb.LBSDALM(), lb.SWLBSDA(window=60), lb.UCB1(), lb.SWUCB(window=60)],
+    ids=repr,
+)
+def test_an_arm_that_never_answers_does_not_take_over(policy):
+    bandit = new_bandit(policy, arms=3)
+    asked = [0, 0, 0]
+    for _ in range(1000):
+        decision = bandit.ask()
+        asked[decision.arm] += 1
+        if decision.arm == 2:
+            bandit.forget(decision)
+        else:
+            bandit.tell(decision, float(decision.arm + decision.id % 2))
+    # Owed pulls, once a window where there is one; never most of the decisions.
+    assert 1 <= asked[2] < 100
+
+
+def test_without_any_reward_the_first_decisions_spread_evenly():
+    for policy in (lb.LBSDA(), lb.LBSDA(reference=True), lb.SWLBSDA(window=60, reference=True)):
+        bandit = new_bandit(policy, arms=3)
+        asked = [bandit.ask().arm for _ in range(300)]
+        assert min(asked.count(arm) for arm in range(3)) > 50
+
+
+def test_odd_policies_and_labels():
+    with pytest.raises(ValueError, match="policy=LBSDALM is a class; make a policy of it"):
+        lb.Bandit(lb.LBSDALM, arms=2)
+    with pytest.raises(ValueError, match="policy='LBSDALM' is not a policy"):
+        lb.Bandit("LBSDALM", arms=2)
+    for arms in ({"a", "b"}, b"ab", 3.0, None, ["a", "\ud800"], [1.5, 2.5]):
+        with pytest.raises(ValueError, match="arms"):
+            lb.Bandit(POLICY, arms=arms)
+    assert lb.Bandit(POLICY, arms=np.array([3, 4])).arms == (3, 4)
+    assert lb.Bandit(POLICY, arms=np.int64(2)).arms == (0, 1)
+
+
+def test_saving_keeps_permissions_and_links(bandit, tmp_path):
+    file, link = tmp_path / "state", tmp_path / "link"
+    bandit.save(file)
+    assert file.stat().st_mode & 0o600 == 0o600
+    file.chmod(0o664)
+    link.symlink_to(file)
+    bandit.save(link)
+    assert link.is_symlink()
+    assert file.stat().st_mode & 0o777 == 0o664
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        bandit.save(tmp_path)

@@ -7,6 +7,7 @@ from unittest import mock
 import pytest
 
 import lastblock as lb
+from conformance import checks
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -23,10 +24,22 @@ CASES = [
 def test_block_runs(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with mock.patch.dict(lb.POLICIES):  # a block may define a policy
-        exec(compile(code, "<block>", "exec"), {"__name__": "__main__"})
+        known = set(lb.POLICIES)
+        exec(compile(code, "<block>", "exec"), {"__name__": "block"})
+        for name in set(lb.POLICIES) - known:
+            assert_conforms(lb.POLICIES[name])
+
+
+def assert_conforms(cls):
+    """A policy in the documentation is one to copy from."""
+    elsewhere = {checks.check_jit_changes_nothing}  # needs a module that a new process can import
+    for example in cls.examples():
+        for check in checks.CHECKS:
+            if check not in elsewhere:
+                check(example)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
-    for target in LINK.findall(page.read_text()):
+    for target in LINK.findall(BLOCK.sub("", page.read_text())):
         assert (page.parent / target).exists(), target

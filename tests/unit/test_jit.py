@@ -145,7 +145,7 @@ def test_an_edited_package_is_compiled_anew(package_copy, tmp_path):
 
 
 def test_old_cache_folders_are_pruned(tmp_path, monkeypatch):
-    monkeypatch.setattr(jit, "_cache_root", lambda: tmp_path)
+    monkeypatch.setattr(jit, "_cache_roots", lambda: iter([tmp_path]))
     for age in range(1, 8):
         folder = tmp_path / f"lastblock-kernels-{age}"
         folder.mkdir()
@@ -160,3 +160,17 @@ def test_old_cache_folders_are_pruned(tmp_path, monkeypatch):
         "lastblock-kernels-3",
         "somebody-elses",
     }
+
+
+def test_nowhere_to_write_means_no_cache_and_no_staleness(package_copy):
+    # Numba alone would fall back to a folder beside the sources that does not know their contents.
+    code = (
+        "import lastblock as lb; print(lb.jit.cache_folder(), "
+        "lb.trace(lb.LBSDA(), lb.Stationary([lb.Dirac(1.0), lb.Dirac(1.0)]), horizon=2).rewards)"
+    )
+    nowhere = "/dev/null/nowhere"
+    first = run_python(code, path=package_copy.parent, NUMBA_CACHE_DIR=nowhere)
+    edit(package_copy / "arms" / "dirac.py", "        return a\n", "        return 7\n")
+    second = run_python(code, path=package_copy.parent, NUMBA_CACHE_DIR=nowhere)
+    assert (first, second) == ("None [1. 1.]", "None [7. 7.]")
+    assert not list(package_copy.rglob("*.nbi"))

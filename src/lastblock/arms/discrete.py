@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.families import family
-from lastblock.protocol import number
 from lastblock.random import to_unit
 
 
@@ -25,9 +24,7 @@ class Discrete(NamedTuple):
                 f"Discrete: {len(self.values)} values and {len(self.probabilities)} probabilities; "
                 "give one probability for each value, and at least one"
             )
-        for value in self.values:
-            number(value, "Discrete: value")
-        if any(number(p, "Discrete: probability") < 0.0 for p in self.probabilities):
+        if min(self.probabilities) < 0.0:
             raise ValueError(f"Discrete: probabilities={self.probabilities} must not be negative")
         total = math.fsum(self.probabilities)
         if abs(total - 1.0) > 1e-9:

@@ -3,8 +3,12 @@
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from lastblock.families import family
 from lastblock.random import normal_quantile, to_open_unit
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 def _cdf(x: float) -> float:
@@ -48,8 +52,14 @@ class TruncatedGaussian(NamedTuple):
     @property
     def mean(self) -> float:
         lower, upper, sign = self._standard()
-        mass = _cdf(upper) - _cdf(lower)
-        return self.location + sign * self.scale * (_density(lower) - _density(upper)) / mass
+        if upper - lower < 1.0:  # differences of the formula below would lose digits
+            z = 0.5 * (lower + upper) + 0.5 * (upper - lower) * _NODES
+            weights = _WEIGHTS * np.exp(-0.5 * (z - lower) * (z + lower))
+            mean = self.location + sign * self.scale * float(weights @ z / weights.sum())
+        else:
+            mass = _cdf(upper) - _cdf(lower)
+            mean = self.location + sign * self.scale * (_density(lower) - _density(upper)) / mass
+        return min(max(mean, self.low), self.high)
 
     def parameters(self) -> tuple[float, ...]:
         lower, upper, sign = self._standard()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from lastblock.environments.piecewise import check_arms, encode
 from lastblock.families import Arm, Families
 from lastblock.jit import kernel
-from lastblock.protocol import number, validated, whole
+from lastblock.protocol import validated, whole
 from lastblock.random import Stream
 
 
@@ -47,10 +47,8 @@ class Table(NamedTuple):
     def validate(self) -> None:
         if len(self.values) == 0:
             raise ValueError("Table: values is empty; give at least one value")
-        for value in self.values:
-            number(value, "Table: value")
         if self.times is not None:
-            times = [whole(t, "Table: time") for t in self.times]
+            times = list(self.times)
             if len(times) != len(self.values):
                 raise ValueError(f"Table: {len(times)} times for {len(self.values)} values")
             if times[0] != 0 or times != sorted(set(times)):
@@ -155,6 +153,8 @@ class Drifting:
 
     def __init__(self, arms: Sequence[Arm], means: "Sequence[Sinusoid | Table]") -> None:
         self.arms = check_arms(arms)
+        if isinstance(means, Sinusoid | Table) or not isinstance(means, Sequence):
+            raise ValueError(f"means={means!r} must be a list of paths, one for each arm")
         self.paths = tuple(means)
         if len(self.paths) != len(self.arms):
             raise ValueError(f"means: {len(self.paths)} paths for {len(self.arms)} arms")

@@ -10,6 +10,9 @@ from lastblock.families import PARAMETERS, Arm, Families, code_of, families, tab
 from lastblock.protocol import whole
 from lastblock.random import Stream
 
+LARGEST_MEAN = 1e290
+"""Sums of larger rewards could overflow."""
+
 
 class Phases(NamedTuple):
     """The kernel's view of a piecewise stationary environment; the cursor is the phase."""
@@ -76,11 +79,15 @@ def encode(phases: Sequence[Sequence[Arm]]) -> dict[str, Any]:
 
 def check_arms(arms: Sequence[Arm], where: str = "arms") -> tuple[Arm, ...]:
     """The arms as a tuple, at least two, each of a known family."""
+    if not isinstance(arms, Sequence) or isinstance(arms, str):
+        raise ValueError(f"{where}={arms!r} must be a list of arms")
     checked = tuple(arms)
     if len(checked) < 2:
         raise ValueError(f"{where}: a bandit needs at least 2 arms, not {len(checked)}; add arms")
     for arm in checked:
         code_of(arm)
+        if not abs(arm.mean) < LARGEST_MEAN:
+            raise ValueError(f"{where}: {arm!r} has a mean beyond {LARGEST_MEAN:g}")
     return checked
 
 

@@ -20,9 +20,13 @@ def regret_figure(results: Sequence[tuple[Scenario, Mapping[str, Run]]], path: s
     import matplotlib.pyplot as plt  # an optional dependency, and slow to import  # noqa: PLC0415
 
     path = Path(path)
-    size = (5.2 * len(results), 3.9)
-    figure, panels = plt.subplots(1, len(results), figsize=size, squeeze=False, layout="tight")
-    for panel, (scenario, runs) in zip(panels[0], results, strict=True):
+    columns = min(2, len(results))
+    rows = -(-len(results) // columns)
+    size = (5.2 * columns, 3.9 * rows)
+    figure, panels = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="tight")
+    for panel in panels.flat[len(results) :]:
+        panel.set_visible(False)
+    for panel, (scenario, runs) in zip(panels.flat, results, strict=False):
         _draw_panel(panel, scenario, runs)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=160)

@@ -8,7 +8,7 @@ from lastblock.counts import hypergeometric_at_most
 from lastblock.jit import kernel, routine
 from lastblock.protocol import Layout, Record, policy
 from lastblock.random import below
-from lastblock.state import INDEX, capacity, enqueue, enqueue_all, shuffle
+from lastblock.state import FIRST_ROOM, INDEX, capacity, enqueue, enqueue_all, shuffle
 
 SMALLEST_ROOM = 64
 MANY = 3
@@ -117,7 +117,7 @@ class BESA(NamedTuple):
             raise ValueError(f"BESA: initial={self.initial} must be at least 1 pull")
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
-        room = capacity(1023 if horizon is None else horizon, SMALLEST_ROOM)
+        room = capacity(FIRST_ROOM if horizon is None else horizon, SMALLEST_ROOM)
         return [
             ("kinds", np.int64),  # different rewards seen of all arms: none, 1, 2 or MANY
             ("low_value", np.float64),

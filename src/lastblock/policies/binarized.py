@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 from lastblock.bounded import coin
 from lastblock.jit import kernel
 from lastblock.nested import (
-    check_wrapped,
     ready_to_observe,
     ready_to_plan,
     ready_to_start,
     share_stream,
 )
 from lastblock.policies.thompson import Thompson
-from lastblock.protocol import Layout, Policy, Record, check_arms, policy
+from lastblock.protocol import Layout, Policy, Record, check_arms, check_policy, policy
 from lastblock.state import enqueue, record_of
 
 
@@ -63,7 +62,7 @@ class Binarized(NamedTuple):
         return cls(Thompson()), cls(Thompson(), low=-2.0, high=3.0)
 
     def validate(self) -> None:
-        check_wrapped("Binarized", self.policy)
+        check_policy(self.policy)
         if not self.low < self.high:
             raise ValueError(f"Binarized: low={self.low} must be below high={self.high}")
         if not math.isfinite(self.high - self.low):

@@ -114,7 +114,7 @@ class CUSUMUCB(NamedTuple):
         n = 0
         for k in range(s.arms):
             n += s.pulls[k]
-            if s.pulls[k] + s.out[k] < self.warmup:
+            if s.pulls[k] + s.out[k] + s.lost[k] < self.warmup:
                 enqueue(s, k)
         if s.queued > 0:
             shuffle(s)

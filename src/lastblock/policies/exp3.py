@@ -14,7 +14,7 @@ from lastblock.jit import kernel
 from lastblock.protocol import Layout, Record, number, policy, whole
 from lastblock.random import uniform
 from lastblock.state import INDEX, enqueue
-from lastblock.theory import exp3s_exploration, exp3s_sharing
+from lastblock.tunings import exp3s_exploration, exp3s_sharing
 
 HIGH = 500.0
 """The largest logarithm of a weight before all of them are shifted."""
@@ -251,7 +251,8 @@ class EXP3S(NamedTuple):
         α, how much is shared, in (0, 1]; without sharing it is `EXP3`.
     reference
         As in the authors' code of the LB-SDA experiments: choose one step late, by the weights
-        before the last reward.
+        before the last reward, divide a reward by the probability for the next step, and take
+        rewards outside [0, 1] as they are.
 
     Examples
     --------
@@ -309,12 +310,14 @@ class EXP3S(NamedTuple):
     def observe(self, s: Record, arm: int, reward: float) -> None:
         if self.reference:
             mix_chances(s, self.gamma)
+            estimate = reward / s.chance[arm]
+        else:
+            estimate = clipped(reward) / s.chosen_with[arm]
         total = 0.0
         for k in range(s.arms):
             total += s.weight[k]
         # w_k ← w_k exp(γ x̂ / K) + (e α / K) Σ w
-        estimate = clipped(reward) / s.chosen_with[arm]
-        s.weight[arm] *= math.exp(self.gamma * estimate / s.arms)
+        s.weight[arm] *= math.exp(min(self.gamma * estimate / s.arms, HIGH))
         gift = math.e * self.alpha / s.arms * total
         for k in range(s.arms):
             s.weight[k] += gift

@@ -11,7 +11,7 @@ from lastblock.indices import argmax, unseen
 from lastblock.jit import routine
 from lastblock.protocol import Layout, Record, policy
 from lastblock.random import below, uniform
-from lastblock.state import enqueue, enqueue_all, shuffle
+from lastblock.state import FIRST_ROOM, enqueue, enqueue_all, shuffle
 
 
 @routine
@@ -76,7 +76,7 @@ class Giro(NamedTuple):
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
             ("index", np.float64, (arms,)),
-            ("history", atoms_dtype(arms, 1023 if horizon is None else horizon)),
+            ("history", atoms_dtype(arms, FIRST_ROOM if horizon is None else horizon)),
         ]
 
     def start(self, s: Record) -> None:

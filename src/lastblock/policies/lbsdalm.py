@@ -6,16 +6,17 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.duels import (
-    is_ahead,
-    most_pulled,
-    obligation,
-    obligation_lasts,
+    clear_duels,
+    duel_fields,
+    is_owed,
+    update_leader,
+    update_obligation,
     wins_duel,
 )
 from lastblock.history import append, clear, forget_oldest, history_dtype
 from lastblock.jit import kernel
 from lastblock.protocol import Layout, Record, policy
-from lastblock.state import INDEX, NOBODY, enqueue, enqueue_all, shuffle
+from lastblock.state import enqueue, enqueue_all, shuffle
 
 SIZED_FOR_ROUNDS = 10**9
 """The record holds the memory of this many rounds, up to a power of two; m_r stops there."""
@@ -32,8 +33,8 @@ def memory(r: float, minimum: int, scale: float, offset: int) -> int:
 @kernel
 def memory_lasts(m: int, scale: float, offset: int) -> float:
     """A round below which the memory stays at m, a hair early to be safe from rounding."""
-    if scale == 0.0 or m < offset:
-        return math.inf if scale == 0.0 else 0.0
+    if scale == 0.0:
+        return math.inf
     return math.exp(min(math.sqrt((m - offset) / scale), 700.0)) * (1.0 - 1e-9) - 1.0
 
 
@@ -80,44 +81,41 @@ class LBSDALM(NamedTuple):
         return cls(), cls(minimum=4, scale=0.5), cls(minimum=1, offset=50, reference=True)
 
     def validate(self) -> None:
-        if self.minimum < 1:
-            raise ValueError(f"LBSDALM: minimum={self.minimum} must be at least 1 reward")
-        if self.scale < 0.0:
-            raise ValueError(f"LBSDALM: scale={self.scale} must not be negative")
-        if self.offset < 0:
-            raise ValueError(f"LBSDALM: offset={self.offset} must not be negative")
+        if not 1 <= self.minimum <= LARGEST_MEMORY:
+            raise ValueError(
+                f"LBSDALM: minimum={self.minimum} must lie between 1 and {LARGEST_MEMORY} rewards"
+            )
+        if not 0 <= self.offset <= LARGEST_MEMORY:
+            raise ValueError(
+                f"LBSDALM: offset={self.offset} must lie between 0 and {LARGEST_MEMORY} rewards"
+            )
+        if not 0.0 <= self.scale <= LARGEST_MEMORY:
+            raise ValueError(f"LBSDALM: scale={self.scale} must lie between 0 and {LARGEST_MEMORY}")
         if self._largest_memory() > LARGEST_MEMORY:
             raise ValueError(
-                f"LBSDALM: {self} would keep {self._largest_memory()} rewards an arm; "
-                f"choose minimum, scale and offset for at most {LARGEST_MEMORY}"
+                f"LBSDALM: scale={self.scale} would keep {self._largest_memory()} rewards an arm; "
+                f"choose it for at most {LARGEST_MEMORY}"
             )
 
     def _largest_memory(self) -> int:
-        return memory(SIZED_FOR_ROUNDS, self.minimum, self.scale, self.offset)
+        growing = math.ceil(self.scale * math.log(SIZED_FOR_ROUNDS) ** 2)
+        return max(self.minimum, growing + self.offset)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
-            ("leader", INDEX),
-            ("limit", np.int64),  # of the sampling obligation …
-            ("limit_lasts", np.float64),  # … up to this round
+            *duel_fields(arms),
             ("memory", np.int64),  # m_r …
             ("memory_lasts", np.float64),  # … up to this round
             ("pulls", np.int64, (arms,)),
-            ("sums", np.float64, (arms,)),
-            ("candidate", np.uint8, (arms,)),
             ("history", history_dtype(arms, self._largest_memory())),
         ]
 
     def start(self, s: Record) -> None:
-        s.leader = NOBODY
-        s.limit = -1
-        s.limit_lasts = 0.0
+        clear_duels(s)
         s.memory = memory(1.0, self.minimum, self.scale, self.offset)
         s.memory_lasts = 0.0
         for k in range(s.sums.shape[0]):
             s.pulls[k] = 0
-            s.sums[k] = 0.0
-            s.candidate[k] = 1
         clear(s.history)
         enqueue_all(s)
         if not self.reference:
@@ -131,22 +129,14 @@ class LBSDALM(NamedTuple):
             s.memory = memory(r, self.minimum, self.scale, self.offset)
             s.memory_lasts = memory_lasts(s.memory, self.scale, self.offset)
 
-        # Leader: most pulls, then largest sum of rewards, then at random.
-        if not is_ahead(s, pulls, s.leader):
-            incumbent = s.leader if self.reference else NOBODY
-            s.leader = most_pulled(s, pulls, s.sums, s.candidate, incumbent)
-        leader = s.leader
+        leader = update_leader(s, pulls, self.reference)
 
         # Challengers: under-explored arms, and winners of their duel. Late rewards cannot pile up:
         # nobody waits for more rewards than it has had.
-        if r >= s.limit_lasts:
-            s.limit = obligation(r, self.reference)
-            s.limit_lasts = obligation_lasts(s.limit, self.reference)
+        update_obligation(s, r, self.reference)
         for k in range(s.arms):
             if k != leader and not (self.reference and pulls[k] >= pulls[leader]):
-                if pulls[k] + s.out[k] <= s.limit or (
-                    s.out[k] < pulls[k] and wins_duel(h, k, leader)
-                ):
+                if is_owed(s, pulls, k) or (s.out[k] < pulls[k] and wins_duel(h, k, leader)):
                     enqueue(s, k)
         if s.queued == 0:
             enqueue(s, leader)

@@ -10,14 +10,13 @@ import numpy as np
 
 from lastblock.jit import kernel
 from lastblock.nested import (
-    check_wrapped,
     ready_to_observe,
     ready_to_plan,
     ready_to_start,
     share_stream,
 )
 from lastblock.policies.thompson import Thompson
-from lastblock.protocol import Layout, Policy, Record, check_arms, policy, whole
+from lastblock.protocol import Layout, Policy, Record, check_arms, check_policy, policy, whole
 from lastblock.state import enqueue, record_of
 
 
@@ -55,7 +54,7 @@ def phase_starts(times: Any, name: str) -> tuple[int, ...]:
     return 0, *changes
 
 
-@policy(grows=True)
+@policy(grows=True, oracle=True)
 class OracleRestart(NamedTuple):
     """A policy that starts again whenever the arms change, told by the environment itself.
 
@@ -91,7 +90,7 @@ class OracleRestart(NamedTuple):
         return cls(Thompson(), (20, 90)), cls(Thompson(), ())
 
     def validate(self) -> None:
-        check_wrapped("OracleRestart", self.policy)
+        check_policy(self.policy)
 
     def check(self, arms: int) -> None:
         check_arms(self.policy, arms)
@@ -126,7 +125,7 @@ class OracleRestart(NamedTuple):
         return bool(wrapped.full(s.inner, arm))
 
 
-@policy()
+@policy(oracle=True)
 class BestArm(NamedTuple):
     """Always the arm with the largest mean, told by the environment itself: regret 0.
 

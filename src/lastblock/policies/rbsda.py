@@ -2,15 +2,13 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
-from lastblock.duels import is_ahead, most_pulled, obligation, obligation_lasts
+from lastblock.duels import clear_duels, duel_fields, is_owed, update_leader, update_obligation
 from lastblock.history import append, block_sum, clear, history_dtype, is_full
 from lastblock.jit import kernel
 from lastblock.protocol import Layout, Record, policy
 from lastblock.random import below
 from lastblock.spans import span_sum
-from lastblock.state import INDEX, NOBODY, enqueue, enqueue_all, shuffle
+from lastblock.state import FIRST_ROOM, enqueue, enqueue_all, shuffle
 
 
 @kernel
@@ -64,21 +62,12 @@ class RBSDA(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
-            ("leader", INDEX),
-            ("limit", np.int64),  # of the sampling obligation …
-            ("limit_lasts", np.float64),  # … up to this round
-            ("sums", np.float64, (arms,)),
-            ("candidate", np.uint8, (arms,)),
-            ("history", history_dtype(arms, 1023 if horizon is None else horizon)),
+            *duel_fields(arms),
+            ("history", history_dtype(arms, FIRST_ROOM if horizon is None else horizon)),
         ]
 
     def start(self, s: Record) -> None:
-        s.leader = NOBODY
-        s.limit = -1
-        s.limit_lasts = 0.0
-        for k in range(s.sums.shape[0]):
-            s.sums[k] = 0.0
-            s.candidate[k] = 1
+        clear_duels(s)
         clear(s.history)
         enqueue_all(s)
         if not self.reference:
@@ -88,20 +77,15 @@ class RBSDA(NamedTuple):
         h = s.history
         pulls = h.kept
 
-        # Leader: most pulls, then largest sum of rewards, then at random.
-        if not is_ahead(s, pulls, s.leader):
-            incumbent = s.leader if self.reference else NOBODY
-            s.leader = most_pulled(s, pulls, s.sums, s.candidate, incumbent)
-        leader = s.leader
+        leader = update_leader(s, pulls, self.reference)
 
         # Challengers: under-explored arms, and winners of their duel.
-        if not self.reference and s.round >= s.limit_lasts:
-            s.limit = obligation(s.round, False)
-            s.limit_lasts = obligation_lasts(s.limit, False)
+        if not self.reference:
+            update_obligation(s, s.round, False)
         starts_less = 1 if self.reference else 0
         for k in range(s.arms):
             if k != leader and not (self.reference and pulls[k] >= pulls[leader]):
-                if pulls[k] + s.out[k] <= s.limit or (
+                if is_owed(s, pulls, k) or (
                     s.out[k] < pulls[k] and wins_random_duel(s, k, leader, starts_less)
                 ):
                     enqueue(s, k)

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.duels import is_ahead, most_pulled
+from lastblock.duels import clear_duels, duel_fields, update_leader
 from lastblock.history import append, block_sum, clear, history_dtype, is_full
 from lastblock.jit import kernel
 from lastblock.protocol import Layout, Record, policy
 from lastblock.spans import any_span_at_most
-from lastblock.state import INDEX, NOBODY, enqueue, enqueue_all, shuffle
+from lastblock.state import FIRST_ROOM, INDEX, NOBODY, enqueue, enqueue_all, shuffle
 
 
 @kernel
@@ -75,21 +75,17 @@ class SSMC(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
-            ("leader", INDEX),
-            ("sums", np.float64, (arms,)),
-            ("candidate", np.uint8, (arms,)),
+            *duel_fields(arms),
             ("against", INDEX, (arms,)),  # the leader of the comparisons so far …
             ("length", np.int64, (arms,)),  # … the length of the blocks …
             ("compared", np.int64, (arms,)),  # … how many of them, the oldest first …
             ("reached", np.uint8, (arms,)),  # … and whether the challenger reached one's mean
-            ("history", history_dtype(arms, 1023 if horizon is None else horizon)),
+            ("history", history_dtype(arms, FIRST_ROOM if horizon is None else horizon)),
         ]
 
     def start(self, s: Record) -> None:
-        s.leader = NOBODY
+        clear_duels(s)
         for k in range(s.sums.shape[0]):
-            s.sums[k] = 0.0
-            s.candidate[k] = 1
             s.against[k] = NOBODY
             s.length[k] = 0
             s.compared[k] = 0
@@ -102,17 +98,14 @@ class SSMC(NamedTuple):
         h = s.history
         pulls = h.kept
 
-        # Leader: most pulls, then largest mean, then at random.
-        if not is_ahead(s, pulls, s.leader):
-            s.leader = most_pulled(s, pulls, s.sums, s.candidate, NOBODY)
-        leader = s.leader
+        leader = update_leader(s, pulls, False)
 
         # Challengers: an arm with as many pulls as the leader loses, one with fewer than
         # c √log r wins, the others need one block of the leader that is no better than they are.
         scarce = self.exploration * math.sqrt(math.log(s.round))
         for k in range(s.arms):
             if k != leader and pulls[k] < pulls[leader]:
-                if pulls[k] + s.out[k] < scarce or (
+                if pulls[k] + s.out[k] + s.lost[k] < scarce or (
                     s.out[k] < pulls[k] and wins_some_block(s, k, leader)
                 ):
                     enqueue(s, k)

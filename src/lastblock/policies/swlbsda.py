@@ -131,6 +131,7 @@ class SWLBSDA(NamedTuple):
             ("limit", np.int64),  # of the sampling obligation
             ("patience", np.int64),  # rounds before a diversity flag: ⌈(K − 1)(log τ)²⌉
             ("scarce", np.int64),  # pulls up to which an arm may raise it: (log τ)²
+            ("forgive", np.int64),  # the round in which lost decisions are forgiven
             ("time", np.int64),  # rewards seen, the clock of the authors' window
             ("drawn", np.int64, (arms,)),  # the last round that queued the arm
             ("sums", np.float64, (arms,)),
@@ -149,6 +150,7 @@ class SWLBSDA(NamedTuple):
         s.leader = NOBODY
         s.since = 0
         s.time = 0
+        s.forgive = 1 + self.window
         for k in range(s.drawn.shape[0]):
             s.drawn[k] = 1
             s.expires[k] = NEVER
@@ -165,6 +167,11 @@ class SWLBSDA(NamedTuple):
         finished = s.round - 1
         expire(s, self.window, s.time if self.reference else finished)
 
+        if s.round >= s.forgive:  # what was lost long ago is owed again
+            s.forgive = s.round + self.window
+            for k in range(s.arms):
+                s.lost[k] = 0
+
         leader = choose_leader(s, self.window, self.reference, self.naive_leader)
         if leader != s.leader:
             s.leader = leader
@@ -176,10 +183,10 @@ class SWLBSDA(NamedTuple):
 
         for k in range(s.arms):
             if k == leader:
-                if self.reference and pulls[k] + s.out[k] <= s.limit:
+                if self.reference and pulls[k] + s.out[k] + s.lost[k] <= s.limit:
                     enqueue(s, k)
             elif (
-                pulls[k] + s.out[k] <= s.limit
+                pulls[k] + s.out[k] + s.lost[k] <= s.limit
                 or (stalled and now - s.drawn[k] >= s.patience and pulls[k] <= s.scarce)
                 or (s.out[k] < pulls[k] and wins_duel(h, k, leader))
             ):

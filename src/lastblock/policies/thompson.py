@@ -12,8 +12,7 @@ from lastblock.models import Family
 from lastblock.protocol import Layout, Record, policy
 from lastblock.random import Stream, beta, normal
 from lastblock.state import enqueue
-from lastblock.theory import garivier_discount
-from lastblock.tunings import garivier_window
+from lastblock.tunings import garivier_discount, garivier_window
 from lastblock.window import clear, slide, window_dtype, window_sum
 
 LONGEST_WINDOW = 1 << 24

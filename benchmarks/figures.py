@@ -1,0 +1,139 @@
+"""Fill in the figures on the policies' pages: ``python -m benchmarks.figures``.
+
+Every policy on the paper's four scenarios, with the paper's parameters where it has some and the
+published tunings for the known T, Γ and σ elsewhere.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import lastblock as lb
+from lastblock.lab.paper import HORIZON, REPLICATIONS, SCENARIOS, Scenario
+
+PAGES = Path(__file__).parent.parent / "docs" / "policies"
+BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
+SIGMA = {"gaussian-changes": 0.5, "gaussian-variance-changes": 1.0}
+
+
+def field(scenario: Scenario) -> list:
+    """Every policy that can play a scenario, with its parameters there."""
+    times = {"horizon": HORIZON, "changes": len(scenario.environment.changes)}
+    sized = {**times, "arms": scenario.environment.n_arms}
+    sigma = SIGMA.get(scenario.name)
+    policies = [
+        lb.LBSDA(),
+        lb.LBSDA(reference=True),
+        lb.LBSDALM(offset=50),
+        lb.LBSDALM(offset=50, reference=True),
+        lb.SWLBSDA.tuned(**times),
+        lb.SWLBSDA.tuned(**times, reference=True),
+        lb.RBSDA(),
+        lb.RBSDA(reference=True),
+        lb.SSMC(),
+        lb.BESA(),
+        lb.EpsilonGreedy(epsilon=0.1),
+        lb.AdSwitch(horizon=HORIZON),
+        lb.EXP3.tuned(horizon=HORIZON, arms=sized["arms"]),
+        lb.EXP3S.tuned(**sized),
+        lb.EXP3S.tuned(**sized, reference=True),
+        lb.REXP3.tuned(**sized),
+        lb.PlayTheWinner(),
+        lb.OracleRestart(lb.LBSDA(), scenario.environment),
+        lb.BestArm(scenario.environment),
+    ]
+    if sigma is None:  # Bernoulli arms: half the range is the σ of bounded rewards
+        known = {}
+        prior = {}
+        policies += [
+            lb.UCB1(),
+            lb.SWUCB.tuned(**times),
+            lb.SWUCB.tuned(**times, reference=True),
+            lb.DUCB.tuned(**times),
+            lb.RAWUCB(sigma=0.5),
+            lb.CUSUMUCB.tuned(**times),
+            lb.MUCB.tuned(**sized),
+            lb.PHE(),
+            lb.Giro(),
+            lb.NPTS(),
+            lb.Binarized(lb.Thompson(), 0.0, 1.0),
+        ]
+    else:
+        known = {"family": "gaussian", "sigma": sigma}
+        prior = {"family": "gaussian", "prior_mean": 0.5, "prior_std": sigma, "std": sigma}
+        policies += [
+            lb.UCB1.gaussian(sigma),
+            lb.SWUCB.tuned(**times, sigma=sigma),
+            lb.SWUCB.tuned(**times, sigma=sigma, reference=True),
+            lb.DUCB.tuned(**times, sigma=sigma),
+            lb.RAWUCB(sigma=sigma),
+        ]
+    return [
+        *policies,
+        lb.KLUCB(**known),
+        lb.IMED(**known),
+        lb.SWKLUCB.tuned(**times, **known),
+        lb.DKLUCB.tuned(**times, **known),
+        lb.GLRKLUCB.tuned(**sized, **known),
+        lb.GLRKLUCB.tuned(**sized, **known, local=False),
+        lb.Thompson(**prior),
+        lb.DiscountedThompson.tuned(**times, **prior),
+        lb.SlidingWindowThompson.tuned(**times, **prior),
+    ]
+
+
+def parameters(policy) -> str:
+    """What differs from the defaults, briefly."""
+    defaults = type(policy)._field_defaults
+    parts = []
+    for name, value in policy._asdict().items():
+        if name not in defaults or defaults[name] != value:
+            text = f"{value:.4g}" if isinstance(value, float) else repr(value)
+            parts.append(f"{name}={text}")
+    return ", ".join(parts).replace("|", "\\|") or "defaults"
+
+
+def main() -> None:
+    rows: dict[str, list[str]] = {}
+    for name, make in SCENARIOS.items():
+        scenario = make()
+        for policy in field(scenario):
+            run = lb.simulate(
+                policy,
+                scenario.environment,
+                horizon=HORIZON,
+                replications=REPLICATIONS,
+                seed=1,
+            )
+            figure = f"{run.mean()[-1]:.2f} ± {run.standard_error()[-1]:.2f}"
+            page = type(policy).__name__.lower()
+            rows.setdefault(page, []).append(f"| {name} | {parameters(policy)} | {figure} |")
+            pace = run.seconds / (HORIZON * REPLICATIONS) * 1e9
+            print(f"{name:<26}{type(policy).__name__:<24}{figure:>20}{pace:>9.1f} ns", flush=True)
+    for page, lines in rows.items():
+        fill(PAGES / f"{page}.md", lines)
+
+
+def fill(page: Path, lines: list[str]) -> None:
+    """Replace what stands between the marks."""
+    table = [
+        BEGIN,
+        "",
+        f"Mean final regret ± standard error, T = {HORIZON}, {REPLICATIONS} replications, seed 1",
+        "(`python -m benchmarks.figures`).",
+        "",
+        "| scenario | parameters | regret |",
+        "|---|---|---|",
+        *lines,
+        "",
+        END,
+    ]
+    text = page.read_text()
+    marked = re.compile(f"{re.escape(BEGIN)}(.*{re.escape(END)})?", re.DOTALL)
+    if not marked.search(text):
+        sys.exit(f"{page} has no mark {BEGIN}")
+    page.write_text(marked.sub(lambda _: "\n".join(table), text))
+
+
+if __name__ == "__main__":
+    main()
