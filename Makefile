@@ -1,10 +1,11 @@
 # Everything sets itself up: a virtual environment in .venv, from pyproject.toml.
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: reproduce test check bench peers clean
 
-reproduce: .venv/ready  ## The paper's curves of the three algorithms: a table and a picture
+reproduce: .venv/ready  ## The paper's 27 curves: a table and a picture
 	$(BIN)/python -m lastblock.lab.reproduce
 
 test: check  ## Everything that CI runs
@@ -20,7 +21,7 @@ bench: .venv/ready  ## Speed and memory, as ratios taken in one run
 	$(BIN)/python -m benchmarks
 
 peers: .venv/ready  ## The same job through other libraries, in one run
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	for peer in mabwiser river SMPyBandits; do $(PIP) $$peer || true; done
 	$(BIN)/python -m benchmarks.peers
 
 clean:
@@ -28,5 +29,5 @@ clean:
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plot,test]'
+	$(PIP) --editable '.[plot,test]'
 	touch $@

@@ -95,8 +95,9 @@ def parameters(policy) -> str:
 
 def main() -> None:
     rows: dict[str, list[str]] = {}
-    for name, make in SCENARIOS.items():
-        scenario = make()
+    scenarios = {name: make() for name, make in SCENARIOS.items()}
+    scenarios["the same, σ = 0.5 at last"] = SCENARIOS["gaussian-variance-changes"](reference=True)
+    for name, scenario in scenarios.items():
         for policy in field(scenario):
             run = lb.simulate(
                 policy,

@@ -186,7 +186,7 @@ def peer_paces(step: Step) -> tuple[str, str, str]:
         return f"{mean:.1f}", f"{young:.1f}", "too slow"
     try:
         pace_us(step, OLD - HORIZON)
-    except (ArithmeticError, ValueError) as error:  # weights that overflow, for one
+    except Exception as error:  # weights that overflow, for one
         return f"{mean:.1f}", f"{young:.1f}", f"  fails: {error}"
     return f"{mean:.1f}", f"{young:.1f}", f"{live_us(step):.1f}"
 
@@ -208,7 +208,10 @@ def main() -> None:
         try:
             with imported(peer) as version:
                 for name, make in peer.policies.items():
-                    paces = "".join(f"{pace:>10}" for pace in peer_paces(make()))
+                    try:
+                        paces = "".join(f"{pace:>10}" for pace in peer_paces(make()))
+                    except Exception as error:  # whatever a peer does wrong is worth a line
+                        paces = f"  fails: {error}"
                     print(f"{f'{peer.distribution} {version}':<22}{name:<20}{paces}", flush=True)
             if peer.note:
                 print(f"{'':<22}({peer.note})")

@@ -9,7 +9,7 @@ from lastblock.lab.figures import regret_figure
 from lastblock.lab.paper import REPLICATIONS, SCENARIOS
 from lastblock.simulation import Run, simulate
 
-_HEADER = f"{'scenario':<20}{'policy':<12}{'regret':>9}{'± s.e.':>8}{'quartiles':>18}{'ns/step':>9}"
+_HEADER = f"{'scenario':<27}{'policy':<12}{'regret':>9}{'± s.e.':>8}{'quartiles':>18}{'ns/step':>9}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,6 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--replications", type=int, default=REPLICATIONS, metavar="N")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=None, help="default: all cores")
+    parser.add_argument(
+        "--reference", action="store_true", help="make the choices of the authors' code"
+    )
     parser.add_argument("--out", type=Path, default=Path("results"), metavar="FOLDER")
     options = parser.parse_args(arguments)
     names = options.scenarios or list(SCENARIOS)
@@ -33,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results = []
     seconds = steps = 0.0
     for name in names:
-        scenario = SCENARIOS[name]()
+        scenario = SCENARIOS[name](reference=options.reference)
         runs: dict[str, Run] = {}
         for label, policy in scenario.policies.items():
             try:
@@ -61,7 +64,7 @@ def _line(scenario: str, policy: str, run: Run) -> str:
     low, high = run.quantile(0.25)[-1], run.quantile(0.75)[-1]
     pace = run.seconds / (run.replications * run.horizon) * 1e9
     return (
-        f"{scenario:<20}{policy:<12}{run.mean()[-1]:>9.2f}{run.standard_error()[-1]:>8.2f}"
+        f"{scenario:<27}{policy:<12}{run.mean()[-1]:>9.2f}{run.standard_error()[-1]:>8.2f}"
         f"{f'[{low:.1f}, {high:.1f}]':>18}{pace:>9.1f}"
     )
 
