@@ -1,14 +1,16 @@
 """Kullback–Leibler divergences of the one-parameter families and their inverses, as kernels.
 
-A family is written by its mean. One function carries them all: with g(x) = x − log(1 + x),
+A family is written by its mean. One function carries them all: with
+h(p, q) = p log(p / q) − p + q,
 
-    Bernoulli      kl(p, q) = p g(δ / p) + (1 − p) g(−δ / (1 − p)),   δ = q − p
-    Poisson        kl(p, q) = p g(δ / p)
-    exponential    kl(p, q) = g(p / q − 1)
-    Gaussian       kl(p, q) = δ² / 2σ²
+    Bernoulli      kl(p, q) = h(p, q) + h(1 − p, 1 − q)
+    Poisson        kl(p, q) = h(p, q)
+    exponential    kl(p, q) = h(q, p) / q
+    Gaussian       kl(p, q) = (q − p)² / 2σ²
 
-which, unlike the usual sums of logarithms, loses no digits when p and q are close. The inverses are
-pure functions of the mean and the level: equal arms get equal bounds, to the last bit.
+where no term is negative. h is a series when p and q are close and a logarithm otherwise: no digits
+are lost, neither near p = q nor near an end of the family. The inverses are pure functions of the
+mean and the level: equal arms get equal bounds, to the last bit.
 """
 
 import math
@@ -24,8 +26,13 @@ EXPONENTIAL = int(Family.EXPONENTIAL)
 _LARGEST_EXPONENT = 700.0
 _AT_ONE = 30.0  # 1 − exp(−30) counts as 1: closer to it, order would be rounding
 _NEGLIGIBLE = 1e-18
+_NOTHING = 1e-150  # its square is still above 0
 _ALMOST_ONE = 1.0 - 2.0**-52
 _ITERATIONS = 60
+_CLOSE_BELOW = -2.0 / 11.0  # of (q − p) / p: where |q − p| ≤ 0.1 (p + q)
+_CLOSE_ABOVE = 2.0 / 9.0
+_SMALLEST_QUOTIENT = 1e-300
+_LARGEST_QUOTIENT = 1e300
 
 
 @kernel
@@ -39,11 +46,9 @@ def inside(family: int, mean: float) -> float:
 
 @kernel
 def gap(x: float) -> float:
-    """g(x) = x − log(1 + x) for x > −1, with full relative precision."""
+    """x − log(1 + x) for −2/11 ≤ x ≤ 2/9, with full relative precision."""
+    # log(1 + x) = 2 artanh r, and x = 2r / (1 − r), |r| ≤ 0.1: the leading terms cancel by hand.
     r = x / (2.0 + x)
-    if abs(r) > 0.1:
-        return x - math.log1p(x)
-    # log(1 + x) = 2 artanh r, and x = 2r / (1 − r): the leading terms cancel by hand.
     r2 = r * r
     tail = 1.0 / 15.0 + r2 / 17.0
     tail = 1.0 / 11.0 + r2 * (1.0 / 13.0 + r2 * tail)
@@ -53,10 +58,29 @@ def gap(x: float) -> float:
 
 
 @kernel
+def log_quotient(p: float, q: float) -> float:
+    """log(p / q) for positive p and q, also where the quotient leaves the range of floats."""
+    quotient = p / q
+    if _SMALLEST_QUOTIENT < quotient < _LARGEST_QUOTIENT:
+        return math.log(quotient)
+    return math.log(p) - math.log(q)
+
+
+@kernel
+def relative(p: float, q: float, delta: float) -> float:
+    """h(p, q) for positive p and q, given δ = q − p (which the caller may know to more digits)."""
+    x = delta / p
+    if _CLOSE_BELOW <= x <= _CLOSE_ABOVE:
+        return p * gap(x)
+    return delta - p * log_quotient(q, p)
+
+
+@kernel
 def divergence(family: int, p: float, q: float, sigma: float) -> float:
     """kl(p, q) between the members of the family with means p and q; infinite where it must be."""
     if p == q:
         return 0.0
+    p, q = float(p), float(q)  # without the JIT they may be numpy's, which warn of overflow
     if family == GAUSSIAN:
         z = (q - p) / sigma
         return 0.5 * z * z
@@ -67,19 +91,21 @@ def divergence(family: int, p: float, q: float, sigma: float) -> float:
             return -math.log1p(-q)
         if p >= 1.0:
             return -math.log(q)
-        return p * gap((q - p) / p) + (1.0 - p) * gap((p - q) / (1.0 - p))
+        return relative(p, q, q - p) + relative(1.0 - p, 1.0 - q, p - q)
     if family == POISSON:
         if q <= 0.0:
             return math.inf
-        return q if p <= 0.0 else p * gap((q - p) / p)
+        return q if p <= 0.0 else relative(p, q, q - p)
     if p <= 0.0 or q <= 0.0:
         return math.inf
-    return gap((p - q) / q)
+    x = (p - q) / q
+    return gap(x) if _CLOSE_BELOW <= x <= _CLOSE_ABOVE else x - log_quotient(p, q)
 
 
 @routine
 def upper(family: int, p: float, level: float, sigma: float) -> float:
     """The largest q with kl(p, q) ≤ level."""
+    p, level = float(p), float(level)
     if level <= 0.0:
         return p
     if family == GAUSSIAN:
@@ -99,6 +125,7 @@ def upper(family: int, p: float, level: float, sigma: float) -> float:
 @routine
 def lower(family: int, p: float, level: float, sigma: float) -> float:
     """The smallest q with kl(p, q) ≤ level."""
+    p, level = float(p), float(level)
     if level <= 0.0:
         return p
     if family == GAUSSIAN:
@@ -108,6 +135,8 @@ def lower(family: int, p: float, level: float, sigma: float) -> float:
     if p <= 0.0 or math.isinf(level):
         return 0.0
     if family == POISSON:
+        if p <= level * _NEGLIGIBLE:
+            return 0.0
         return p * math.exp(log_ratio(level / p, -1.0))
     shrink = log_ratio(level, 1.0)
     return p * math.exp(-shrink)
@@ -123,8 +152,8 @@ def bernoulli_upper(p: float, level: float) -> float:
     """
     if level <= 0.0 or p >= 1.0:
         return p
-    if p <= 0.0:
-        return -math.expm1(-level) if level < _AT_ONE else 1.0
+    if p <= _NOTHING:
+        return max(p, -math.expm1(-level)) if level < _AT_ONE else 1.0
     rest = 1.0 - p
     # kl(p, q) ≥ δ² / 2q and kl(p, q) ≥ 2δ² bound the root …
     low = 0.0
@@ -143,7 +172,7 @@ def bernoulli_upper(p: float, level: float) -> float:
     for _ in range(_ITERATIONS):
         q = p + delta
         spare = rest - delta
-        excess = p * gap(delta / p) + rest * gap(-delta / rest) - level
+        excess = relative(p, q, delta) + relative(rest, spare, -delta) - level
         if excess > 0.0:
             high = delta
         else:
