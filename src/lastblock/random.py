@@ -30,6 +30,7 @@ _1, _11, _12, _17, _19, _23, _27, _30, _31, _41, _45 = (
     np.uint64(shift) for shift in (1, 11, 12, 17, 19, 23, 27, 30, 31, 41, 45)
 )
 _ULP = 2.0**-53
+_HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
 def key_of(seed: Seed) -> Stream:
@@ -203,6 +204,22 @@ def beta(stream: Stream, a: float, b: float) -> float:
     return 1.0 if uniform(stream) * (a + b) < a else 0.0
 
 
+@kernel
+def log_factorial(k: float) -> float:
+    """The logarithm of k!, to 1e-12, by Stirling's series.
+
+    The C library's lgamma writes to a global variable, over which threads wait for each other.
+    """
+    x = k + 1.0
+    shift = 1.0
+    while x < 12.0:
+        shift *= x
+        x += 1.0
+    inverse = 1.0 / (x * x)
+    series = 1.0 / 12.0 - inverse * (1.0 / 360.0 - inverse * (1.0 / 1260.0 - inverse / 1680.0))
+    return (x - 0.5) * math.log(x) - x + _HALF_LOG_2PI + series / x - math.log(shift)
+
+
 @routine
 def poisson(stream: Stream, mean: float) -> float:
     """Inversion for small means, transformed rejection (Hörmann, 1993, PTRS) for large ones."""
@@ -233,7 +250,7 @@ def poisson(stream: Stream, mean: float) -> float:
             if quick or (
                 not hopeless
                 and math.log(v) + log_inverse_alpha - math.log(a / (us * us) + b)
-                <= k * log_mean - mean - math.lgamma(k + 1.0)
+                <= k * log_mean - mean - log_factorial(k)
             ):
                 count = k
     return count

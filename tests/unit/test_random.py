@@ -233,3 +233,9 @@ def test_normal_quantile():
     # Both are right to a few units in the last place; 1e-13 leaves room for those.
     np.testing.assert_allclose(got, special.ndtri(p), rtol=1e-13)
     assert random.normal_quantile(0.5) == 0.0
+
+
+def test_log_factorial():
+    for k in [*range(60), 100, 10**4, 10**9]:
+        exact = special.gammaln(k + 1.0)
+        assert random.log_factorial(float(k)) == pytest.approx(exact, abs=1e-11 * max(1.0, exact))
