@@ -162,11 +162,11 @@ class EXP3S(Twin):
         gains[arm] = min(1, max(0, reward)) / self.chances[arm]
         if self.reference:
             gains[arm] = reward / chances_of(w, self.gamma)[arm]
+        growths = [min(200, max(-200, self.gamma * gain / self.arms)) for gain in gains]
         new = [
-            w[k] * exp(self.gamma * gains[k] / self.arms) + e * self.alpha / self.arms * fsum(w)
-            for k in range(self.arms)
+            w[k] * exp(growths[k]) + e * self.alpha / self.arms * fsum(w) for k in range(self.arms)
         ]
-        self.weights.append(new)
+        self.weights.append([weight / max(new) for weight in new])  # only their ratios matter
 
 
 def chances_of(weights, gamma):

@@ -108,6 +108,20 @@ def test_weights_that_must_be_scaled():
     assert_same_decisions(lb.EXP3S(0.9, 1e-3), make, 2, pays, 6, 1200)
 
 
+def losses(rng, level, t):
+    return -9.0 - level
+
+
+def huge(rng, level, t):
+    return 1e4 * rng.gauss(level, 1.0)
+
+
+@pytest.mark.parametrize(("kind", "gamma"), [(losses, 0.9), (huge, 0.01)])
+def test_weights_of_rewards_taken_as_they_are(kind, gamma):
+    make = twin(EXP3S, gamma=gamma, alpha=1e-3, reference=True)
+    assert_same_decisions(lb.EXP3S(gamma, 1e-3, True), make, 3, kind, 7, 2000)
+
+
 def lbsda(arms, stream):
     made = oracle.lbsda.LBSDA(arms, 0)
     made.stream = stream

@@ -135,3 +135,19 @@ def test_rewards_outside_the_unit_interval_count_as_its_ends():
             assert other.ask() == decision
             one.tell(decision, [1.0, 0.0][(t + decision.arm) % 2])
             other.tell(decision, [1e280, -1e280][(t + decision.arm) % 2])
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"), [(-20.0, -100.0), (1e4, -1e4), (1e4, 1.0), (1e280, -1e280), (-1.0, -1e280)]
+)
+def test_weights_of_rewards_outside_the_unit_interval_stay_finite(good, bad):
+    bandit = lb.Bandit(lb.EXP3S(0.2, 0.001, reference=True), 3, seed=1)
+    pulls = [0, 0, 0]
+    for _ in range(5000):
+        decision = bandit.ask()
+        pulls[decision.arm] += 1
+        bandit.tell(decision, good if decision.arm == 1 else bad)
+        chances = bandit._states[0]["chance"][:3]
+        assert min(chances) > 0.0
+        assert sum(chances) == pytest.approx(1.0)
+    assert pulls[1] > max(pulls[0], pulls[2])

@@ -20,7 +20,10 @@ HIGH = 500.0
 """The largest logarithm of a weight before all of them are shifted."""
 
 LARGE = 2.0**300
-"""The largest weight before all of them are divided by it: a power of two, which rounds nothing."""
+"""The weights of EXP3.S are scaled when the largest of them is above this, or below its inverse."""
+
+STEEPEST = 200.0
+"""The largest change of the logarithm of a weight of EXP3.S; with rewards in [0, 1] it is 1."""
 
 SMALLEST_ALPHA = 1e-100
 """No weight of EXP3.S falls below eα/K of the total, so with this none vanishes."""
@@ -317,10 +320,15 @@ class EXP3S(NamedTuple):
         for k in range(s.arms):
             total += s.weight[k]
         # w_k ← w_k exp(γ x̂ / K) + (e α / K) Σ w
-        s.weight[arm] *= math.exp(min(self.gamma * estimate / s.arms, HIGH))
+        growth = self.gamma * estimate / s.arms
+        s.weight[arm] *= math.exp(max(-STEEPEST, min(growth, STEEPEST)))
         gift = math.e * self.alpha / s.arms * total
+        largest = 0.0
         for k in range(s.arms):
             s.weight[k] += gift
-        if total > LARGE:
+            largest = max(largest, s.weight[k])
+        if largest > LARGE or largest < 1.0 / LARGE:
+            # By a power of two, which rounds nothing.
+            _, exponent = math.frexp(largest)
             for k in range(s.arms):
-                s.weight[k] /= LARGE
+                s.weight[k] = math.ldexp(s.weight[k], -exponent)
