@@ -80,6 +80,20 @@ def exp3s_sharing(*, horizon: int) -> float:
     return 1.0 / _check(horizon)[0]
 
 
+def rexp3_batch(*, horizon: int, changes: int, arms: int, variation: float | None = None) -> int:
+    """Δ = ⌈(K log K)^⅓ (T / V)^⅔⌉ of Rexp3 (Besbes et al., 2014), at most T; V is Γ, or given."""
+    horizon, changes = _check(horizon, changes)
+    arms = _arms(arms)
+    budget = float(changes) if variation is None else number(variation, "variation")
+    if budget < 0.0:
+        raise ValueError(f"variation={budget} must not be negative")
+    # The paper wants V between 1/K and T/K; with less, one batch is the whole horizon.
+    if budget == 0.0:
+        return horizon
+    size: float = (arms * math.log(arms)) ** (1 / 3) * (horizon / budget) ** (2 / 3)
+    return math.ceil(min(horizon, size))
+
+
 def glr_exploration(*, horizon: int, changes: int, arms: int, local: bool = True) -> float:
     """α = √(K Γ log T / T), without K for global restarts: forced pulls of GLR-kl-UCB."""
     horizon, changes = _check(horizon, changes)
@@ -105,6 +119,7 @@ TUNINGS: Final[dict[str, Callable[..., float]]] = {
     "exp3-exploration": exp3_exploration,
     "exp3s-exploration": exp3s_exploration,
     "exp3s-sharing": exp3s_sharing,
+    "rexp3-batch": rexp3_batch,
     "glr-exploration": glr_exploration,
     "glr-confidence": glr_confidence,
 }
@@ -120,7 +135,7 @@ def _check(horizon: int, changes: int = 0) -> tuple[int, int]:
     if horizon < 2:
         raise ValueError(f"horizon={horizon} must be at least 2 steps")
     if not 0 <= changes < horizon:
-        raise ValueError(f"changes={changes} must lie between 0 and the horizon {horizon}")
+        raise ValueError(f"changes={changes} must be at least 0 and below the horizon {horizon}")
     return horizon, changes
 
 

@@ -34,15 +34,18 @@ ENV = lb.Piecewise(
         (lambda: lb.REXP3(0.5, 0), "REXP3: batch=0 must be at least 1"),
         (lambda: lb.EXP3S(0.5, 0.0), "EXP3S: alpha=0.0 must lie between"),
         (lambda: lb.EXP3S(1.5, 0.1), "EXP3S: gamma=1.5 must lie in"),
-        (lambda: lb.EXP3.tuned(horizon=0, arms=2), "EXP3: horizon=0 must be"),
-        (lambda: lb.EXP3S.tuned(horizon=9, changes=1, arms=1), "EXP3S: arms=1 must be"),
-        (lambda: lb.EXP3S.tuned(horizon=9, changes=-1, arms=2), "EXP3S: changes=-1 must lie"),
+        (lambda: lb.EXP3.tuned(horizon=0, arms=2), "horizon=0 must be at least 2"),
+        (lambda: lb.EXP3S.tuned(horizon=9, changes=1, arms=1), "arms=1 must be at least 2"),
+        (lambda: lb.EXP3S.tuned(horizon=9, changes=-1, arms=2), "changes=-1 must be at least 0"),
         (
             lambda: lb.REXP3.tuned(horizon=9, changes=1, arms=2, variation=-1.0),
-            "REXP3: variation=-1.0 must not be negative",
+            "variation=-1.0 must not be negative",
         ),
         (lambda: lb.DiscountedThompson.tuned(horizon=0, changes=0), "horizon=0 must be"),
-        (lambda: lb.DiscountedThompson.tuned(horizon=5, changes=6), "changes=6 must lie"),
+        (
+            lambda: lb.DiscountedThompson.tuned(horizon=5, changes=6),
+            "changes=6 must be at least 0 and below the horizon 5",
+        ),
         (lambda: lb.Binarized(3), "policy=3 is not a policy"),
         (lambda: lb.Binarized(lb.LBSDA(), 1.0, 1.0), "low=1.0 must be below"),
         (lambda: lb.Binarized(lb.LBSDA(), -1e308, 1e308), "too far apart"),
@@ -86,6 +89,9 @@ def test_tunings():
     assert lb.EXP3S.tuned(horizon=3, changes=0, arms=3).gamma == 1.0
     assert lb.REXP3.tuned(horizon=1000, changes=0, arms=2).batch == 1000
     assert lb.REXP3.tuned(horizon=1000, changes=9, arms=2, variation=1.0).batch == 112
+    assert lb.REXP3.tuned(horizon=9, changes=1, arms=2, variation=1e9) == lb.REXP3(
+        lb.EXP3.tuned(horizon=2, arms=2).gamma, 1
+    )
 
 
 def test_environments_in_place_of_numbers():

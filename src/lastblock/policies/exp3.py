@@ -11,10 +11,15 @@ import numpy as np
 
 from lastblock.bounded import clipped
 from lastblock.jit import kernel
-from lastblock.protocol import Layout, Record, number, policy, whole
+from lastblock.protocol import Layout, Record, policy
 from lastblock.random import uniform
 from lastblock.state import INDEX, enqueue
-from lastblock.tunings import exp3s_exploration, exp3s_sharing
+from lastblock.tunings import (
+    exp3_exploration,
+    exp3s_exploration,
+    exp3s_sharing,
+    rexp3_batch,
+)
 
 HIGH = 500.0
 """The largest logarithm of a weight before all of them are shifted."""
@@ -85,25 +90,6 @@ def check_gamma(name: str, gamma: float) -> None:
         raise ValueError(f"{name}: gamma={gamma} must lie in (0, 1]")
 
 
-def check_scale(name: str, horizon: int, arms: int, changes: int = 0) -> tuple[int, int, int]:
-    """The arguments of `tuned`, or a ValueError."""
-    horizon = whole(horizon, f"{name}: horizon")
-    arms = whole(arms, f"{name}: arms")
-    changes = whole(changes, f"{name}: changes")
-    if horizon < 1:
-        raise ValueError(f"{name}: horizon={horizon} must be at least 1 step")
-    if arms < 2:
-        raise ValueError(f"{name}: arms={arms} must be at least 2")
-    if not 0 <= changes <= horizon:
-        raise ValueError(f"{name}: changes={changes} must lie between 0 and the horizon {horizon}")
-    return horizon, arms, changes
-
-
-def exp3_gamma(horizon: int, arms: int) -> float:
-    """min(1, √(K log K / ((e − 1) T))), corollary 3.2 of Auer & al. (2002)."""
-    return min(1.0, math.sqrt(arms * math.log(arms) / ((math.e - 1.0) * horizon)))
-
-
 @policy()
 class EXP3(NamedTuple):
     """Exponential weights on importance-weighted rewards, mixed with uniform exploration.
@@ -132,8 +118,7 @@ class EXP3(NamedTuple):
     @classmethod
     def tuned(cls, *, horizon: int, arms: int) -> "EXP3":
         """The γ of corollary 3.2, with the horizon as the bound of the best arm's sum."""
-        horizon, arms, _ = check_scale("EXP3", horizon, arms)
-        return cls(exp3_gamma(horizon, arms))
+        return cls(exp3_exploration(horizon=horizon, arms=arms))
 
     @classmethod
     def examples(cls) -> "tuple[EXP3, ...]":
@@ -192,21 +177,13 @@ class REXP3(NamedTuple):
     def tuned(
         cls, *, horizon: int, changes: int, arms: int, variation: float | None = None
     ) -> "REXP3":
-        """Δ = ⌈(K log K)^⅓ (T / V)^⅔⌉ and the γ of EXP3 for Δ steps, theorem 2 of the paper.
+        """Δ = ⌈(K log K)^⅓ (T / V)^⅔⌉ and the γ of EXP3 for Δ ≥ 2 steps, theorem 2 of the paper.
 
         V, the total variation of the means, is at most Γ for rewards in [0, 1]; give `variation`
         if you know better.
         """
-        horizon, arms, changes = check_scale("REXP3", horizon, arms, changes)
-        budget = float(changes) if variation is None else number(variation, "REXP3: variation")
-        if budget < 0.0:
-            raise ValueError(f"REXP3: variation={budget} must not be negative")
-        batch = horizon
-        # The paper wants V between 1/K and T/K; with less, one batch is the whole horizon.
-        if budget > 0.0:
-            size = (arms * math.log(arms)) ** (1 / 3) * (horizon / budget) ** (2 / 3)
-            batch = min(horizon, math.ceil(size))
-        return cls(exp3_gamma(batch, arms), batch)
+        batch = rexp3_batch(horizon=horizon, changes=changes, arms=arms, variation=variation)
+        return cls(exp3_exploration(horizon=max(2, batch), arms=arms), batch)
 
     @classmethod
     def examples(cls) -> "tuple[REXP3, ...]":
@@ -276,7 +253,6 @@ class EXP3S(NamedTuple):
     @classmethod
     def tuned(cls, *, horizon: int, changes: int, arms: int, reference: bool = False) -> "EXP3S":
         """α = 1/T and the γ of corollary 8.3; Γ changes are Γ + 1 phases."""
-        horizon, arms, changes = check_scale("EXP3S", horizon, arms, changes)
         gamma = exp3s_exploration(horizon=horizon, changes=changes, arms=arms)
         return cls(gamma, exp3s_sharing(horizon=horizon), reference)
 
