@@ -43,8 +43,7 @@ def field(scenario: Scenario) -> list:
         lb.BestArm(scenario.environment),
     ]
     if sigma is None:  # Bernoulli arms: half the range is the σ of bounded rewards
-        known = {}
-        prior = {}
+        known = prior = {}
         policies += [
             lb.UCB1(),
             lb.SWUCB.tuned(**times),
@@ -60,7 +59,7 @@ def field(scenario: Scenario) -> list:
         ]
     else:
         known = {"family": "gaussian", "sigma": sigma}
-        prior = {"family": "gaussian", "prior_mean": 0.5, "prior_std": sigma, "std": sigma}
+        prior = {**known, "prior_sigma": sigma}
         policies += [
             lb.UCB1.gaussian(sigma),
             lb.SWUCB.tuned(**times, sigma=sigma),

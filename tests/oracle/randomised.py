@@ -63,7 +63,7 @@ class Twin:
 
 
 class Thompson(Twin):
-    family, prior_mean, prior_std, std = "bernoulli", 0.5, 0.5, 0.5
+    family, prior_mean, prior_sigma, sigma = "bernoulli", 0.5, 0.5, 0.5
     window = None
     discount = 1.0
 
@@ -83,8 +83,8 @@ class Thompson(Twin):
             else:
                 n = fsum(left for arm, _, left in faded if arm == k)
                 x = fsum(left * reward for arm, reward, left in faded if arm == k)
-                precision = 1 / self.prior_std**2 + n / self.std**2
-                mean = (self.prior_mean / self.prior_std**2 + x / self.std**2) / precision
+                precision = 1 / self.prior_sigma**2 + n / self.sigma**2
+                mean = (self.prior_mean / self.prior_sigma**2 + x / self.sigma**2) / precision
                 draws.append(mean + self.stream.normal() / sqrt(precision))
         return self.largest(draws)
 

@@ -53,7 +53,7 @@ def assert_same_decisions(policy, make, arms, kind, seed, horizon):
         naive.tell(decision.arm, reward)
 
 
-GAUSSIAN = {"family": "gaussian", "prior_mean": 0.3, "prior_std": 0.8, "std": 0.4}
+GAUSSIAN = {"family": "gaussian", "prior_mean": 0.3, "prior_sigma": 0.8, "sigma": 0.4}
 CASES = [
     (lb.Thompson(), twin(Thompson)),
     (lb.Thompson(**GAUSSIAN), twin(Thompson, **GAUSSIAN)),

@@ -113,18 +113,18 @@ def test_sliding_window_thompson_in_small_cases():
     ],
 )
 def test_gaussian_thompson_in_small_cases(make):
-    mean, prior_std, std, rewards = 0.2, 0.7, 1.5, [1.0, -0.5]
+    mean, prior_sigma, sigma, rewards = 0.2, 0.7, 1.5, [1.0, -0.5]
 
     def chance(arms):
         centres, variances = [], []
         for k in (0, 1):
-            precision = 1 / prior_std**2 + arms.count(k) / std**2
-            total = mean / prior_std**2 + arms.count(k) * rewards[k] / std**2
+            precision = 1 / prior_sigma**2 + arms.count(k) / sigma**2
+            total = mean / prior_sigma**2 + arms.count(k) * rewards[k] / sigma**2
             centres.append(total / precision)
             variances.append(1 / precision)
         return stats.norm.cdf((centres[0] - centres[1]) / math.sqrt(sum(variances)))
 
-    policy = make(family="gaussian", prior_mean=mean, prior_std=prior_std, std=std)
+    policy = make(family="gaussian", prior_mean=mean, prior_sigma=prior_sigma, sigma=sigma)
     assert_law(first_pulls(policy, rewards, 5), exact_law(chance, 5))
 
 

@@ -22,8 +22,13 @@ ENV = lb.Piecewise(
     ("make", "message"),
     [
         (lambda: lb.Thompson("poisson"), "Thompson: family='poisson' must be"),
-        (lambda: lb.Thompson("gaussian", std=0.0), "Thompson: std=0.0 must be positive"),
-        (lambda: lb.Thompson(prior_std=-1), "Thompson: prior_std=-1.0 must be positive"),
+        (lambda: lb.Thompson("gaussian", sigma=0.0), "Thompson: sigma=0.0 must be positive"),
+        (lambda: lb.Thompson(prior_sigma=-1), "Thompson: prior_sigma=-1.0 must be positive"),
+        (lambda: lb.Thompson(sigma=1), "Thompson: sigma=1.0 is for family='gaussian' only"),
+        (
+            lambda: lb.DiscountedThompson.tuned(horizon=9, changes=1, prior_mean=0),
+            "DiscountedThompson: prior_mean=0.0 is for family='gaussian' only",
+        ),
         (lambda: lb.DiscountedThompson(0.0), "discount=0.0 must lie in"),
         (lambda: lb.DiscountedThompson(1.1), "discount=1.1 must lie in"),
         (lambda: lb.SlidingWindowThompson(0), "window=0 must lie between"),

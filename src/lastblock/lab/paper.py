@@ -119,8 +119,8 @@ def _gaussian(
     prior: dict[str, Any] = {
         "family": Family.GAUSSIAN,
         "prior_mean": 0.5,
-        "prior_std": told,
-        "std": told,
+        "prior_sigma": told,
+        "sigma": told,
     }
     return Scenario(
         name=name,

@@ -16,7 +16,7 @@ from lastblock.tunings import garivier_discount, garivier_window
 from lastblock.window import clear, slide, window_dtype, window_sum
 
 LONGEST_WINDOW = 1 << 24
-LARGEST_STD = 1e100
+LARGEST_SIGMA = 1e100
 
 FADED = 1e-200
 """A discounted count that is as good as none; denormal numbers would be slow."""
@@ -29,16 +29,16 @@ def posterior_draw(
     pulls: float,
     total: float,
     prior_mean: float,
-    prior_std: float,
-    std: float,
+    prior_sigma: float,
+    sigma: float,
 ) -> float:
     """A mean from the posterior of an arm, given its number of rewards and their sum."""
     if family == Family.GAUSSIAN:
         # The prior is worth (σ/σ₀)² rewards, each of them μ₀.
-        prior_pulls = (std / prior_std) * (std / prior_std)
+        prior_pulls = (sigma / prior_sigma) * (sigma / prior_sigma)
         worth = prior_pulls + pulls
         centre = (prior_pulls * prior_mean + total) / worth
-        return centre + std / math.sqrt(worth) * normal(stream)
+        return centre + sigma / math.sqrt(worth) * normal(stream)
     return beta(stream, 1.0 + total, 1.0 + (pulls - total))
 
 
@@ -55,12 +55,18 @@ def check_family(policy: Any) -> None:
     name = type(policy).__name__
     if policy.family not in (Family.BERNOULLI, Family.GAUSSIAN):
         raise ValueError(f"{name}: family={policy.family!r} must be 'bernoulli' or 'gaussian'")
-    for parameter in ("prior_std", "std"):
+    for parameter in ("prior_sigma", "sigma"):
         value = getattr(policy, parameter)
-        if not 1.0 / LARGEST_STD <= value <= LARGEST_STD:
+        if not 1.0 / LARGEST_SIGMA <= value <= LARGEST_SIGMA:
             raise ValueError(
                 f"{name}: {parameter}={value} must be positive, "
-                f"between {1.0 / LARGEST_STD:g} and {LARGEST_STD:g}"
+                f"between {1.0 / LARGEST_SIGMA:g} and {LARGEST_SIGMA:g}"
+            )
+    for parameter in ("prior_mean", "prior_sigma", "sigma"):
+        value = getattr(policy, parameter)
+        if policy.family != Family.GAUSSIAN and value != policy._field_defaults[parameter]:
+            raise ValueError(
+                f"{name}: {parameter}={value} is for family='gaussian' only; leave it out"
             )
 
 
@@ -74,9 +80,9 @@ class Thompson(NamedTuple):
         ``"bernoulli"``: Beta(1, 1) priors, rewards in [0, 1]. A reward strictly between 0 and 1
         becomes 1 with that probability and 0 otherwise; one outside counts as the nearer end.
         ``"gaussian"``: normal priors and rewards of known standard deviation.
-    prior_mean, prior_std
+    prior_mean, prior_sigma
         μ₀ and σ₀ of the normal prior.
-    std
+    sigma
         σ, the standard deviation of a Gaussian reward.
 
     Examples
@@ -96,8 +102,8 @@ class Thompson(NamedTuple):
 
     family: Family = Family.BERNOULLI
     prior_mean: float = 0.5
-    prior_std: float = 0.5
-    std: float = 0.5
+    prior_sigma: float = 0.5
+    sigma: float = 0.5
 
     @classmethod
     def examples(cls) -> "tuple[Thompson, ...]":
@@ -127,8 +133,8 @@ class Thompson(NamedTuple):
                 float(s.pulls[k]),
                 s.sums[k],
                 self.prior_mean,
-                self.prior_std,
-                self.std,
+                self.prior_sigma,
+                self.sigma,
             )
         enqueue(s, argmax(s, s.index))
 
@@ -145,7 +151,7 @@ class DiscountedThompson(NamedTuple):
     ----------
     discount
         γ, in (0, 1]; 1 forgets nothing.
-    family, prior_mean, prior_std, std
+    family, prior_mean, prior_sigma, sigma
         As in `Thompson`. The prior does not fade.
 
     Examples
@@ -162,8 +168,8 @@ class DiscountedThompson(NamedTuple):
     discount: float
     family: Family = Family.BERNOULLI
     prior_mean: float = 0.5
-    prior_std: float = 0.5
-    std: float = 0.5
+    prior_sigma: float = 0.5
+    sigma: float = 0.5
 
     @classmethod
     def tuned(
@@ -173,12 +179,12 @@ class DiscountedThompson(NamedTuple):
         changes: int,
         family: Family = Family.BERNOULLI,
         prior_mean: float = 0.5,
-        prior_std: float = 0.5,
-        std: float = 0.5,
+        prior_sigma: float = 0.5,
+        sigma: float = 0.5,
     ) -> "DiscountedThompson":
         """The discount 1 − ¼√(Γ/T) of Garivier & Moulines (2011)."""
         discount = garivier_discount(horizon=horizon, changes=changes)
-        return cls(discount, family, prior_mean, prior_std, std)
+        return cls(discount, family, prior_mean, prior_sigma, sigma)
 
     @classmethod
     def examples(cls) -> "tuple[DiscountedThompson, ...]":
@@ -210,8 +216,8 @@ class DiscountedThompson(NamedTuple):
                 s.pulls[k],
                 s.sums[k],
                 self.prior_mean,
-                self.prior_std,
-                self.std,
+                self.prior_sigma,
+                self.sigma,
             )
         enqueue(s, argmax(s, s.index))
 
@@ -233,7 +239,7 @@ class SlidingWindowThompson(NamedTuple):
     ----------
     window
         τ, in pulls.
-    family, prior_mean, prior_std, std
+    family, prior_mean, prior_sigma, sigma
         As in `Thompson`.
 
     Examples
@@ -251,8 +257,8 @@ class SlidingWindowThompson(NamedTuple):
     window: int
     family: Family = Family.BERNOULLI
     prior_mean: float = 0.5
-    prior_std: float = 0.5
-    std: float = 0.5
+    prior_sigma: float = 0.5
+    sigma: float = 0.5
 
     @classmethod
     def tuned(
@@ -262,12 +268,12 @@ class SlidingWindowThompson(NamedTuple):
         changes: int,
         family: Family = Family.BERNOULLI,
         prior_mean: float = 0.5,
-        prior_std: float = 0.5,
-        std: float = 0.5,
+        prior_sigma: float = 0.5,
+        sigma: float = 0.5,
     ) -> "SlidingWindowThompson":
         """The window 2√(T log T / Γ) of Garivier & Moulines (2011)."""
         window = garivier_window(horizon=horizon, changes=changes)
-        return cls(window, family, prior_mean, prior_std, std)
+        return cls(window, family, prior_mean, prior_sigma, sigma)
 
     @classmethod
     def examples(cls) -> "tuple[SlidingWindowThompson, ...]":
@@ -300,8 +306,8 @@ class SlidingWindowThompson(NamedTuple):
                 float(w.pulls[k]),
                 window_sum(w, k),
                 self.prior_mean,
-                self.prior_std,
-                self.std,
+                self.prior_sigma,
+                self.sigma,
             )
         enqueue(s, argmax(s, s.index))
 
