@@ -30,6 +30,17 @@ def test_tunings():
     assert m.exploration == pytest.approx(math.sqrt(6.0 * math.log(10_000.0) / 10_000.0))
 
 
+def test_tunings_leave_the_rest_to_the_caller():
+    times = {"horizon": 10_000, "changes": 2}
+    given = {"drift": 0.1, "warmup": 20, "scale": 1.5}
+    assert lb.CUSUMUCB.tuned(**times, **given) == lb.CUSUMUCB.tuned(**times)._replace(**given)
+    m = lb.MUCB.tuned(**times, arms=3)
+    assert lb.MUCB.tuned(**times, arms=3, scale=0.5) == m._replace(scale=0.5)
+    glr = lb.GLRKLUCB.tuned(**times, arms=3)
+    assert lb.GLRKLUCB.tuned(**times, arms=3, c=2.0) == glr._replace(c=2.0)
+    assert lb.GLRKLUCB.tuned(horizon=10, changes=9, arms=3).exploration == 0.99
+
+
 def test_tunings_without_changes():
     assert lb.SWUCB.tuned(horizon=1000, changes=0).window == 1000
     assert lb.DUCB.tuned(horizon=1000, changes=0).discount == 1.0

@@ -65,11 +65,22 @@ class CUSUMUCB(NamedTuple):
     scale: float = math.sqrt(0.5)
 
     @classmethod
-    def tuned(cls, *, horizon: int, changes: int) -> "CUSUMUCB":
+    def tuned(
+        cls,
+        *,
+        horizon: int,
+        changes: int,
+        drift: float = 0.05,
+        warmup: int = 50,
+        scale: float = math.sqrt(0.5),
+    ) -> "CUSUMUCB":
         """h = log(T/Γ) and α = √(Γ/T · log(T/Γ)); no change counts as one."""
         return cls(
             threshold=cusum_threshold(horizon=horizon, changes=changes),
             exploration=cusum_exploration(horizon=horizon, changes=changes),
+            drift=drift,
+            warmup=warmup,
+            scale=scale,
         )
 
     @classmethod

@@ -178,11 +178,12 @@ class GLRKLUCB(NamedTuple):
         local: bool = True,
         family: Family = Family.BERNOULLI,
         sigma: float = 1.0,
+        c: float = 1.0,
     ) -> "GLRKLUCB":
-        """α = √(K Γ log T / T) and δ = 1 / √(K Γ T), without K for global restarts."""
+        """α = √(K Γ log T / T), at most 0.99; δ = 1 / √(K Γ T). No K for global restarts."""
         alpha = glr_exploration(horizon=horizon, changes=changes, arms=arms, local=local)
         delta = glr_confidence(horizon=horizon, changes=changes, arms=arms, local=local)
-        return cls(min(alpha, 0.99), delta, local=local, family=family, sigma=sigma)
+        return cls(min(alpha, 0.99), delta, local, family, sigma, c)
 
     @classmethod
     def examples(cls) -> "tuple[GLRKLUCB, ...]":

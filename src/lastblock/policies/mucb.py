@@ -62,12 +62,21 @@ class MUCB(NamedTuple):
     scale: float = math.sqrt(2.0)
 
     @classmethod
-    def tuned(cls, *, arms: int, horizon: int, changes: int, window: int = 800) -> "MUCB":
+    def tuned(
+        cls,
+        *,
+        arms: int,
+        horizon: int,
+        changes: int,
+        window: int = 800,
+        scale: float = math.sqrt(2.0),
+    ) -> "MUCB":
         """b = √(w/2 · log(2KT²)) and γ = √(ΓK log T / T); no change counts as one."""
         return cls(
             window=window,
             threshold=mucb_threshold(horizon=horizon, arms=arms, window=window),
             exploration=mucb_exploration(horizon=horizon, changes=changes, arms=arms),
+            scale=scale,
         )
 
     @classmethod
