@@ -13,6 +13,23 @@ from lastblock.protocol import Record
 from lastblock.state import INDEX, capacity, record
 
 SMALLEST_WINDOW = 64
+LONGEST_WINDOW = 1 << 24
+
+
+def check_window(name: str, window: int, *, least: int = 2, unit: str = "pulls") -> None:
+    """Raise a ValueError if a policy cannot have such a window."""
+    if not least <= window <= LONGEST_WINDOW:
+        raise ValueError(
+            f"{name}: window={window} must lie between {least} and {LONGEST_WINDOW} {unit}"
+        )
+
+
+def check_window_fits(name: str, window: int, arms: int, *, unit: str = "pulls") -> None:
+    """Raise a ValueError if not every arm can have a reward in the window."""
+    if window < arms:
+        raise ValueError(
+            f"{name}: window={window} is too small for {arms} arms; choose at least {arms} {unit}"
+        )
 
 
 def window_dtype(arms: int, window: int) -> np.dtype[Any]:

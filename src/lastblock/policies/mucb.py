@@ -11,8 +11,7 @@ from lastblock.jit import kernel
 from lastblock.protocol import Layout, Record, policy
 from lastblock.state import INDEX, enqueue, enqueue_all, shuffle
 from lastblock.tunings import mucb_exploration, mucb_threshold
-
-LONGEST_WINDOW = 1 << 24
+from lastblock.window import check_window
 
 
 @kernel
@@ -88,10 +87,9 @@ class MUCB(NamedTuple):
         )
 
     def validate(self) -> None:
-        if not 2 <= self.window <= LONGEST_WINDOW or self.window % 2 != 0:
-            raise ValueError(
-                f"MUCB: window={self.window} must be even and between 2 and {LONGEST_WINDOW}"
-            )
+        check_window("MUCB", self.window, unit="rewards")
+        if self.window % 2 != 0:
+            raise ValueError(f"MUCB: window={self.window} must be even")
         if self.threshold <= 0.0:
             raise ValueError(f"MUCB: threshold={self.threshold} must be positive")
         if not 1e-9 <= self.exploration <= 1.0:

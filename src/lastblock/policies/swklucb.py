@@ -16,9 +16,14 @@ from lastblock.policies.klucb import (
 from lastblock.protocol import Layout, Record, policy
 from lastblock.state import INDEX, enqueue, enqueue_all, shuffle
 from lastblock.tunings import garivier_window
-from lastblock.window import clear, slide, window_dtype, window_sum
-
-LONGEST_WINDOW = 1 << 24
+from lastblock.window import (
+    check_window,
+    check_window_fits,
+    clear,
+    slide,
+    window_dtype,
+    window_sum,
+)
 
 
 @policy()
@@ -76,24 +81,17 @@ class SWKLUCB(NamedTuple):
         return cls(window=50), cls(20, Family.GAUSSIAN, sigma=0.5), cls(60, Family.POISSON, c=0.5)
 
     def validate(self) -> None:
-        if not 2 <= self.window <= LONGEST_WINDOW:
-            raise ValueError(
-                f"SWKLUCB: window={self.window} must lie between 2 and {LONGEST_WINDOW} pulls"
-            )
+        check_window("SWKLUCB", self.window)
         validate_family("SWKLUCB", self.family, self.sigma, self.c)
 
     def check(self, arms: int) -> None:
-        if self.window < arms:
-            raise ValueError(
-                f"SWKLUCB: window={self.window} is too small for {arms} arms; "
-                f"choose at least {arms} pulls"
-            )
+        check_window_fits("SWKLUCB", self.window, arms)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
-        return [("last", window_dtype(arms, self.window)), *bounds_layout(arms)]
+        return [("recent", window_dtype(arms, self.window)), *bounds_layout(arms)]
 
     def start(self, s: Record) -> None:
-        clear(s.last)
+        clear(s.recent)
         clear_bounds(s)
         enqueue_all(s)
         shuffle(s)
@@ -102,19 +100,19 @@ class SWKLUCB(NamedTuple):
         # Pull t is being chosen: K of them in round 1, one in every later round.
         exploration = self.c * math.log(s.round + s.arms - 1)
         for k in range(s.arms):
-            if s.last.pulls[k] > 0:
-                s.level[k] = exploration / (s.last.pulls[k] + s.out[k])
+            if s.recent.pulls[k] > 0:
+                s.level[k] = exploration / (s.recent.pulls[k] + s.out[k])
             else:
                 s.level[k] = -1.0
         enqueue(s, largest_bound(s, self.family, self.sigma))
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
-        last = s.last
+        recent = s.recent
         leaver: Any = INDEX(arm)  # the arm whose oldest reward falls out
-        if last.written >= self.window:
-            leaver = last.arm[(last.written - self.window) & (last.arm.shape[0] - 1)]
-        slide(last, arm, reward, self.window)
-        set_mean(s, arm, self.family, window_sum(last, arm) / np.float64(last.pulls[arm]))
-        if leaver != arm and last.pulls[leaver] > 0:
-            mean = window_sum(last, leaver) / np.float64(last.pulls[leaver])
+        if recent.written >= self.window:
+            leaver = recent.arm[(recent.written - self.window) & (recent.arm.shape[0] - 1)]
+        slide(recent, arm, reward, self.window)
+        set_mean(s, arm, self.family, window_sum(recent, arm) / np.float64(recent.pulls[arm]))
+        if leaver != arm and recent.pulls[leaver] > 0:
+            mean = window_sum(recent, leaver) / np.float64(recent.pulls[leaver])
             set_mean(s, leaver, self.family, mean)

@@ -9,9 +9,14 @@ from lastblock.indices import argmax, unseen
 from lastblock.protocol import Layout, Record, policy
 from lastblock.state import enqueue, enqueue_all, shuffle
 from lastblock.tunings import sigma_window
-from lastblock.window import clear, slide, window_dtype, window_sum
-
-LONGEST_WINDOW = 1 << 24
+from lastblock.window import (
+    check_window,
+    check_window_fits,
+    clear,
+    slide,
+    window_dtype,
+    window_sum,
+)
 
 
 @policy(shift_invariant=True)
@@ -57,19 +62,12 @@ class SWUCB(NamedTuple):
         return cls(window=40), cls(window=25, scale=1.5, reference=True)
 
     def validate(self) -> None:
-        if not 2 <= self.window <= LONGEST_WINDOW:
-            raise ValueError(
-                f"SWUCB: window={self.window} must lie between 2 and {LONGEST_WINDOW} pulls"
-            )
+        check_window("SWUCB", self.window)
         if self.scale <= 0.0:
             raise ValueError(f"SWUCB: scale={self.scale} must be positive")
 
     def check(self, arms: int) -> None:
-        if self.window < arms:
-            raise ValueError(
-                f"SWUCB: window={self.window} is too small for {arms} arms; "
-                f"choose at least {arms} pulls"
-            )
+        check_window_fits("SWUCB", self.window, arms)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [

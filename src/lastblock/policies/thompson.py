@@ -13,9 +13,8 @@ from lastblock.protocol import Layout, Record, policy
 from lastblock.random import Stream, beta, normal
 from lastblock.state import enqueue
 from lastblock.tunings import garivier_discount, garivier_window
-from lastblock.window import clear, slide, window_dtype, window_sum
+from lastblock.window import check_window, clear, slide, window_dtype, window_sum
 
-LONGEST_WINDOW = 1 << 24
 LARGEST_SIGMA = 1e100
 
 FADED = 1e-200
@@ -280,11 +279,7 @@ class SlidingWindowThompson(NamedTuple):
         return cls(window=40), cls(window=20, family=Family.GAUSSIAN)
 
     def validate(self) -> None:
-        if not 1 <= self.window <= LONGEST_WINDOW:
-            raise ValueError(
-                f"SlidingWindowThompson: window={self.window} must lie between 1 and "
-                f"{LONGEST_WINDOW} pulls"
-            )
+        check_window("SlidingWindowThompson", self.window, least=1)
         check_family(self)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
