@@ -1,5 +1,6 @@
 """PHE, Giro and NPTS: indices of the whole history, drawn afresh at every step."""
 
+from fractions import Fraction
 from math import ceil, floor, fsum
 
 from oracle.sampling import IndexTwin
@@ -11,7 +12,7 @@ class PHE(IndexTwin):
         self.a = a
 
     def index(self, rewards):
-        coins = ceil(self.a * len(rewards))
+        coins = ceil(Fraction(str(self.a)) * len(rewards))
         return (fsum(rewards) + self.stream.binomial(coins, 0.5)) / (len(rewards) + coins)
 
 

@@ -10,6 +10,9 @@ from lastblock.indices import argmax, unseen
 from lastblock.protocol import Layout, Record, policy
 from lastblock.state import enqueue, enqueue_all, shuffle
 
+FUZZ = 1.0 - 1e-12
+"""Rounding must not lift a n above a whole number: ⌈1.1 · 100⌉ is 110."""
+
 
 @policy()
 class PHE(NamedTuple):
@@ -69,7 +72,7 @@ class PHE(NamedTuple):
             if s.pulls[k] == 0:
                 s.index[k] = unseen(s, k)
             else:
-                coins = math.ceil(self.a * s.pulls[k])
+                coins = math.ceil(self.a * s.pulls[k] * FUZZ)
                 perturbed = s.sums[k] + binomial(s.stream, coins, 0.5)
                 s.index[k] = perturbed / (s.pulls[k] + coins)
         enqueue(s, argmax(s, s.index))
