@@ -47,7 +47,7 @@ class Giro(NamedTuple):
     ----------
     a
         How many zeros and how many ones an arm gets for each reward, not negative. The paper proves
-        logarithmic regret above 1/√8; smaller ones explore less.
+        logarithmic regret above 1/√2; smaller ones explore less.
 
     Examples
     --------
