@@ -97,3 +97,21 @@ def test_tunings_without_changes():
 def test_errors_say_what_is_wrong(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_check_of_adswitch_ends_when_nobody_answers():
+    bandit = lb.Bandit(lb.AdSwitch(horizon=100, eviction=0.5), 2, seed=1)
+    state = bandit._states[0]
+    while state["good"][0]:
+        decision = bandit.ask()
+        bandit.tell(decision, float(decision.arm))
+    silent = 0
+    for _ in range(2000):
+        decision = bandit.ask()
+        if decision.arm == 0:
+            silent += 1
+            bandit.forget(decision)
+            assert silent <= max(1, state["owed"][0] - state["pulls"][0])
+        else:
+            bandit.tell(decision, 1.0)
+    assert 0 < silent < 1000

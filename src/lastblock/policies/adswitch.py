@@ -196,6 +196,8 @@ class AdSwitch(NamedTuple):
                         break
                     if uniform(s.stream) < size * s.rate:
                         length = math.ceil(2.0 * math.log(self.horizon) / (size * size))
+                        # An arm that has lost more than that is tried once more.
+                        length = max(length, s.lost[k] + 1)
                         s.owed[k] = max(s.owed[k], s.pulls[k] + s.out[k] + length)
                     size *= 0.5
 
@@ -203,7 +205,7 @@ class AdSwitch(NamedTuple):
         arm = 0
         oldest = s.arms + s.round
         for k in range(s.arms):
-            if s.good[k] or s.pulls[k] + s.out[k] < s.owed[k]:
+            if s.good[k] or s.pulls[k] + s.out[k] + s.lost[k] < s.owed[k]:
                 if s.chosen[k] < oldest:
                     oldest = s.chosen[k]
                     arm = k
