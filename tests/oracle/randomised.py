@@ -214,6 +214,22 @@ class OracleRestart:
         self.inner.tell(arm, reward)
 
 
+class BestArm:
+    """The first of the arms with the largest mean at each step."""
+
+    def __init__(self, environment):
+        self.environment = environment
+        self.t = 0
+
+    def ask(self):
+        means = list(self.environment.means(self.t))
+        self.t += 1
+        return means.index(max(means))
+
+    def tell(self, arm, reward):
+        pass
+
+
 def twin(kind, **parameters):
     """A maker of twins with these parameters."""
 

@@ -9,6 +9,7 @@ import oracle.lbsda
 from oracle.randomised import (
     EXP3,
     EXP3S,
+    BestArm,
     Binarized,
     EpsilonGreedy,
     OracleRestart,
@@ -158,4 +159,24 @@ def test_oracle_restart(inner, make):
             bernoulli,
             seed,
             200,
+        )
+
+
+def test_best_arm():
+    coins = [[lb.Bernoulli(rate) for rate in rates] for rates in [(1, 0, 1), (0, 1, 1), (0, 0, 1)]]
+    tables = [lb.Table([0.1, 0.9, 0.5]), lb.Table([0.3, 0.3, 0.5])]
+    environments = [
+        (lb.Stationary(coins[0]), 20),
+        (lb.Piecewise({0: coins[0], 7: coins[1], 8: coins[0], 9: coins[2]}), 20),
+        (lb.Drifting([lb.Bernoulli(0.5)] * 2, tables), 3),
+    ]
+    for environment, horizon in environments:
+        policy = lb.BestArm(environment, horizon=horizon)
+        assert_same_decisions(
+            policy,
+            lambda arms, stream, environment=environment: BestArm(environment),
+            environment.n_arms,
+            bernoulli,
+            1,
+            horizon,
         )
