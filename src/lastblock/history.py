@@ -21,6 +21,7 @@ import numpy as np
 from lastblock.jit import kernel
 from lastblock.protocol import Record
 from lastblock.state import capacity, record
+from lastblock.sums import two_sum
 
 SMALLEST_RING = 64
 LARGEST_RING = 1 << 32
@@ -70,12 +71,9 @@ def append(h: Record, arm: int, reward: float) -> None:
                 h.prefix[arm, i] -= newest
         h.sum[arm] = 0.0
         h.error[arm] = 0.0
-    # Two-sum (Knuth): `total` is rounded, and what rounding took away is known exactly.
-    before = h.sum[arm]
-    total = before + reward
-    part = total - before
+    total, error = two_sum(h.sum[arm], reward)
     h.sum[arm] = total
-    h.error[arm] += (before - (total - part)) + (reward - part)
+    h.error[arm] += error
     h.prefix[arm, (n + 1) & (ring - 1)] = total + h.error[arm]
     h.written[arm] = n + 1
     if h.kept[arm] < ring - 1:

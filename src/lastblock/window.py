@@ -11,6 +11,7 @@ import numpy as np
 from lastblock.jit import kernel
 from lastblock.protocol import Record
 from lastblock.state import INDEX, capacity, record
+from lastblock.sums import two_sum
 
 SMALLEST_WINDOW = 64
 LONGEST_WINDOW = 1 << 24
@@ -81,8 +82,5 @@ def window_sum(w: Record, arm: int) -> float:
 
 @kernel
 def _add(w: Record, arm: int, x: float) -> None:
-    before = w.high[arm]
-    total = before + x
-    part = total - before
-    w.high[arm] = total
-    w.low[arm] += (before - (total - part)) + (x - part)
+    w.high[arm], error = two_sum(w.high[arm], x)
+    w.low[arm] += error

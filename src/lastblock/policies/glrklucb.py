@@ -17,6 +17,7 @@ from lastblock.policies.klucb import (
 )
 from lastblock.protocol import Layout, Record, policy
 from lastblock.state import enqueue, enqueue_all, shuffle
+from lastblock.sums import two_sum
 from lastblock.tunings import glr_confidence, glr_exploration
 
 GRAIN = 8
@@ -47,12 +48,9 @@ def append(s: Record, arm: int, reward: float) -> None:
     """
     n = s.pulls[arm] + 1
     s.pulls[arm] = n
-    # Two-sum (Knuth): what rounding takes away is kept.
-    before = s.sums[arm]
-    total = before + reward
-    part = total - before
+    total, error = two_sum(s.sums[arm], reward)
     s.sums[arm] = total
-    s.error[arm] += (before - (total - part)) + (reward - part)
+    s.error[arm] += error
     total += s.error[arm]
     j = 0
     while j < RUNGS and n & ((1 << j) - 1) == 0:
