@@ -11,8 +11,8 @@ from lastblock.jit import kernel, routine
 from lastblock.protocol import Layout, Record, policy
 from lastblock.state import INDEX, NOBODY, enqueue, enqueue_all, shuffle
 from lastblock.tunings import garivier_window
+from lastblock.window import check_window, check_window_fits
 
-LONGEST_WINDOW = 1 << 24
 NEVER = 1 << 62
 
 
@@ -110,17 +110,10 @@ class SWLBSDA(NamedTuple):
         return cls(window=60), cls(window=40, reference=True), cls(window=25, naive_leader=True)
 
     def validate(self) -> None:
-        if not 2 <= self.window <= LONGEST_WINDOW:
-            raise ValueError(
-                f"SWLBSDA: window={self.window} must lie between 2 and {LONGEST_WINDOW} rounds"
-            )
+        check_window("SWLBSDA", self.window, unit="rounds")
 
     def check(self, arms: int) -> None:
-        if self.window < arms:
-            raise ValueError(
-                f"SWLBSDA: window={self.window} is too small for {arms} arms; "
-                f"choose at least {arms} rounds"
-            )
+        check_window_fits("SWLBSDA", self.window, arms, unit="rounds")
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         history = history_dtype(arms, self.window)
