@@ -60,6 +60,8 @@ def update_obligation(s: Record, r: int, reference: bool) -> None:
 @kernel
 def is_owed(s: Record, pulls: Any, arm: int) -> bool:
     """The sampling obligation; decisions that are out, or lost, count as pulled."""
+    if pulls[arm] > s.limit:  # nearly always
+        return False
     return bool(pulls[arm] + s.out[arm] + s.lost[arm] <= s.limit)
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lastblock.duels import most_pulled, obligation, wins_duel
+from lastblock.duels import is_owed, most_pulled, obligation, wins_duel
 from lastblock.history import append, block_sum, clear, forget_oldest, history_dtype, is_full
 from lastblock.jit import kernel, routine
 from lastblock.protocol import Layout, Record, policy
@@ -19,7 +19,17 @@ NEVER = 1 << 62
 @kernel
 def expire(s: Record, window: int, now: int) -> None:
     """Forget the rewards that arrived `window` or more ticks ago."""
+    h = s.history
+    mask = s.stamp.shape[1] - 1
     for k in range(s.arms):
+        # Without delay at most one reward of an arm is due. Which arm's is hard to predict, so the
+        # first one goes without a branch.
+        due = s.expires[k] <= now
+        kept = h.kept[k] - due
+        age = (now - s.stamp[k, (h.written[k] - kept) & mask]) & 0xFFFFFFFF
+        following = now - age + window if kept > 0 else NEVER
+        h.kept[k] = kept
+        s.expires[k] = following if due else s.expires[k]
         while s.expires[k] <= now:
             drop_oldest(s, k, window, now)
 
@@ -34,6 +44,13 @@ def drop_oldest(s: Record, arm: int, window: int, now: int) -> None:
         oldest = (h.written[arm] - h.kept[arm]) & (s.stamp.shape[1] - 1)
         age = (now - s.stamp[arm, oldest]) & 0xFFFFFFFF
         s.expires[arm] = now - age + window
+
+
+@kernel
+def draw(s: Record, arm: int) -> None:
+    """Add an arm to the round, and note when."""
+    enqueue(s, arm)
+    s.drawn[arm] = s.round
 
 
 @kernel
@@ -176,18 +193,16 @@ class SWLBSDA(NamedTuple):
 
         for k in range(s.arms):
             if k == leader:
-                if self.reference and pulls[k] + s.out[k] + s.lost[k] <= s.limit:
-                    enqueue(s, k)
+                if self.reference and is_owed(s, pulls, k):
+                    draw(s, k)
             elif (
-                pulls[k] + s.out[k] + s.lost[k] <= s.limit
+                is_owed(s, pulls, k)
                 or (stalled and now - s.drawn[k] >= s.patience and pulls[k] <= s.scarce)
                 or (s.out[k] < pulls[k] and wins_duel(h, k, leader))
             ):
-                enqueue(s, k)
+                draw(s, k)
         if s.queued == 0:
-            enqueue(s, leader)
-        for i in range(s.queued):
-            s.drawn[s.queue[i]] = s.round
+            draw(s, leader)
         shuffle(s)
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
