@@ -24,8 +24,8 @@ def oracle_ns(name: str, arms: int, environment, horizon: int = 2000, **paramete
     """Nanoseconds a step of the plain-Python twin, on the rewards of a trace."""
     sys.path.insert(0, str(TESTS))
     from oracle.lbsda import LBSDA  # noqa: PLC0415  # the tests are not installed
-    from oracle.lbsdalm import LBSDALM  # noqa: PLC0415
-    from oracle.swlbsda import SWLBSDA  # noqa: PLC0415
+    from oracle.lbsdalm import LBSDALM  # noqa: PLC0415  # likewise
+    from oracle.swlbsda import SWLBSDA  # noqa: PLC0415  # likewise
 
     twins = {"LB-SDA": LBSDA, "LB-SDA-LM": LBSDALM, "SW-LB-SDA": SWLBSDA}
     rewards = lb.trace(lb.LBSDA(), environment, horizon=horizon, seed=1).rewards
