@@ -6,8 +6,8 @@ Three decorators:
   itself, since the machine code of its callers contains it.
 - ``routine``: the same for long functions, which are called instead.
 - ``entry``: a function called from Python. Cached on disk, in a folder named by a hash of every
-  source file of the package: numba only looks at the time stamp of the one file that holds the
-  cached function, so without this an edited policy would leave an old engine in the cache.
+  source file that kernels can see: numba only looks at the time stamp of the one file that holds
+  the cached function, so without this an edited policy would leave an old engine in the cache.
 
 Classes from outside the package (a user's own policy) are not covered by that hash, so `specialise`
 compiles their kernels in memory only. A cache that cannot know is not asked.
@@ -45,6 +45,7 @@ INLINE = {**_FLAGS, "forceinline": True}
 
 _KEPT_CACHES = 4
 _PREFIX = "lastblock-kernels-"
+_ABOVE_THE_KERNELS = ("lab", "cli")  # nothing below imports them: the layers' contract sees to it
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -129,12 +130,15 @@ def cache_folder() -> Path | None:
 
 @functools.cache
 def source_hash() -> str:
-    """A short hash of all sources of the package and of the versions that compile them."""
+    """A short hash of the sources that decide what a kernel does, and of what compiles them."""
     root = Path(__file__).parent
     digest = hashlib.blake2b(digest_size=10)
     digest.update(f"{sys.version}|{numba.__version__}|{np.__version__}".encode())
     for path in sorted(root.rglob("*.py")):
-        digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
+        name = path.relative_to(root)
+        if name.parts[0] in _ABOVE_THE_KERNELS:
+            continue
+        digest.update(f"{name.as_posix()}\0".encode())
         digest.update(path.read_bytes())
         digest.update(b"\0")
     return digest.hexdigest()
