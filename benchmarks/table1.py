@@ -11,7 +11,7 @@ import numpy as np
 
 import lastblock as lb
 from benchmarks.timing import best_of
-from lastblock.engine import play
+from lastblock.engine import Outcome, play
 from lastblock.jit import specialise
 from lastblock.random import key_of
 from lastblock.state import state_dtype
@@ -54,10 +54,7 @@ def measure(policy, environment, horizon: int) -> tuple[int, float]:
         np.empty((2, 4), np.uint64),
         0,
         np.array([horizon]),
-        np.empty((replications, 1)),
-        np.empty((replications, environment.n_arms), np.int64),
-        np.empty((replications, 0), np.int64),
-        np.empty((replications, 0)),
+        Outcome.empty(replications, times=1, phases=1, arms=environment.n_arms),
     )
     run = specialise(play, *arguments)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from lastblock import snapshot
+from lastblock import files, snapshot
 from lastblock.engine import ask_live, forget_live, open_live, tell_live
 from lastblock.errors import StateFileError, UnknownDecisionError
 from lastblock.jit import specialise
@@ -208,7 +208,7 @@ class Bandit:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bandit to a file, all or nothing."""
-        snapshot.write(Path(path), self.to_bytes())
+        files.write(Path(path), self.to_bytes())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Bandit":

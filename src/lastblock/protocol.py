@@ -14,6 +14,7 @@ each policy; with the JIT off the very same methods run as they are.
 An environment is a NamedTuple of arrays with the kernels
 
     seek(self, t, cursor)                where time t lies, given where t − 1 lay
+    phase(self, cursor)                  the number of the phase, from 0 to `phases` − 1
     mean(self, cursor, arm), best(self, cursor)
     sample(self, cursor, arm, draw, scratch)
 """
@@ -57,6 +58,7 @@ class EnvironmentTable(Protocol):
     """What the engine needs of an environment."""
 
     def seek(self, t: int, cursor: int) -> int: ...
+    def phase(self, cursor: int) -> int: ...
     def mean(self, cursor: int, arm: int) -> float: ...
     def best(self, cursor: int) -> float: ...
     def sample(self, cursor: int, arm: int, draw: np.uint64, scratch: Stream) -> float: ...
@@ -292,6 +294,11 @@ def _full(self: Any, s: Any, arm: Any) -> Any:
 @kernel_method("seek")
 def _seek(self: Any, t: Any, cursor: Any) -> Any:
     return getattr(self.instance_class, "seek", None)
+
+
+@kernel_method("phase")
+def _phase(self: Any, cursor: Any) -> Any:
+    return getattr(self.instance_class, "phase", None)
 
 
 @kernel_method("mean")

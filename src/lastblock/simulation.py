@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from lastblock.engine import play
+from lastblock.engine import Outcome, play
 from lastblock.jit import specialise
 from lastblock.protocol import EnvironmentTable, Policy, check_policy, number, whole
 from lastblock.random import Seed, Stream, key_of
@@ -29,6 +29,8 @@ class Environment(Protocol):
 
     @property
     def n_arms(self) -> int: ...
+    @property
+    def changes(self) -> tuple[int, ...]: ...
     def compile(self, horizon: int) -> EnvironmentTable: ...
 
 
@@ -43,14 +45,23 @@ class Run:
     """Numbers of pulls at which the regret was taken; the last one is the horizon."""
     regret: npt.NDArray[np.float64]
     """Dynamic pseudo-regret, (replications, times): from true means, never from rewards."""
-    pulls: npt.NDArray[np.int64]
-    """(replications, K)"""
+    best_pulls: npt.NDArray[np.int64]
+    """Pulls of an arm that was the best at the time, up to each of `times`; like `regret`."""
+    phase_pulls: npt.NDArray[np.int64]
+    """(replications, phases, K); arms that drift are one phase"""
+    delays: npt.NDArray[np.int64]
+    """Pulls from the start of each phase until a best arm had 32 of the last 64; −1 for never."""
     seconds: float
     """Time taken, without compilation."""
 
     @property
     def replications(self) -> int:
         return int(self.regret.shape[0])
+
+    @property
+    def pulls(self) -> npt.NDArray[np.int64]:
+        """(replications, K)"""
+        return np.asarray(self.phase_pulls.sum(axis=1))
 
     def mean(self) -> npt.NDArray[np.float64]:
         """Mean regret at each of `times`."""
@@ -115,44 +126,64 @@ def simulate(
         Show a bar; by default when it takes over two seconds and the output is a terminal.
     """
     check_policy(policy)
-    horizon, replications, threads = _check(environment, horizon, replications, threads)
-    taken = _times(times, horizon)
-    regret = np.empty((replications, taken.size))
-    pulls = np.empty((replications, environment.n_arms), dtype=np.int64)
-    no_trace = np.empty((replications, 0), dtype=np.int64), np.empty((replications, 0))
-    seconds = _play(
-        policy,
-        environment,
-        horizon,
-        key_of(seed),
-        taken,
-        regret,
-        pulls,
-        no_trace,
-        threads,
-        progress,
+    horizon, replications, threads = check_size(environment, horizon, replications, threads)
+    taken = times_taken(times, horizon)
+    outcome, seconds = _play(
+        policy, environment, horizon, key_of(seed), taken, replications, 0, threads, progress
     )
-    return Run(policy, environment, horizon, taken, regret, pulls, seconds)
+    return Run(policy, environment, horizon, taken, *outcome[:4], seconds)
 
 
 def trace(policy: Policy, environment: Environment, *, horizon: int, seed: Seed = None) -> Trace:
     """The arms and rewards of replication 0 of `simulate` with the same seed."""
     check_policy(policy)
-    horizon, _, _ = _check(environment, horizon, 1, 1)
-    arms = np.empty((1, horizon), dtype=np.int64)
-    rewards = np.empty((1, horizon))
-    regret = np.empty((1, 1))
-    pulls = np.empty((1, environment.n_arms), dtype=np.int64)
+    horizon, _, _ = check_size(environment, horizon, 1, 1)
     taken = np.array([horizon])
-    _play(
-        policy, environment, horizon, key_of(seed), taken, regret, pulls, (arms, rewards), 1, False
-    )
-    return Trace(arms[0], rewards[0])
+    outcome, _ = _play(policy, environment, horizon, key_of(seed), taken, 1, horizon, 1, False)
+    return Trace(outcome.arms[0], outcome.rewards[0])
 
 
-def _check(
+class Player:
+    """A policy in an environment, compiled: plays any of its replications, on any thread."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        environment: Environment,
+        horizon: int,
+        key: Stream,
+        times: npt.NDArray[np.int64],
+    ) -> None:
+        self._dtype = state_dtype(policy, environment.n_arms, horizon)
+        self._fixed = policy, environment.compile(horizon)
+        self._key, self._times = key, times
+        self._shape = times.size, len(environment.changes) + 1, environment.n_arms
+        self._run = specialise(play, *self._arguments(0, self.room(0)))
+
+    @property
+    def state_size(self) -> int:
+        """Bytes."""
+        return int(self._dtype.itemsize)
+
+    def room(self, replications: int, traced: int = 0) -> Outcome:
+        """Where the outcome of so many replications can be written."""
+        return Outcome.empty(replications, *self._shape, traced)
+
+    def play(self, first: int, outcome: Outcome) -> None:
+        """Play as many replications as there is room for, from number `first` on."""
+        self._run(*self._arguments(first, outcome))
+
+    def _arguments(self, first: int, outcome: Outcome) -> tuple[Any, ...]:
+        # One record a chunk, used again for each replication: it stays in the core's own cache.
+        state = np.empty(1, self._dtype)
+        streams = np.empty((2, 4), np.uint64)
+        return *self._fixed, state, self._key, streams, first, self._times, outcome
+
+
+def check_size(
     environment: Environment, horizon: int, replications: int, threads: int | None
 ) -> tuple[int, int, int]:
+    """The three numbers, all there and possible."""
     if isinstance(environment, type) or not hasattr(environment, "compile"):
         raise ValueError(
             f"environment={environment!r} is not an environment; "
@@ -160,7 +191,7 @@ def _check(
         )
     horizon = whole(horizon, "horizon")
     replications = whole(replications, "replications")
-    threads = _cores() if threads is None else whole(threads, "threads")
+    threads = cores() if threads is None else whole(threads, "threads")
     if horizon > LONGEST_HORIZON:
         raise ValueError(f"horizon={horizon} must be at most {LONGEST_HORIZON}")
     if horizon < environment.n_arms:
@@ -175,7 +206,8 @@ def _check(
     return horizon, replications, threads
 
 
-def _times(times: Iterable[int] | None, horizon: int) -> npt.NDArray[np.int64]:
+def times_taken(times: Iterable[int] | None, horizon: int) -> npt.NDArray[np.int64]:
+    """The times at which the regret is taken: those given and the horizon, or about 200."""
     if times is None:
         even = np.linspace(1, horizon, 101)
         logarithmic = np.geomspace(1, horizon, 101)
@@ -191,7 +223,7 @@ def _times(times: Iterable[int] | None, horizon: int) -> npt.NDArray[np.int64]:
     return np.array(taken, dtype=np.int64)
 
 
-def _cores() -> int:
+def cores() -> int:
     """The cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -204,54 +236,22 @@ def _play(
     horizon: int,
     key: Stream,
     times: npt.NDArray[np.int64],
-    regret: npt.NDArray[np.float64],
-    pulls: npt.NDArray[np.int64],
-    traces: tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]],
+    replications: int,
+    traced: int,
     threads: int,
     progress: bool | None,
-) -> float:
+) -> tuple[Outcome, float]:
     """Cut the replications into chunks and hand them to threads; the kernels release the GIL.
 
-    Returns the seconds it took, without compilation.
+    Returns the outcome and the seconds it took, without compilation.
     """
-    dtype = state_dtype(policy, environment.n_arms, horizon)
-    table = environment.compile(horizon)
-    arms, rewards = traces
-    run = specialise(
-        play,
-        policy,
-        table,
-        np.empty(1, dtype),
-        key,
-        np.empty((2, 4), np.uint64),
-        0,
-        times,
-        regret,
-        pulls,
-        arms,
-        rewards,
-    )
+    player = Player(policy, environment, horizon, key, times)
+    outcome = player.room(replications, traced)
 
     def chunk(first: int, last: int) -> int:
-        # One record per chunk, used again for each replication: it stays in the core's own cache.
-        state = np.empty(1, dtype)
-        part = slice(first, last)
-        run(
-            policy,
-            table,
-            state,
-            key,
-            np.empty((2, 4), np.uint64),
-            first,
-            times,
-            regret[part],
-            pulls[part],
-            arms[part],
-            rewards[part],
-        )
+        player.play(first, outcome.part(first, last))
         return last - first
 
-    replications = regret.shape[0]
     size = max(1, min(_STEPS_A_CHUNK // horizon, -(-replications // threads)))
     pieces = [(i, min(i + size, replications)) for i in range(0, replications, size)]
     bar = _progress_bar(replications, progress)
@@ -260,7 +260,7 @@ def _play(
         with bar:
             for first, last in pieces:
                 bar.update(chunk(first, last))
-        return time.perf_counter() - started
+        return outcome, time.perf_counter() - started
     with ThreadPoolExecutor(threads) as pool:
         futures: list[Future[int]] = [pool.submit(chunk, *piece) for piece in pieces]
         try:
@@ -269,7 +269,7 @@ def _play(
         finally:  # an interruption leaves no chunk waiting
             pool.shutdown(wait=True, cancel_futures=True)
             bar.close()
-    return time.perf_counter() - started
+    return outcome, time.perf_counter() - started
 
 
 def _progress_bar(total: int, progress: bool | None) -> Any:

@@ -24,7 +24,7 @@ import pytest
 
 import lastblock as lb
 from lastblock import simulation
-from lastblock.engine import play
+from lastblock.engine import Outcome, play
 from lastblock.jit import DISABLED, specialise
 from lastblock.protocol import build, describe
 from lastblock.random import key_of
@@ -175,15 +175,10 @@ def check_start_sets_what_it_reads(policy):
     for garbage in (0x00, 0xA5, 0xFF):
         state = np.empty(1, state_dtype(policy, ARMS, HORIZON))
         state.view(np.uint8)[:] = garbage
-        out = (
-            np.empty((2, 1)),  # regret
-            np.empty((2, ARMS), np.int64),  # pulls
-            np.empty((2, HORIZON), np.int64),  # arms
-            np.empty((2, HORIZON)),  # rewards
-        )
+        out = Outcome.empty(2, times=1, phases=len(env.changes) + 1, arms=ARMS, traced=HORIZON)
         times, streams = np.array([HORIZON]), np.empty((2, 4), np.uint64)
-        inputs = policy, env.compile(HORIZON), state, key, streams, 0, times
-        specialise(play, *inputs, *out)(*inputs, *out)
+        arguments = policy, env.compile(HORIZON), state, key, streams, 0, times, out
+        specialise(play, *arguments)(*arguments)
         outcomes.append(b"".join(array.tobytes() for array in out))
     assert outcomes[0] == outcomes[1] == outcomes[2]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lastblock as lb
-from lastblock import snapshot
+from lastblock import files, snapshot
 
 POLICY = lb.LBSDALM()
 ARMS = ["red", "green", "blue"]
@@ -232,7 +232,7 @@ def test_a_failing_write_leaves_the_old_file(bandit, tmp_path, monkeypatch):
     def full_disk(_):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(snapshot.os, "fsync", full_disk)
+    monkeypatch.setattr(files.os, "fsync", full_disk)
     with pytest.raises(OSError, match="no space left"):
         bandit.save(path)
     assert path.read_bytes() == old

@@ -100,6 +100,9 @@ class Paths(NamedTuple):
     def seek(self, t: int, cursor: int) -> int:
         return t
 
+    def phase(self, cursor: int) -> int:
+        return 0
+
     def mean(self, cursor: int, arm: int) -> float:
         i, j = self.first[arm], self.last[arm]
         if i == j:

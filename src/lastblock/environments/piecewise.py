@@ -31,6 +31,9 @@ class Phases(NamedTuple):
             cursor += 1
         return cursor
 
+    def phase(self, cursor: int) -> int:
+        return cursor
+
     def mean(self, cursor: int, arm: int) -> float:
         return float(self.means[cursor, arm])
 
