@@ -29,5 +29,5 @@ clean:
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(PIP) --editable '.[plot,test]'
+	$(PIP) --editable '.[test]'
 	touch $@

@@ -7,7 +7,8 @@
 True
 """
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 from lastblock import arms, policies, theory
 from lastblock.bandit import Bandit, Decision
@@ -25,9 +26,12 @@ __version__ = "0.1.0"
 globals().update(POLICIES)
 globals().update(FAMILIES)
 
-if TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Any: ...
+def __getattr__(name: str) -> Any:
+    """The lab, when somebody wants it; the others above are there at once."""
+    if name == "lab":
+        return import_module("lastblock.lab")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [  # noqa: PLE0604  # the registries hold strings

@@ -7,3 +7,11 @@ class UnknownDecisionError(ValueError):
 
 class StateFileError(ValueError):
     """A state file that is corrupt, truncated, foreign, or made by a newer version."""
+
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be: what is wrong, where, and what would be right."""
+
+
+class ResultError(ValueError):
+    """Results that are missing, damaged, or of another version."""

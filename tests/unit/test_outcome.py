@@ -1,5 +1,7 @@
 """What the engine writes down of a run, against a plain recount from the trace."""
 
+from itertools import pairwise
+
 import numpy as np
 
 import lastblock as lb
@@ -21,7 +23,7 @@ def test_pulls_delays_and_best_pulls_are_those_of_the_trace():
     is_best = [ENV.means(t)[arm] == ENV.best_mean(t) for t, arm in enumerate(arms)]
     assert run.best_pulls[0].tolist() == [sum(is_best[:t]) for t in run.times]
     edges = [*ENV.starts, HORIZON]
-    for p, (start, end) in enumerate(zip(edges, edges[1:], strict=False)):
+    for p, (start, end) in enumerate(pairwise(edges)):
         counts = np.bincount(arms[start:end], minlength=3)
         assert run.phase_pulls[0, p].tolist() == counts.tolist()
         assert run.delays[0, p] == found_after(is_best[start:end])

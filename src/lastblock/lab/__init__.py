@@ -1,1 +1,8 @@
-"""Scenarios, runs and figures."""
+"""Scenarios, runs, results, figures and reports."""
+
+from lastblock.lab.claims import Claim
+from lastblock.lab.results import Result, load
+from lastblock.lab.runner import run
+from lastblock.lab.scenario import Scenario
+
+__all__ = ["Claim", "Result", "Scenario", "load", "run"]

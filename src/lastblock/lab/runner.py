@@ -1,0 +1,156 @@
+"""Run a scenario: cut it into chunks, compute those that are missing, and sum up.
+
+Chunks run on threads here, and unchanged on any executor with the interface of
+`concurrent.futures`.
+"""
+
+import queue
+import sys
+from collections.abc import Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from tqdm import tqdm
+
+from lastblock.jit import source_hash
+from lastblock.lab.aggregate import Aggregate
+from lastblock.lab.chunks import Chunk, Course, Shelf, compute, cut
+from lastblock.lab.results import FORMAT, Result, concatenate
+from lastblock.lab.scenario import Scenario
+from lastblock.protocol import whole
+from lastblock.simulation import cores, times_taken
+from lastblock.theory import lai_robbins
+
+_BAR_AFTER_SECONDS = 2.0
+_WAKE_SECONDS = 0.5
+CHUNKS = ".chunks"
+
+
+def run(
+    scenario: Scenario,
+    *,
+    out: str | Path = "results",
+    replications: int | None = None,
+    threads: int | None = None,
+    executor: Executor | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """Run a scenario and keep its results.
+
+    Parameters
+    ----------
+    scenario
+        What to run.
+    out
+        The results go into a folder of the scenario's name in here. Finished chunks of work are
+        kept beside it: a run that was interrupted goes on where it stopped.
+    replications
+        Instead of the scenario's.
+    threads
+        How many to use; by default one for each core. The results do not depend on it.
+    executor
+        Anything like a `concurrent.futures.Executor`, such as a Dask client's, instead of threads.
+    progress
+        Show a bar; by default when it takes over two seconds and the output is a terminal.
+    """
+    if replications is not None:
+        scenario = scenario.replace(replications=replications)
+    threads = cores() if threads is None else whole(threads, "threads")
+    if threads < 1:
+        raise ValueError(f"threads={threads} must be at least 1")
+    out = Path(out)
+    shelf = Shelf(out / CHUNKS)
+    times = tuple(times_taken(None, scenario.horizon).tolist())
+    chunks = {
+        label: cut(
+            Course(policy, scenario.environment, scenario.horizon, scenario.seed, times),
+            scenario.replications,
+        )
+        for label, policy in scenario.policies.items()
+    }
+    missing = [chunk for row in chunks.values() for chunk in row if chunk not in shelf]
+    with nullcontext(executor) if executor is not None else ThreadPoolExecutor(threads) as pool:
+        _compute_all(missing, shelf, pool, progress, scenario.name)
+    result = _sum_up(scenario, chunks, shelf)
+    result.save(out / scenario.name)
+    return result
+
+
+def _compute_all(
+    chunks: Sequence[Chunk], shelf: Shelf, executor: Executor, progress: bool | None, name: str
+) -> None:
+    """Hand the chunks to the executor and keep each as soon as it is finished."""
+    done: queue.SimpleQueue[Future[bytes]] = queue.SimpleQueue()
+    waiting: dict[Future[bytes], Chunk] = {}
+    sources = source_hash()
+    bar = _progress_bar(sum(chunk.steps for chunk in chunks), progress, name)
+    try:
+        with bar:
+            for chunk in chunks:
+                future = executor.submit(compute, chunk, sources)
+                waiting[future] = chunk
+                future.add_done_callback(done.put)
+            while waiting:
+                try:
+                    future = done.get(timeout=_WAKE_SECONDS)  # so that an interruption is heard
+                except queue.Empty:
+                    continue
+                chunk = waiting.pop(future)  # and with it the bytes
+                shelf.put(chunk, future.result())
+                bar.update(chunk.steps)
+    finally:  # what an interruption leaves is not begun
+        for future in waiting:
+            future.cancel()
+
+
+def _progress_bar(steps: int, progress: bool | None, name: str) -> Any:
+    wanted = sys.stderr.isatty() if progress is None else progress
+    return tqdm(
+        total=steps,
+        desc=name,
+        disable=not wanted,
+        delay=_BAR_AFTER_SECONDS if progress is None else 0.0,
+        unit="step",
+        unit_scale=True,
+        leave=False,
+    )
+
+
+def _sum_up(scenario: Scenario, chunks: dict[str, list[Chunk]], shelf: Shelf) -> Result:
+    """One policy at a time, so that memory does not grow with their number."""
+    labels = list(chunks)
+    frames: dict[str, list[Any]] = {}
+    for label, row in chunks.items():
+        aggregate = Aggregate(label, scenario, row, shelf)
+        for name, frame in aggregate.frames().items():
+            frames.setdefault(name, []).append(frame)
+    whole = {name: concatenate(parts, labels) for name, parts in frames.items()}
+    return Result(about(scenario), **whole)
+
+
+def about(scenario: Scenario) -> dict[str, Any]:
+    """What is written into every file of the results."""
+    import lastblock  # for its version only  # noqa: PLC0415
+
+    try:
+        constant: float | None = lai_robbins(scenario.environment)
+    except ValueError:  # arms that change, or of several families
+        constant = None
+    return {
+        "format": FORMAT,
+        "versions": {
+            "lastblock": lastblock.__version__,
+            "sources": source_hash(),
+            "python": ".".join(map(str, sys.version_info[:3])),
+            "numpy": np.__version__,
+            "numba": numba.__version__,
+        },
+        "scenario": scenario.describe(),
+        "source": scenario.source,
+        "changes": list(scenario.environment.changes),
+        "lai_robbins": constant,
+    }
