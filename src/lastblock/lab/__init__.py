@@ -1,8 +1,9 @@
 """Scenarios, runs, results, figures and reports."""
 
+from lastblock.errors import ResultError, ScenarioError
 from lastblock.lab.claims import Claim
 from lastblock.lab.results import Result, load
 from lastblock.lab.runner import run
 from lastblock.lab.scenario import Scenario
 
-__all__ = ["Claim", "Result", "Scenario", "load", "run"]
+__all__ = ["Claim", "Result", "ResultError", "Scenario", "ScenarioError", "load", "run"]

@@ -53,7 +53,7 @@ class Aggregate:
     def curves(self) -> dict[str, Any]:
         times = np.array(self.chunks[0].course.times)
         n = self.scenario.replications
-        mean, se, q25, q75, best = (np.empty(times.size) for _ in range(5))
+        mean, se, q25, q75 = (np.empty(times.size) for _ in range(4))
         width = max(1, _BYTES_AT_ONCE // (8 * n))
         for start in range(0, times.size, width):
             block = slice(start, start + width)
@@ -61,8 +61,7 @@ class Aggregate:
             mean[block] = regret.mean(axis=0)
             se[block] = regret.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.nan
             q25[block], q75[block] = np.quantile(regret, [0.25, 0.75], axis=0)
-        for chunk in self._finished():
-            best += chunk.best_pulls.sum(axis=0)
+        best = sum(chunk.best_pulls.sum(axis=0) for chunk in self._finished())
         share = np.diff(best / n, prepend=0.0) / np.diff(times, prepend=0)
         return {"t": times, "mean": mean, "se": se, "q25": q25, "q75": q75, "best_share": share}
 
