@@ -31,7 +31,7 @@ CHUNKS = ".chunks"
 
 
 def run(
-    scenario: Scenario,
+    scenario: Scenario | str | Path,
     *,
     out: str | Path = "results",
     replications: int | None = None,
@@ -44,7 +44,7 @@ def run(
     Parameters
     ----------
     scenario
-        What to run.
+        What to run: a scenario, a TOML file, or the name of a scenario of the package.
     out
         The results go into a folder of the scenario's name in here. Finished chunks of work are
         kept beside it: a run that was interrupted goes on where it stopped.
@@ -57,6 +57,8 @@ def run(
     progress
         Show a bar; by default when it takes over two seconds and the output is a terminal.
     """
+    if not isinstance(scenario, Scenario):
+        scenario = Scenario.load(scenario)
     if replications is not None:
         scenario = scenario.replace(replications=replications)
     threads = cores() if threads is None else whole(threads, "threads")

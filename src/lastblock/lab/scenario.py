@@ -3,15 +3,16 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from lastblock.errors import ScenarioError
 from lastblock.lab.claims import Claim
 from lastblock.lab.descriptions import describe_environment
-from lastblock.protocol import Policy, check_arms, check_policy, describe, whole
+from lastblock.protocol import POLICIES, Policy, check_arms, check_policy, describe, whole
 from lastblock.simulation import Environment, check_size
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Scenario:
     """The text of the file it was read from."""
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
+        if not NAME.fullmatch(self.name):
             raise ScenarioError(
                 f"name={self.name!r} must be of letters, digits, dots and dashes: it names a folder"
             )
@@ -82,16 +83,38 @@ class Scenario:
         for claim in self.claims:
             claim.check_labels(list(self.policies), where)
 
+    @classmethod
+    def load(
+        cls,
+        source: str | Path,
+        *,
+        horizon: int | None = None,
+        replications: int | None = None,
+        seed: int | None = None,
+        reference: bool = False,
+    ) -> "Scenario":
+        """Read a TOML file, or a scenario that comes with the package by its name.
+
+        Tunings follow a `horizon` that is given instead of the file's. `reference` makes the
+        choices of the authors' code, as `with_reference`.
+
+        >>> import lastblock as lb
+        >>> sorted(lb.lab.Scenario.load("stationary").policies)
+        ['LB-SDA', 'LB-SDA-LM', 'TS', 'UCB1', 'kl-UCB']
+        """
+        from lastblock.lab.scenario_file import read  # it needs this class  # noqa: PLC0415
+
+        return read(
+            source, horizon=horizon, replications=replications, seed=seed, reference=reference
+        )
+
     def replace(self, **changes: Any) -> "Scenario":
         """A copy with some things changed."""
         return replace(self, **changes)
 
     def with_reference(self) -> "Scenario":
         """The same with the choices of the authors' code, for every policy that knows them."""
-        policies = {
-            label: policy._replace(reference=True) if "reference" in policy._fields else policy  # type: ignore[attr-defined]
-            for label, policy in self.policies.items()
-        }
+        policies = {label: _with_reference(policy) for label, policy in self.policies.items()}
         return replace(self, policies=policies)
 
     def describe(self) -> dict[str, Any]:
@@ -106,3 +129,13 @@ class Scenario:
             "policies": {label: describe(policy) for label, policy in self.policies.items()},
             "claims": [claim.describe() for claim in self.claims],
         }
+
+
+def _with_reference(policy: Any) -> Any:
+    """A policy, and those within it, with the choices of the authors' code."""
+    changed = {
+        name: True if name == "reference" else _with_reference(value)
+        for name, value in policy._asdict().items()
+        if name == "reference" or type(value).__name__ in POLICIES
+    }
+    return policy._replace(**changed) if changed else policy

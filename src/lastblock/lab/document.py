@@ -1,0 +1,150 @@
+"""A TOML document whose every complaint says where: ``FILE:LINE: what is wrong``."""
+
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from lastblock.errors import ScenarioError
+from lastblock.lab.locate import KeyPath, locate
+
+_LONGEST_VALUE = 60
+_SYNTAX = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|.*)\)")
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document's text, and the name of its file as complaints spell it."""
+
+    name: str
+    text: str
+
+    def error(self, path: KeyPath, message: object) -> ScenarioError:
+        """One line: the file, the line of a key, and what is wrong with it."""
+        try:
+            line = locate(self.text, path)
+        except RecursionError:  # arrays in arrays in arrays
+            line = 1
+        return ScenarioError(f"{self.name}:{line}: {' '.join(str(message).split())}")
+
+    def parse(self) -> "Table":
+        """The whole document as a table."""
+        try:
+            return Table(self, (), tomllib.loads(self.text))
+        except RecursionError:
+            raise ScenarioError(f"{self.name}: brackets are nested too deep") from None
+        except ValueError as error:
+            found = _SYNTAX.fullmatch(str(error))
+            what, line, column = found.group("what", "line", "column") if found else (error, 0, 0)
+            line = line or self.text.count("\n") + (not self.text.endswith("\n"))
+            place = f" (column {column})" if column else ""
+            what = f"{str(what)[:1].lower()}{str(what)[1:]}"
+            raise ScenarioError(f"{self.name}:{line}: this is not TOML: {what}{place}") from None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a document, and where it lies."""
+
+    document: Document
+    path: KeyPath
+    values: dict[str, Any]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
+
+    def error(self, message: object, *keys: str | int) -> ScenarioError:
+        """A complaint about the table, or about something in it."""
+        return self.document.error((*self.path, *keys), message)
+
+    def blame(self, error: Exception, *, prefix: str = "") -> ScenarioError:
+        """The same for an exception that may name a key of the table, as in ``mean=7``."""
+        text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        named = [key for key in self if re.search(rf"\b{re.escape(key)}=", text)]
+        return self.error(f"{prefix}{text}", *named[:1])
+
+    def only(self, allowed: Iterable[str], where: str) -> None:
+        """Complain of the first key that is not allowed."""
+        allowed = list(allowed)
+        for key in self:
+            if key not in allowed:
+                raise self.error(f"unknown key {key!r} in {where}; {advice(key, allowed)}", key)
+
+    def need(self, key: str, what: str) -> Any:
+        """A value that must be there."""
+        if key not in self:
+            raise self.error(what)
+        return self.values[key]
+
+    def text(self, key: str, default: str = "") -> str:
+        """A text, not empty."""
+        if key not in self:
+            return default
+        value = self.values[key]
+        if not isinstance(value, str) or not value.strip():
+            raise self.error(f"{key}={shown(value)} must be a text in quotes", key)
+        return value
+
+    def table(self, key: str) -> "Table":
+        """A table within, which must be there."""
+        return self.as_table(self.values[key], key)
+
+    def tables(self, key: str) -> "list[Table]":
+        """The tables of an array of tables; none if it is not there."""
+        items = self.values.get(key, [])
+        if not isinstance(items, list):
+            raise self.error(f"{key} must be a list of tables; write [[{key}]]", key)
+        return [self.as_table(item, key, i) for i, item in enumerate(items)]
+
+    def as_table(self, value: Any, *keys: str | int) -> "Table":
+        """A value of this table as a table that knows where it lies."""
+        if not isinstance(value, dict):
+            raise self.error(f"{keys[0]}: {shown(value)} must be a table", *keys)
+        return Table(self.document, (*self.path, *keys), value)
+
+
+def read_text(path: Path, name: str) -> str:
+    """The text of a file; without the mark that some editors put before it."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise ScenarioError(f"{name}: there is no such file") from None
+    except IsADirectoryError:
+        raise ScenarioError(f"{name} is a folder; give a TOML file in it") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ScenarioError(f"{name} cannot be read: {reason}") from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ScenarioError(
+            f"{name}:{line}: byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8"
+        ) from None
+
+
+def nearest(name: str, options: Collection[str]) -> str | None:
+    """The option that somebody meant, if one is near; capitals, dots and dashes do not matter."""
+    plain = {re.sub(r"[\W_]", "", option).lower(): option for option in options}
+    found = get_close_matches(re.sub(r"[\W_]", "", name).lower(), plain, n=1)
+    return plain[found[0]] if found else None
+
+
+def advice(name: str, options: Collection[str]) -> str:
+    """What to write instead."""
+    near = nearest(name, options)
+    if near is not None:
+        return f"did you mean {near!r}?"
+    return f"choose from {', '.join(options)}" if options else "leave it out"
+
+
+def shown(value: object) -> str:
+    """A value, not too long for a line."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"

@@ -1,0 +1,232 @@
+"""The arms of a scenario file: ``[arms]`` or ``[[arms]]``, and ``[[phases]]``."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias, get_type_hints
+
+from lastblock.environments.drifting import Drifting, Sinusoid
+from lastblock.environments.drifting import Table as Knots
+from lastblock.environments.piecewise import Piecewise, Stationary
+from lastblock.families import FAMILIES, Arm
+from lastblock.lab.document import Table, advice, shown
+from lastblock.protocol import whole
+from lastblock.simulation import Environment
+
+
+class Setting(NamedTuple):
+    """The value of a parameter, and where it stands."""
+
+    value: Any
+    table: Table
+    keys: tuple[str | int, ...]
+
+    def error(self, message: object) -> Exception:
+        return self.table.error(message, *self.keys)
+
+
+class Description(NamedTuple):
+    """What is said of one arm."""
+
+    family: type[Any]
+    settings: dict[str, Setting]
+    where: Table
+
+    @property
+    def drifts(self) -> bool:
+        return "mean" in self.settings and isinstance(self.settings["mean"].value, dict)
+
+
+Base: TypeAlias = Table | list[Table]
+"""``[arms]``, for all arms together, or ``[[arms]]``, for each by itself."""
+
+
+def read_environment(top: Table, horizon: int) -> Environment:
+    """The environment of a scenario."""
+    base = _read_base(top)
+    phases = top.tables("phases") or [Table(top.document, ("arms",), {})]
+    starts = _read_starts(phases, horizon)
+    size = _count_arms(top, base, phases)
+    described = [_describe(base, phase, size) for phase in phases]
+    drifting = [arm for arms in described for arm in arms if arm.drifts]
+    if drifting and len(phases) > 1:
+        raise (
+            drifting[0]
+            .settings["mean"]
+            .error("arms that drift have no phases; give numbers as means, or remove [[phases]]")
+        )
+    try:
+        if drifting:
+            pairs = [_drifting(arm) for arm in described[0]]
+            return Drifting([arm for arm, _ in pairs], [path for _, path in pairs])
+        built = {s: [_build(arm) for arm in d] for s, d in zip(starts, described, strict=True)}
+        return Piecewise(built) if len(built) > 1 else Stationary(built[0])
+    except ValueError as error:
+        if type(error) is not ValueError:  # it says already where
+            raise
+        raise top.error(error, "arms") from None
+
+
+def _read_base(top: Table) -> Base:
+    how = 'write [arms] with a family and its parameters, such as family = "Bernoulli"'
+    arms = top.need("arms", f"a scenario needs arms; {how}")
+    if isinstance(arms, list) and arms:
+        return top.tables("arms")
+    if isinstance(arms, dict):
+        return top.table("arms")
+    raise top.error(f"arms={shown(arms)}: {how}", "arms")
+
+
+def _read_starts(phases: Sequence[Table], horizon: int) -> list[int]:
+    starts: list[int] = []
+    for phase in phases:
+        try:
+            start = whole(phase.values["start"], "start") if "start" in phase else None
+        except ValueError as error:
+            raise phase.error(error, "start") from None
+        if not starts:
+            start = 0 if start is None else start
+            if start != 0:
+                raise phase.error(f"the first phase starts at {start}; it must start at 0", "start")
+        elif start is None:
+            raise phase.error("a phase needs the time step at which it starts; write start = …")
+        elif start <= starts[-1]:
+            raise phase.error(
+                f"this phase starts at {start}, not after the one before, {starts[-1]}", "start"
+            )
+        elif start >= horizon:
+            raise phase.error(
+                f"this phase starts at {start}, beyond the horizon {horizon}; "
+                "give a longer horizon or remove the phase",
+                "start",
+            )
+        starts.append(start)
+    return starts
+
+
+def _count_arms(top: Table, base: Base, phases: Sequence[Table]) -> int:
+    """The number of tables in ``[[arms]]``, or the length of the first list of values."""
+    size = len(base) if isinstance(base, list) else 0
+    family: type[Any] | None = None
+    for table in () if isinstance(base, list) else (base, *phases):
+        family = _family(table) if "family" in table else family
+        for key, value in table.values.items():
+            if not size and (_is_one_for_each(family, key, value) or _is_override(table, key)):
+                size = len(value)
+    if size == 0:
+        raise top.error("give a list somewhere, with one value for each arm: mean = […]", "arms")
+    if size == 1:
+        raise top.error("a bandit needs at least 2 arms, not 1; add arms", "arms")
+    return size
+
+
+def _is_override(phase: Table, key: str) -> bool:
+    return key == "arms" and bool(phase.tables("arms"))
+
+
+def _is_one_for_each(family: type[Any] | None, key: str, value: Any) -> bool:
+    """Whether this is a list with one value for each arm, not one value that is a list."""
+    if not isinstance(value, list):
+        return False
+    kind = get_type_hints(family).get(key) if family is not None else None
+    return kind in (int, float, bool) or any(isinstance(item, list) for item in value)
+
+
+def _family(table: Table) -> type[Any]:
+    name = table.values["family"]
+    if not isinstance(name, str):
+        raise table.error(
+            f"family={shown(name)} must be a name; for arms of several families write [[arms]]",
+            "family",
+        )
+    if name not in FAMILIES:
+        raise table.error(f"unknown family {name!r}; {advice(name, FAMILIES)}", "family")
+    return FAMILIES[name]
+
+
+def _describe(base: Base, phase: Table, size: int) -> list[Description]:
+    """What a phase says of each arm, and what it leaves as it is in ``[arms]``."""
+    overrides = phase.tables("arms")
+    if overrides and len(overrides) != size:
+        raise phase.error(f"arms has {len(overrides)} tables for {size} arms", "arms")
+    arms = []
+    for k in range(size):
+        first = base[k] if isinstance(base, list) else base
+        own = (Table(phase.document, phase.path, _parameters(phase)), *overrides[k : k + 1])
+        family: type[Any] | None = None
+        settings: dict[str, Setting] = {}
+        for table in (first, *own):
+            if "family" in table:  # another law has other parameters: nothing is left of before
+                family, settings = _family(table), {}
+            if family is None:
+                names = ", ".join(FAMILIES)
+                raise table.error(f"the arms need a family; write family = …, one of {names}")
+            for key in table:
+                if key != "family":
+                    settings[key] = _setting(family, table, key, k, size)
+        assert family is not None
+        where = phase if phase.path[:1] == ("phases",) else first
+        arms.append(Description(family, settings, where))
+    return arms
+
+
+def _parameters(phase: Table) -> dict[str, Any]:
+    return {key: value for key, value in phase.values.items() if key not in ("start", "arms")}
+
+
+def _setting(family: type[Any], table: Table, key: str, k: int, size: int) -> Setting:
+    """The value of a parameter for arm k."""
+    fields: tuple[str, ...] = family._fields
+    if key not in fields:
+        raise table.error(f"{family.__name__} has no parameter {key!r}; {advice(key, fields)}", key)
+    value = table.values[key]
+    if not _is_one_for_each(family, key, value) or table.path[:1] == ("arms",) != table.path:
+        return Setting(value, table, (key,))
+    if len(value) != size:
+        raise table.error(f"{key} has {len(value)} values for {size} arms", key)
+    return Setting(value[k], table, (key, k))
+
+
+def _build(arm: Description, **instead: float) -> Arm:
+    values = {key: setting.value for key, setting in arm.settings.items()} | instead
+    missing = [name for name in arm.family._fields if name not in values]
+    missing = [name for name in missing if name not in arm.family._field_defaults]
+    if missing:
+        raise arm.where.error(f"{arm.family.__name__} needs {' and '.join(missing)}")
+    try:
+        built: Arm = arm.family(**values)
+    except ValueError as error:
+        for key, setting in arm.settings.items():
+            if f"{key}=" in str(error):
+                raise setting.error(error) from None
+        raise arm.where.error(error) from None
+    return built
+
+
+def _drifting(arm: Description) -> tuple[Arm, Sinusoid | Knots]:
+    """An arm and the path of its mean; a number is a path too."""
+    if not arm.drifts:
+        built = _build(arm)
+        return built, Knots([built.mean])
+    setting = arm.settings["mean"]
+    if not arm.family.movable:
+        raise setting.error(f"the mean of {arm.family.__name__} arms cannot drift; give a number")
+    path = _path(setting)
+    low, high = path.extremes()
+    _build(arm, mean=high)  # the family itself says what it cannot be
+    return _build(arm, mean=low), path
+
+
+def _path(setting: Setting) -> Sinusoid | Knots:
+    table = setting.table.as_table(setting.value, *setting.keys)
+    kind: type[Any] = Knots if "values" in table or "times" in table else Sinusoid
+    table.only(kind._fields, "the path of a mean")
+    missing = [n for n in kind._fields if n not in table and n not in kind._field_defaults]
+    if missing:
+        raise table.error(
+            f"the path of a mean needs {' and '.join(missing)}; give centre, amplitude and "
+            "period, or values and times"
+        )
+    try:
+        path: Sinusoid | Knots = kind(**table.values)
+    except ValueError as error:
+        raise table.blame(error) from None
+    return path

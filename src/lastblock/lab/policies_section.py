@@ -1,0 +1,216 @@
+"""The policies of a scenario file: ``[[policies]]``."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, get_type_hints
+
+from lastblock.lab.document import Table, advice, shown
+from lastblock.protocol import POLICIES, Policy, check_arms
+from lastblock.simulation import Environment
+from lastblock.tunings import TUNINGS
+
+_INNER = "of"
+"""What the file calls a wrapper's parameter `policy`, since that is the key of the wrapper."""
+
+
+@dataclass(frozen=True)
+class World:
+    """What policies and tunings may ask about the scenario."""
+
+    environment: Environment
+    horizon: int
+    changes: int | None
+    """None where the arms drift and the file does not say it."""
+
+    def facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"horizon": self.horizon, "arms": self.environment.n_arms}
+        if self.changes is not None:
+            facts["changes"] = self.changes
+        return facts
+
+
+def read_policies(top: Table, world: World) -> dict[str, Policy]:
+    """The policies by their labels."""
+    policies: dict[str, Policy] = {}
+    tables = top.tables("policies")
+    if not tables:
+        raise top.error("a scenario needs policies; write [[policies]] with policy = …")
+    for table in tables:
+        policy = read_policy(table, world)
+        label = table.text("label", type(policy).__name__)
+        if label in policies:
+            raise table.error(
+                f"two policies are labelled {label!r}; give one of them another label",
+                "label" if "label" in table else "policy",
+            )
+        policies[label] = policy
+    return policies
+
+
+def read_policy(table: Table, world: World) -> Policy:
+    """One policy, with its parameters, tunings and inner policies."""
+    name = table.need("policy", 'which policy? write policy = "…"')
+    if not isinstance(name, str):
+        raise table.error(f"policy={shown(name)} must be a name in quotes", "policy")
+    maker = _maker(table, name)
+    given = [key for key in table if key not in ("policy", "label")]
+    for key in given:
+        if key not in maker.keys:
+            raise table.error(f"{name} has no parameter {key!r}; {advice(key, maker.keys)}", key)
+    values = _values(table, maker, given, world)
+    try:
+        policy: Policy = maker.make(**values)
+        check_arms(policy, world.environment.n_arms)
+    except Exception as error:  # somebody's own policy may raise anything
+        raise table.blame(error) from None
+    return policy
+
+
+class Maker:
+    """A policy's class, or one of its constructors, and what it asks for."""
+
+    def __init__(self, name: str, make: Callable[..., Any], hints: Mapping[str, Any]) -> None:
+        self.name = name
+        self.make = make
+        signature = inspect.signature(make)
+        self.parameters = dict(signature.parameters)
+        self.hints = hints
+
+    @property
+    def keys(self) -> list[str]:
+        """What the file may say."""
+        names = [_INNER if name == "policy" else name for name in self.parameters]
+        return [name for name in names if name != "environment"]
+
+    def required(self, name: str) -> bool:
+        return self.parameters[name].default is inspect.Parameter.empty
+
+
+def constructors(cls: type[Any]) -> list[str]:
+    """The names of a policy's constructors besides itself, such as ``tuned``."""
+    return [
+        name
+        for name, member in vars(cls).items()
+        if isinstance(member, classmethod) and not name.startswith("_") and name != "examples"
+    ]
+
+
+def _maker(table: Table, name: str) -> Maker:
+    policy, dot, constructor = name.partition(".")
+    if policy not in POLICIES:
+        raise table.error(f"unknown policy {policy!r}; {advice(policy, POLICIES)}", "policy")
+    cls = POLICIES[policy]
+    if not dot:
+        return Maker(name, cls, get_type_hints(cls))
+    known = constructors(cls)
+    if constructor not in known:
+        options = [f"{policy}.{other}" for other in known] or [policy]
+        raise table.error(
+            f"{policy} has no constructor {constructor!r}; {advice(name, options)}", "policy"
+        )
+    make = getattr(cls, constructor)
+    return Maker(name, make, get_type_hints(make.__func__))
+
+
+def _values(table: Table, maker: Maker, given: list[str], world: World) -> dict[str, Any]:
+    """The arguments: what the file says, and what the scenario knows."""
+    values: dict[str, Any] = {}
+    tuned: list[str] = []
+    for key in given:
+        parameter = "policy" if key == _INNER and "policy" in maker.parameters else key
+        value = table.values[key]
+        if parameter == "policy" or maker.hints.get(key) is Policy:
+            values[parameter] = _inner(table, key, world)
+        elif _is_tuning(maker.hints.get(key), value):
+            tuned.append(key)
+        else:
+            values[key] = value
+    facts = world.facts()
+    for key in tuned:
+        values[key] = _tuning(table, key, maker, values, facts)
+    # A policy that is told the environment itself may be told its numbers instead.
+    if "environment" in maker.parameters and set(values) <= {"policy"}:
+        values["environment"] = world.environment
+        if "horizon" in maker.parameters:
+            values["horizon"] = world.horizon
+    for name in maker.parameters:
+        if name in values or not maker.required(name):
+            continue
+        if name not in facts:
+            raise _missing(table, maker, name)
+        values[name] = facts[name]
+    return values
+
+
+def _missing(table: Table, maker: Maker, name: str) -> Exception:
+    if name == "changes":
+        return table.error(
+            f"{maker.name} asks for the number of changes, and arms that drift have none; "
+            "write changes = …"
+        )
+    key = _INNER if name == "policy" else name
+    message = f"{maker.name} needs {key}; write {key} = …"
+    if "." not in maker.name and "tuned" in constructors(POLICIES[maker.name]):
+        message += f', or policy = "{maker.name}.tuned"'
+    return table.error(message, "policy")
+
+
+def _inner(table: Table, key: str, world: World) -> Policy:
+    """The policy within a wrapper: a name, or a table as in ``[[policies]]``."""
+    value = table.values[key]
+    if isinstance(value, str):
+        return read_policy(Table(table.document, (*table.path, key), {"policy": value}), world)
+    inner = table.as_table(value, key)
+    if "label" in inner:
+        raise inner.error("only the outer policy has a label; leave it out here", "label")
+    return read_policy(inner, world)
+
+
+def _is_tuning(hint: Any, value: Any) -> bool:
+    """Whether a value stands for a number: the name of a tuning, or a table with one."""
+    if isinstance(value, dict):
+        return True
+    if not isinstance(value, str) or hint is str:
+        return False
+    return not (isinstance(hint, type) and issubclass(hint, Enum))
+
+
+def _tuning(
+    table: Table, key: str, maker: Maker, values: Mapping[str, Any], facts: Mapping[str, Any]
+) -> float:
+    """A published tuning; it may ask about the scenario and the policy's other parameters."""
+    value = table.values[key]
+    own = Table(table.document, (*table.path, key), value if isinstance(value, dict) else {})
+    name = value
+    if isinstance(value, dict):
+        name = own.need("tuning", f'{key}: which tuning? write {key} = {{tuning = "…"}}')
+    if not isinstance(name, str):
+        raise own.error(f"tuning={shown(name)} must be a name in quotes", "tuning")
+    if name not in TUNINGS:
+        raise own.error(f"{key}: unknown tuning {name!r}; {advice(name, TUNINGS)}", "tuning")
+    function = TUNINGS[name]
+    asked = inspect.signature(function).parameters
+    own.only(["tuning", *asked], f"the tuning {name!r}")
+    defaults = {
+        other: parameter.default
+        for other, parameter in maker.parameters.items()
+        if not maker.required(other) and other not in table
+    }
+    said = {other: own.values[other] for other in own if other != "tuning"}
+    known = {**defaults, **facts, **values, **said}
+    missing = [
+        other
+        for other, parameter in asked.items()
+        if other not in known and parameter.default is inspect.Parameter.empty
+    ]
+    if missing:
+        raise own.error(
+            f"the tuning {name!r} asks for {' and '.join(missing)}; "
+            f'write {key} = {{tuning = "{name}", {missing[0]} = …}}'
+        )
+    try:
+        return function(**{other: known[other] for other in asked if other in known})
+    except ValueError as error:
+        raise own.error(f"{key}: {error}") from None

@@ -1,0 +1,162 @@
+"""Scenarios from TOML files, the user's own and those that come with the package."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from lastblock.environments.drifting import Drifting
+from lastblock.errors import ScenarioError
+from lastblock.lab.claims_section import read_claims
+from lastblock.lab.document import Document, Table, nearest, read_text, shown
+from lastblock.lab.environment_section import read_environment
+from lastblock.lab.imports import read_imports
+from lastblock.lab.policies_section import World, read_policies
+from lastblock.lab.scenario import NAME, Scenario
+from lastblock.protocol import whole
+from lastblock.simulation import Environment, check_size
+from lastblock.theory import count_changes
+
+_FOLDER = Path(__file__).parent / "scenarios"
+_KEYS = (
+    "name",
+    "title",
+    "horizon",
+    "replications",
+    "seed",
+    "changes",
+    "imports",
+    "arms",
+    "phases",
+    "policies",
+    "claims",
+)
+
+TEMPLATE = (Path(__file__).parent / "template.toml").read_text(encoding="utf-8")
+"""A scenario to start from."""
+
+
+def names() -> list[str]:
+    """The scenarios that come with the package."""
+    return sorted(path.stem for path in _FOLDER.glob("*.toml"))
+
+
+def read(
+    source: str | Path,
+    *,
+    horizon: int | None = None,
+    replications: int | None = None,
+    seed: int | None = None,
+    reference: bool = False,
+) -> Scenario:
+    """Read a scenario: the path of a TOML file, or the name of one that comes with the package.
+
+    Parameters
+    ----------
+    horizon, replications, seed
+        Instead of the file's. Tunings follow the horizon.
+    reference
+        Make the choices of the authors' code instead of the paper's, see `Scenario.with_reference`.
+
+    >>> scenario = read("bernoulli-changes", replications=100)
+    >>> scenario.environment.changes, scenario.policies["SW-LB-SDA"].window
+    ((3000, 5000), 429)
+    """
+    path, name = _find(source)
+    document = Document(name, read_text(path, name))
+    top = document.parse()
+    top.only(_KEYS, "a scenario")
+    numbers = Numbers(top, {"horizon": horizon, "replications": replications, "seed": seed})
+    read_imports(top, path.parent)
+    environment = read_environment(top, numbers.values["horizon"])
+    numbers.check(environment)
+    changes = _read_changes(top, environment, numbers.values["horizon"])
+    policies = read_policies(top, World(environment, numbers.values["horizon"], changes))
+    scenario = Scenario(
+        name=_read_name(top, path),
+        title=top.text("title"),
+        environment=environment,
+        policies=policies,
+        claims=read_claims(top, policies),
+        source=document.text,
+        **numbers.values,
+    )
+    return scenario.with_reference() if reference else scenario
+
+
+class Numbers:
+    """The horizon, the replications and the seed: the caller's, or the file's."""
+
+    def __init__(self, top: Table, instead: Mapping[str, int | None]) -> None:
+        self.top = top
+        self.instead = {key: n for key, n in instead.items() if n is not None}
+        self.values: dict[str, int] = {}
+        for key in instead:
+            if key in self.instead or key in top:
+                value = self.instead.get(key, top.values.get(key))
+                try:
+                    self.values[key] = whole(value, key)
+                except ValueError as error:
+                    raise self.error(key, error) from None
+        if "horizon" not in self.values:
+            raise top.error("how many steps? write horizon = 10_000")
+        if self.values.get("seed", 0) < 0:
+            raise self.error("seed", f"seed={self.values['seed']} must not be negative")
+
+    def check(self, environment: Environment) -> None:
+        """The sizes must be possible for these arms."""
+        horizon, replications = self.values["horizon"], self.values.get("replications", 1)
+        try:
+            check_size(environment, horizon, replications, 1)
+        except ValueError as error:
+            key = "replications" if "replications=" in str(error) else "horizon"
+            raise self.error(key, error) from None
+
+    def error(self, key: str, message: object) -> ScenarioError:
+        """Where the caller gave the number, the file is not to blame."""
+        if key in self.instead:
+            return ScenarioError(f"{self.top.document.name}: {message}")
+        return self.top.error(message, key)
+
+
+def _find(source: str | Path) -> tuple[Path, str]:
+    """The file, and its name as complaints spell it."""
+    if not isinstance(source, str | Path):
+        raise ScenarioError(f"scenario={shown(source)} must be a file or the name of a scenario")
+    if source in names():
+        return _FOLDER / f"{source}.toml", f"{source}.toml"
+    path = Path(source)
+    try:
+        missing = not path.exists()
+    except (OSError, ValueError):  # a name that no file can have
+        missing = True
+    if missing:
+        options = [*names(), *(str(file) for file in Path().glob("*.toml"))]
+        near = nearest(path.stem, options) or nearest(path.name, options)
+        hint = f"did you mean {near!r}?" if near else f"give a TOML file, or {', '.join(names())}"
+        raise ScenarioError(f"there is no scenario {shown(str(source))}; {hint}")
+    return path, str(path)
+
+
+def _read_name(top: Table, path: Path) -> str:
+    name = top.text("name", path.stem)
+    if not NAME.fullmatch(name):
+        raise top.error(
+            f"name={name!r} must be of letters, digits, dots and dashes, since it names a folder"
+            + ("" if "name" in top else "; write name = … in the file, or rename the file"),
+            "name",
+        )
+    return name
+
+
+def _read_changes(top: Table, environment: Environment, horizon: int) -> int | None:
+    """The number of changes that tunings are told; None if nobody knows."""
+    if "changes" not in top:
+        return None if isinstance(environment, Drifting) else count_changes(environment)
+    try:
+        changes = whole(top.values["changes"], "changes")
+    except ValueError as error:
+        raise top.error(error, "changes") from None
+    if not 0 <= changes < horizon:
+        raise top.error(
+            f"changes={changes} must be at least 0 and below the horizon {horizon}", "changes"
+        )
+    return changes
