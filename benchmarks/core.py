@@ -7,7 +7,7 @@ from pathlib import Path
 
 import lastblock as lb
 from benchmarks.timing import best_of, live_us, step_ns, uniform_ns
-from lastblock.lab.paper import bernoulli_changes, gaussian_changes, stationary
+from lastblock.lab.scenario import Scenario
 
 TESTS = Path(__file__).parent.parent / "tests"
 
@@ -48,7 +48,7 @@ def main() -> None:
 
     print("Nanoseconds a step, one core, T = 10 000")
     print(f"{'scenario':<20}{'policy':<12}{'ns':>7}{'uniforms':>10}{'the naive twin':>17}")
-    for scenario in (stationary(), bernoulli_changes(), gaussian_changes()):
+    for scenario in map(Scenario.load, ("stationary", "bernoulli-changes", "gaussian-changes")):
         arms = scenario.environment.n_arms
         for name, policy in three().items():
             pace = step_ns(policy, scenario.environment)
@@ -58,7 +58,7 @@ def main() -> None:
 
     print("\nAll cores: 2000 replications of 10 000 steps")
     for name, policy in three().items():
-        environment = bernoulli_changes().environment
+        environment = Scenario.load("bernoulli-changes").environment
         seconds = best_of(
             lambda policy=policy, environment=environment: (
                 lb.simulate(policy, environment, horizon=10_000, replications=2000, seed=1).seconds
@@ -67,7 +67,7 @@ def main() -> None:
         )
         print(f"  {name:<12}{seconds:6.2f} s")
 
-    env = stationary().environment
+    env = Scenario.load("stationary").environment
     short = step_ns(lb.LBSDA(), env, horizon=10_000, replications=200)
     long = step_ns(lb.LBSDA(), env, horizon=1_000_000, replications=4, repeats=3)
     print(f"\nLB-SDA, cost a step at T = 10⁶ over T = 10⁴: {long / short:.2f}")

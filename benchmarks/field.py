@@ -4,7 +4,10 @@ import time
 
 import lastblock as lb
 from benchmarks.timing import step_ns, uniform_ns
-from lastblock.lab.paper import HORIZON, REPLICATIONS, SCENARIOS
+from lastblock.lab.scenario import Scenario
+
+PAPER = ("stationary", "bernoulli-changes", "gaussian-changes", "gaussian-variance-changes")
+HORIZON, REPLICATIONS = 10_000, 2000  # of all four
 
 
 def others() -> dict:
@@ -39,16 +42,14 @@ def main() -> None:
     print(f"{'scenario':<27}{'policy':<18}{'ns':>8}{'uniforms':>10}")
     seconds = 0.0
     curves = 0
-    for make in SCENARIOS.values():
-        scenario = make()
+    for scenario in map(Scenario.load, PAPER):
         policies = dict(scenario.policies)
         if scenario.name == "bernoulli-changes":
             policies |= others()
         for name, policy in policies.items():
             pace = step_ns(policy, scenario.environment, replications=50, repeats=3)
             print(f"{scenario.name:<27}{name:<18}{pace:>8.1f}{pace / unit:>10.1f}", flush=True)
-    for make in SCENARIOS.values():
-        scenario = make()
+    for scenario in map(Scenario.load, PAPER):
         for policy in scenario.policies.values():
             started = time.perf_counter()
             lb.simulate(

@@ -2,14 +2,15 @@
 
 import pytest
 
-from lastblock.lab.paper import HORIZON, SCENARIOS
+from lastblock.lab.scenario import Scenario
+from lastblock.lab.scenario_file import names
 
 
 @pytest.fixture(scope="session")
 def scenarios():
-    return {name: make().environment for name, make in SCENARIOS.items()}
+    return {name: Scenario.load(name).environment for name in names()}
 
 
 @pytest.fixture(scope="session")
 def horizon():
-    return HORIZON
+    return Scenario.load("stationary").horizon

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import lastblock as lb
-from lastblock.lab.paper import SCENARIOS
+from lastblock.lab.scenario import Scenario
 
 REPLICATIONS = 2000
 DATA = Path(__file__).parents[1] / "data" / "regret.csv"
-NAMES = {"EXP3S": "EXP3.S"}  # as the figures spell it
+LABELS = {"EXP3S": "EXP3.S"}  # as the figures spell it
 
 with DATA.open(newline="") as file:
     ROWS = list(csv.DictReader(file))
@@ -22,8 +22,8 @@ with DATA.open(newline="") as file:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['scenario']}-{row['policy']}")
 def test_final_regret_is_that_of_the_authors_code(row):
-    scenario = SCENARIOS[row["scenario"]](reference=True)
-    policy = scenario.policies[NAMES.get(row["policy"], row["policy"])]
+    scenario = Scenario.load(row["scenario"], reference=True)
+    policy = scenario.policies[LABELS.get(row["policy"], row["policy"])]
     run = lb.simulate(
         policy,
         scenario.environment,

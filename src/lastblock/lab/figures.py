@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lastblock.lab.paper import Scenario
+from lastblock.lab.scenario import Scenario
 from lastblock.simulation import Run
 
 if TYPE_CHECKING:
