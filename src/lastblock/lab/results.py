@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastblock import files
 from lastblock.errors import ResultError
+from lastblock.lab import statistics
 from lastblock.lab.claims import Claim
 
 if TYPE_CHECKING:
@@ -91,6 +92,20 @@ class Result:
             Claim(**{**claim, "policies": tuple(claim["policies"])})
             for claim in self.about["scenario"]["claims"]
         ]
+
+    def summary(self, level: float = 0.95, method: str = "normal") -> "pd.DataFrame":
+        """The final regret of every policy; see `lastblock.lab.statistics.summary`."""
+        return statistics.summary(self, level, method)
+
+    def differences(
+        self, baseline: str | None = None, level: float = 0.95, method: str = "normal"
+    ) -> "pd.DataFrame":
+        """Paired differences to a baseline; see `lastblock.lab.statistics.differences`."""
+        return statistics.differences(self, baseline, level, method)
+
+    def delay_summary(self) -> "pd.DataFrame":
+        """Delays after each change; see `lastblock.lab.statistics.delay_summary`."""
+        return statistics.delay_summary(self)
 
     def save(self, folder: str | Path) -> Path:
         """Write the Parquet files; each is written whole or not at all."""

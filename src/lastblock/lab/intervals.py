@@ -1,0 +1,161 @@
+"""Confidence intervals of means, of differences of means and of their ratios."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.protocol import number
+
+Sample = npt.NDArray[np.floating[Any]]
+
+METHODS = ("normal", "bootstrap")
+RESAMPLES = 4000
+_SEED = 1
+_DRAWS_AT_ONCE = 1 << 21
+
+
+class Estimate(NamedTuple):
+    """A number with its standard error, its interval, and the p-value of its being 0.
+
+    All but the value are NaN where there is a single observation.
+    """
+
+    value: float
+    se: float
+    low: float
+    high: float
+    p: float
+
+
+def check_method(level: float, method: str) -> float:
+    """The level, if both are possible."""
+    level = number(level, "level")
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level={level} must lie between 0 and 1, such as 0.95")
+    if method not in METHODS:
+        raise ValueError(f"method={method!r} must be one of {', '.join(METHODS)}")
+    return level
+
+
+def mean_of(x: Sample, level: float, method: str = "normal") -> Estimate:
+    """The mean of a sample."""
+    return _estimate((x,), (1.0,), level, method)
+
+
+def paired_difference(a: Sample, b: Sample, level: float, method: str = "normal") -> Estimate:
+    """mean(a) − mean(b), where a[i] and b[i] met the same draws."""
+    return mean_of(a - b, level, method)
+
+
+def welch_difference(a: Sample, b: Sample, level: float, method: str = "normal") -> Estimate:
+    """mean(a) − mean(b) of independent samples, whose variances may differ."""
+    return _estimate((a, b), (1.0, -1.0), level, method)
+
+
+def paired_ratio(a: Sample, b: Sample, level: float) -> Estimate:
+    """mean(a) / mean(b) by the delta method; p is of the ratio's being 1."""
+    below = float(b.mean())
+    if below == 0.0:
+        return Estimate(np.nan, np.nan, np.nan, np.nan, np.nan)
+    ratio = float(a.mean()) / below
+    # The mean of these is 0, and their standard error is that of the ratio.
+    _, se, low, high, _ = mean_of((a - ratio * b) / below, level)
+    p = _p_value(ratio - 1.0, se, a.size - 1.0)
+    return Estimate(ratio, se, ratio + low, ratio + high, p)
+
+
+def holm(p: npt.ArrayLike) -> Sample:
+    """The p-values, adjusted for their number (Holm, 1979); those that are NaN do not count."""
+    values = np.asarray(p, dtype=np.float64)
+    adjusted = np.full(values.size, np.nan)
+    order = [i for i in np.argsort(values) if not np.isnan(values[i])]  # NaNs are sorted last
+    largest = 0.0
+    for rank, i in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - rank) * values[i]))
+        adjusted[i] = largest
+    return adjusted
+
+
+def resample(
+    statistic: Callable[[npt.NDArray[np.int64]], Sample],
+    size: int,
+    resamples: int = RESAMPLES,
+    seed: int = _SEED,
+) -> Sample:
+    """The statistic of rows of indices, each row drawn with replacement from range(size).
+
+    The same rows at every call. They come in blocks, so that memory does not grow with their
+    number; the statistic returns one value or row a row.
+    """
+    stream = np.random.Generator(np.random.PCG64(seed))
+    rows = max(1, _DRAWS_AT_ONCE // size)
+    blocks = (min(rows, resamples - i) for i in range(0, resamples, rows))
+    return np.concatenate([statistic(stream.integers(size, size=(n, size))) for n in blocks])
+
+
+def _estimate(
+    samples: Sequence[Sample], signs: Sequence[float], level: float, method: str
+) -> Estimate:
+    """Of the signed sum of the samples' means."""
+    value = float(sum(sign * x.mean() for sign, x in zip(signs, samples, strict=True)))
+    if min(x.size for x in samples) < 2:
+        return Estimate(value, np.nan, np.nan, np.nan, np.nan)
+    parts = [float(x.var(ddof=1)) / x.size for x in samples]
+    se = float(np.sqrt(sum(parts)))
+    freedom = float(samples[0].size - 1)
+    if len(samples) > 1 and se > 0.0:  # Welch & Satterthwaite
+        pairs = zip(parts, samples, strict=True)
+        freedom = sum(parts) ** 2 / sum(part**2 / (x.size - 1) for part, x in pairs)
+    if method == "bootstrap":
+        low, high = _bca(samples, signs, value, level)
+    else:
+        half = _t_quantile(0.5 + level / 2, freedom) * se
+        low, high = value - half, value + half
+    return Estimate(value, se, low, high, _p_value(value, se, freedom))
+
+
+def _bca(
+    samples: Sequence[Sample], signs: Sequence[float], value: float, level: float
+) -> tuple[float, float]:
+    """The bootstrap interval that corrects for bias and skewness (Efron, 1987)."""
+    from scipy.special import ndtr, ndtri  # an optional dependency  # noqa: PLC0415
+
+    drawn: Any = 0.0
+    cubes = squares = 0.0
+    for i, (sign, x) in enumerate(zip(signs, samples, strict=True)):
+        # Samples that are independent have resamples that are.
+        means = resample(partial(_row_means, x), x.size, seed=_SEED + i)
+        drawn = drawn + sign * means
+        influence = sign * (x - x.mean()) / x.size
+        cubes += float((influence**3).sum())
+        squares += float((influence**2).sum())
+    below = ((drawn < value).mean() + (drawn <= value).mean()) / 2
+    bias = ndtri(np.clip(below, 1.0 / drawn.size, 1.0 - 1.0 / drawn.size))
+    acceleration = cubes / (6.0 * squares**1.5) if squares > 0.0 else 0.0
+    z = bias + ndtri(np.array([0.5 - level / 2, 0.5 + level / 2]))
+    low, high = np.quantile(drawn, ndtr(bias + z / (1.0 - acceleration * z)))
+    return float(low), float(high)
+
+
+def _row_means(x: Sample, rows: npt.NDArray[np.int64]) -> Sample:
+    return np.asarray(x[rows].mean(axis=1))
+
+
+def _t_quantile(q: float, freedom: float) -> float:
+    from scipy.special import stdtrit  # noqa: PLC0415
+
+    return float(stdtrit(freedom, q))
+
+
+def _p_value(value: float, se: float, freedom: float) -> float:
+    """Student's, two-sided, of the value's being 0."""
+    from scipy.special import stdtr  # noqa: PLC0415
+
+    if np.isnan(se):
+        return np.nan
+    if se == 0.0:
+        return 1.0 if value == 0.0 else 0.0
+    return float(2.0 * stdtr(freedom, -abs(value) / se))
