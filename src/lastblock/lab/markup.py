@@ -1,0 +1,226 @@
+"""Pieces of HTML: numbers as people read them, tables that sort, intervals as small drawings.
+
+Everything that comes from a user goes through `escape`.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+_THIN = "\u202f"  # a narrow space that does not break
+
+
+class Style(NamedTuple):
+    """How a policy is drawn."""
+
+    colour: str
+    marker: str
+    dash: str = ""
+
+
+class Column(NamedTuple):
+    """The head of a column."""
+
+    title: str
+    note: str = ""
+    """Shown when it is pointed at."""
+    left: bool = False
+    fixed: bool = False
+    """Not to be sorted by."""
+
+
+class Cell(NamedTuple):
+    """What is shown, as HTML, and the number to sort by; without one the text counts."""
+
+    html: str
+    value: float | None = None
+    numeric: bool = True
+
+
+def text(value: object) -> Cell:
+    """A cell of text."""
+    return Cell(escape(str(value)), numeric=False)
+
+
+def number(value: float | None, digits: int = 4) -> Cell:
+    """A cell with a number, to so many significant digits."""
+    return Cell(show(value, digits), value)
+
+
+def show(value: float | None, digits: int = 4) -> str:
+    """A number to so many digits, its whole part in full; an infinite delay is “never”."""
+    if value is None or math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "never"
+    size = abs(value)
+    if size == 0.0:
+        return "0"
+    if 0.01 <= size < 1e15:
+        decimals = max(0, digits - 1 - max(0, math.floor(math.log10(size))))
+        shown = f"{size:,.{decimals}f}".replace(",", _THIN)
+    else:
+        shown = f"{size:.{digits - 1}g}"
+    return f"−{shown}" if value < 0 else shown
+
+
+def count(value: int) -> str:
+    """A whole number."""
+    return f"{value:,}".replace(",", _THIN)
+
+
+def percent(value: float | None) -> str:
+    """A share."""
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{100.0 * value:.0f}{_THIN}%".replace("-", "−")
+
+
+def p_value(value: float) -> str:
+    """A p-value; small ones as a bound."""
+    if math.isnan(value):
+        return "–"
+    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
+
+
+def table(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[Cell]],
+    caption: str,
+    *,
+    classes: Sequence[str] = (),
+) -> str:
+    """A table that can be sorted by its columns; the first one heads the rows.
+
+    `caption` is HTML, `classes` are those of the rows.
+    """
+    heads = "".join(_head(column) for column in columns)
+    body = []
+    for i, row in enumerate(rows):
+        cells = "".join(
+            _cell("th" if k == 0 else "td", cell, columns[k].left) for k, cell in enumerate(row)
+        )
+        name = f' class="{classes[i]}"' if i < len(classes) and classes[i] else ""
+        body.append(f"<tr{name}>{cells}</tr>")
+    return (
+        '<div class="scroll" role="region" tabindex="0" aria-label="Table">'
+        f'<table class="sortable"><caption><span>{caption}</span></caption>'
+        f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{chr(10).join(body)}\n</tbody></table></div>"
+    )
+
+
+def _head(column: Column) -> str:
+    note = f' title="{escape(column.note)}"' if column.note else ""
+    side = ' class="left"' if column.left else ""
+    fixed = " data-fixed" if column.fixed else ""
+    return f'<th scope="col"{side}{note}{fixed}>{escape(column.title)}</th>'
+
+
+def _cell(tag: str, cell: Cell, left: bool) -> str:
+    scope = ' scope="row"' if tag == "th" else ""
+    side = ' class="left"' if left else ""
+    value = ""
+    if cell.numeric:
+        missing = cell.value is None or math.isnan(cell.value)
+        value = f' data-value="{"" if missing else _sortable(cell.value or 0.0)}"'
+    return f"<{tag}{scope}{side}{value}>{cell.html}</{tag}>"
+
+
+def _sortable(value: float) -> str:
+    """As JavaScript reads it."""
+    return f"{value:.9g}".replace("inf", "Infinity")
+
+
+def policy(label: str, style: Style) -> Cell:
+    """The label with the marker of its curve."""
+    key = (
+        f'<svg class="key" width="14" height="14" viewBox="-7 -7 14 14" aria-hidden="true" '
+        f'style="--c:{style.colour}"><use href="#marker-{style.marker}"/></svg>'
+    )
+    shown = escape(label)
+    return Cell(
+        f'<span class="label" title="{shown}">{key}<span>{shown}</span></span>', numeric=False
+    )
+
+
+class Rail(NamedTuple):
+    """The scale that the intervals of a table share."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, values: Sequence[float]) -> "Rail":
+        """From the least to the largest of those that are finite, and 0."""
+        finite = [value for value in values if math.isfinite(value)]
+        return cls(min([0.0, *finite]), max([0.0, *finite]))
+
+    def at(self, value: float) -> str:
+        span = self.high - self.low
+        return f"{4.0 + 152.0 * ((value - self.low) / span if span > 0.0 else 0.5):.1f}"
+
+
+def interval(
+    rail: Rail,
+    mean: float,
+    confidence: tuple[float, float],
+    colour: str,
+    quartiles: tuple[float, float] | None = None,
+) -> Cell:
+    """The mean as a dot, its confidence interval as a line, the quartiles as a bar."""
+    parts = ['<line class="rail" x1="0" x2="160" y1="9" y2="9"/>']
+    if rail.low < 0.0:
+        parts.append(f'<line class="zero" x1="{rail.at(0)}" x2="{rail.at(0)}" y1="0" y2="18"/>')
+    if quartiles is not None and all(map(math.isfinite, quartiles)):
+        low, high = (float(rail.at(q)) for q in quartiles)
+        parts.append(
+            f'<rect class="quartiles" x="{low:.1f}" width="{max(1.0, high - low):.1f}" '
+            'y="3.5" height="11" rx="2"/>'
+        )
+    if all(map(math.isfinite, confidence)):
+        low_at, high_at = map(rail.at, confidence)
+        parts.append(f'<line class="confidence" x1="{low_at}" x2="{high_at}" y1="9" y2="9"/>')
+    if math.isfinite(mean):
+        parts.append(f'<circle class="mean" cx="{rail.at(mean)}" cy="9" r="3.6"/>')
+    return Cell(
+        f'<svg class="interval" viewBox="0 0 160 18" aria-hidden="true" style="--c:{colour}">'
+        f"{''.join(parts)}</svg>",
+        mean,
+    )
+
+
+def badge(words: str, kind: str) -> str:
+    """A word that stands out."""
+    return f'<span class="badge {kind}">{escape(words)}</span>'
+
+
+def code(block: str) -> str:
+    """A block of code that can be copied."""
+    return f'<div class="code"><pre tabindex="0">{escape(block)}</pre></div>'
+
+
+def details(title: str, inside: str) -> str:
+    """Something that is opened by a click; `title` is text, `inside` is HTML."""
+    return f"<details><summary>{escape(title)}</summary><div>{inside}</div></details>"
+
+
+def embedded(data: Any) -> str:
+    """JSON that is safe inside a <script> element."""
+    plain = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        plain = plain.replace(character, f"\\u{ord(character):04x}")
+    return f'<script type="application/json">{plain}</script>'
+
+
+def rounded(values: Sequence[float], digits: int = 5) -> list[float | int | None]:
+    """For embedding: to so many significant digits; None for what is not finite."""
+    return [_rounded(float(value), digits) for value in values]
+
+
+def _rounded(value: float, digits: int) -> float | int | None:
+    if not math.isfinite(value):
+        return None
+    short = float(f"{value:.{digits}g}")
+    return int(short) if short.is_integer() else short

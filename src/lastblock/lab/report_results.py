@@ -1,0 +1,236 @@
+"""What a report says about the results of one scenario: figure, claims, tables."""
+
+import math
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from lastblock.lab import markup, statistics
+from lastblock.lab.markup import Cell, Column, Rail, Style
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lastblock.lab.results import Result
+
+Styles: TypeAlias = dict[str, Style]
+
+_LEVEL = 0.95
+
+
+def figure(result: "Result", styles: Styles, picture: str) -> str:
+    """The data of the interactive figure; `picture` is shown where no script runs."""
+    series: list[dict[str, Any]] = []
+    times: list[int] = []
+    for label, style in styles.items():
+        curve = result.curves[result.curves["policy"] == label]
+        times = curve["t"].tolist()
+        series.append(
+            {
+                "label": label,
+                "colour": style.colour,
+                "marker": style.marker,
+                "dash": style.dash,
+                "mean": markup.rounded(curve["mean"].tolist()),
+                "q25": markup.rounded(curve["q25"].tolist()),
+                "q75": markup.rounded(curve["q75"].tolist()),
+                "share": markup.rounded(curve["best_share"].tolist(), 4),
+            }
+        )
+    if result.lai_robbins is not None:
+        bound = [result.lai_robbins * math.log(t) for t in times]
+        series.append(
+            {
+                "label": "Lai–Robbins bound",
+                "colour": "var(--soft)",
+                "marker": None,
+                "dash": "7 5",
+                "mean": markup.rounded(bound),
+            }
+        )
+    data = {
+        "title": result.title,
+        "horizon": result.horizon,
+        "changes": result.changes,
+        "t": times,
+        "series": series,
+    }
+    return f'<figure class="figure">{markup.embedded(data)}<noscript>{picture}</noscript></figure>'
+
+
+def claims(result: "Result") -> tuple[str, int]:
+    """The claims with their verdicts, and how many of them are seen."""
+    items, seen = [], 0
+    for claim in result.claims:
+        verdict = claim.judge(result)
+        seen += verdict.seen
+        mark = markup.badge(*(("✓ seen", "seen") if verdict.seen else ("✗ not seen", "not-seen")))
+        items.append(
+            f"<li>{mark}<p>{escape(claim.text)}</p>"
+            f'<p class="figures">{escape(verdict.figures)}</p></li>'
+        )
+    if not items:
+        return "", 0
+    return f'<h3>Claims</h3>\n<ul class="claims">\n{chr(10).join(items)}\n</ul>', seen
+
+
+def final_regret(result: "Result", styles: Styles) -> str:
+    """The table of final regret, time and storage."""
+    frame = statistics.summary(result, _LEVEL)
+    frame = frame.merge(result.policies[["policy", "state_bytes"]].astype({"policy": str}))
+    frame = frame.merge(result.timing[["policy", "ns_per_step"]].astype({"policy": str}))
+    rail = Rail.around(_values(frame, "mean", "low", "high", "q25", "q75"))
+    rows = []
+    for row in _records(frame):
+        style = styles[row["policy"]]
+        confidence, quartiles = (row["low"], row["high"]), (row["q25"], row["q75"])
+        rows.append(
+            [
+                markup.policy(row["policy"], style),
+                markup.number(row["mean"]),
+                markup.interval(rail, row["mean"], confidence, style.colour, quartiles),
+                markup.number(row["se"], 3),
+                *map(markup.number, confidence),
+                *map(markup.number, quartiles),
+                markup.number(row["ns_per_step"], 3),
+                markup.number(row["state_bytes"], 1),
+            ]
+        )
+    columns = [
+        Column("Policy", left=True),
+        Column("Mean", "mean regret at the horizon, over the replications"),
+        Column("", "dot: mean; line: its 95 % confidence interval; bar: quartiles", fixed=True),
+        Column("SE", "standard error of the mean"),
+        Column("95 % from", "confidence interval of the mean"),
+        Column("to", "confidence interval of the mean"),
+        Column("Q1", "a quarter of the replications had less regret"),
+        Column("Q3", "a quarter of the replications had more regret"),
+        Column("ns/step", "time of one core for a time step"),
+        Column("Bytes", "size of the state of one bandit"),
+    ]
+    caption = (
+        f"At time {markup.count(result.horizon)}, over {markup.count(result.replications)} "
+        f"replication{'s' * (result.replications != 1)}. The dot is the mean, the line its 95 % "
+        "confidence interval, the bar spans the quartiles of the regret, all on one scale from 0."
+    )
+    classes = ["best" if mean == frame["mean"].min() else "" for mean in frame["mean"]]
+    return "<h3>Final regret</h3>\n" + markup.table(columns, rows, caption, classes=classes)
+
+
+def differences(result: "Result", styles: Styles) -> str:
+    """The table of paired differences, and a note of those that say nothing."""
+    if len(result.labels) < 2:
+        return ""
+    frame = statistics.differences(result, level=_LEVEL)
+    rail = Rail.around(_values(frame, "difference", "low", "high"))
+    baseline = str(frame["baseline"].iloc[0])
+    rows = []
+    for row in _records(frame):
+        style, confidence = styles[row["policy"]], (row["low"], row["high"])
+        clear = row["significant"]
+        colour = style.colour if clear else "var(--soft)"
+        verdict = ("significant", "seen") if clear else ("not significant", "unclear")
+        rows.append(
+            [
+                markup.policy(row["policy"], style),
+                markup.number(row["difference"]),
+                markup.interval(rail, row["difference"], confidence, colour),
+                *map(markup.number, confidence),
+                Cell(markup.p_value(row["p"]), row["p"]),
+                Cell(markup.badge(*verdict), float(clear)),
+                Cell(markup.percent(row["variance_reduction"]), row["variance_reduction"]),
+            ]
+        )
+    columns = [
+        Column("Policy", left=True),
+        Column("Difference", f"mean regret less that of {baseline}"),
+        Column("", "dot: difference; line: its 95 % confidence interval", fixed=True),
+        Column("95 % from", "confidence interval of the difference"),
+        Column("to", "confidence interval of the difference"),
+        Column("p", "Student's, adjusted for the number of comparisons (Holm)"),
+        Column("At 95 %", left=True),
+        Column("Variance saved", "by comparing on the same draws"),
+    ]
+    caption = (
+        f"Regret of each policy less that of <strong>{escape(baseline)}</strong>, which has the "
+        "smallest mean: replication by replication, on the same draws. “Variance saved” is the "
+        "share of the difference's variance that this pairing removes. The p-values are adjusted "
+        "for the number of comparisons (Holm)."
+    )
+    unclear = frame[~frame["significant"].astype(bool)]
+    return (
+        "<h3>Paired differences</h3>\n"
+        + markup.table(columns, rows, caption)
+        + _note(baseline, _records(unclear), result.replications)
+    )
+
+
+def _note(baseline: str, unclear: Sequence[dict[str, Any]], replications: int) -> str:
+    """What the results do not tell apart."""
+    if not unclear:
+        return ""
+    if replications == 1:
+        said = "One replication tells no two policies apart; run more."
+    else:
+        listed = [f"{escape(row['policy'])} (p = {markup.p_value(row['p'])})" for row in unclear]
+        said = (
+            f"{', '.join(listed)}. These results do not tell {'it' if len(listed) == 1 else 'them'}"
+            f" apart from {escape(baseline)}; more replications might."
+        )
+    return f'\n<p class="note"><strong>Not significant at 95 %:</strong> {said}</p>'
+
+
+def delays(result: "Result", styles: Styles) -> str:
+    """The table of how soon each policy found a best arm, at the start and after each change."""
+    found = {(row["policy"], row["phase"]): row for row in _records(result.delay_summary())}
+    columns = [Column("Policy", left=True)]
+    for phase, start in enumerate([0, *result.changes]):
+        when = f"change at {markup.count(start)}" if phase else "from the start"
+        columns += [
+            Column(when, "median of the delay"),
+            Column("Q1 – Q3", "quartiles of the delay", fixed=True),
+            Column("found", "share of the replications that found a best arm"),
+        ]
+    rows = []
+    for label, style in styles.items():
+        cells = [markup.policy(label, style)]
+        for phase in range(len(result.changes) + 1):
+            row = found[label, phase]
+            cells += [
+                markup.number(row["median"], 1),
+                Cell(f"{markup.show(row['q25'], 1)} – {markup.show(row['q75'], 1)}", row["q25"]),
+                Cell(markup.percent(row["found"]), row["found"]),
+            ]
+        rows.append(cells)
+    caption = (
+        "Pulls until a best arm had 32 of the last 64: the median over the replications, the "
+        "quartiles, and the share of those that got there before the next change."
+    )
+    return "<h3>Detection delays</h3>\n" + markup.table(columns, rows, caption)
+
+
+def pulls(result: "Result", styles: Styles) -> str:
+    """The table of pulls per phase and arm, folded."""
+    frame = result.pulls.astype({"policy": str})
+    columns = [Column("Policy", left=True)]
+    for row in _records(frame[frame["policy"] == result.labels[0]]):
+        arm, start = f"arm {row['arm'] + 1}", markup.count(row["start"])
+        title = f"{start}+ · {arm}" if result.changes else arm
+        columns.append(Column(title, f"mean pulls of {arm} in the phase from {start} on"))
+    rows = []
+    for label, style in styles.items():
+        means = frame.loc[frame["policy"] == label, "mean"].tolist()
+        rows.append([markup.policy(label, style), *map(markup.number, means)])
+    caption = "Mean number of pulls of each arm" + (
+        f"; “{start}+” is the phase that starts at {start}." if result.changes else "."
+    )
+    return markup.details("Pulls per phase and arm", markup.table(columns, rows, caption))
+
+
+def _records(frame: "pd.DataFrame") -> list[dict[str, Any]]:
+    """The rows, with plain numbers in them."""
+    return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
+
+
+def _values(frame: "pd.DataFrame", *columns: str) -> list[float]:
+    return [float(value) for column in columns for value in frame[column].tolist()]

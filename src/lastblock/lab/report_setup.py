@@ -1,0 +1,151 @@
+"""What a report says about what was run, and how to run it again."""
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from lastblock.lab import markup
+from lastblock.lab.markup import Cell, Column, Style
+from lastblock.models import Family
+
+if TYPE_CHECKING:
+    from lastblock.lab.results import Result
+
+
+def setup(result: "Result", styles: Mapping[str, Style]) -> str:
+    """The scenario in all its parts, folded."""
+    scenario = result.about["scenario"]
+    parts = [_arms(result), _policies(scenario["policies"], styles), _versions([result])]
+    source = result.about["source"]
+    folded = markup.details("What was run", "\n".join(parts))
+    if source is None:
+        plain = json.dumps(scenario, indent=2, ensure_ascii=False, default=repr)
+        return folded + markup.details("The scenario as data (JSON)", markup.code(plain))
+    link = "data:text/plain;charset=utf-8;base64," + b64encode(source.encode()).decode()
+    name = escape(f"{result.name}.toml")
+    save = f'<p><a download="{name}" href="{link}">Save as {name}</a></p>'
+    return folded + markup.details("The scenario as a file (TOML)", save + markup.code(source))
+
+
+def again(results: "Sequence[Result]", commands: Sequence[str]) -> str:
+    """The section on how to run it again."""
+    if commands:
+        how = "<p>These commands made this page:</p>" + markup.code("\n".join(commands))
+    else:
+        how = "".join(
+            f"<p>Save the scenario {escape(r.name)} from its section above, then:</p>"
+            + markup.code(
+                f"lastblock run {r.name}.toml --replications {r.replications} --seed {r.seed}"
+            )
+            for r in results
+            if r.about["source"] is not None
+        )
+    return (
+        f"{how}<p>The same scenario, seed and versions give the same numbers, whatever the number "
+        f"of threads; only the times per step differ.</p>{_versions(results)}"
+    )
+
+
+def _versions(results: "Sequence[Result]") -> str:
+    """The versions, once for all that share them."""
+    groups: dict[str, list[str]] = {}
+    for result in results:
+        key = json.dumps(result.about["versions"])
+        groups.setdefault(key, []).append(result.name)
+    lists = []
+    for key, names in groups.items():
+        if len(groups) > 1:
+            lists.append(f"<p>{escape(', '.join(names))}:</p>")
+        facts = "".join(
+            f"<dt>{escape(name)}</dt><dd>{escape(str(version))}</dd>"
+            for name, version in json.loads(key).items()
+        )
+        lists.append(f'<dl class="facts">{facts}</dl>')
+    return "".join(lists)
+
+
+def _arms(result: "Result") -> str:
+    environment = result.about["scenario"]["environment"]
+    if "phases" in environment:
+        return _phases(environment["phases"], result.horizon)
+    if "means" in environment:
+        return _paths(environment["arms"], environment["means"])
+    return f"<p>{escape(str(environment.get('environment', environment)))}</p>"
+
+
+def _phases(phases: Sequence[Mapping[str, Any]], horizon: int) -> str:
+    """A row for every phase, with the best arms in bold."""
+    ends = [phase["start"] for phase in phases[1:]] + [horizon]
+    rows = []
+    for phase, end in zip(phases, ends, strict=True):
+        means = [arm.get("mean") for arm in phase["arms"]]
+        best = max(means) if all(mean is not None for mean in means) else None
+        start = Cell(f"{markup.count(phase['start'])} – {markup.count(end - 1)}", phase["start"])
+        row = [start]
+        for arm, mean in zip(phase["arms"], means, strict=True):
+            shown = escape(_arm(arm))
+            if best is not None and mean == best:
+                shown = f'<span class="best-arm">{shown}</span>'
+            row.append(Cell(shown, mean, numeric=mean is not None))
+        rows.append(row)
+    columns = [Column("Time steps", left=True)]
+    columns += [Column(f"arm {k + 1}", left=True) for k in range(len(phases[0]["arms"]))]
+    return markup.table(columns, rows, "The arms; the best of each phase in bold.")
+
+
+def _paths(arms: Sequence[Mapping[str, Any]], means: Sequence[Mapping[str, Any]]) -> str:
+    """A row for every arm that drifts."""
+    rows = [
+        [markup.text(f"arm {k + 1}"), markup.text(arm["family"]), markup.text(_path(path))]
+        for k, (arm, path) in enumerate(zip(arms, means, strict=True))
+    ]
+    columns = [Column("Arm", left=True), Column("Family", left=True), Column("Mean", left=True)]
+    return markup.table(columns, rows, "The arms, whose means move all the time.")
+
+
+def _path(path: Mapping[str, Any]) -> str:
+    if "values" not in path:
+        return _listed(path)
+    values, times = path["values"], path["times"]
+    if len(values) > 8:
+        return f"table of {len(values)} values, from {values[0]:g} to {values[-1]:g}"
+    points = zip(range(len(values)) if times is None else times, values, strict=True)
+    return "linear through " + ", ".join(f"{value:g} at {t}" for t, value in points)
+
+
+def _arm(arm: Mapping[str, Any]) -> str:
+    parameters = {key: value for key, value in arm.items() if key != "family"}
+    return f"{arm['family']}({', '.join(_value(key, v) for key, v in parameters.items())})"
+
+
+def _policies(policies: Mapping[str, Any], styles: Mapping[str, Style]) -> str:
+    rows = [
+        [
+            markup.policy(label, styles[label]),
+            markup.text(policy["name"]),
+            Cell(f"<code>{escape(_listed(policy['parameters']))}</code>", numeric=False),
+        ]
+        for label, policy in policies.items()
+    ]
+    columns = [Column("Label", left=True), Column("Policy", left=True)]
+    columns += [Column("Parameters", left=True)]
+    return markup.table(columns, rows, "The policies and their parameters.")
+
+
+def _listed(parameters: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {_value(name, value)}" for name, value in parameters.items())
+
+
+def _value(name: str, value: Any) -> str:
+    if name == "family" and isinstance(value, int):
+        return Family(value).name.lower()
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Mapping):  # a policy inside a policy
+        return f"{value['name']}({_listed(value['parameters'])})"
+    if isinstance(value, list | tuple):
+        shown = [_value("", item) for item in value[:12]]
+        return f"[{', '.join(shown)}{', …' if len(value) > 12 else ''}]"
+    return str(value)
