@@ -2,9 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
 
 from lastblock.errors import ScenarioError
+from lastblock.lab.verdicts import CHECKS, Verdict
+from lastblock.protocol import number
+
+if TYPE_CHECKING:
+    from lastblock.lab.results import Result
+
+_MANY = 1_000_000
+_POLICIES = {  # how many a claim can name
+    "best": (1, 1),
+    "last": (1, 1),
+    "leading": (1, _MANY),
+    "order": (2, _MANY),
+    "close": (2, 2),
+    "widest": (1, 1),
+}
 
 
 @dataclass(frozen=True)
@@ -26,6 +42,40 @@ class Claim:
     check: str
     policies: tuple[str, ...]
     margin: float | None = None
+
+    def __post_init__(self) -> None:
+        where = f"the claim {self.text!r}"
+        if self.check not in CHECKS:
+            near = get_close_matches(str(self.check), CHECKS, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(CHECKS)}"
+            raise ScenarioError(f"{where}: unknown check {self.check!r}; {hint}")
+        fewest, most = _POLICIES[self.check]
+        if not fewest <= len(set(self.policies)) == len(self.policies) <= most:
+            number_of = f"{fewest} or more" if most > fewest else f"{fewest}"
+            raise ScenarioError(
+                f"{where}: {self.check!r} is about {number_of} different policies, "
+                f"not {list(self.policies)}"
+            )
+        if self.margin is None and self.check == "close":
+            raise ScenarioError(f"{where}: 'close' needs a margin, such as 0.1")
+        if self.margin is not None:
+            if self.check not in {"best", "close"}:
+                raise ScenarioError(f"{where}: {self.check!r} takes no margin; remove it")
+            try:
+                positive = number(self.margin, "margin") > 0.0
+            except ValueError as error:
+                raise ScenarioError(f"{where}: {error}") from None
+            if not positive:
+                raise ScenarioError(f"{where}: margin={self.margin} must be positive")
+
+    def judge(self, result: "Result") -> Verdict:
+        """Whether the claim shows in a result, and the figures beside it.
+
+        Each comparison that it makes must be significant on its own, at the level 95 %.
+        """
+        self.check_labels(result.labels, f"result {result.name!r}")
+        regrets = {label: result.final_regret(label) for label in result.labels}
+        return CHECKS[self.check](regrets, self.policies, self.margin)
 
     def check_labels(self, labels: Sequence[str], where: str) -> None:
         """Raise a `ScenarioError` if the claim is about a policy that is not there."""

@@ -16,6 +16,7 @@ from lastblock import files
 from lastblock.errors import ResultError
 from lastblock.lab import statistics
 from lastblock.lab.claims import Claim
+from lastblock.lab.intervals import Sample
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,6 +93,10 @@ class Result:
             Claim(**{**claim, "policies": tuple(claim["policies"])})
             for claim in self.about["scenario"]["claims"]
         ]
+
+    def final_regret(self, policy: str) -> Sample:
+        """The regret of each replication at the horizon."""
+        return statistics.final_regret(self, policy)
 
     def summary(self, level: float = 0.95, method: str = "normal") -> "pd.DataFrame":
         """The final regret of every policy; see `lastblock.lab.statistics.summary`."""

@@ -1,0 +1,83 @@
+"""Results made of given numbers, for tests that need no run."""
+
+import numpy as np
+import pandas as pd
+
+from lastblock.lab.results import FORMAT, Result
+
+
+def made_result(
+    regrets,
+    *,
+    name="made",
+    horizon=100,
+    seed=1,
+    environment="arms",
+    changes=(),
+    delays=None,
+    lai_robbins=None,
+    claims=(),
+):
+    """A result with these final regrets (a dict from label to array); curves rise like √t."""
+    labels = list(regrets)
+    n = len(next(iter(regrets.values())))
+    times = np.unique(np.rint(np.geomspace(1, horizon, 20)).astype(int))
+    rise = np.sqrt(times / horizon)
+    curves, final, late = [], [], []
+    for label, numbers in regrets.items():
+        regret = np.asarray(numbers, float)
+        q25, q75 = np.quantile(regret, [0.25, 0.75])
+        se = regret.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
+        curves.append(
+            {
+                "policy": label,
+                "t": times,
+                "mean": rise * regret.mean(),
+                "se": rise * se,
+                "q25": rise * q25,
+                "q75": rise * q75,
+                "best_share": rise,
+            }
+        )
+        final.append({"policy": label, "replication": np.arange(n), "regret": regret})
+        for phase in range(len(changes) + 1):
+            given = [10] * n if delays is None else delays[label][phase]
+            late.append(
+                {
+                    "policy": label,
+                    "replication": np.arange(n),
+                    "phase": phase,
+                    "delay": pd.array(given, dtype="Int64"),
+                }
+            )
+    about = {
+        "format": FORMAT,
+        "versions": {"lastblock": "0", "sources": "0"},
+        "scenario": {
+            "name": name,
+            "title": name.title(),
+            "horizon": horizon,
+            "replications": n,
+            "seed": seed,
+            "environment": environment,
+            "policies": {label: {} for label in labels},
+            "claims": [claim.describe() for claim in claims],
+        },
+        "source": None,
+        "changes": list(changes),
+        "lai_robbins": lai_robbins,
+    }
+    pulls = {"policy": labels, "phase": 0, "start": 0, "arm": 0, "mean": 1.0, "se": 0.0}
+    policies = {"policy": labels, "name": "P", "parameters": "{}", "state_bytes": 8}
+    timing = {"policy": labels, "seconds": 1.0, "ns_per_step": 1.0}
+    frames = {
+        "curves": pd.concat(map(pd.DataFrame, curves), ignore_index=True),
+        "final": pd.concat(map(pd.DataFrame, final), ignore_index=True),
+        "pulls": pd.DataFrame(pulls),
+        "delays": pd.concat(map(pd.DataFrame, late), ignore_index=True),
+        "policies": pd.DataFrame(policies),
+        "timing": pd.DataFrame(timing),
+    }
+    for frame in frames.values():
+        frame["policy"] = pd.Categorical(frame["policy"], categories=labels)
+    return Result(about, **frames)
