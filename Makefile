@@ -9,7 +9,7 @@ reproduce: .venv/ready  ## The paper's 27 curves: a table and a picture
 	$(BIN)/python -m lastblock.lab.reproduce
 
 test: check  ## Everything that CI runs
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadscope
 
 check: .venv/ready  ## Style, types and layers
 	$(BIN)/ruff check .

@@ -1,5 +1,7 @@
 """Settings of every test."""
 
+import re
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -14,12 +16,24 @@ settings.register_profile(
 )
 settings.load_profile("fixed")
 
+CONFORMANCE = re.compile(r".*test_policies\.py::test_policy\[(\w+)")
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Share the tests between processes by what they compile: a policy, or else a file."""
-    for item in items:
-        group = item.path.name
-        if item.path.name == "test_policies.py" and item.originalname == "test_policy":
-            group = type(item.callspec.params["policy"]).__name__
-        item.add_marker(pytest.mark.xdist_group(group))
+
+def group(nodeid):
+    """Tests that compile the same kernels, for one process: those of a policy, or else a file."""
+    policy = CONFORMANCE.match(nodeid)
+    return policy[1] if policy else nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Share the tests between processes by `group` (`--dist loadscope`)."""
+    if config.getvalue("dist") != "loadscope":
+        return None
+    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return group(nodeid)
+
+    return Groups(config, log)
