@@ -112,8 +112,8 @@ PLAY_FOREIGN = """
 import lastblock as lb
 from constant import Constant
 
-env = lb.Stationary([lb.Bernoulli(0.5), lb.Bernoulli(0.5)])
-print(lb.simulate(Constant(), env, horizon=10, seed=1).pulls[0].tolist())
+bandit = lb.Bandit(Constant(), 2, seed=1)
+print([bandit.ask().arm for _ in range(5)])
 """
 
 
@@ -122,26 +122,38 @@ def test_an_edited_policy_of_ones_own_is_compiled_anew(tmp_path):
     source.write_text(FOREIGN)
     path = os.pathsep.join([str(tmp_path), str(PACKAGE.parent)])
     cache = tmp_path / "cache"
-    assert run_python(PLAY_FOREIGN, path=path, NUMBA_CACHE_DIR=cache) == "[10, 0]"
+    assert run_python(PLAY_FOREIGN, path=path, NUMBA_CACHE_DIR=cache) == "[0, 0, 0, 0, 0]"
     edit(source, "enqueue(s, 0)", "enqueue(s, 1)")
-    assert run_python(PLAY_FOREIGN, path=path, NUMBA_CACHE_DIR=cache) == "[0, 10]"
+    assert run_python(PLAY_FOREIGN, path=path, NUMBA_CACHE_DIR=cache) == "[1, 1, 1, 1, 1]"
 
 
+# A live bandit: `simulate` would compile every arm family too.
 PLAY_OWN = """
 import lastblock as lb
 
-env = lb.Stationary([lb.Bernoulli(0.5), lb.Dirac(0.5)])
-print(sorted(set(lb.trace(lb.LBSDALM(), env, horizon=50, seed=1).rewards.tolist())))
+bandit = lb.Bandit(lb.PlayTheWinner(), 2, seed=1)
+arms = []
+for _ in range(5):
+    decision = bandit.ask()
+    arms.append(decision.arm)
+    bandit.tell(decision, 1.0)
+print(lb.jit.cache_folder() is not None, len(set(arms)))
 """
+
+
+def play_the_loser(package):
+    edit(package / "policies" / "playthewinner.py", "reward) == 0.0", "reward) == 1.0")
 
 
 def test_an_edited_package_is_compiled_anew(package_copy, tmp_path):
     # Numba itself would only look at the file of the cached function, engine.py.
     path, cache = package_copy.parent, tmp_path / "cache"
-    assert run_python(PLAY_OWN, path=path, NUMBA_CACHE_DIR=cache) == "[0.0, 0.5, 1.0]"
-    edit(package_copy / "arms" / "bernoulli.py", "1.0 if to_unit", "7.0 if to_unit")
-    assert run_python(PLAY_OWN, path=path, NUMBA_CACHE_DIR=cache) == "[0.0, 0.5, 7.0]"
-    assert len(list(cache.glob("lastblock-kernels-*"))) == 2
+    assert run_python(PLAY_OWN, path=path, NUMBA_CACHE_DIR=cache) == "True 1"
+    play_the_loser(package_copy)
+    assert run_python(PLAY_OWN, path=path, NUMBA_CACHE_DIR=cache) == "True 2"
+    folders = list(cache.glob("lastblock-kernels-*"))
+    assert len(folders) == 2
+    assert all(list(folder.rglob("*tell_live*.nbi")) for folder in folders)
 
 
 def test_old_cache_folders_are_pruned(tmp_path, monkeypatch):
@@ -164,13 +176,8 @@ def test_old_cache_folders_are_pruned(tmp_path, monkeypatch):
 
 def test_nowhere_to_write_means_no_cache_and_no_staleness(package_copy):
     # Numba alone would fall back to a folder beside the sources that does not know their contents.
-    code = (
-        "import lastblock as lb; print(lb.jit.cache_folder(), "
-        "lb.trace(lb.LBSDA(), lb.Stationary([lb.Dirac(1.0), lb.Dirac(1.0)]), horizon=2).rewards)"
-    )
-    nowhere = "/dev/null/nowhere"
-    first = run_python(code, path=package_copy.parent, NUMBA_CACHE_DIR=nowhere)
-    edit(package_copy / "arms" / "dirac.py", "        return a\n", "        return 7\n")
-    second = run_python(code, path=package_copy.parent, NUMBA_CACHE_DIR=nowhere)
-    assert (first, second) == ("None [1. 1.]", "None [7. 7.]")
+    path, nowhere = package_copy.parent, "/dev/null/nowhere"
+    assert run_python(PLAY_OWN, path=path, NUMBA_CACHE_DIR=nowhere) == "False 1"
+    play_the_loser(package_copy)
+    assert run_python(PLAY_OWN, path=path, NUMBA_CACHE_DIR=nowhere) == "False 2"
     assert not list(package_copy.rglob("*.nbi"))
