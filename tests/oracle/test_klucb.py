@@ -21,20 +21,21 @@ def shares(rng, levels, t, arm):
     return rng.randint(0, 8) / 8 if rng.random() > levels[arm] else 1.0
 
 
+# Each number of arms is a compilation of each policy.
 CASES = [
     (BERNOULLI, bernoulli, 2, 400),
-    (BERNOULLI, bernoulli, 4, 400),
+    (BERNOULLI, bernoulli, 5, 400),
     (BERNOULLI, shares, 3, 300),
     (BERNOULLI, small_integers, 3, 200),  # not what the policy was told: means are clipped
-    (BERNOULLI, dyadic, 4, 200),
-    (BERNOULLI, constant, 4, 150),
+    (BERNOULLI, dyadic, 5, 200),
+    (BERNOULLI, constant, 5, 150),
     (GAUSSIAN, gaussian, 2, 300),
-    (GAUSSIAN, dyadic, 4, 300),
+    (GAUSSIAN, dyadic, 5, 300),
     (GAUSSIAN, regimes, 3, 300),
-    (POISSON, small_integers, 4, 300),
+    (POISSON, small_integers, 5, 300),
     (POISSON, regimes, 5, 200),
     (EXPONENTIAL, positive, 3, 300),
-    (EXPONENTIAL, small_integers, 4, 200),
+    (EXPONENTIAL, small_integers, 5, 200),
 ]
 VARIANTS = [
     ("KLUCB", {}),

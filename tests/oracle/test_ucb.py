@@ -6,14 +6,14 @@ import lastblock as lb
 import oracle.ucb
 from oracle.worlds import World, bernoulli, constant, gaussian, regimes, small_integers
 
-# Up to 4 arms and windows below 64 share one compilation a policy.
+# Each number of arms is a compilation of each policy; windows below 64 share them.
 WORLDS = [
     (bernoulli, 2, 1),
-    (bernoulli, 4, 2),
+    (bernoulli, 5, 2),
     (small_integers, 3, 3),
     (gaussian, 3, 5),
-    (constant, 4, 6),
-    (regimes, 4, 8),
+    (constant, 5, 6),
+    (regimes, 5, 8),
 ]
 PARAMETERS = {
     "UCB1": [{}, {"scale": 1.5}],
