@@ -39,7 +39,7 @@ def _labels(table: Table, check: str, labels: Collection[str]) -> tuple[str, ...
     value = table.values[check]
     policies = value if isinstance(value, list) else [value]
     for policy in policies:
-        if policy not in labels:
+        if not isinstance(policy, str) or policy not in labels:
             hint = advice(policy, labels) if isinstance(policy, str) else "give a policy's label"
             raise table.error(f"{check}: no policy is labelled {shown(policy)}; {hint}", check)
     least, most = _POLICIES[check]

@@ -38,10 +38,12 @@ class Document:
             raise ScenarioError(f"{self.name}: brackets are nested too deep") from None
         except ValueError as error:
             found = _SYNTAX.fullmatch(str(error))
-            what, line, column = found.group("what", "line", "column") if found else (error, 0, 0)
-            line = line or self.text.count("\n") + (not self.text.endswith("\n"))
+            if found is None:  # the only other complaint
+                raise ScenarioError(f"{self.name}: a number has too many digits") from None
+            what, line, column = found.group("what", "line", "column")
+            line = line or len(self.text.splitlines())  # at the end
             place = f" (column {column})" if column else ""
-            what = f"{str(what)[:1].lower()}{str(what)[1:]}"
+            what = f"{what[:1].lower()}{what[1:]}"
             raise ScenarioError(f"{self.name}:{line}: this is not TOML: {what}{place}") from None
 
 

@@ -43,9 +43,9 @@ def read_environment(top: Table, horizon: int) -> Environment:
     """The environment of a scenario."""
     base = _read_base(top)
     phases = top.tables("phases") or [Table(top.document, ("arms",), {})]
-    starts = _read_starts(phases, horizon)
     size = _count_arms(top, base, phases)
     described = [_describe(base, phase, size) for phase in phases]
+    starts = _read_starts(phases, horizon)
     drifting = [arm for arms in described for arm in arms if arm.drifts]
     if drifting and len(phases) > 1:
         raise (
@@ -68,11 +68,16 @@ def read_environment(top: Table, horizon: int) -> Environment:
 def _read_base(top: Table) -> Base:
     how = 'write [arms] with a family and its parameters, such as family = "Bernoulli"'
     arms = top.need("arms", f"a scenario needs arms; {how}")
-    if isinstance(arms, list) and arms:
-        return top.tables("arms")
-    if isinstance(arms, dict):
-        return top.table("arms")
-    raise top.error(f"arms={shown(arms)}: {how}", "arms")
+    if not isinstance(arms, list | dict) or not arms:
+        raise top.error(f"arms={shown(arms)}: {how}", "arms")
+    base = top.table("arms") if isinstance(arms, dict) else top.tables("arms")
+    for table in [base] if isinstance(base, Table) else base:
+        table.need("family", f"the arms need a family; write family = …, one of {_known()}")
+    return base
+
+
+def _known() -> str:
+    return ", ".join(FAMILIES)
 
 
 def _read_starts(phases: Sequence[Table], horizon: int) -> list[int]:
@@ -104,13 +109,17 @@ def _read_starts(phases: Sequence[Table], horizon: int) -> list[int]:
 
 def _count_arms(top: Table, base: Base, phases: Sequence[Table]) -> int:
     """The number of tables in ``[[arms]]``, or the length of the first list of values."""
-    size = len(base) if isinstance(base, list) else 0
-    family: type[Any] | None = None
-    for table in () if isinstance(base, list) else (base, *phases):
-        family = _family(table) if "family" in table else family
-        for key, value in table.values.items():
-            if not size and (_is_one_for_each(family, key, value) or _is_override(table, key)):
-                size = len(value)
+    if isinstance(base, list):
+        size = len(base)
+    else:
+        lists = [
+            value
+            for table in (base, *phases)
+            for key, value in table.values.items()
+            if _is_one_for_each(_family(table if "family" in table else base), key, value)
+            or (key == "arms" and isinstance(value, list))
+        ]
+        size = len(lists[0]) if lists else 0
     if size == 0:
         raise top.error("give a list somewhere, with one value for each arm: mean = […]", "arms")
     if size == 1:
@@ -118,16 +127,12 @@ def _count_arms(top: Table, base: Base, phases: Sequence[Table]) -> int:
     return size
 
 
-def _is_override(phase: Table, key: str) -> bool:
-    return key == "arms" and bool(phase.tables("arms"))
-
-
-def _is_one_for_each(family: type[Any] | None, key: str, value: Any) -> bool:
+def _is_one_for_each(family: type[Any], key: str, value: Any) -> bool:
     """Whether this is a list with one value for each arm, not one value that is a list."""
     if not isinstance(value, list):
         return False
-    kind = get_type_hints(family).get(key) if family is not None else None
-    return kind in (int, float, bool) or any(isinstance(item, list) for item in value)
+    numbers = get_type_hints(family).get(key) in (int, float, bool)
+    return numbers or any(isinstance(item, list) for item in value)
 
 
 def _family(table: Table) -> type[Any]:
@@ -150,20 +155,13 @@ def _describe(base: Base, phase: Table, size: int) -> list[Description]:
     arms = []
     for k in range(size):
         first = base[k] if isinstance(base, list) else base
-        own = (Table(phase.document, phase.path, _parameters(phase)), *overrides[k : k + 1])
-        family: type[Any] | None = None
-        settings: dict[str, Setting] = {}
-        for table in (first, *own):
+        family, settings = _family(first), _settings(_family(first), first, k, size)
+        own = Table(phase.document, phase.path, _parameters(phase))
+        for table in (own, *overrides[k : k + 1]):
             if "family" in table:  # another law has other parameters: nothing is left of before
                 family, settings = _family(table), {}
-            if family is None:
-                names = ", ".join(FAMILIES)
-                raise table.error(f"the arms need a family; write family = …, one of {names}")
-            for key in table:
-                if key != "family":
-                    settings[key] = _setting(family, table, key, k, size)
-        assert family is not None
-        where = phase if phase.path[:1] == ("phases",) else first
+            settings |= _settings(family, table, k, size)
+        where = phase if phase.path[0] == "phases" else first
         arms.append(Description(family, settings, where))
     return arms
 
@@ -172,17 +170,25 @@ def _parameters(phase: Table) -> dict[str, Any]:
     return {key: value for key, value in phase.values.items() if key not in ("start", "arms")}
 
 
-def _setting(family: type[Any], table: Table, key: str, k: int, size: int) -> Setting:
-    """The value of a parameter for arm k."""
+def _settings(family: type[Any], table: Table, k: int, size: int) -> dict[str, Setting]:
+    """The parameters that a table gives to arm k."""
     fields: tuple[str, ...] = family._fields
-    if key not in fields:
-        raise table.error(f"{family.__name__} has no parameter {key!r}; {advice(key, fields)}", key)
-    value = table.values[key]
-    if not _is_one_for_each(family, key, value) or table.path[:1] == ("arms",) != table.path:
-        return Setting(value, table, (key,))
-    if len(value) != size:
-        raise table.error(f"{key} has {len(value)} values for {size} arms", key)
-    return Setting(value[k], table, (key, k))
+    one_arm = table.path[-2:-1] == ("arms",)
+    settings = {}
+    for key, value in table.values.items():
+        if key == "family":
+            continue
+        if key not in fields:
+            options = (*fields, "family", "start") if table.path[0] == "phases" else fields
+            hint = advice(key, options)
+            raise table.error(f"{family.__name__} has no parameter {key!r}; {hint}", key)
+        if one_arm or not _is_one_for_each(family, key, value):
+            settings[key] = Setting(value, table, (key,))
+        elif len(value) == size:
+            settings[key] = Setting(value[k], table, (key, k))
+        else:
+            raise table.error(f"{key} has {len(value)} values for {size} arms", key)
+    return settings
 
 
 def _build(arm: Description, **instead: float) -> Arm:

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from lastblock.families import FAMILIES
-from lastblock.lab.document import Table, read_text, shown
+from lastblock.lab.document import Table, nearest, read_text, shown
 from lastblock.protocol import POLICIES
 
 _TEXT = "__lastblock_text__"
@@ -34,12 +34,20 @@ def read_imports(top: Table, folder: Path) -> None:
         try:
             if item.endswith(".py"):
                 path = folder / item
+                if not path.exists():
+                    hint = _advice(item, folder, f"it is looked for in {folder.resolve()}")
+                    raise ValueError(f"there is no file {item!r}; {hint}")
                 import_text(
                     _module_name(path), str(path), read_text(path, item), folder=path.parent
                 )
             else:
                 with _all_or_nothing():
                     importlib.import_module(item)
+        except ModuleNotFoundError as error:
+            if error.name != item.partition(".")[0]:
+                raise top.error(f"imports: {_reason(item, error)}", "imports", i) from None
+            hint = _advice(item, folder, "install the module, or name a file that ends in .py")
+            raise top.error(f"imports: there is no module {item!r}; {hint}", "imports", i) from None
         except Exception as error:  # a file of the user's may raise anything
             raise top.error(f"imports: {_reason(item, error)}", "imports", i) from None
 
@@ -89,6 +97,11 @@ def _rebuild(module: str, path: str, text: str, name: str, values: tuple[Any, ..
 def _module_name(path: Path) -> str:
     place = hashlib.blake2b(str(path.resolve()).encode(), digest_size=4).hexdigest()
     return f"scenario_{path.stem}_{place}"
+
+
+def _advice(item: str, folder: Path, otherwise: str) -> str:
+    near = nearest(item.removesuffix(".py"), [path.stem for path in folder.glob("*.py")])
+    return otherwise if near is None else f"did you mean '{near}.py'?"
 
 
 def _reason(item: str, error: Exception) -> str:

@@ -58,7 +58,11 @@ def read_policy(table: Table, world: World) -> Policy:
     given = [key for key in table if key not in ("policy", "label")]
     for key in given:
         if key not in maker.keys:
-            raise table.error(f"{name} has no parameter {key!r}; {advice(key, maker.keys)}", key)
+            plain = name.partition(".")[0]
+            hint = advice(key, maker.keys)
+            if name != plain and key in POLICIES[plain]._fields:
+                hint = f'to set it, write policy = "{plain}"'
+            raise table.error(f"{name} has no parameter {key!r}; {hint}", key)
     values = _values(table, maker, given, world)
     try:
         policy: Policy = maker.make(**values)
@@ -125,6 +129,8 @@ def _values(table: Table, maker: Maker, given: list[str], world: World) -> dict[
             values[parameter] = _inner(table, key, world)
         elif _is_tuning(maker.hints.get(key), value):
             tuned.append(key)
+        elif isinstance(value, str) and value not in (words := _words(maker.hints.get(key))):
+            raise table.error(f"unknown {key} {value!r}; {advice(value, words)}", key)
         else:
             values[key] = value
     facts = world.facts()
@@ -172,9 +178,14 @@ def _is_tuning(hint: Any, value: Any) -> bool:
     """Whether a value stands for a number: the name of a tuning, or a table with one."""
     if isinstance(value, dict):
         return True
-    if not isinstance(value, str) or hint is str:
-        return False
-    return not (isinstance(hint, type) and issubclass(hint, Enum))
+    return isinstance(value, str) and hint is not str and not _words(hint)
+
+
+def _words(hint: Any) -> list[str]:
+    """The words of a parameter that is one of a few."""
+    if not (isinstance(hint, type) and issubclass(hint, Enum)):
+        return []
+    return [member.name.lower() for member in hint]
 
 
 def _tuning(

@@ -98,17 +98,16 @@ class Numbers:
                     raise self.error(key, error) from None
         if "horizon" not in self.values:
             raise top.error("how many steps? write horizon = 10_000")
-        if self.values.get("seed", 0) < 0:
-            raise self.error("seed", f"seed={self.values['seed']} must not be negative")
+        for key, least in {"horizon": 1, "replications": 1, "seed": 0}.items():
+            if self.values.get(key, least) < least:
+                raise self.error(key, f"{key}={self.values[key]} must be at least {least}")
 
     def check(self, environment: Environment) -> None:
-        """The sizes must be possible for these arms."""
-        horizon, replications = self.values["horizon"], self.values.get("replications", 1)
+        """The horizon must be possible for these arms."""
         try:
-            check_size(environment, horizon, replications, 1)
+            check_size(environment, self.values["horizon"], 1, 1)
         except ValueError as error:
-            key = "replications" if "replications=" in str(error) else "horizon"
-            raise self.error(key, error) from None
+            raise self.error("horizon", error) from None
 
     def error(self, key: str, message: object) -> ScenarioError:
         """Where the caller gave the number, the file is not to blame."""
@@ -126,8 +125,8 @@ def _find(source: str | Path) -> tuple[Path, str]:
     path = Path(source)
     try:
         missing = not path.exists()
-    except (OSError, ValueError):  # a name that no file can have
-        missing = True
+    except OSError:  # there, or not, but out of reach: reading it says why
+        missing = False
     if missing:
         options = [*names(), *(str(file) for file in Path().glob("*.toml"))]
         near = nearest(path.stem, options) or nearest(path.name, options)
