@@ -65,11 +65,10 @@ class Table:
         """A complaint about the table, or about something in it."""
         return self.document.error((*self.path, *keys), message)
 
-    def blame(self, error: Exception, *, prefix: str = "") -> ScenarioError:
-        """The same for an exception that may name a key of the table, as in ``mean=7``."""
-        text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        named = [key for key in self if re.search(rf"\b{re.escape(key)}=", text)]
-        return self.error(f"{prefix}{text}", *named[:1])
+    def blame(self, error: ValueError) -> ScenarioError:
+        """The same for an error that may name a key of the table, as in ``mean=7``."""
+        named = [key for key in self if re.search(rf"\b{re.escape(key)}=", str(error))]
+        return self.error(error, *named[:1])
 
     def only(self, allowed: Iterable[str], where: str) -> None:
         """Complain of the first key that is not allowed."""

@@ -117,7 +117,6 @@ def _count_arms(top: Table, base: Base, phases: Sequence[Table]) -> int:
             for table in (base, *phases)
             for key, value in table.values.items()
             if _is_one_for_each(_family(table if "family" in table else base), key, value)
-            or (key == "arms" and isinstance(value, list))
         ]
         size = len(lists[0]) if lists else 0
     if size == 0:
@@ -131,8 +130,8 @@ def _is_one_for_each(family: type[Any], key: str, value: Any) -> bool:
     """Whether this is a list with one value for each arm, not one value that is a list."""
     if not isinstance(value, list):
         return False
-    numbers = get_type_hints(family).get(key) in (int, float, bool)
-    return numbers or any(isinstance(item, list) for item in value)
+    a_number = get_type_hints(family).get(key, float) in (int, float, bool)
+    return a_number or any(isinstance(item, list) for item in value)
 
 
 def _family(table: Table) -> type[Any]:

@@ -18,7 +18,18 @@ from lastblock.families import FAMILIES
 from lastblock.lab.document import Table, nearest, read_text, shown
 from lastblock.protocol import POLICIES
 
-_TEXT = "__lastblock_text__"
+
+class File(ModuleType):
+    """A module made from the text of a file."""
+
+    def __init__(self, name: str, path: str, text: str) -> None:
+        super().__init__(name)
+        self.__file__ = path
+        self.__text__ = text
+
+
+_files: dict[str, File] = {}
+_origins: dict[type[Any], File] = {}
 
 
 def read_imports(top: Table, folder: Path) -> None:
@@ -27,67 +38,73 @@ def read_imports(top: Table, folder: Path) -> None:
     if not isinstance(wanted, list):
         raise top.error(f'imports={shown(wanted)} must be a list: ["my_policies.py"]', "imports")
     for i, item in enumerate(wanted):
-        if not isinstance(item, str) or not item:
-            raise top.error(
-                f"imports: {shown(item)} must be a file or module in quotes", "imports", i
-            )
         try:
-            if item.endswith(".py"):
-                path = folder / item
-                if not path.exists():
-                    hint = _advice(item, folder, f"it is looked for in {folder.resolve()}")
-                    raise ValueError(f"there is no file {item!r}; {hint}")
-                import_text(
-                    _module_name(path), str(path), read_text(path, item), folder=path.parent
-                )
-            else:
-                with _all_or_nothing():
-                    importlib.import_module(item)
-        except ModuleNotFoundError as error:
-            if error.name != item.partition(".")[0]:
-                raise top.error(f"imports: {_reason(item, error)}", "imports", i) from None
-            hint = _advice(item, folder, "install the module, or name a file that ends in .py")
-            raise top.error(f"imports: there is no module {item!r}; {hint}", "imports", i) from None
+            _import(item, folder)
         except Exception as error:  # a file of the user's may raise anything
             raise top.error(f"imports: {_reason(item, error)}", "imports", i) from None
 
 
-def import_text(module: str, path: str, text: str, *, folder: Path | None = None) -> ModuleType:
-    """The module of a file with this text; imported already, it is not run again."""
-    known = sys.modules.get(module)
-    if known is not None and getattr(known, _TEXT, None) == text:
-        return known
-    made = ModuleType(module)
-    made.__file__ = path
-    setattr(made, _TEXT, text)
-    with _all_or_nothing(), _importing_from(folder):
+def _import(item: Any, folder: Path) -> None:
+    if not isinstance(item, str) or not item:
+        raise ValueError(f"{shown(item)} must be a file or a module, in quotes")
+    path = folder / item
+    if item.endswith(".py"):
+        if not path.exists():
+            hint = _advice(item, folder, f"it is looked for in {folder.resolve()}")
+            raise ValueError(f"there is no file {item!r}; {hint}")
+        with _importing_from(path.parent):
+            import_text(_module_name(path), str(path), read_text(path, item))
+        return
+    try:
+        with _all_or_nothing():
+            importlib.import_module(item)
+    except ModuleNotFoundError as error:
+        if f"{item}.".startswith(f"{error.name}."):  # not one that it imports in turn
+            hint = _advice(item, folder, "install the module, or name a file that ends in .py")
+            raise ValueError(f"there is no module {item!r}; {hint}") from None
+        raise
+
+
+def import_text(name: str, path: str, text: str) -> File:
+    """The module of a file with this text; imported already, or copied, it is not run again."""
+    for file in _files.values():
+        if file.__text__ == text:
+            return file
+    file = File(name, path, text)
+    with _all_or_nothing():
         code = compile(text, path, "exec")
-        sys.modules[module] = made  # the decorators look up annotations there
+        for registry, cls in _definitions(name):  # of the file before it was edited
+            del registry[cls.__name__]
+        sys.modules[name] = file  # where annotations are looked up
         try:
-            exec(code, made.__dict__)
+            exec(code, file.__dict__)
         except BaseException:
-            if known is None:
-                del sys.modules[module]
-            else:
-                sys.modules[module] = known
+            del sys.modules[name]
+            if name in _files:
+                sys.modules[name] = _files[name]
             raise
-    for registry in (POLICIES, FAMILIES):
-        for cls in registry.values():
-            if cls.__module__ == module:
-                cls.__reduce__ = _reduce  # type: ignore[assignment]  # a method of every class
-    return made
+    _files[name] = file
+    for _, cls in _definitions(name):
+        _origins[cls] = file
+        cls.__reduce__ = _reduce  # type: ignore[assignment]  # a method of every class
+    return file
+
+
+def _definitions(module: str) -> list[tuple[dict[str, type[Any]], type[Any]]]:
+    """The policies and families that a module has registered, with the registry."""
+    return [
+        (registry, cls)
+        for registry in (POLICIES, FAMILIES)
+        for cls in registry.values()
+        if cls.__module__ == module
+    ]
 
 
 def _reduce(self: Any) -> tuple[Any, ...]:
     """How a policy or an arm is pickled: with the file that defines it."""
-    module = sys.modules[type(self).__module__]
-    return _rebuild, (
-        module.__name__,
-        module.__file__,
-        getattr(module, _TEXT),
-        type(self).__name__,
-        tuple(self),
-    )
+    file = _origins[type(self)]
+    parts = file.__name__, file.__file__, file.__text__, type(self).__name__, tuple(self)
+    return _rebuild, parts
 
 
 def _rebuild(module: str, path: str, text: str, name: str, values: tuple[Any, ...]) -> Any:
@@ -104,19 +121,20 @@ def _advice(item: str, folder: Path, otherwise: str) -> str:
     return otherwise if near is None else f"did you mean '{near}.py'?"
 
 
-def _reason(item: str, error: Exception) -> str:
+def _reason(item: Any, error: Exception) -> str:
     """What went wrong in a file, and in which of its lines."""
     if isinstance(error, SyntaxError):
-        return f"{item}, line {error.lineno}: {error.msg}"
-    trace = error.__traceback__
+        return f"{item}, line {error.lineno or 1}: {error.msg}"
     line = None
+    trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename.endswith(item):
+        if trace.tb_frame.f_code.co_filename.endswith(str(item)):
             line = trace.tb_lineno
         trace = trace.tb_next
-    if line is not None:
-        return f"{item}, line {line}: {type(error).__name__}: {error}"
-    return f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    text = f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    for file in _files.values():  # the user knows the file, not what it is called here
+        text = text.replace(file.__name__, str(file.__file__))
+    return text if line is None else f"{item}, line {line}: {text}"
 
 
 @contextmanager
@@ -133,12 +151,10 @@ def _all_or_nothing() -> Iterator[None]:
 
 
 @contextmanager
-def _importing_from(folder: Path | None) -> Iterator[None]:
+def _importing_from(folder: Path) -> Iterator[None]:
     """Let a file import its neighbours."""
-    if folder is not None:
-        sys.path.insert(0, str(folder))
+    sys.path.insert(0, str(folder))
     try:
         yield
     finally:
-        if folder is not None:
-            sys.path.remove(str(folder))
+        sys.path.remove(str(folder))

@@ -67,8 +67,10 @@ def read_policy(table: Table, world: World) -> Policy:
     try:
         policy: Policy = maker.make(**values)
         check_arms(policy, world.environment.n_arms)
-    except Exception as error:  # somebody's own policy may raise anything
+    except ValueError as error:
         raise table.blame(error) from None
+    except Exception as error:  # somebody's own policy may raise anything
+        raise table.error(f"{name}: {type(error).__name__}: {error}", "policy") from None
     return policy
 
 
