@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, NamedTuple
 
+_LONG = 20  # characters of a label, beyond which it takes two lines
 _THIN = "\u202f"  # a narrow space that does not break
 
 
@@ -140,8 +141,9 @@ def policy(label: str, style: Style) -> Cell:
         f'style="--c:{style.colour}"><use href="#marker-{style.marker}"/></svg>'
     )
     shown = escape(label)
+    width = "label long" if len(label) > _LONG else "label"
     return Cell(
-        f'<span class="label" title="{shown}">{key}<span>{shown}</span></span>', numeric=False
+        f'<span class="{width}" title="{shown}">{key}<span>{shown}</span></span>', numeric=False
     )
 
 

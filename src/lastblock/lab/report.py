@@ -94,11 +94,14 @@ def _page(
     commands: Sequence[str],
 ) -> str:
     sections: list[tuple[str, str, str]] = []  # id, name, HTML
-    seen = 0
+    seen: list[int] = []
     for i, result in enumerate(results):
         inside, found = _scenario(result)
-        seen += found
+        seen.append(found)
         sections.append((f"scenario-{i + 1}", result.name, inside))
+    if len(results) > 1:
+        links = [f"#{key}" for key, _, _ in sections]
+        sections.insert(0, ("glance", "At a glance", _glance(results, links, seen)))
     if table1 is not None:
         sections.append(("table-1", "Table 1", _table1(table1)))
     if takeover is not None:
@@ -119,7 +122,7 @@ def _page(
         title=escape(title),
         style=_asset("report.css"),
         script=script,
-        tiles=_tiles(results, seen),
+        tiles=_tiles(results, sum(seen)),
         links="\n".join(f'<li><a href="#{key}">{escape(n)}</a></li>' for key, n, _ in sections),
         sections="\n".join(
             f'<section id="{key}">\n{text}\n</section>' for key, _, text in sections
@@ -143,7 +146,7 @@ def _tiles(results: "Sequence[Result]", seen: int) -> str:
     tiles += [
         ("Scenarios" if len(results) > 1 else "Scenario", str(len(results))),
         ("Curves", str(curves)),
-        ("Replications", " / ".join(sorted({markup.count(r.replications) for r in results}))),
+        ("Replications", _span([result.replications for result in results])),
         ("Steps simulated", _large(steps)),
         ("Nanoseconds a step", markup.show(seconds / steps * 1e9, 3)),
     ]
@@ -154,6 +157,11 @@ def _tiles(results: "Sequence[Result]", seen: int) -> str:
     )
 
 
+def _span(values: Sequence[int]) -> str:
+    least, most = markup.count(min(values)), markup.count(max(values))
+    return least if least == most else f"{least}–{most}"
+
+
 def _large(value: int) -> str:
     for size, word in ((10**9, "billion"), (10**6, "million")):
         if value >= size:
@@ -161,16 +169,49 @@ def _large(value: int) -> str:
     return markup.count(value)
 
 
+def _glance(results: "Sequence[Result]", links: Sequence[str], seen: Sequence[int]) -> str:
+    """The winner of each scenario, and its claims."""
+    rows = []
+    for result, link, found in zip(results, links, seen, strict=True):
+        frame = result.summary().sort_values("mean", kind="stable")
+        label, mean, se = (frame[name].iloc[0] for name in ("policy", "mean", "se"))
+        claimed = len(result.claims)
+        marks = ("seen" if found == claimed else "not-seen") if claimed else "unclear"
+        rows.append(
+            [
+                Cell(f'<a href="{link}">{escape(result.title)}</a>', numeric=False),
+                markup.policy(label, styles_of(result.labels)[label]),
+                Cell(f"{markup.show(mean)} <small>± {markup.show(se, 3)}</small>", mean),
+                Cell(
+                    markup.badge(f"{found} of {claimed} seen" if claimed else "none made", marks),
+                    found / claimed if claimed else None,
+                ),
+            ]
+        )
+    columns = [
+        Column("Scenario", left=True),
+        Column("Smallest regret", left=True),
+        Column("Mean ± SE", "of the final regret"),
+        Column("Claims", left=True),
+    ]
+    caption = "The policy with the smallest mean regret at the horizon, and the claims checked."
+    return "<h2>At a glance</h2>" + markup.table(columns, rows, caption)
+
+
 def _scenario(result: "Result") -> tuple[str, int]:
     """The section of one scenario, and how many of its claims are seen."""
     styles = styles_of(result.labels)
     claims, seen = report_results.claims(result)
     arms = int(result.pulls["arm"].max()) + 1
-    changes = f"{len(result.changes)} change{'s' * (len(result.changes) != 1)}"
-    lead = (
-        f"<code>{escape(result.name)}</code> · {arms} arms · {changes} · "
-        f"{markup.count(result.horizon)} steps · {markup.count(result.replications)} "
-        f"replications · seed {result.seed}"
+    lead = " · ".join(
+        [
+            f"<code>{escape(result.name)}</code>",
+            _plural(arms, "arm"),
+            _plural(len(result.changes), "change") if result.changes else "no change points",
+            _plural(result.horizon, "step"),
+            _plural(result.replications, "replication"),
+            f"seed {result.seed}",
+        ]
     )
     picture = (
         "<p>This figure is drawn by a script, and scripts are off. The tables hold all of it.</p>"
@@ -186,6 +227,10 @@ def _scenario(result: "Result") -> tuple[str, int]:
         report_setup.setup(result, styles),
     ]
     return "\n".join(part for part in parts if part), seen
+
+
+def _plural(value: int, noun: str) -> str:
+    return f"{markup.count(value)} {noun}{'s' * (value != 1)}"
 
 
 def _table1(frame: "pd.DataFrame") -> str:
@@ -225,5 +270,7 @@ def _picture(picture: Picture, description: str) -> str:
     """The picture inside the page. As an image even an SVG runs no script."""
     data = picture if isinstance(picture, bytes) else Path(picture).read_bytes()
     kind = "image/png" if data.startswith(b"\x89PNG") else "image/svg+xml"
+    if kind != "image/png" and b"<svg" not in data[:4096]:
+        raise ValueError(f"{str(picture)[:60]!r} is neither a PNG nor an SVG; give one of these")
     source = f"data:{kind};base64,{b64encode(data).decode()}"
     return f'<div class="picture"><img src="{source}" alt="{escape(description)}"></div>'

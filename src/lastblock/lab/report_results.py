@@ -111,7 +111,7 @@ def final_regret(result: "Result", styles: Styles) -> str:
     caption = (
         f"At time {markup.count(result.horizon)}, over {markup.count(result.replications)} "
         f"replication{'s' * (result.replications != 1)}. The dot is the mean, the line its 95 % "
-        "confidence interval, the bar spans the quartiles of the regret, all on one scale from 0."
+        "confidence interval, the bar spans the quartiles of the regret, all on one scale."
     )
     classes = ["best" if mean == frame["mean"].min() else "" for mean in frame["mean"]]
     return "<h3>Final regret</h3>\n" + markup.table(columns, rows, caption, classes=classes)
