@@ -76,7 +76,7 @@ def percent(value: float | None) -> str:
     """A share."""
     if value is None or math.isnan(value):
         return "–"
-    return f"{100.0 * value:.0f}{_THIN}%".replace("-", "−")
+    return f"{100.0 * value:.0f}{_THIN}%".replace("-0\u202f", "0\u202f").replace("-", "−")
 
 
 def p_value(value: float) -> str:
@@ -89,13 +89,14 @@ def p_value(value: float) -> str:
 def table(
     columns: Sequence[Column],
     rows: Sequence[Sequence[Cell]],
+    name: str,
     caption: str,
     *,
     classes: Sequence[str] = (),
 ) -> str:
     """A table that can be sorted by its columns; the first one heads the rows.
 
-    `caption` is HTML, `classes` are those of the rows.
+    `name` is for those who do not see it; `caption` is HTML; `classes` are those of the rows.
     """
     heads = "".join(_head(column) for column in columns)
     body = []
@@ -106,7 +107,7 @@ def table(
         name = f' class="{classes[i]}"' if i < len(classes) and classes[i] else ""
         body.append(f"<tr{name}>{cells}</tr>")
     return (
-        '<div class="scroll" role="region" tabindex="0" aria-label="Table">'
+        f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(name)}">'
         f'<table class="sortable"><caption><span>{caption}</span></caption>'
         f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{chr(10).join(body)}\n</tbody></table></div>"
     )

@@ -195,7 +195,7 @@ def _glance(results: "Sequence[Result]", links: Sequence[str], seen: Sequence[in
         Column("Claims", left=True),
     ]
     caption = "The policy with the smallest mean regret at the horizon, and the claims checked."
-    return "<h2>At a glance</h2>" + markup.table(columns, rows, caption)
+    return "<h2>At a glance</h2>" + markup.table(columns, rows, "At a glance", caption)
 
 
 def _scenario(result: "Result") -> tuple[str, int]:
@@ -240,7 +240,7 @@ def _table1(frame: "pd.DataFrame") -> str:
     ]
     rows = [[_any(value) for value in row] for row in frame.itertuples(index=False)]
     caption = "Storage and cost of the subsampling policies, measured; the paper's table 1."
-    return "<h2>Table 1, measured</h2>" + markup.table(columns, rows, caption)
+    return "<h2>Table 1, measured</h2>" + markup.table(columns, rows, "Table 1", caption)
 
 
 def _any(value: Any) -> Cell:

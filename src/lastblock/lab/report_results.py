@@ -34,7 +34,7 @@ def figure(result: "Result", styles: Styles, picture: str) -> str:
                 "mean": markup.rounded(curve["mean"].tolist()),
                 "q25": markup.rounded(curve["q25"].tolist()),
                 "q75": markup.rounded(curve["q75"].tolist()),
-                "share": markup.rounded(curve["best_share"].tolist(), 4),
+                "share": markup.rounded(_pooled(times, curve["best_share"].tolist()), 4),
             }
         )
     if result.lai_robbins is not None:
@@ -56,6 +56,18 @@ def figure(result: "Result", styles: Styles, picture: str) -> str:
         "series": series,
     }
     return f'<figure class="figure">{markup.embedded(data)}<noscript>{picture}</noscript></figure>'
+
+
+def _pooled(times: Sequence[int], shares: Sequence[float]) -> list[float]:
+    """The shares over longer stretches of time, where two times lie so close that chance rules."""
+    starts, pulls, first, found = [0, *times], [0.0], 0, []
+    for j, share in enumerate(shares):
+        pulls.append(pulls[-1] + share * (starts[j + 1] - starts[j]))
+        stretch = min(0.02 * starts[j + 1], 0.01 * times[-1])
+        while first < j and starts[j + 1] - starts[first + 1] >= stretch:
+            first += 1
+        found.append((pulls[-1] - pulls[first]) / (starts[j + 1] - starts[first]))
+    return found
 
 
 def claims(result: "Result") -> tuple[str, int]:
@@ -114,7 +126,9 @@ def final_regret(result: "Result", styles: Styles) -> str:
         "confidence interval, the bar spans the quartiles of the regret, all on one scale."
     )
     classes = ["best" if mean == frame["mean"].min() else "" for mean in frame["mean"]]
-    return "<h3>Final regret</h3>\n" + markup.table(columns, rows, caption, classes=classes)
+    return "<h3>Final regret</h3>\n" + markup.table(
+        columns, rows, "Final regret", caption, classes=classes
+    )
 
 
 def differences(result: "Result", styles: Styles) -> str:
@@ -160,7 +174,7 @@ def differences(result: "Result", styles: Styles) -> str:
     unclear = frame[~frame["significant"].astype(bool)]
     return (
         "<h3>Paired differences</h3>\n"
-        + markup.table(columns, rows, caption)
+        + markup.table(columns, rows, "Paired differences", caption)
         + _note(baseline, _records(unclear), result.replications)
     )
 
@@ -206,7 +220,7 @@ def delays(result: "Result", styles: Styles) -> str:
         "Pulls until a best arm had 32 of the last 64: the median over the replications, the "
         "quartiles, and the share of those that got there before the next change."
     )
-    return "<h3>Detection delays</h3>\n" + markup.table(columns, rows, caption)
+    return "<h3>Detection delays</h3>\n" + markup.table(columns, rows, "Detection delays", caption)
 
 
 def pulls(result: "Result", styles: Styles) -> str:
@@ -224,7 +238,8 @@ def pulls(result: "Result", styles: Styles) -> str:
     caption = "Mean number of pulls of each arm" + (
         f"; “{start}+” is the phase that starts at {start}." if result.changes else "."
     )
-    return markup.details("Pulls per phase and arm", markup.table(columns, rows, caption))
+    name = "Pulls per phase and arm"
+    return markup.details(name, markup.table(columns, rows, name, caption))
 
 
 def _records(frame: "pd.DataFrame") -> list[dict[str, Any]]:

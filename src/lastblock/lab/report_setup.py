@@ -92,7 +92,7 @@ def _phases(phases: Sequence[Mapping[str, Any]], horizon: int) -> str:
         rows.append(row)
     columns = [Column("Time steps", left=True)]
     columns += [Column(f"arm {k + 1}", left=True) for k in range(len(phases[0]["arms"]))]
-    return markup.table(columns, rows, "The arms; the best of each phase in bold.")
+    return markup.table(columns, rows, "Arms", "The arms; the best of each phase in bold.")
 
 
 def _paths(arms: Sequence[Mapping[str, Any]], means: Sequence[Mapping[str, Any]]) -> str:
@@ -102,7 +102,7 @@ def _paths(arms: Sequence[Mapping[str, Any]], means: Sequence[Mapping[str, Any]]
         for k, (arm, path) in enumerate(zip(arms, means, strict=True))
     ]
     columns = [Column("Arm", left=True), Column("Family", left=True), Column("Mean", left=True)]
-    return markup.table(columns, rows, "The arms, whose means move all the time.")
+    return markup.table(columns, rows, "Arms", "The arms, whose means move all the time.")
 
 
 def _path(path: Mapping[str, Any]) -> str:
@@ -131,7 +131,7 @@ def _policies(policies: Mapping[str, Any], styles: Mapping[str, Style]) -> str:
     ]
     columns = [Column("Label", left=True), Column("Policy", left=True)]
     columns += [Column("Parameters", left=True)]
-    return markup.table(columns, rows, "The policies and their parameters.")
+    return markup.table(columns, rows, "Policies", "The policies and their parameters.")
 
 
 def _listed(parameters: Mapping[str, Any]) -> str:
