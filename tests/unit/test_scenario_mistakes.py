@@ -1,5 +1,6 @@
 """Every mistake in a scenario file is one line: the file, the line, and what to write instead."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,27 @@ def test_the_complaint_says_where_and_what(old, new, expected):
     if expected.endswith("…") and found != f"x.toml:{expected}":
         found = f"{found[: len('x.toml:') + len(expected) - 1]}…"
     assert found == f"x.toml:{expected}"
+
+
+ODD = ["0", "-1", "3.5", "nan", "1e999", "true", '""', '"x"', "[]", "[[]]", "[1, 2]", "['a', {}]"]
+ODD += ["{}", "{ a = [{}] }", "1979-05-27", "07:32:00", "9" * 400, "[" * 50 + "]" * 50]
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_whatever_stands_there_is_read_or_refused_with_its_place(value):
+    lines = GOOD.splitlines()
+    complaints = []
+    for i, line in enumerate(lines):
+        key, equals, _ = line.partition(" = ")
+        if equals:
+            Path("x.toml").write_text("\n".join([*lines[:i], f"{key} = {value}", *lines[i + 1 :]]))
+            try:
+                read("x.toml")
+            except ScenarioError as error:
+                complaints.append(str(error))
+    assert complaints
+    for complaint in complaints:
+        assert re.fullmatch(r"x\.toml:\d+: \S[^\n]{10,700}", complaint)
 
 
 @pytest.mark.parametrize(
