@@ -213,6 +213,16 @@ def test_a_policy_that_raises_something_odd(scenario):
     )
 
 
+def test_arms_that_raise_something_odd(scenario):
+    (scenario.parent / "my_policies.py").write_text(
+        EXPLORE_FIRST + FAMILY + "    def validate(self):\n        self.chance.no\n"
+    )
+    scenario.write_text(SCENARIO.replace("Bernoulli", "Lottery").replace("mean", "chance"))
+    assert refused(scenario) == (
+        "mine.toml:5: Lottery: AttributeError: 'float' object has no attribute 'no'"
+    )
+
+
 def test_policies_and_arms_travel_to_processes_without_the_file(scenario, tmp_path):
     (tmp_path / "my_arms.py").write_text(FAMILY)
     text = SCENARIO.replace('["my_policies.py"]', '["my_policies.py", "my_arms.py"]')

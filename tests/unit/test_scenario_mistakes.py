@@ -143,6 +143,12 @@ def test_arms_whose_mean_cannot_drift():
     assert complaint(text) == "x.toml:4: Beta has no parameter 'mean'; choose from a, b"
 
 
+def test_a_path_beyond_all_bounds():
+    far = "{ centre = 0, amplitude = 1e300, period = 9 }"
+    text = DRIFT.replace('"Bernoulli"', '"Dirac"').replace("{}", far, 1).replace("{}", "LBSDA")
+    assert complaint(text) == "x.toml:2: arms: Dirac(mean=-1e+300) has a mean beyond 1e+290"
+
+
 def test_a_tuning_that_asks_how_often_drifting_arms_change():
     text = DRIFT.replace("{}", "{ values = [0, 1] }", 1).replace("{}", "SWLBSDA.tuned")
     assert complaint(text) == (

@@ -1,6 +1,7 @@
 """The arms of a scenario file: ``[arms]`` or ``[[arms]]``, and ``[[phases]]``."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias, get_type_hints
 
 from lastblock.environments.drifting import Drifting, Sinusoid
@@ -48,20 +49,22 @@ def read_environment(top: Table, horizon: int) -> Environment:
     starts = _read_starts(phases, horizon)
     drifting = [arm for arms in described for arm in arms if arm.drifts]
     if drifting and len(phases) > 1:
-        raise (
-            drifting[0]
-            .settings["mean"]
-            .error("arms that drift have no phases; give numbers as means, or remove [[phases]]")
+        mean = drifting[0].settings["mean"]
+        raise mean.error(
+            "arms that drift have no phases; give numbers as means, or remove [[phases]]"
         )
+    make: Callable[[], Environment]
+    if drifting:
+        arms, paths = zip(*map(_drifting, described[0]), strict=True)
+        make = partial(Drifting, arms, paths)
+    else:
+        phased = dict(
+            zip(starts, ([_build(arm) for arm in arms] for arms in described), strict=True)
+        )
+        make = partial(Piecewise, phased) if len(phased) > 1 else partial(Stationary, phased[0])
     try:
-        if drifting:
-            pairs = [_drifting(arm) for arm in described[0]]
-            return Drifting([arm for arm, _ in pairs], [path for _, path in pairs])
-        built = {s: [_build(arm) for arm in d] for s, d in zip(starts, described, strict=True)}
-        return Piecewise(built) if len(built) > 1 else Stationary(built[0])
-    except ValueError as error:
-        if type(error) is not ValueError:  # it says already where
-            raise
+        return make()
+    except ValueError as error:  # a mean beyond all bounds
         raise top.error(error, "arms") from None
 
 
@@ -203,6 +206,9 @@ def _build(arm: Description, **instead: float) -> Arm:
             if f"{key}=" in str(error):
                 raise setting.error(error) from None
         raise arm.where.error(error) from None
+    except Exception as error:  # somebody's own family may raise anything
+        name = arm.family.__name__
+        raise arm.where.error(f"{name}: {type(error).__name__}: {error}") from None
     return built
 
 
