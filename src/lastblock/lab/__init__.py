@@ -2,8 +2,19 @@
 
 from lastblock.errors import ResultError, ScenarioError
 from lastblock.lab.claims import Claim
+from lastblock.lab.cluster import ClusterError, connect
 from lastblock.lab.results import Result, load
 from lastblock.lab.runner import run
 from lastblock.lab.scenario import Scenario
 
-__all__ = ["Claim", "Result", "ResultError", "Scenario", "ScenarioError", "load", "run"]
+__all__ = [
+    "Claim",
+    "ClusterError",
+    "Result",
+    "ResultError",
+    "Scenario",
+    "ScenarioError",
+    "connect",
+    "load",
+    "run",
+]

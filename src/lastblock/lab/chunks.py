@@ -168,6 +168,10 @@ class Shelf:
     def __contains__(self, chunk: Chunk) -> bool:
         return self._read(chunk) is not None
 
+    def has_file(self, chunk: Chunk) -> bool:
+        """Whether there is a file, which may be damaged: quick, to tell how much is left."""
+        return self._path(chunk).is_file()
+
     def put(self, chunk: Chunk, data: bytes) -> None:
         """Keep a finished chunk: all of it or, after a crash, nothing."""
         path = self._path(chunk)

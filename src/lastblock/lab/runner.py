@@ -8,9 +8,9 @@ import queue
 import sys
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numba
 import numpy as np
@@ -30,6 +30,12 @@ _WAKE_SECONDS = 0.5
 CHUNKS = ".chunks"
 
 
+class Progress(Protocol):
+    """What is told of the progress, such as a bar of tqdm's."""
+
+    def update(self, steps: int, /) -> object: ...
+
+
 def run(
     scenario: Scenario | str | Path,
     *,
@@ -37,7 +43,7 @@ def run(
     replications: int | None = None,
     threads: int | None = None,
     executor: Executor | None = None,
-    progress: bool | None = None,
+    progress: bool | Progress | None = None,
 ) -> Result:
     """Run a scenario and keep its results.
 
@@ -55,7 +61,8 @@ def run(
     executor
         Anything like a `concurrent.futures.Executor`, such as a Dask client's, instead of threads.
     progress
-        Show a bar; by default when it takes over two seconds and the output is a terminal.
+        Show a bar; by default when it takes over two seconds and the output is a terminal. Or a bar
+        of your own, which is told the steps as they are done.
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
@@ -66,14 +73,7 @@ def run(
         raise ValueError(f"threads={threads} must be at least 1")
     out = Path(out)
     shelf = Shelf(out / CHUNKS)
-    times = tuple(times_taken(None, scenario.horizon).tolist())
-    chunks = {
-        label: cut(
-            Course(policy, scenario.environment, scenario.horizon, scenario.seed, times),
-            scenario.replications,
-        )
-        for label, policy in scenario.policies.items()
-    }
+    chunks = _cut(scenario)
     missing = [chunk for row in chunks.values() for chunk in row if chunk not in shelf]
     with nullcontext(executor) if executor is not None else ThreadPoolExecutor(threads) as pool:
         _compute_all(missing, shelf, pool, progress, scenario.name)
@@ -82,16 +82,39 @@ def run(
     return result
 
 
+def steps_missing(scenario: Scenario, *, out: str | Path = "results") -> int:
+    """How many steps a run has still to compute, by the files that are there."""
+    shelf = Shelf(Path(out) / CHUNKS)
+    rows = _cut(scenario).values()
+    return sum(chunk.steps for row in rows for chunk in row if not shelf.has_file(chunk))
+
+
+def _cut(scenario: Scenario) -> dict[str, list[Chunk]]:
+    """The chunks of every policy."""
+    times = tuple(times_taken(None, scenario.horizon).tolist())
+    return {
+        label: cut(
+            Course(policy, scenario.environment, scenario.horizon, scenario.seed, times),
+            scenario.replications,
+        )
+        for label, policy in scenario.policies.items()
+    }
+
+
 def _compute_all(
-    chunks: Sequence[Chunk], shelf: Shelf, executor: Executor, progress: bool | None, name: str
+    chunks: Sequence[Chunk],
+    shelf: Shelf,
+    executor: Executor,
+    progress: bool | Progress | None,
+    name: str,
 ) -> None:
     """Hand the chunks to the executor and keep each as soon as it is finished."""
     done: queue.SimpleQueue[Future[bytes]] = queue.SimpleQueue()
     waiting: dict[Future[bytes], Chunk] = {}
     sources = source_hash()
-    bar = _progress_bar(sum(chunk.steps for chunk in chunks), progress, name)
+    steps = sum(chunk.steps for chunk in chunks)
     try:
-        with bar:
+        with _progress_bar(steps, progress, name) as bar:
             for chunk in chunks:
                 future = executor.submit(compute, chunk, sources)
                 waiting[future] = chunk
@@ -109,7 +132,11 @@ def _compute_all(
             future.cancel()
 
 
-def _progress_bar(steps: int, progress: bool | None, name: str) -> Any:
+def _progress_bar(
+    steps: int, progress: bool | Progress | None, name: str
+) -> AbstractContextManager[Progress]:
+    if progress is not None and not isinstance(progress, bool):
+        return nullcontext(progress)  # whoever gave it closes it
     wanted = sys.stderr.isatty() if progress is None else progress
     return tqdm(
         total=steps,

@@ -1,0 +1,189 @@
+"""Chunks on a Dask cluster, through the interface of `concurrent.futures`.
+
+Dask hands a chunk to another worker when the one that had it is gone. Classes from outside the
+package (a policy in a user's own file) travel with the chunk, by value and with all that they call,
+so that workers need nothing but the package itself.
+"""
+
+import functools
+import io
+import logging
+import pickle
+import site
+import sys
+import sysconfig
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Executor, Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from lastblock.families import FAMILIES
+from lastblock.protocol import POLICIES
+
+_SECONDS_TO_CONNECT = 5
+
+
+class ClusterError(ConnectionError):
+    """A cluster that cannot be reached, or is lost."""
+
+
+class ClusterExecutor(Executor):
+    """An executor on a Dask client's cluster; see `connect`."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        # No retries of a chunk that fails: it fails everywhere, and the reason should be told. A
+        # chunk whose worker is lost is another matter, which the scheduler sees to by itself.
+        self._executor = client.get_executor(pure=False)
+        self._own_modules = _OwnModules()
+
+    @property
+    def workers(self) -> int:
+        """How many there are now."""
+        return len(self._client.nthreads())
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Call a function on some worker."""
+        self._own_modules.pickle_by_value()
+        own = [
+            {name: cls for name, cls in registry.items() if _is_own(cls.__module__)}
+            for registry in (POLICIES, FAMILIES)
+        ]
+        call = _dumps((function, args, kwargs))
+        future: Future[Any] = self._executor.submit(_call, _dumps(own), call)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Wait for what was submitted, or cancel it."""
+        self._executor.shutdown(wait=wait and not cancel_futures)
+        self._own_modules.forget()
+
+
+@contextmanager
+def connect(address: str) -> Iterator[ClusterExecutor]:
+    """An executor on the cluster of the Dask scheduler at this address.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> with lb.lab.connect("tcp://10.0.0.1:8786") as executor:  # doctest: +SKIP
+    ...     lb.lab.run(scenario, executor=executor)
+    """
+    import distributed  # an optional dependency, and slow to import  # noqa: PLC0415
+
+    with _quiet():
+        try:
+            with warnings.catch_warnings():  # `compute` has the last word on versions
+                warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
+                client = distributed.Client(
+                    address, timeout=_SECONDS_TO_CONNECT, set_as_default=False
+                )
+        except (OSError, ValueError) as error:  # ValueError: not an address at all
+            raise ClusterError(
+                f"no Dask scheduler answers at {address!r} ({_first_line(error)}); "
+                "check the address, such as tcp://host:8786, and that the scheduler runs"
+            ) from error
+        executor = ClusterExecutor(client)
+        try:
+            yield executor
+        except distributed.KilledWorker as error:
+            raise ClusterError(
+                f"the workers at {address} died again and again over the same chunk; "
+                "look into their logs (too little memory?) and run again: what is done is kept"
+            ) from error
+        except (CancelledError, distributed.comm.CommClosedError) as error:
+            raise ClusterError(
+                f"the scheduler at {address} is lost; start it and run again: what is done is kept"
+            ) from error
+        finally:
+            executor.shutdown(cancel_futures=True)
+            client.close(timeout=_SECONDS_TO_CONNECT)
+
+
+_registering = threading.Lock()
+
+
+def _call(own: bytes, call: bytes) -> Any:
+    """On the worker: make the user's policies and arms known there, then call the function."""
+    with _registering:  # a policy that wraps another checks whether that one is known
+        for registry, classes in zip((POLICIES, FAMILIES), pickle.loads(own), strict=True):
+            registry.update(classes)
+        function, args, kwargs = pickle.loads(call)
+    return function(*args, **kwargs)
+
+
+def _dumps(value: Any) -> bytes:
+    """A pickle with the classes of the user's modules inside."""
+    import cloudpickle  # noqa: PLC0415
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        def reducer_override(self, obj: Any) -> Any:
+            # Other ways to pickle a user's policy or arm would look for its file.
+            if isinstance(obj, tuple) and _is_own(type(obj).__module__):
+                return type(obj), tuple(obj)
+            return super().reducer_override(obj)
+
+    file = io.BytesIO()
+    Pickler(file).dump(value)
+    return file.getvalue()
+
+
+class _OwnModules:
+    """The modules of the user's, whose code travels."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._registered: list[Any] = []
+
+    def pickle_by_value(self) -> None:
+        """All that are imported now; there may be more since the last time."""
+        import cloudpickle  # noqa: PLC0415
+
+        for name in sys.modules.keys() - self._seen:
+            self._seen.add(name)
+            known = {"__main__", *cloudpickle.list_registry_pickle_by_value()}
+            module = sys.modules[name]
+            if _is_own(name) and module.__name__ in sys.modules.keys() - known:
+                cloudpickle.register_pickle_by_value(module)
+                self._registered.append(module)
+
+    def forget(self) -> None:
+        """Leave the settings of pickling as they were."""
+        import cloudpickle  # noqa: PLC0415
+
+        while self._registered:
+            cloudpickle.unregister_pickle_by_value(self._registered.pop())
+
+
+def _is_own(name: str) -> bool:
+    """Whether a module is neither the package's nor installed: a file of the user's."""
+    if name.partition(".")[0] == __name__.partition(".")[0]:
+        return False
+    file = getattr(sys.modules.get(name), "__file__", None)
+    return file is not None and not any(map(Path(file).is_relative_to, _installed()))
+
+
+@functools.cache
+def _installed() -> tuple[str, ...]:
+    """The folders of the standard library and of installed packages."""
+    standard = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
+    return (*standard, *site.getsitepackages(), site.getusersitepackages())
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Dask logs each attempt to connect and each worker lost; errors say what matters."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
