@@ -11,14 +11,16 @@ from importlib import import_module
 from typing import Any
 
 from lastblock import arms, policies, theory
-from lastblock.bandit import Bandit, Decision
+from lastblock.bandit import Bandit, Decision, Pending
 from lastblock.environments.drifting import Drifting, Sinusoid, Table
 from lastblock.environments.piecewise import Piecewise, Stationary
 from lastblock.errors import StateFileError, UnknownDecisionError
+from lastblock.explanation import Duel, Explanation
 from lastblock.families import FAMILIES, family
 from lastblock.protocol import POLICIES, policy
 from lastblock.simulation import Run, Trace, simulate, trace
 from lastblock.state import state_size
+from lastblock.summary import ArmSummary, Summary
 
 __version__ = "0.1.0"
 
@@ -37,14 +39,19 @@ def __getattr__(name: str) -> Any:
 __all__ = [  # noqa: PLE0604  # the registries hold strings
     "FAMILIES",
     "POLICIES",
+    "ArmSummary",
     "Bandit",
     "Decision",
     "Drifting",
+    "Duel",
+    "Explanation",
+    "Pending",
     "Piecewise",
     "Run",
     "Sinusoid",
     "StateFileError",
     "Stationary",
+    "Summary",
     "Table",
     "Trace",
     "UnknownDecisionError",

@@ -1,26 +1,31 @@
-"""One live bandit: ask, tell, save, load."""
+"""One live bandit: ask, tell, arms that come and go, save, load."""
 
-import operator
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
 from lastblock import files, snapshot
-from lastblock.engine import ask_live, forget_live, open_live, tell_live
 from lastblock.errors import StateFileError, UnknownDecisionError
-from lastblock.jit import specialise
-from lastblock.protocol import Policy, Record, States, build, check_policy, describe
-from lastblock.random import Seed, key_of
-from lastblock.state import FIRST_ROOM, layout_id, state_dtype
-
-Label: TypeAlias = str | int
+from lastblock.explanation import Explanation, explained
+from lastblock.labels import ACTIVE, RETIRED, Label, check_floor, check_label, check_labels
+from lastblock.live import Live
+from lastblock.notes import Told, told
+from lastblock.protocol import Policy, States, build, check_arms, check_policy, describe, whole
+from lastblock.random import STREAM_WORDS, Seed, key_of
+from lastblock.summary import Summary, summarised
 
 LARGEST_REWARD = 1e290
 """Sums of larger rewards could overflow."""
+
+Event: TypeAlias = tuple[Any, ...]
+"""A change, as plain data: ("ask", n), ("tell", id, reward), ("forget", id), ("add_arm", label),
+("retire_arm", label) or ("reseed", words)."""
+
+Journal: TypeAlias = Callable[[Sequence[Event]], None]
 
 
 class Decision(NamedTuple):
@@ -28,14 +33,31 @@ class Decision(NamedTuple):
 
     arm: Label
     id: int
+    probability: float | None = None
+    """With which the arm was chosen, where a traffic floor makes it known."""
+
+
+class Pending(NamedTuple):
+    """A decision whose reward is still out."""
+
+    arm: Label
+    id: int
+    probability: float | None
+    age: int
+    """Decisions asked for since."""
+
+
+_NAMED = (Decision, Pending)
+_new_tuple = tuple.__new__
 
 
 class Bandit:
     """A bandit that decides for a live system.
 
     `ask` returns a decision at once, whatever is still out; `tell` takes its reward in any order,
-    much later or never (`forget`). Told at once, every decision is the one the policy would take in
-    `simulate`: with the same seed and rewards, the arms are those of replication 0.
+    much later or never (`forget`, `expire`). Told at once, every decision is the one the policy
+    would take in `simulate`: with the same seed and rewards, the arms are those of replication 0.
+    Any number of threads may use a bandit.
 
     Parameters
     ----------
@@ -45,6 +67,12 @@ class Bandit:
         The labels of the arms (strings or whole numbers), or how many there are.
     seed
         Anything `numpy.random.SeedSequence` takes; None for a fresh one.
+    floor
+        The least share of decisions for some arms, ``{"control": 0.05}``, or for every arm, also
+        later ones, ``0.05``. Each decision then carries its probability.
+    room
+        How many arms the record is made for; by default as many as there are. `add_arm` beyond
+        that makes a larger record and compiles the kernels for it, which takes seconds.
 
     Examples
     --------
@@ -56,101 +84,256 @@ class Bandit:
     1
     """
 
-    def __init__(self, policy: Policy, arms: Sequence[Label] | int, *, seed: Seed = None) -> None:
+    # Every change goes through one of six operations, `_ask_arm`, `_tell_arm`, `_forget_arm`,
+    # `_add`, `_retire` and `Live.reseed`, under the lock, after all checks and after the journal
+    # has taken the event. Given the same beginning, the same events make the same bytes.
+
+    def __init__(
+        self,
+        policy: Policy,
+        arms: Sequence[Label] | int,
+        *,
+        seed: Seed = None,
+        floor: float | Mapping[Label, float] | None = None,
+        room: int | None = None,
+    ) -> None:
         check_policy(policy)
-        self._labels = _check_labels(arms)
-        self._adopt(policy, FIRST_ROOM if getattr(policy, "grows", False) else None)
-        specialise(open_live, policy, self._states, 0, 0, key_of(0))(
-            policy, self._states, 0, len(self._labels), key_of(seed)
-        )
-        self._out: dict[int, int] = {}
+        labels = check_labels(arms)
+        shares = check_floor(floor, labels)
+        width = None if room is None else whole(room, "room")
+        if width is not None and width < len(labels):
+            raise ValueError(f"room={room} is too small for {len(labels)} arms")
+        key = key_of(seed)
+        live = Live(policy, len(labels), width=width, floored=shares is not None)
+        live.start(len(labels), key)
+        if shares is not None:
+            live.note.floor[: len(labels)] = shares
+        everywhere = shares is not None and not isinstance(floor, Mapping)
+        self._begin(live, labels, shares[0] if shares and everywhere else None)
+
+    def _begin(
+        self, live: Live, labels: Sequence[Label], floor_of_all: float | None = None
+    ) -> None:
+        self._lock = threading.RLock()
+        self._journal: Journal | None = None
+        self._live = live
+        self._labels = list(labels)  # of all arms there ever were
+        self._active = list(labels)  # of the arms in the record, in its order
+        self._retired: dict[Label, Told] = {}
+        self._floor_of_all = floor_of_all
+        self._out: dict[int, int] = {}  # the arms of decisions; −1 − i for retired label i
+        self._chances: dict[int, float] = {}
         self._next_id = 0
-        self._told = [0] * len(self._labels)
+        self._last: Explanation | None = None  # kept where the record no longer has it
 
-    def _adopt(self, policy: Policy, room: int | None, old: States | None = None) -> None:
-        """Make a record, with the contents of an old one, and look up the kernels compiled for it.
+    @classmethod
+    def on(cls, policy: Policy, states: States, index: int, arms: Sequence[Label]) -> "Bandit":
+        """A bandit that lives in record `index` of an array, which has been started already.
 
-        `room` is how many rewards of an arm fit, for a policy that keeps them all. Nothing is
-        changed before everything is there: compiling takes seconds, and may be interrupted.
+        The array belongs to somebody else, so that it cannot grow.
         """
-        states = np.zeros(1, state_dtype(policy, len(self._labels), room))
-        ask = specialise(ask_live, policy, states, 0)
-        tell = specialise(tell_live, policy, states, 0, 0, 0.0)
-        forget = specialise(forget_live, states, 0, 0)
-        if old is not None:
-            _copy(old[0], states[0])
-        self._policy, self._room, self._states = policy, room, states
-        self._ask, self._tell, self._forget = ask, tell, forget
+        self = cls.__new__(cls)
+        width = states.dtype["queue"].shape[0]
+        live = Live(policy, len(arms), width=width, states=states, i=index)
+        live.note_start()
+        self._begin(live, arms)
+        return self
 
     @property
     def policy(self) -> Policy:
-        return self._policy
+        return self._live.policy
 
     @property
-    def arms(self) -> tuple[Label, ...]:
-        """The labels."""
-        return self._labels
+    def arms(self) -> Mapping[Label, str]:
+        """Every arm there ever was, and whether it is "active" or "retired"."""
+        with self._lock:
+            return {label: RETIRED if label in self._retired else ACTIVE for label in self._labels}
 
     @property
     def pulls(self) -> Mapping[Label, int]:
         """How many rewards each arm has had."""
-        return dict(zip(self._labels, self._told, strict=True))
+        with self._lock:
+            told = dict(zip(self._active, self._live.note.told.tolist(), strict=False))
+            return {
+                label: self._retired[label].pulls if label in self._retired else told[label]
+                for label in self._labels
+            }
 
     @property
-    def pending(self) -> tuple[Decision, ...]:
+    def floor(self) -> Mapping[Label, float]:
+        """The least share of decisions for each active arm that has one."""
+        with self._lock:
+            shares = zip(self._active, self._live.note.floor.tolist(), strict=False)
+            return {label: share for label, share in shares if share > 0.0}
+
+    @property
+    def asked(self) -> int:
+        """How many decisions have been asked for; the next one has this id."""
+        return self._next_id
+
+    @property
+    def pending(self) -> tuple[Pending, ...]:
         """Decisions without a reward yet, oldest first."""
-        return tuple(Decision(self._labels[arm], id) for id, arm in self._out.items())
+        with self._lock:
+            return tuple(self._pending(id, arm) for id, arm in self._out.items())
+
+    def _pending(self, id: int, arm: int) -> Pending:
+        age = self._next_id - 1 - id
+        return Pending(self._label(arm), id, self._chances.get(id), age)
 
     @property
     def state_size(self) -> int:
         """The size of the state in bytes."""
-        return int(self._states.nbytes)
+        return int(self._live.states.dtype.itemsize)
 
-    def ask(self) -> Decision:
-        """The next decision. It never waits: see `docs/late-rewards.md` for rewards that do."""
-        arm = int(self._ask(self._policy, self._states, 0))
+    @overload
+    def ask(self) -> Decision: ...
+    @overload
+    def ask(self, n: int) -> list[Decision]: ...
+    def ask(self, n: int | None = None) -> Decision | list[Decision]:
+        """The next decision; with n, a list of the next n, be it one.
+
+        It never waits: see `docs/late-rewards.md` for rewards that do.
+        """
+        if n is None:
+            with self._lock:
+                if self._journal is not None:
+                    self._journal([("ask", 1)])
+                return self._ask_arm()
+        count = whole(n, "n")
+        if count < 1:
+            raise ValueError(f"n={n} must be at least 1")
+        with self._lock:
+            if self._journal is not None:
+                self._journal([("ask", count)])
+            return [self._ask_arm() for _ in range(count)]
+
+    def _ask_arm(self) -> Decision:
         id = self._next_id
+        live = self._live
+        arm: int = live.ask(live.policy, live.states, live.i, live.notes, id)
+        if live.floor is not None:
+            return self._ask_floored(id, arm)
         self._next_id = id + 1
         self._out[id] = arm
-        return Decision(self._labels[arm], id)
+        return _new_tuple(Decision, (self._active[arm], id, None))  # as Decision(…), but faster
 
-    def tell(self, decision: Decision | int, reward: float) -> None:
+    def _ask_floored(self, id: int, wanted: int) -> Decision:
+        live = self._live
+        arm = int(live.floor(live.states, live.i, live.notes, wanted))
+        if arm < 0:
+            arm = wanted
+        floor = live.note.floor
+        rest = max(0.0, 1.0 - float(floor.sum())) if arm == wanted else 0.0
+        chance = min(1.0, float(floor[arm]) + rest)
+        self._next_id = id + 1
+        self._out[id] = arm
+        self._chances[id] = chance
+        return Decision(self._active[arm], id, chance)
+
+    def tell(self, decision: Decision | Pending | int, reward: float) -> None:
         """The reward of a decision (or of its id). Errors change nothing."""
-        id, arm = self._find(decision)
-        if isinstance(reward, str | bytes):
-            raise ValueError(f"reward={reward!r} is text; give a number")
-        try:
-            value = float(reward)
-        except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"reward={reward!r} is not a number that fits a float") from None
-        if not -LARGEST_REWARD < value < LARGEST_REWARD:  # NaN fails as well
-            raise ValueError(
-                f"reward={reward!r} must be finite and below {LARGEST_REWARD:g} in size; "
-                "to drop the decision, forget it"
-            )
-        while not self._tell(self._policy, self._states, 0, arm, value):
-            self._grow()
-        del self._out[id]
-        self._told[arm] += 1
+        with self._lock:
+            id, arm = self._find(decision)
+            value = reward if type(reward) is float else _as_float(reward)
+            if not -LARGEST_REWARD < value < LARGEST_REWARD:  # NaN fails as well
+                raise _out_of_range(reward)
+            if self._journal is None:
+                self._tell_arm(id, arm, value)
+            else:
+                self._tell_each([(id, arm, value)])
 
-    def forget(self, decision: Decision | int) -> None:
+    def tell_many(
+        self, decisions: Iterable[Decision | Pending | int], rewards: Iterable[float]
+    ) -> None:
+        """The rewards of many decisions, in this order; if one of them is wrong, none counts."""
+        with self._lock:
+            found = [self._find(decision) for decision in decisions]
+            values = [_as_float(reward) for reward in rewards]
+            if len(found) != len(values):
+                raise ValueError(f"{len(values)} rewards for {len(found)} decisions")
+            for value in values:
+                if not -LARGEST_REWARD < value < LARGEST_REWARD:
+                    raise _out_of_range(value)
+            if len({id for id, _ in found}) < len(found):
+                raise UnknownDecisionError("a decision is there twice; tell each decision once")
+            answers = [(id, arm, value) for (id, arm), value in zip(found, values, strict=True)]
+            self._tell_each(answers)
+
+    def _tell_each(self, answers: list[tuple[int, int, float]]) -> None:
+        if self._journal is None or self._live.depth is None:
+            if self._journal is not None:
+                self._journal([("tell", id, value) for id, _, value in answers])
+            for answer in answers:
+                self._tell_arm(*answer)
+        else:  # growing may fail: it comes before the journal
+            for id, arm, value in answers:
+                while arm >= 0 and self._live.is_full(arm):
+                    self._live.become(self._live.grown())
+                self._journal([("tell", id, value)])
+                self._tell_arm(id, arm, value)
+
+    def _tell_arm(self, id: int, arm: int, value: float) -> None:
+        live = self._live
+        if arm >= 0:  # else a late reward of a retired arm
+            while not live.tell(live.policy, live.states, live.i, live.notes, arm, value):
+                live.become(live.grown())
+        del self._out[id]
+        if self._chances:
+            self._chances.pop(id, None)
+
+    def forget(self, decision: Decision | Pending | int) -> None:
         """Drop a decision whose reward will never come."""
-        id, arm = self._find(decision)
-        self._forget(self._states, 0, arm)
-        del self._out[id]
+        with self._lock:
+            id, arm = self._find(decision)
+            if self._journal is not None:
+                self._journal([("forget", id)])
+            self._forget_arm(id, arm)
 
-    def _find(self, decision: Decision | int) -> tuple[int, int]:
+    def _forget_arm(self, id: int, arm: int) -> None:
+        if arm >= 0:
+            self._live.forget(self._live.states, self._live.i, arm)
+        del self._out[id]
+        self._chances.pop(id, None)
+
+    def expire(self, *, older_than: int, reward: float | None = None) -> tuple[Pending, ...]:
+        """Drop the decisions that have waited for more than `older_than` later ones.
+
+        Without `reward` they are forgotten, with one they are told it. Returns them.
+        """
+        limit = whole(older_than, "older_than")
+        if limit < 0:
+            raise ValueError(f"older_than={older_than} must not be negative")
+        with self._lock:
+            late = [pending for pending in self.pending if pending.age > limit]
+            if reward is not None:
+                self.tell_many(late, [reward] * len(late))
+            else:
+                found = [self._find(pending) for pending in late]
+                if self._journal is not None:
+                    self._journal([("forget", id) for id, _ in found])
+                for id, arm in found:
+                    self._forget_arm(id, arm)
+            return tuple(late)
+
+    def _find(self, decision: Decision | Pending | int) -> tuple[int, int]:
         """The id and the arm of a decision that is out."""
-        id = decision.id if isinstance(decision, Decision) else decision
+        id: Any = decision
+        label: Label | None = None
+        if isinstance(decision, _NAMED):
+            id, label = decision.id, decision.arm
         arm = self._out.get(id) if type(id) is int else None
         if arm is None:
             raise self._unknown(id)
-        if isinstance(decision, Decision) and decision.arm != self._labels[arm]:
+        if label is not None and label != self._label(arm):
             raise UnknownDecisionError(
-                f"decision {id} was for arm {self._labels[arm]!r}, not {decision.arm!r}; "
+                f"decision {id} was for arm {self._label(arm)!r}, not {label!r}; "
                 "tell what ask() gave, to the bandit that gave it"
             )
         return id, arm
+
+    def _label(self, arm: int) -> Label:
+        return self._active[arm] if arm >= 0 else self._labels[-1 - arm]
 
     def _unknown(self, id: object) -> UnknownDecisionError:
         if type(id) is int and 0 <= id < self._next_id:
@@ -159,52 +342,206 @@ class Bandit:
             )
         return UnknownDecisionError(f"decision {id!r} was never asked for; tell what ask() gave")
 
-    def _grow(self) -> None:
-        """Double the record of a policy that keeps every reward."""
-        self._adopt(self._policy, 2 * (self._room or FIRST_ROOM) + 1, self._states)
+    def add_arm(self, label: Label) -> None:
+        """Let a new arm in. It is pulled before the next round is planned, then as its policy does.
 
-    def to_bytes(self) -> bytes:
-        """The whole bandit, versioned and checksummed; `from_bytes` continues bit for bit."""
-        return snapshot.pack(
-            {
-                "policy": describe(self._policy),
-                "room": self._room,
-                "layout": layout_id(self._states.dtype),
-                "arms": list(self._labels),
-                "told": self._told,
-                "next_id": self._next_id,
-                "out": [[id, arm] for id, arm in self._out.items()],
-            },
-            self._record_bytes(),
-        )
+        A label is never used again, not even that of a retired arm.
+        """
+        label = check_label(label)
+        with self._lock:
+            if label in self._retired:
+                raise ValueError(f"arm {label!r} was retired; give the new arm a label of its own")
+            if label in self._labels:
+                raise ValueError(f"arm {label!r} exists; give the new arm a label of its own")
+            self._check_resizable(len(self._active) + 1)
+            if self._floor_of_all is not None:
+                check_floor(self._floor_of_all, [*self._active, label])
+            live, last = self._live.with_arm(), self.explain()
+            if self._floor_of_all is not None:
+                live.note.floor[len(self._active)] = self._floor_of_all
+            if self._journal is not None:
+                self._journal([("add_arm", label)])
+            self._live.become(live)
+            self._labels.append(label)
+            self._active.append(label)
+            self._last = last
 
-    def _record_bytes(self) -> bytes:
-        """The record, little-endian; padding is zero, so that equal states have equal bytes."""
-        little = np.zeros(1, self._states.dtype.newbyteorder("<"))
-        little[:] = self._states
-        return little.tobytes()
+    def retire_arm(self, label: Label) -> None:
+        """Never decide for this arm again. Its late rewards are accepted and ignored."""
+        with self._lock:
+            if label in self._retired:
+                raise ValueError(f"arm {label!r} was retired before")
+            if type(label) is bool or label not in self._active:
+                raise ValueError(f"arm {label!r} is not one of the arms {self._active}")
+            self._check_resizable(len(self._active) - 1)
+            arm = self._active.index(label)
+            live, last = self._live.without_arm(arm), self.explain()
+            if self._journal is not None:
+                self._journal([("retire_arm", label)])
+            self._retired[label] = told(self._live.note, arm)
+            self._live.become(live)
+            del self._active[arm]
+            gone = -1 - self._labels.index(label)
+            for id, old in self._out.items():
+                if old >= arm:
+                    self._out[id] = gone if old == arm else old - 1
+            self._last = last
+
+    def _check_resizable(self, arms: int) -> None:
+        if getattr(self.policy, "oracle", False):
+            name = type(self.policy).__name__
+            raise ValueError(f"{name} was told the arms beforehand; they cannot come or go")
+        check_arms(self.policy, arms)
+
+    def reseed(self, seed: Seed = None) -> None:
+        """Go on with other random numbers; two copies of a bandit decide alike until one does."""
+        key = key_of(seed)
+        with self._lock:
+            if self._journal is not None:
+                self._journal([("reseed", key.tolist())])
+            self._live.reseed(key)
+
+    def attach(self, journal: Journal | None) -> None:
+        """Call `journal` with the events of every change, before it is made and under the lock.
+
+        If the journal raises an error, nothing is changed.
+        """
+        with self._lock:
+            self._journal = journal
+
+    def apply(self, event: Event) -> None:
+        """Make a change that another bandit's journal was told."""
+        kind, what = event[0], event[1:]
+        if kind == "ask":
+            self.ask(*what)
+        elif kind == "tell":
+            self.tell(*what)
+        elif kind == "forget":
+            self.forget(*what)
+        elif kind == "add_arm":
+            self.add_arm(*what)
+        elif kind == "retire_arm":
+            self.retire_arm(*what)
+        elif kind == "reseed" and len(what[0]) == STREAM_WORDS:
+            with self._lock:
+                if self._journal is not None:
+                    self._journal([event])
+                self._live.reseed(np.array(what[0], np.uint64))
+        else:
+            raise ValueError(f"event {event!r} is not known")
+
+    def explain(self) -> Explanation:
+        """Why the last round was what it was: in words (`print` it) and in data."""
+        with self._lock:
+            now = self._live.copy()
+            if self._last is not None and self._last.round == now.s.round:
+                return self._last
+            return explained(self.policy, now.states, now.note.planned, self._active)
+
+    def summary(self) -> Summary:
+        """Where the bandit stands: pulls, means, the leader. In words (`print` it) and in data."""
+        with self._lock:
+            return summarised(
+                self.policy,
+                self._live.s,
+                self._live.note,
+                self._labels,
+                self._active,
+                self._retired,
+                [self._label(arm) for arm in self._out.values()],
+                self._next_id,
+            )
+
+    def copy(self) -> "Bandit":
+        """An independent bandit that would decide alike; `reseed` it to make it differ."""
+        with self._lock:
+            other = self.__class__.__new__(self.__class__)
+            other._begin(self._live.copy(), self._labels, self._floor_of_all)
+            other._active = list(self._active)
+            other._retired = dict(self._retired)
+            other._out = dict(self._out)
+            other._chances = dict(self._chances)
+            other._next_id = self._next_id
+            other._last = self._last
+            return other
+
+    def __copy__(self) -> "Bandit":
+        return self.copy()
+
+    def __deepcopy__(self, memo: object) -> "Bandit":
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.__class__.from_bytes, (self.to_bytes(),)
+
+    def _about(self) -> dict[str, Any]:
+        """All but the record and the notes, as plain data."""
+        number = {label: i for i, label in enumerate(self._labels)}
+        return {
+            "policy": describe(self.policy),
+            "layout": self._live.layout,
+            "room": [self._live.width, self._live.depth],
+            "floored": self._live.floor is not None,
+            "floor_of_all": self._floor_of_all,
+            "arms": self._labels,
+            "active": [number[label] for label in self._active],
+            "retired": [
+                [number[label], told.pulls, told.mean.hex(), told.spread.hex()]
+                for label, told in self._retired.items()
+            ],
+            "next_id": self._next_id,
+            "out": [[id, arm, self._chances.get(id)] for id, arm in self._out.items()],
+        }
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> "Bandit":
-        """A bandit from `to_bytes`, or a `StateFileError` that says what is wrong with the data."""
-        about, payload = snapshot.unpack(data)
+    def _from(cls, about: dict[str, Any], record: bytes) -> "Bandit":
         try:
-            self = cls.__new__(cls)
-            self._labels = _check_labels(about["arms"])
-            self._told = [int(n) for n in about["told"]]
-            self._next_id = int(about["next_id"])
-            self._out = {int(id): int(arm) for id, arm in about["out"]}
-            self._adopt(build(about["policy"]), about["room"])
-            dtype = self._states.dtype
-            if about["layout"] != layout_id(dtype) or len(payload) != dtype.itemsize:
+            labels = check_labels(about["arms"])
+            active = [labels[i] for i in about["active"]]
+            width, depth = about["room"]
+            policy, floored = build(about["policy"]), bool(about["floored"])
+            live = Live(policy, len(active), width=width, depth=depth, floored=floored)
+            if about["layout"] != live.layout:
                 raise ValueError("its record has another layout")
-            self._states[:] = np.frombuffer(payload, dtype=dtype.newbyteorder("<"))
-        except (KeyError, TypeError, ValueError) as error:
+            live.read(record)
+            self = cls.__new__(cls)
+            self._begin(live, labels, about["floor_of_all"])
+            self._active = active
+            self._retired = {
+                labels[i]: Told(int(pulls), float.fromhex(mean), float.fromhex(spread))
+                for i, pulls, mean, spread in about["retired"]
+            }
+            self._next_id = int(about["next_id"])
+            self._out = {int(id): int(arm) for id, arm, _ in about["out"]}
+            self._chances = {int(id): float(p) for id, _, p in about["out"] if p is not None}
+            if {*active, *self._retired} != set(labels) or live.s.arms != len(active):
+                raise ValueError("its arms do not add up")
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise StateFileError(
                 f"the state does not fit this version of lastblock: {error}; "
                 "load it with the version that wrote it"
             ) from error
         return self
+
+    def to_bytes(self) -> bytes:
+        """The whole bandit, versioned and checksummed; `from_bytes` continues bit for bit."""
+        with self._lock:
+            return snapshot.pack(self._about(), self._live.to_bytes())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Bandit":
+        """A bandit from `to_bytes`, or a `StateFileError` that says what is wrong with the data."""
+        return cls._from(*snapshot.unpack(data))
+
+    def to_json(self) -> str:
+        """The same as text; the record within it is base64."""
+        with self._lock:
+            return snapshot.to_text(self._about(), self._live.to_bytes())
+
+    @classmethod
+    def from_json(cls, text: str) -> "Bandit":
+        """A bandit from `to_json`, or a `StateFileError`."""
+        return cls._from(*snapshot.from_text(text))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bandit to a file, all or nothing."""
@@ -216,44 +553,20 @@ class Bandit:
         return cls.from_bytes(Path(path).read_bytes())
 
     def __repr__(self) -> str:
-        return f"<Bandit {self._policy}: {self.pulls}, {len(self._out)} out>"
+        return f"<Bandit {self.policy}: {self.pulls}, {len(self._out)} out>"
 
 
-def _check_labels(arms: Sequence[Label] | int) -> tuple[Label, ...]:
-    labels: tuple[Label, ...]
-    if isinstance(arms, str | bytes | set | frozenset | dict):
-        raise ValueError(f"arms={arms!r} is a {type(arms).__name__}; give a list of labels")
+def _as_float(reward: Any) -> float:
+    if isinstance(reward, str | bytes):
+        raise ValueError(f"reward={reward!r} is text; give a number")
     try:
-        labels = tuple(range(operator.index(arms)))  # type: ignore[arg-type]  # is it a number?
-    except TypeError:
-        try:
-            labels = tuple(_check_label(label) for label in arms)  # type: ignore[union-attr]  # then not
-        except TypeError:
-            raise ValueError(f"arms={arms!r}: give a list of labels, or a whole number") from None
-    if len(set(labels)) < len(labels):
-        raise ValueError(f"arms={list(labels)} repeats a label; give each arm its own")
-    if len(labels) < 2:
-        raise ValueError(f"arms={list(labels)}: a bandit needs at least 2 arms; add arms")
-    return labels
+        return float(reward)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"reward={reward!r} is not a number that fits a float") from None
 
 
-def _check_label(label: object) -> Label:
-    if isinstance(label, str):
-        with suppress(UnicodeEncodeError):
-            label.encode()
-            return label
-    elif not isinstance(label, bool | np.bool_):
-        with suppress(TypeError):
-            return operator.index(label)  # type: ignore[arg-type]  # that is the question
-    raise ValueError(f"arms: label {label!r} must be a string or a whole number")
-
-
-def _copy(old: Record, new: Record) -> None:
-    """Copy a record into one with the same fields and longer axes."""
-    for name in old.dtype.names or ():
-        if old.dtype[name].names:
-            _copy(old[name], new[name])
-        elif old.dtype[name].shape:
-            new[name][tuple(slice(n) for n in old.dtype[name].shape)] = old[name]
-        else:
-            new[name] = old[name]
+def _out_of_range(reward: Any) -> ValueError:
+    return ValueError(
+        f"reward={reward!r} must be finite and below {LARGEST_REWARD:g} in size; "
+        "to drop the decision, forget it"
+    )

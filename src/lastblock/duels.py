@@ -12,7 +12,7 @@ from lastblock.history import block_sum
 from lastblock.jit import kernel
 from lastblock.protocol import Layout, Record
 from lastblock.random import below
-from lastblock.state import INDEX, NOBODY
+from lastblock.state import ARM, INDEX, NOBODY
 
 OBLIGATION_POWER = 0.333
 """The exponent in the authors' code, where the paper has a square root."""
@@ -21,7 +21,7 @@ OBLIGATION_POWER = 0.333
 def duel_fields(arms: int) -> Layout:
     """The leader, and how far the sampling obligation goes."""
     return [
-        ("leader", INDEX),
+        ("leader", ARM),
         ("limit", np.int64),  # an arm with so many pulls is still owed one …
         ("limit_lasts", np.float64),  # … up to this round
         ("sums", np.float64, (arms,)),  # of all rewards of the arm

@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.jit import entry
+from lastblock.notes import note_reward, note_round
 from lastblock.protocol import EnvironmentTable, Policy, States
-from lastblock.random import ENVIRONMENT, Stream, next_word, seed_stream
-from lastblock.state import begin, next_arm, reward_arm
+from lastblock.random import ENVIRONMENT, Stream, next_word, seed_stream, uniform
+from lastblock.state import begin, next_arm, plan_if_due, reward_arm, take_arm
 
 RECENT = 64
 """How many of the last pulls are looked at to tell whether a policy has found the best arm."""
@@ -112,18 +113,47 @@ def open_live(policy: Policy, states: States, i: int, arms: int, key: Stream) ->
 
 
 @entry
-def ask_live(policy: Policy, states: States, i: int) -> int:
+def ask_live(policy: Policy, states: States, i: int, notes: States, id: int) -> int:
     """The arm of the next decision."""
-    return next_arm(policy, states[i])
+    s = states[i]
+    if plan_if_due(policy, s):
+        note_round(states, i, notes[0], id)
+    return take_arm(s)
 
 
 @entry
-def tell_live(policy: Any, states: States, i: int, arm: int, reward: float) -> bool:
+def floor_live(states: States, i: int, notes: States, wanted: int) -> int:
+    """Between the policy, which has decided for an arm, and the traffic floors one uniform decides.
+
+    Returns −1 where the policy has its way, else another arm or the same: then the policy's
+    decision is taken back, and is the next one of its round.
+    """
+    s = states[i]
+    u = uniform(s.stream)
+    for k in range(s.arms):
+        if u < notes[0].floor[k]:
+            s.taken -= 1
+            s.out[wanted] -= 1
+            s.out[k] += 1
+            return k
+        u -= notes[0].floor[k]
+    return -1
+
+
+@entry
+def tell_live(policy: Any, states: States, i: int, notes: States, arm: int, reward: float) -> bool:
     """Take in a reward; False, and nothing changed, if the record must grow first."""
     if policy.full(states[i], arm):
         return False
     reward_arm(policy, states[i], arm, reward)
+    note_reward(notes[0], arm, reward)
     return True
+
+
+@entry
+def full_live(policy: Any, states: States, i: int, arm: int) -> bool:
+    """Whether the record must grow before it takes a reward of this arm."""
+    return bool(policy.full(states[i], arm))
 
 
 @entry

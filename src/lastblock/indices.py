@@ -16,12 +16,21 @@ UNSEEN = 1e300
 def unseen(s: Record, arm: int) -> float:
     """The index of an arm none of whose rewards has arrived: the fewer are out, the larger.
 
-    An arm whose decisions are always forgotten is tried again, but O(log r) times only. Without
-    delay every arm has a reward after the first round, and this is never needed.
+    Without delay every arm has a reward after its first pull, and this is never needed.
     """
-    if s.lost[arm] > 1.0 + math.log2(s.round):
+    if tried_enough(s, arm):
         return -UNSEEN
     return float(UNSEEN / (1.0 + s.out[arm] + s.lost[arm]))
+
+
+@kernel
+def tried_enough(s: Record, arm: int) -> bool:
+    """Whether an arm that has not answered yet must let others go first.
+
+    It is tried again, but O(log r) times only: not all decisions may go to a new arm whose rewards
+    are late, or to one whose decisions are always forgotten.
+    """
+    return bool(s.out[arm] + s.lost[arm] > 1.0 + math.log2(s.round))
 
 
 @kernel

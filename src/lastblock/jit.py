@@ -70,6 +70,12 @@ def entry(function: Callable[P, R]) -> Callable[P, R]:
     return compiled
 
 
+def plain(function: Callable[P, R]) -> Callable[P, R]:
+    """The Python function behind a kernel, for what happens too rarely to be worth compiling."""
+    uncompiled: Callable[P, R] = getattr(function, "py_func", function)
+    return uncompiled
+
+
 def wrapping(function: Callable[P, R]) -> Callable[P, R]:
     """Let unsigned arithmetic wrap silently when it runs as plain Python on numpy scalars."""
     return np.errstate(over="ignore")(function) if DISABLED else function

@@ -10,6 +10,9 @@ each policy; with the JIT off the very same methods run as they are.
     plan(self, s)                        queue the arms of round `s.round`
     observe(self, s, arm, reward)        one reward of an earlier decision
     full(self, s, arm)                   optional: no room for one more reward of this arm
+    check(self, arms)                    optional, Python: can it play so many arms?
+    resized(self, s, before, arm)        optional, Python: arms came or went, see `resized` below
+    duels(self, s)                       optional, Python: why the last round was what it was
 
 An environment is a NamedTuple of arrays with the kernels
 
@@ -131,6 +134,18 @@ def check_arms(policy: Policy, arms: int) -> None:
     check = getattr(policy, "check", None)
     if check is not None:
         check(arms)
+
+
+def resized(policy: Policy, s: Record, before: Record, arm: int) -> None:
+    """Let a policy bring along what it derived from the number of arms.
+
+    A new arm has entered as number `arm` (the last one of `s`), with the fields of a policy that
+    has just started, and is in the queue; or arm number `arm` of `before` has left, those after it
+    have moved up, and fields that held it hold NOBODY. Not compiled; it may not draw.
+    """
+    method = getattr(policy, "resized", None)
+    if method is not None:
+        method(s, before, arm)
 
 
 def describe(policy: Policy) -> dict[str, Any]:

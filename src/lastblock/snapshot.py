@@ -11,6 +11,7 @@
 No pickle: reading a file never runs code.
 """
 
+import base64
 import hashlib
 import json
 import struct
@@ -38,10 +39,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
         raise StateFileError("this is not a lastblock state: give a file that save() wrote")
     _, version, description_size, record_size = _HEAD.unpack_from(data)
     if version > VERSION:
-        raise StateFileError(
-            f"the state has format {version}, this lastblock reads up to {VERSION}; "
-            "upgrade lastblock to load it"
-        )
+        raise _too_new(version)
     size = _HEAD.size + description_size + record_size + _DIGEST_SIZE
     if len(data) < size:
         raise StateFileError(
@@ -52,6 +50,52 @@ def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
     start = _HEAD.size + description_size
     about: dict[str, Any] = json.loads(data[_HEAD.size : start])
     return about, data[start : start + record_size]
+
+
+def to_text(about: dict[str, Any], record: bytes) -> str:
+    """The same as JSON: the description to read, the record in base64, a checksum of both."""
+    return json.dumps(
+        {
+            "lastblock": VERSION,
+            "bandit": about,
+            "record": base64.b64encode(record).decode(),
+            "checksum": _text_digest(about, record),
+        },
+        ensure_ascii=False,
+    )
+
+
+def from_text(text: str) -> tuple[dict[str, Any], bytes]:
+    """The description and the record, or a `StateFileError` that says what is wrong."""
+    try:
+        data = json.loads(text)
+    except (TypeError, ValueError) as error:
+        raise StateFileError(f"the state is not JSON ({error}); restore it from a copy") from None
+    if not isinstance(data, dict) or type(data.get("lastblock")) is not int:
+        raise StateFileError("this is not a lastblock state: give a text that to_json() made")
+    if data["lastblock"] > VERSION:
+        raise _too_new(data["lastblock"])
+    try:
+        about, record = data["bandit"], base64.b64decode(data["record"], validate=True)
+        intact = data["checksum"] == _text_digest(about, record)
+    except (KeyError, TypeError, ValueError):
+        intact = False
+    if not intact:
+        raise StateFileError("the state is corrupt: its checksum is wrong; restore it from a copy")
+    return about, record
+
+
+def _text_digest(about: Any, record: bytes) -> str:
+    """Whatever the order of the keys."""
+    canonical = json.dumps([VERSION, about], ensure_ascii=False, sort_keys=True)
+    return _digest(canonical.encode() + record).hex()
+
+
+def _too_new(version: int) -> StateFileError:
+    return StateFileError(
+        f"the state has format {version}, this lastblock reads up to {VERSION}; "
+        "upgrade lastblock to load it"
+    )
 
 
 def _digest(data: bytes) -> bytes:

@@ -11,14 +11,25 @@ import hashlib
 from typing import Any
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
-from lastblock.jit import kernel
+from lastblock.jit import DISABLED, INLINE, kernel
 from lastblock.protocol import Layout, Policy, Record, check_arms
 from lastblock.random import POLICY, STREAM_WORDS, Stream, below, seed_stream
 
 INDEX = np.uint32
 """Fields that are used as an index: unsigned, so that the compiler leaves out the test for negative
 ones. (Arithmetic with whole numbers of other types is signed again.)"""
+
+# Arms come and go, and are renumbered then. These two are unsigned as well; what they say beyond
+# that is for `resizing`, compiled code sees no difference.
+
+ARM = np.dtype(INDEX, metadata={"holds": "an arm"})
+"""A field that holds the number of an arm, or NOBODY: also for arrays."""
+
+LINE = np.dtype(INDEX, metadata={"holds": "a line of arms"})
+"""An array with room for all arms that holds each of them once, in some order."""
 
 FIRST_ROOM = 1023
 """Rewards of an arm that a live bandit's first record holds, for a policy that keeps them all."""
@@ -80,14 +91,16 @@ def record(fields: Layout) -> np.dtype[Any]:
     return np.dtype((Fields, np.dtype(plain)))
 
 
-def state_dtype(policy: Policy, arms: int, horizon: int | None = None) -> np.dtype[Any]:
-    """The layout of a bandit's state for up to `arms` arms.
+def state_dtype(
+    policy: Policy, arms: int, horizon: int | None = None, room: int | None = None
+) -> np.dtype[Any]:
+    """The layout of a bandit's state for `arms` arms, or with room for more.
 
     `horizon` matters only to policies that store every reward by their definition; without one they
     start small and grow.
     """
     check_arms(policy, arms)
-    return record_of(policy, slots(arms), horizon)
+    return record_of(policy, slots(arms if room is None else max(room, arms)), horizon)
 
 
 def record_of(policy: Policy, room: int, horizon: int | None) -> np.dtype[Any]:
@@ -147,17 +160,54 @@ def begin(policy: Policy, s: Record, arms: int, key: Stream, replication: int) -
 
 
 @kernel
-def next_arm(policy: Policy, s: Record) -> int:
-    """The next decision; when the round's arms are all out, plan a new round first."""
-    if s.taken == s.queued:
-        s.round += 1
-        s.queued = 0
-        policy.plan(s)  # it still finds the last round in `s.queue[: s.taken]`
-        s.taken = 0
+def plan_if_due(policy: Policy, s: Record) -> bool:
+    """When the round's arms are all out, plan a new round."""
+    if s.taken != s.queued:
+        return False
+    s.round += 1
+    s.queued = 0
+    policy.plan(s)  # it still finds the last round in `s.queue[: s.taken]`
+    s.taken = 0
+    return True
+
+
+@kernel
+def take_arm(s: Record) -> int:
+    """Hand out the next arm of the round."""
     arm: int = s.queue[s.taken]
     s.taken += 1
     s.out[arm] += 1
     return arm
+
+
+@kernel
+def next_arm(policy: Policy, s: Record) -> int:
+    """The next decision; when the round's arms are all out, plan a new round first."""
+    plan_if_due(policy, s)
+    return take_arm(s)
+
+
+def leader_of(s: Record) -> Any:
+    """The arm that leads, for a policy that has a leader (or wraps one that has); else NOBODY."""
+    if "leader" in s.dtype.names:
+        return s.leader
+    return leader_of(s.inner) if "inner" in s.dtype.names else NOBODY
+
+
+def _leader_of(s: Any) -> Any:
+    """For kernels, which know the fields when they are compiled."""
+    if not isinstance(s, types.Record):
+        return None
+    if "leader" in s.fields:
+        return lambda s: s.leader
+    if "inner" in s.fields:
+        return lambda s: leader_of(s.inner)
+    return lambda s: NOBODY
+
+
+if not DISABLED:
+    _overload: Any = overload
+    _overload(leader_of, jit_options=INLINE, strict=False)(_leader_of)
 
 
 @kernel

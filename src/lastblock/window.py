@@ -10,7 +10,7 @@ import numpy as np
 
 from lastblock.jit import kernel
 from lastblock.protocol import Record
-from lastblock.state import INDEX, capacity, record
+from lastblock.state import ARM, NOBODY, capacity, record
 from lastblock.sums import two_sum
 
 SMALLEST_WINDOW = 64
@@ -42,7 +42,7 @@ def window_dtype(arms: int, window: int) -> np.dtype[Any]:
             ("pulls", np.int64, (arms,)),  # within the window, as are the sums
             ("high", np.float64, (arms,)),
             ("low", np.float64, (arms,)),
-            ("arm", INDEX, (ring,)),
+            ("arm", ARM, (ring,)),
             ("reward", np.float64, (ring,)),
         ]
     )
@@ -64,8 +64,9 @@ def slide(w: Record, arm: int, reward: float, window: int) -> None:
     mask = w.arm.shape[0] - 1
     if w.written >= window:
         old = (w.written - window) & mask
-        _add(w, w.arm[old], -w.reward[old])
-        w.pulls[w.arm[old]] -= 1
+        if w.arm[old] != NOBODY:  # unless that arm is gone
+            _add(w, w.arm[old], -w.reward[old])
+            w.pulls[w.arm[old]] -= 1
     new = w.written & mask
     w.arm[new] = arm
     w.reward[new] = reward

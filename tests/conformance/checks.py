@@ -201,23 +201,93 @@ def check_bad_rewards_change_nothing(policy):
     live_with_delays(bandit, 20, random.Random(SEED))
     decision = bandit.ask()
 
-    def whole_state():
-        return bandit._states.tobytes(), bandit.pending, bandit.pulls
-
-    before = whole_state()
+    before = bandit.to_bytes()
     for reward in (math.nan, math.inf, -math.inf, 1e300, None, "x"):
         assert_value_error(lambda r=reward: bandit.tell(decision, r), "reward")
-        assert whole_state() == before
+        assert bandit.to_bytes() == before
     bandit.tell(decision, 1.0)
-    after = whole_state()
+    after = bandit.to_bytes()
     assert_value_error(lambda: bandit.tell(decision, 1.0), "already")
-    assert whole_state() == after
+    assert bandit.to_bytes() == after
+
+
+def check_arms_come_and_go(policy):
+    """With decisions out, in the record of the beginning; and the events tell the whole life."""
+    bandit = lb.Bandit(policy, ["a", "b", "c"], seed=SEED)
+    events = []
+    bandit.attach(events.extend)
+    world = random.Random(SEED)
+    live_with_delays(bandit, 60, world)
+    before = bandit.to_bytes()
+    if policy.oracle:
+        assert_value_error(lambda: bandit.retire_arm("b"), "told the arms beforehand")
+        assert_value_error(lambda: bandit.add_arm("d"), "told the arms beforehand")
+        assert bandit.to_bytes() == before
+        return
+    pulls = bandit.pulls
+    for old, new in [("b", "d"), ("a", "e"), ("e", "f"), ("f", "g")]:  # every place, twice the last
+        bandit.retire_arm(old)
+        assert bandit.pulls == pulls
+        assert all(decision.arm != old for decision in live_with_delays(bandit, 40, world))
+        round_left = int(bandit._live.s.queued - bandit._live.s.taken)
+        pulls = bandit.pulls
+        bandit.add_arm(new)
+        assert bandit.pulls == {**pulls, new: 0}
+        # It is pulled in the round that is being handed out.
+        assert new in [decision.arm for decision in bandit.ask(round_left + 1)]
+        taken = live_with_delays(bandit, 60, world)
+        assert all(decision.arm != old for decision in taken)
+        pulls = bandit.pulls
+    assert {arm for arm, state in bandit.arms.items() if state == "active"} == {"c", "d", "g"}
+    for decision in bandit.pending:
+        bandit.tell(decision, 1.0)
+    assert bandit.pulls["b"] + bandit.pulls["a"] == pulls["b"] + pulls["a"]  # ignored
+    assert finite(bandit._live.s)
+    assert lb.Bandit.from_json(bandit.to_json()).to_bytes() == bandit.to_bytes()
+    twin = lb.Bandit(policy, ["a", "b", "c"], seed=SEED)
+    for event in json.loads(json.dumps(events)):
+        twin.apply(event)
+    assert twin.to_bytes() == bandit.to_bytes()
+
+
+def check_a_forced_arm_is_taken_in(policy):
+    """A floor sends decisions to arms that the policy would not choose; nothing breaks."""
+    bandit = lb.Bandit(policy, ARMS, seed=SEED, floor={0: 0.2, 2: 0.1})
+    world = random.Random(SEED)
+    taken = live_with_delays(bandit, 300, world)
+    shares = [sum(decision.arm == arm for decision in taken) / 300 for arm in range(ARMS)]
+    assert shares[0] > 0.2 - 4 * 0.024  # four standard errors
+    assert shares[2] > 0.1 - 4 * 0.018
+    assert finite(bandit._live.s)
+
+
+def check_words_come_for_every_policy(policy):
+    bandit = lb.Bandit(policy, ["a", "b", "c"], seed=SEED)
+    for _ in range(60):
+        decision = bandit.ask()
+        said = bandit.explain()
+        assert decision.arm in said.arms
+        assert all(repr(arm) in str(said) for arm in said.arms)
+        bandit.tell(decision, float(decision.id % 3 == 0))
+        assert bandit.explain().arms == said.arms
+    summary = bandit.summary()
+    assert sum(arm.pulls for arm in summary.arms) == 60
+    assert summary.leader in ("a", "b", "c")
 
 
 CHECKS = [check for name, check in globals().items() if name.startswith("check_")]
 
 
 # Helpers.
+
+
+def finite(s):
+    """No field of the record is NaN; infinite ones are limits that were meant so."""
+    return all(
+        finite(s[name]) if s.dtype[name].names else not np.isnan(s[name]).any()
+        for name in s.dtype.names
+        if s.dtype[name].names or s.dtype[name].base.kind == "f"
+    )
 
 
 def assert_same_run(a, b):

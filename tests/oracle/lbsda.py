@@ -1,11 +1,14 @@
 """LB-SDA: algorithm 1 of the paper."""
 
 from math import log, sqrt
+from typing import ClassVar
 
 from oracle.rounds import Oracle, last, mean
 
 
 class LBSDA(Oracle):
+    PER_ARM: ClassVar = {"rewards": lambda self: []}
+
     def __init__(self, arms, seed, reference=False):
         super().__init__(arms, seed, reference)
         self.rewards = [[] for _ in range(arms)]  # Y_{k,1}, Y_{k,2}, …
@@ -31,6 +34,9 @@ class LBSDA(Oracle):
         if self.reference and len(mine) >= len(theirs):
             return False
         return mean(mine) >= mean(last(theirs, len(mine)))
+
+    def held(self, k):
+        return self.rewards[k]
 
     def tell(self, arm, reward):
         self.rewards[arm].append(reward)

@@ -1,11 +1,18 @@
 """LB-SDA-LM: the algorithm of the paper's appendix B, with the ≥ of its section 3."""
 
 from math import ceil, log, sqrt
+from typing import ClassVar
 
 from oracle.rounds import Oracle, last, mean
 
 
 class LBSDALM(Oracle):
+    PER_ARM: ClassVar = {
+        "pulls": lambda self: 0,
+        "all_rewards": lambda self: [],
+        "stored": lambda self: [],
+    }
+
     def __init__(self, arms, seed, minimum=50, scale=1.0, offset=0, reference=False):
         super().__init__(arms, seed, reference)
         self.minimum, self.scale, self.offset = minimum, scale, offset
@@ -41,6 +48,9 @@ class LBSDALM(Oracle):
             return False
         mine, theirs = self.stored[k], self.stored[self.leader]
         return mean(mine) >= mean(last(theirs, len(mine)))
+
+    def held(self, k):
+        return self.stored[k]
 
     def tell(self, arm, reward):
         if len(self.stored[arm]) >= self.memory():

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from math import fsum
+from typing import ClassVar
 
 from oracle.stream import Stream
 
@@ -45,6 +46,31 @@ class Oracle:
                 self.stream.shuffle(self.queue)
         return self.queue.pop(0)
 
+    # Arms come and go, in plain lists. A subclass says in `PER_ARM` which of its lists have an
+    # entry for each arm, and what a new one gets.
+
+    PER_ARM: ClassVar = {}
+
+    def add_arm(self):
+        """One more arm, pulled at the end of the round."""
+        for name, new in self.PER_ARM.items():
+            getattr(self, name).append(new(self))
+        self.queue.append(self.arms)
+        self.rounds[-1].arms.append(self.arms)
+        self.arms += 1
+
+    def retire_arm(self, arm):
+        """One arm less: nothing that remains knows of it."""
+        for name in self.PER_ARM:
+            del getattr(self, name)[arm]
+        self.arms -= 1
+        self.leader = moved(self.leader, arm)
+        self.queue = [moved(k, arm) for k in self.queue if k != arm]
+        for past in self.rounds:
+            past.leader = moved(past.leader, arm)
+            past.arms = [moved(k, arm) for k in past.arms if k != arm]
+            past.flagged = [moved(k, arm) for k in past.flagged if k != arm]
+
     def most_pulled(self, candidates, pulls, rewards):
         """The arm pulled most, then that with the largest sum of rewards, then any of them.
 
@@ -58,6 +84,13 @@ class Oracle:
         if self.reference and self.leader in tied:
             return self.leader
         return tied[0] if len(tied) == 1 else tied[self.stream.below(len(tied))]
+
+
+def moved(arm, gone):
+    """The number of an arm after another one is gone; None for the one that is."""
+    if arm is None or arm == gone:
+        return None
+    return arm - 1 if arm > gone else arm
 
 
 def mean(rewards):

@@ -5,11 +5,14 @@ follow the text.
 """
 
 from math import ceil, log, sqrt
+from typing import ClassVar
 
-from oracle.rounds import Oracle, last, mean
+from oracle.rounds import Oracle, last, mean, moved
 
 
 class SWLBSDA(Oracle):
+    PER_ARM: ClassVar = {"last_drawn": lambda self: self.round - 1}
+
     def __init__(self, arms, seed, window, reference=False, naive_leader=False):
         super().__init__(arms, seed, reference)
         self.window = window
@@ -91,6 +94,13 @@ class SWLBSDA(Oracle):
             past.leader == self.leader and self.leader not in past.arms and k not in past.arms
             for past in last(self.rounds, delay)
         )
+
+    def retire_arm(self, arm):
+        super().retire_arm(arm)
+        self.pulled = [(r, moved(k, arm), reward) for r, k, reward in self.pulled]
+
+    def held(self, k):
+        return self.recent()[k]
 
     def tell(self, arm, reward):
         self.pulled.append((self.round, arm, reward))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.jit import kernel
+from lastblock.jit import kernel, plain
 from lastblock.protocol import Layout, Record, policy
 from lastblock.random import uniform
 from lastblock.state import enqueue, enqueue_all, shuffle
@@ -18,11 +18,17 @@ FINEST_CHECK = 24
 
 
 @kernel
+def check_rate(episode: int, arms: int, horizon: int) -> float:
+    """√(ℓ / (K T log T)), by which a bad arm is checked."""
+    return math.sqrt(episode / (arms * horizon * math.log(horizon)))
+
+
+@kernel
 def new_episode(s: Record, horizon: int) -> None:
     """Forget everything; every arm is good."""
     s.episode += 1
     s.clock = 0
-    s.rate = math.sqrt(s.episode / (s.arms * horizon * math.log(horizon)))
+    s.rate = check_rate(s.episode, s.arms, horizon)
     for k in range(s.good.shape[0]):
         s.good[k] = 1
         s.pulls[k] = 0
@@ -219,3 +225,10 @@ class AdSwitch(NamedTuple):
         close_blocks(s, arm, reward, width)
         if find_change(s, width, math.sqrt(self.eviction * log_t)):
             new_episode(s, self.horizon)
+
+    def resized(self, s: Record, before: Record, arm: int) -> None:
+        s.rate = plain(check_rate)(int(s.episode), int(s.arms), self.horizon)
+        if s.arms > before.arms:
+            s.chosen[arm] = s.arms + s.round - 1
+        else:
+            s.chosen[: s.arms] -= 1  # the number of arms is part of what time it is

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lastblock.counts import hypergeometric_at_most
+from lastblock.indices import tried_enough
 from lastblock.jit import kernel, routine
 from lastblock.protocol import Layout, Record, policy
 from lastblock.random import below
@@ -47,8 +48,10 @@ def duel(s: Record, a: Any, b: Any) -> Any:
         else:
             wins = bool(s.sums[few] >= sampled_sum(s, many, s.pulls[few]))
         return few if wins else many
-    if n != m:  # late rewards: an arm without any goes first …
+    if n != m:  # late rewards: an arm without any goes first, if not too often …
         margin = float(m - n)
+        if tried_enough(s, a if n == 0 else b):
+            margin = -margin
     elif n == 0:  # … among several, that with the fewest out
         margin = float(s.out[b] - s.out[a])
     elif s.kinds < MANY:

@@ -12,7 +12,7 @@ from lastblock.nested import (
     share_stream,
 )
 from lastblock.policies.thompson import Thompson
-from lastblock.protocol import Layout, Policy, Record, check_arms, check_policy, policy
+from lastblock.protocol import Layout, Policy, Record, check_arms, check_policy, policy, resized
 from lastblock.state import enqueue, record_of
 
 
@@ -91,3 +91,6 @@ class Binarized(NamedTuple):
     def full(self, s: Record, arm: int) -> bool:
         wrapped: Any = self.policy
         return bool(wrapped.full(s.inner, arm))
+
+    def resized(self, s: Record, before: Record, arm: int) -> None:
+        resized(self.policy, s.inner, before.inner, arm)

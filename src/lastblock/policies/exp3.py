@@ -60,6 +60,22 @@ def draw_arm(s: Record) -> Any:
 
 
 @kernel
+def expect_any(s: Record) -> None:
+    """Until an arm is drawn for the first time, its rewards count as drawn with probability 1/K.
+
+    Such rewards come of decisions that were not the policy's: of a traffic floor.
+    """
+    for k in range(s.arms):
+        s.chosen_with[k] = 1.0 / s.arms
+
+
+def enter(s: Record, arm: int) -> None:
+    """Give a new arm the mean weight of the others, hence a share of 1/K; it is pulled for sure."""
+    s.weight[arm] = s.weight[:arm].mean()
+    s.chosen_with[arm] = 1.0
+
+
+@kernel
 def forget_weights(s: Record) -> None:
     """All weights 1."""
     for k in range(s.weight.shape[0]):
@@ -82,6 +98,15 @@ def reinforce(s: Record, arm: int, reward: float, gamma: float) -> None:
         for k in range(s.arms):
             s.log_weight[k] -= top
             s.weight[k] = math.exp(s.log_weight[k])
+
+
+def resize_weights(s: Record, before: Record, arm: int) -> None:
+    """After arms came or went: make the largest weight 1, since the largest may have gone."""
+    s.log_weight[: s.arms] -= s.log_weight[: min(s.arms, before.arms)].max()
+    s.weight[: s.arms] = np.exp(s.log_weight[: s.arms])
+    if s.arms > before.arms:
+        enter(s, arm)
+        s.log_weight[arm] = math.log(s.weight[arm])
 
 
 def check_gamma(name: str, gamma: float) -> None:
@@ -137,6 +162,7 @@ class EXP3(NamedTuple):
 
     def start(self, s: Record) -> None:
         forget_weights(s)
+        expect_any(s)
         self.plan(s)
 
     def plan(self, s: Record) -> None:
@@ -145,6 +171,9 @@ class EXP3(NamedTuple):
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
         reinforce(s, arm, reward, self.gamma)
+
+    def resized(self, s: Record, before: Record, arm: int) -> None:
+        resize_weights(s, before, arm)
 
 
 @policy()
@@ -205,6 +234,7 @@ class REXP3(NamedTuple):
 
     def start(self, s: Record) -> None:
         s.left = 0
+        expect_any(s)
         self.plan(s)
 
     def plan(self, s: Record) -> None:
@@ -217,6 +247,9 @@ class REXP3(NamedTuple):
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
         reinforce(s, arm, reward, self.gamma)
+
+    def resized(self, s: Record, before: Record, arm: int) -> None:
+        resize_weights(s, before, arm)
 
 
 @policy()
@@ -279,6 +312,7 @@ class EXP3S(NamedTuple):
         for k in range(s.weight.shape[0]):
             s.weight[k] = 1.0
         mix_chances(s, self.gamma)
+        expect_any(s)
         enqueue(s, draw_arm(s))
 
     def plan(self, s: Record) -> None:
@@ -308,3 +342,7 @@ class EXP3S(NamedTuple):
             _, exponent = math.frexp(largest)
             for k in range(s.arms):
                 s.weight[k] = math.ldexp(s.weight[k], -exponent)
+
+    def resized(self, s: Record, before: Record, arm: int) -> None:
+        if s.arms > before.arms:
+            enter(s, arm)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.divergences import BERNOULLI, EXPONENTIAL, GAUSSIAN, divergence, inside
-from lastblock.jit import kernel, routine
+from lastblock.jit import kernel, plain, routine
 from lastblock.models import Family
 from lastblock.policies.klucb import (
     bounds_layout,
@@ -27,6 +27,12 @@ RUNGS = 28
 """Powers of two up to which splits are kept: room for 4 · 10⁹ rewards between two restarts."""
 
 FILTER = 1.0 - 1e-9
+
+
+@kernel
+def turn_period(arms: int, exploration: float) -> int:
+    """⌊K / α⌋, or 0 for none; so small an α that it is astronomical is none."""
+    return math.floor(arms / exploration) if exploration > 1e-15 else 0
 
 
 @kernel
@@ -215,10 +221,7 @@ class GLRKLUCB(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        # ⌊K / α⌋; so small an α that it is astronomical is none.
-        s.period = 0
-        if self.exploration > 1e-15:
-            s.period = math.floor(s.arms / self.exploration)
+        s.period = turn_period(s.arms, self.exploration)
         for k in range(s.pulls.shape[0]):
             forget(s, k, 0)
         clear_bounds(s)
@@ -250,3 +253,10 @@ class GLRKLUCB(NamedTuple):
         else:
             mean = (s.sums[arm] + s.error[arm]) / s.pulls[arm]
             set_mean(s, arm, self.family, mean)
+
+    def resized(self, s: Record, before: Record, arm: int) -> None:
+        s.period = plain(turn_period)(int(s.arms), self.exploration)
+        if s.arms > before.arms:
+            s.since[arm] = s.round + s.arms - 1
+        else:
+            s.since[: s.arms] -= 1  # the number of arms is part of what time it is

@@ -13,6 +13,7 @@ from lastblock.duels import (
 from lastblock.history import append, clear, history_dtype, is_full
 from lastblock.protocol import Layout, Record, policy
 from lastblock.state import FIRST_ROOM, enqueue, enqueue_all, shuffle
+from lastblock.verdicts import Verdict, judge
 
 
 @policy(shift_invariant=True, scale_invariant=True, grows=True)
@@ -80,6 +81,9 @@ class LBSDA(NamedTuple):
     def observe(self, s: Record, arm: int, reward: float) -> None:
         append(s.history, arm, reward)
         s.sums[arm] += reward
+
+    def duels(self, s: Record) -> list[Verdict]:
+        return judge(s, s.history.kept, skips_level=self.reference)
 
     def full(self, s: Record, arm: int) -> bool:
         return is_full(s.history, arm)

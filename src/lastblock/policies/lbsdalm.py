@@ -17,6 +17,7 @@ from lastblock.history import append, clear, forget_oldest, history_dtype
 from lastblock.jit import kernel
 from lastblock.protocol import Layout, Record, policy
 from lastblock.state import enqueue, enqueue_all, shuffle
+from lastblock.verdicts import Verdict, judge
 
 SIZED_FOR_ROUNDS = 10**9
 """The record holds the memory of this many rounds, up to a power of two; m_r stops there."""
@@ -149,3 +150,6 @@ class LBSDALM(NamedTuple):
         append(s.history, arm, reward)
         s.pulls[arm] += 1
         s.sums[arm] += reward
+
+    def duels(self, s: Record) -> list[Verdict]:
+        return judge(s, s.pulls, skips_level=self.reference)

@@ -9,7 +9,7 @@ from lastblock.history import append, block_sum, clear, history_dtype
 from lastblock.indices import argmax, unseen
 from lastblock.jit import kernel
 from lastblock.protocol import Layout, Record, policy
-from lastblock.state import INDEX, enqueue, enqueue_all, shuffle
+from lastblock.state import LINE, enqueue, enqueue_all, shuffle
 from lastblock.tunings import mucb_exploration, mucb_threshold
 from lastblock.window import check_window
 
@@ -102,7 +102,7 @@ class MUCB(NamedTuple):
             ("age", np.int64),  # pulls since the last restart
             ("position", np.int64),  # of the next pull within its period
             ("period", np.int64),  # ⌊K/γ⌋
-            ("order", INDEX, (arms,)),  # in which the arms take turns
+            ("order", LINE, (arms,)),  # in which the arms take turns
             ("sums", np.float64, (arms,)),
             ("index", np.float64, (arms,)),
             ("history", history_dtype(arms, self.window)),
@@ -150,3 +150,7 @@ class MUCB(NamedTuple):
             older = block_sum(h, arm, self.window) - newer
             if abs(newer - older) > self.threshold:
                 restart(s)
+
+    def resized(self, s: Record, before: Record, arm: int) -> None:
+        s.period = math.floor(s.arms / self.exploration)
+        s.position = min(s.position, s.period)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from lastblock.bounded import coin
 from lastblock.protocol import Layout, Record, policy
 from lastblock.random import below
-from lastblock.state import INDEX, enqueue, enqueue_all, shuffle
+from lastblock.state import INDEX, LINE, enqueue, enqueue_all, shuffle
 
 
 @policy()
@@ -45,7 +45,7 @@ class PlayTheWinner(NamedTuple):
         return cls(), cls(cyclic=False)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
-        return [("at", INDEX), ("circle", INDEX, (arms,))]
+        return [("at", INDEX), ("circle", LINE, (arms,))]
 
     def start(self, s: Record) -> None:
         enqueue_all(s)
@@ -63,3 +63,10 @@ class PlayTheWinner(NamedTuple):
         if coin(s.stream, reward) == 0.0 and arm == s.circle[s.at]:
             step = 1 if self.cyclic else 1 + below(s.stream, s.arms - 1)
             s.at = (s.at + step) % s.arms
+
+    def resized(self, s: Record, before: Record, arm: int) -> None:
+        if s.arms > before.arms:
+            s.at = arm  # the end of the circle, where the new arm stands: it plays next
+        else:
+            place = before.circle[: before.arms].tolist().index(arm)
+            s.at = (int(before.at) - (place < before.at)) % s.arms

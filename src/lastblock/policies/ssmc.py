@@ -10,7 +10,7 @@ from lastblock.history import append, block_sum, clear, history_dtype, is_full
 from lastblock.jit import kernel
 from lastblock.protocol import Layout, Record, policy
 from lastblock.spans import any_span_at_most
-from lastblock.state import FIRST_ROOM, INDEX, NOBODY, enqueue, enqueue_all, shuffle
+from lastblock.state import ARM, FIRST_ROOM, NOBODY, enqueue, enqueue_all, shuffle
 
 
 @kernel
@@ -76,7 +76,7 @@ class SSMC(NamedTuple):
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
             *duel_fields(arms),
-            ("against", INDEX, (arms,)),  # the leader of the comparisons so far …
+            ("against", ARM, (arms,)),  # the leader of the comparisons so far …
             ("length", np.int64, (arms,)),  # … the length of the blocks …
             ("compared", np.int64, (arms,)),  # … how many of them, the oldest first …
             ("reached", np.uint8, (arms,)),  # … and whether the challenger reached one's mean

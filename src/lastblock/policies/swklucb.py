@@ -14,7 +14,7 @@ from lastblock.policies.klucb import (
     validate_family,
 )
 from lastblock.protocol import Layout, Record, policy
-from lastblock.state import INDEX, enqueue, enqueue_all, shuffle
+from lastblock.state import INDEX, NOBODY, enqueue, enqueue_all, shuffle
 from lastblock.tunings import garivier_window
 from lastblock.window import (
     check_window,
@@ -113,6 +113,7 @@ class SWKLUCB(NamedTuple):
             leaver = recent.arm[(recent.written - self.window) & (recent.arm.shape[0] - 1)]
         slide(recent, arm, reward, self.window)
         set_mean(s, arm, self.family, window_sum(recent, arm) / np.float64(recent.pulls[arm]))
-        if leaver != arm and recent.pulls[leaver] > 0:
-            mean = window_sum(recent, leaver) / np.float64(recent.pulls[leaver])
-            set_mean(s, leaver, self.family, mean)
+        if leaver != NOBODY:
+            if leaver != arm and recent.pulls[leaver] > 0:
+                mean = window_sum(recent, leaver) / np.float64(recent.pulls[leaver])
+                set_mean(s, leaver, self.family, mean)

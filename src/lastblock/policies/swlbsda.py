@@ -7,13 +7,21 @@ import numpy as np
 
 from lastblock.duels import is_owed, most_pulled, obligation, wins_duel
 from lastblock.history import append, block_sum, clear, forget_oldest, history_dtype, is_full
-from lastblock.jit import kernel, routine
+from lastblock.jit import kernel, plain, routine
 from lastblock.protocol import Layout, Record, policy
-from lastblock.state import INDEX, NOBODY, enqueue, enqueue_all, shuffle
+from lastblock.state import ARM, NOBODY, enqueue, enqueue_all, shuffle
 from lastblock.tunings import garivier_window
+from lastblock.verdicts import Verdict, judge
 from lastblock.window import check_window, check_window_fits
 
 NEVER = 1 << 62
+
+
+@kernel
+def patience(window: int, arms: int, reference: bool) -> int:
+    """The rounds before a diversity flag: (K − 1)(log τ)², rounded up, or down by the authors."""
+    rounds = (arms - 1) * math.log(window) ** 2
+    return math.floor(rounds) if reference else math.ceil(rounds)
 
 
 @kernel
@@ -136,7 +144,7 @@ class SWLBSDA(NamedTuple):
         history = history_dtype(arms, self.window)
         ring = history["prefix"].shape
         return [
-            ("leader", INDEX),
+            ("leader", ARM),
             ("since", np.int64),  # the round after which it became the leader
             ("limit", np.int64),  # of the sampling obligation
             ("patience", np.int64),  # rounds before a diversity flag: ⌈(K − 1)(log τ)²⌉
@@ -152,10 +160,8 @@ class SWLBSDA(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        log2 = math.log(self.window) ** 2
-        flag_after = (s.arms - 1) * log2
-        s.patience = math.floor(flag_after) if self.reference else math.ceil(flag_after)
-        s.scarce = math.floor(log2)
+        s.patience = patience(self.window, s.arms, self.reference)
+        s.scarce = math.floor(math.log(self.window) ** 2)
         s.limit = obligation(self.window, self.reference)
         s.leader = NOBODY
         s.since = 0
@@ -215,3 +221,11 @@ class SWLBSDA(NamedTuple):
         append(h, arm, reward)
         if h.kept[arm] == 1:
             s.expires[arm] = clock + self.window
+
+    def duels(self, s: Record) -> list[Verdict]:
+        return judge(s, s.history.kept)
+
+    def resized(self, s: Record, before: Record, arm: int) -> None:
+        s.patience = plain(patience)(self.window, int(s.arms), self.reference)
+        if s.arms > before.arms:
+            s.drawn[arm] = s.round

@@ -1,0 +1,175 @@
+"""Why the last round was what it was."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.labels import Label
+from lastblock.protocol import Policy, Record, States
+from lastblock.state import NOBODY, leader_of
+from lastblock.verdicts import FLAGGED, FORCED, REASONS, SILENT, WAITS, WON, Verdict
+
+INDICES = {"index": "index", "chance": "probability"}
+"""Fields by which a policy chooses, and what to call them."""
+
+
+class Duel(NamedTuple):
+    """A challenger's mean against the mean of the leader's last rewards."""
+
+    arm: Label
+    mean: float | None
+    """Of the challenger's rewards; None if later ones have pushed them out of the memory."""
+    length: int
+    leader_mean: float | None
+    leader_length: int
+    """As many as the challenger has; fewer if the leader has fewer."""
+    won: bool
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The last round of a bandit, as data; `str` says it in words."""
+
+    policy: Policy
+    round: int
+    arms: tuple[Label, ...]
+    """The arms that the round pulls, in this order."""
+    leader: Label | None
+    duels: tuple[Duel, ...]
+    forced: tuple[Label, ...]
+    """Under-explored arms, pulled without a duel."""
+    flagged: tuple[Label, ...]
+    """Arms woken by a diversity flag."""
+    waiting: tuple[Label, ...]
+    """Arms that won but wait for rewards that are out."""
+    index: Mapping[Label, float]
+    """By which an index policy chooses."""
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def explained(
+    policy: Policy,
+    now: States,
+    planned: npt.NDArray[np.uint64],
+    labels: Sequence[Label],
+) -> Explanation:
+    """The last round, from a copy of the record now and the beginning of the record back then."""
+    s = _as_planned(now, planned)
+    if s.round == 0:
+        return _unknown(policy, int(now[0].round))
+    arms = tuple(labels[k] for k in s.queue[: s.queued])
+    lead = leader_of(s)
+    leader = None if lead == NOBODY else labels[lead]
+    verdicts = _verdicts(policy, s) if leader is not None else []
+    index = None if verdicts else _index(s, labels)
+    round_ = int(s.round)
+    lines = [f"Round {round_} of {policy}."]
+    if leader is not None:
+        lines.append(f"{leader!r} leads.")
+    lines += [_sentence(verdict, labels, leader) for verdict in verdicts]
+    if round_ == 1 and len(arms) == s.arms > 1:
+        lines.append("The first round: every arm once.")
+    elif index is not None:
+        name, values = index
+        lines.append(
+            f"{arms[0]!r} was chosen by its {name}: "
+            + ", ".join(f"{label!r} {value:.6g}" for label, value in values.items())
+            + "."
+        )
+    lines.append("It pulls " + ", ".join(repr(arm) for arm in arms) + ".")
+    return Explanation(
+        policy,
+        round_,
+        arms,
+        leader,
+        tuple(_duel(v, labels) for v in verdicts if v.length > 0 and v.reason != FORCED),
+        _with(verdicts, FORCED, labels),
+        _with(verdicts, FLAGGED, labels),
+        _with(verdicts, WAITS, labels),
+        {} if index is None else index[1],
+        "\n".join(lines),
+    )
+
+
+def _unknown(policy: Policy, round_: int) -> Explanation:
+    text = "The arms have changed since the last round was planned, and it was not kept: ask first."
+    return Explanation(policy, round_, (), None, (), (), (), (), {}, text)
+
+
+def _as_planned(now: States, planned: npt.NDArray[np.uint64]) -> Record:
+    """The record when the round was planned; sums that have been written over since are NaN."""
+    written = _written(now[0])
+    now.view(np.uint64)[: planned.size] = planned
+    s = now[0]
+    if written is not None and s.round > 0:
+        h = _innermost(s)["history"]
+        ring = h["prefix"].shape[1]
+        for k in range(written.size):
+            newer = min(int(written[k] - h["written"][k]), ring)
+            h["prefix"][k, (h["written"][k] + 1 + np.arange(newer)) % ring] = np.nan
+    return s
+
+
+def _written(s: Record) -> npt.NDArray[np.int64] | None:
+    inner = _innermost(s)
+    if "history" in inner.dtype.names and "prefix" in inner.dtype["history"].names:
+        return np.array(inner["history"]["written"])
+    return None
+
+
+def _innermost(s: Record) -> Record:
+    """The record of a wrapped policy."""
+    while "inner" in s.dtype.names:
+        s = s["inner"]
+    return s
+
+
+def _verdicts(policy: Any, s: Record) -> list[Verdict]:
+    while "inner" in s.dtype.names:
+        policy, s = policy.policy, s["inner"]
+    method = getattr(policy, "duels", None)
+    return [] if method is None else list(method(s))
+
+
+def _index(s: Record, labels: Sequence[Label]) -> tuple[str, dict[Label, float]] | None:
+    s = _innermost(s)
+    for field, name in INDICES.items():
+        if field in s.dtype.names:
+            return name, {labels[k]: float(s[field][k]) for k in range(s.arms)}
+    return None
+
+
+def _sentence(v: Verdict, labels: Sequence[Label], leader: Label | None) -> str:
+    why = REASONS[v.reason]
+    if v.reason in (FORCED, SILENT):
+        return f"{labels[v.arm]!r} ({v.length} rewards): {why}."
+    return (
+        f"{labels[v.arm]!r}, mean {v.mean:.6g} of {v.length}, against {leader!r}, "
+        f"mean {v.leader_mean:.6g} of its last {v.leader_length}: {why}."
+    )
+
+
+def _duel(v: Verdict, labels: Sequence[Label]) -> Duel:
+    return Duel(
+        labels[v.arm],
+        _known(v.mean),
+        v.length,
+        _known(v.leader_mean),
+        v.leader_length,
+        v.reason in (WON, WAITS),
+    )
+
+
+def _known(mean: float) -> float | None:
+    return None if math.isnan(mean) else mean
+
+
+def _with(verdicts: list[Verdict], reason: str, labels: Sequence[Label]) -> tuple[Label, ...]:
+    return tuple(labels[v.arm] for v in verdicts if v.reason == reason)

@@ -1,0 +1,228 @@
+"""A bandit's record with its notes and the kernels compiled for both: all that time changes.
+
+The record may be one of an array that belongs to somebody else. Arms, rewards and random streams
+are numbers here; labels and decisions are the bandit's affair.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock import resizing
+from lastblock.engine import (
+    ask_live,
+    floor_live,
+    forget_live,
+    full_live,
+    open_live,
+    tell_live,
+)
+from lastblock.jit import specialise
+from lastblock.notes import beginning, notes_dtype
+from lastblock.protocol import Policy, Record, States, resized
+from lastblock.random import Stream, key_of
+from lastblock.state import (
+    FIRST_ROOM,
+    layout_id,
+    leader_of,
+    record_of,
+    slots,
+    state_dtype,
+)
+
+
+class Live:
+    """Record `i` of `states`. What is slow, or may fail, makes a new one of these; `become` is
+    neither.
+
+    `width` is how many arms fit, `depth` how many rewards of an arm, for a policy that keeps them
+    all. `floored` says whether there are traffic floors.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        arms: int,
+        *,
+        width: int | None = None,
+        depth: int | None = None,
+        floored: bool = False,
+        states: States | None = None,
+        i: int = 0,
+    ) -> None:
+        self.policy, self.i = policy, i
+        self.width = slots(arms if width is None else width)
+        self.depth = FIRST_ROOM if depth is None and getattr(policy, "grows", False) else depth
+        self.is_foreign = states is not None
+        if states is None:
+            states = np.zeros(1, state_dtype(policy, arms, self.depth, self.width))
+        self.states = states
+        self.notes = np.zeros(1, notes_dtype(self.width, beginning(states.dtype, self.width)))
+        self.ask: Any = specialise(ask_live, policy, states, 0, self.notes, 0)
+        self.floor: Any = specialise(floor_live, states, 0, self.notes, 0) if floored else None
+        self.tell: Any = specialise(tell_live, policy, states, 0, self.notes, 0, 0.0)
+        self.forget: Any = specialise(forget_live, states, 0, 0)
+
+    @property
+    def s(self) -> Record:
+        """The record."""
+        return self.states[self.i]
+
+    @property
+    def note(self) -> Record:
+        """The notes."""
+        return self.notes[0]
+
+    def start(self, arms: int, key: Stream) -> None:
+        """Start the policy in the record."""
+        self._start(self.states, self.i, arms, key)
+        self.note_start()
+
+    def note_start(self) -> None:
+        """Begin the notes, for a record that has started."""
+        self.note.leader = leader_of(self.s)
+        beginning = self.states[self.i : self.i + 1].view(np.uint64)[: self.note.planned.size]
+        self.note.planned[:] = beginning
+
+    def _start(self, states: States, i: int, arms: int, key: Stream) -> None:
+        run: Any = specialise(open_live, self.policy, states, 0, 0, key)
+        run(self.policy, states, i, arms, key)
+
+    def copy(self) -> "Live":
+        """The same in an array of its own."""
+        other = Live.__new__(Live)
+        other.__dict__.update(self.__dict__)
+        other.states = self.states[self.i : self.i + 1].copy()
+        other.notes = self.notes.copy()
+        other.i, other.is_foreign = 0, False
+        return other
+
+    def become(self, other: "Live") -> None:
+        """Take the other one's contents, and its arrays unless they must stay where they are."""
+        if self.is_foreign:
+            self.states[self.i] = other.states[0]
+            self.notes[:] = other.notes
+        else:
+            self.__dict__.update(other.__dict__)
+
+    def with_arm(self) -> "Live":
+        """One more arm, in a larger record if need be."""
+        arms = int(self.s.arms)
+        if arms < self.width:
+            new = self.copy()
+            new.states[:] = np.zeros(1, new.states.dtype)
+            new.notes[:] = np.zeros(1, new.notes.dtype)
+        elif self.is_foreign:
+            raise ValueError(f"this bandit's record has room for {self.width} arms only")
+        else:
+            new = Live(
+                self.policy,
+                arms + 1,
+                width=arms + max(1, arms // 2),
+                depth=self.depth,
+                floored=self.floor is not None,
+            )
+        self._keep(new, list(range(arms)))
+        started = np.zeros(1, new.states.dtype)
+        self._start(started, 0, arms + 1, key_of(0))
+        resizing.enter(new.s, started[0], new._wider())
+        resized(self.policy, new.s, self.s, arms)
+        return new
+
+    def without_arm(self, arm: int) -> "Live":
+        """One arm less; those after it move up."""
+        new = self.copy()
+        new.states[:] = np.zeros(1, new.states.dtype)
+        new.notes[:] = np.zeros(1, new.notes.dtype)
+        self._keep(new, [k for k in range(int(self.s.arms)) if k != arm])
+        resized(self.policy, new.s, self.s, arm)
+        return new
+
+    def _keep(self, new: "Live", kept: list[int]) -> None:
+        resizing.keep(self.s, new.s, self._wider(), kept)
+        wider = notes_dtype(self.width + 1, self.note.planned.size)
+        resizing.keep(self.note, new.note, wider, kept)
+        new.note.planned[:] = 0  # that round is gone
+
+    def _wider(self) -> np.dtype[Any]:
+        """The layout of the record with room for one more arm."""
+        return record_of(self.policy, self.width + 1, self.depth)
+
+    def grown(self) -> "Live":
+        """Twice as long a history."""
+        if self.is_foreign or self.depth is None:
+            raise ValueError("this bandit's record is full and cannot grow")
+        new = Live(
+            self.policy,
+            int(self.s.arms),
+            width=self.width,
+            depth=2 * self.depth + 1,
+            floored=self.floor is not None,
+        )
+        resizing.copy(self.s, new.s)
+        resizing.copy(self.note, new.note)
+        return new
+
+    def is_full(self, arm: int) -> bool:
+        """Whether the record must grow before it takes a reward of this arm."""
+        if self.depth is None:
+            return False
+        full: Any = specialise(full_live, self.policy, self.states, 0, 0)
+        return bool(full(self.policy, self.states, self.i, arm))
+
+    def reseed(self, key: Stream) -> None:
+        """Other random streams: those of a bandit that has just started."""
+        started = np.zeros(1, self.states.dtype)
+        self._start(started, 0, int(self.s.arms), key)
+        resizing.copy_streams(started[0], self.s)
+
+    @property
+    def layout(self) -> str:
+        return layout_id(self.states.dtype) + layout_id(self.notes.dtype)
+
+    def to_bytes(self) -> bytes:
+        """Record and notes, little-endian; padding is zero: equal states have equal bytes."""
+        notes = self.notes.copy()
+        planned = np.zeros(1, self.states.dtype)
+        planned.view(np.uint64)[: self.note.planned.size] = self.note.planned
+        notes[0].planned[:] = 0
+        return (
+            to_little(self.states[self.i : self.i + 1])
+            + to_little(notes)
+            + to_little(planned)[: self.note.planned.nbytes]
+        )
+
+    def read(self, data: bytes) -> None:
+        """Fill both from `to_bytes`."""
+        state, notes = self.states.dtype, self.notes.dtype
+        ends = np.cumsum([state.itemsize, notes.itemsize, self.note.planned.nbytes])
+        if len(data) != ends[-1]:
+            raise ValueError("its record has another size")
+        rest = bytes(state.itemsize - self.note.planned.nbytes)
+        planned = from_little(data[ends[1] :] + rest, state)
+        self.states[:] = from_little(data[: ends[0]], state)
+        self.notes[:] = from_little(data[ends[0] : ends[1]], notes)
+        self.note.planned[:] = planned.view(np.uint64)[: self.note.planned.size]
+
+
+def to_little(record: States) -> bytes:
+    """One record as bytes, little-endian, with zeros between the fields."""
+    little = np.zeros(1, record.dtype.newbyteorder("<"))
+    little[:] = record
+    return (little.view(np.uint8) & _occupied(record.dtype)).tobytes()
+
+
+def from_little(data: bytes, dtype: np.dtype[Any]) -> States:
+    """The record of `to_little`."""
+    return np.frombuffer(data, dtype.newbyteorder("<")).astype(dtype)
+
+
+def _occupied(dtype: np.dtype[Any]) -> npt.NDArray[np.uint8]:
+    """Ones where a record has a field, zeros between."""
+    fields: Any = dtype.fields
+    ones = np.zeros(dtype.itemsize, np.uint8)
+    for name in dtype.names or ():
+        part, offset = fields[name][:2]
+        ones[offset : offset + part.itemsize] = _occupied(part) if part.names else 0xFF
+    return ones

@@ -1,0 +1,139 @@
+"""Arms that come and go, and explanations, against the twins' plain lists."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lastblock as lb
+import oracle.lbsda
+import oracle.lbsdalm
+import oracle.swlbsda
+from oracle.rounds import last
+from oracle.worlds import KINDS, World
+
+ROOM = 5
+SEEDS = st.integers(0, 2**32)
+TWINS = {
+    "LBSDA": (lb.LBSDA, oracle.lbsda.LBSDA, {}),
+    "LBSDALM": (lb.LBSDALM, oracle.lbsdalm.LBSDALM, {"minimum": 20, "scale": 0.1}),
+    "SWLBSDA": (lb.SWLBSDA, oracle.swlbsda.SWLBSDA, {"window": 30}),
+}
+named = pytest.mark.parametrize("name", TWINS)
+
+
+def pair(name, seed, reference, arms=3):
+    make_policy, make_twin, parameters = TWINS[name]
+    policy = make_policy(**parameters, reference=reference)
+    twin = make_twin(arms, seed, **parameters, reference=reference)
+    return lb.Bandit(policy, arms, seed=seed, room=ROOM), twin
+
+
+@named
+@settings(max_examples=40)
+@given(SEEDS, st.sampled_from(KINDS), st.booleans())
+def test_arms_come_and_go(name, seed, kind, reference):
+    bandit, twin = pair(name, seed, reference)
+    chance = random.Random(seed)
+    world = World(kind, ROOM, seed)
+    active = [0, 1, 2]
+    next_label = 3
+    for t in range(200):
+        if t > 0 and chance.random() < 0.05 and len(active) < ROOM:
+            bandit.add_arm(next_label)
+            twin.add_arm()
+            active.append(next_label)
+            next_label += 1
+        if t > 0 and chance.random() < 0.05 and len(active) > 2:
+            place = chance.randrange(len(active))
+            bandit.retire_arm(active.pop(place))
+            twin.retire_arm(place)
+        decision = bandit.ask()
+        arm = twin.ask()
+        assert decision.arm == active[arm], f"step {t}, round {twin.round}"
+        reward = world.reward(arm)
+        bandit.tell(decision, reward)
+        twin.tell(arm, reward)
+    assert [label for label, state in bandit.arms.items() if state == "active"] == active
+
+
+@named
+@settings(max_examples=20)
+@given(SEEDS, st.sampled_from(KINDS), st.booleans())
+def test_words_are_true(name, seed, kind, reference):
+    bandit, twin = pair(name, seed, reference, arms=ROOM)
+    world = World(kind, ROOM, seed)
+    for _ in range(120):
+        known = twin.round
+        decision = bandit.ask()
+        arm = twin.ask()
+        if twin.round > known:
+            said = bandit.explain()
+            assert_true(said, twin)
+        reward = world.reward(arm)
+        bandit.tell(decision, reward)
+        twin.tell(arm, reward)
+        assert_same(bandit.explain(), said)  # rewards that came since change nothing
+
+
+def assert_true(said, twin):
+    """What was said of a round is what the twin has in its lists."""
+    now = twin.rounds[-1]
+    assert said.round == twin.round
+    assert sorted(said.arms) == sorted(now.arms)
+    assert said.leader == now.leader
+    if twin.round == 1:
+        assert "every arm once" in str(said)
+        return
+    for duel in said.duels:
+        mine = twin.held(duel.arm)
+        theirs = last(twin.held(now.leader), len(mine))
+        assert (duel.length, duel.leader_length) == (len(mine), len(theirs))
+        assert duel.mean == pytest.approx(sum(mine) / len(mine), rel=1e-9, abs=1e-9)
+        assert duel.leader_mean == pytest.approx(sum(theirs) / len(theirs), rel=1e-9, abs=1e-9)
+    won = {duel.arm for duel in said.duels if duel.won}
+    assert won | {*said.forced, *said.flagged} | {now.leader} >= set(now.arms)
+    assert {*won, *said.forced} <= set(now.arms)
+    # Who would have won anyway need not say that it was flagged.
+    assert set(said.flagged) <= set(now.flagged) <= set(said.flagged) | won
+    assert said.waiting == ()
+
+
+def assert_same(one, other):
+    assert (one.round, one.arms, one.leader) == (other.round, other.arms, other.leader)
+    assert (one.forced, one.flagged) == (other.forced, other.flagged)
+    assert [(d.arm, d.length, d.won) for d in one.duels] == [
+        (d.arm, d.length, d.won) for d in other.duels
+    ]
+    for mine, theirs in zip(one.duels, other.duels, strict=True):
+        if mine.mean is not None and mine.leader_mean is not None:
+            assert mine.mean == pytest.approx(theirs.mean, rel=1e-9, abs=1e-9)
+            assert mine.leader_mean == pytest.approx(theirs.leader_mean, rel=1e-9, abs=1e-9)
+
+
+def test_flags_are_told():
+    """Arms 0 and 1 are level; after a takeover arm 2 wins for long, and arm 3 raises its flag."""
+    seed, window = 21, 500
+    bandit = lb.Bandit(lb.SWLBSDA(window=window), 4, seed=seed)
+    twin = oracle.swlbsda.SWLBSDA(4, seed, window)
+    rng = random.Random(seed)
+    leader, stalled_until, told = None, 0, 0
+    for t in range(3000):
+        decision = bandit.ask()
+        twin.ask()
+        if twin.rounds[-1].flagged:
+            told += bandit.explain().flagged == tuple(twin.rounds[-1].flagged) == (3,)
+        if t >= max(300, stalled_until) and twin.leader != leader:
+            stalled_until = t + 200
+        leader = twin.leader
+        if t < stalled_until:
+            reward = [0.0, 0.0, 1.0, -1.0][decision.arm]
+        elif decision.arm < 2:
+            reward = float(rng.random() < 0.5)
+        else:
+            reward = [0.25, -1.0][decision.arm - 2]
+        bandit.tell(decision, reward)
+        twin.tell(decision.arm, reward)
+    assert told > 0
+    assert any(past.flagged for past in twin.rounds)
