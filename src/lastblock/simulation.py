@@ -3,8 +3,8 @@
 import os
 import sys
 import time
-from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
@@ -241,35 +241,48 @@ def _play(
     threads: int,
     progress: bool | None,
 ) -> tuple[Outcome, float]:
-    """Cut the replications into chunks and hand them to threads; the kernels release the GIL.
-
-    Returns the outcome and the seconds it took, without compilation.
-    """
+    """All replications: the outcome, and the seconds it took, without compilation."""
     player = Player(policy, environment, horizon, key, times)
     outcome = player.room(replications, traced)
 
-    def chunk(first: int, last: int) -> int:
+    def chunk(first: int, last: int) -> None:
         player.play(first, outcome.part(first, last))
-        return last - first
 
-    size = max(1, min(_STEPS_A_CHUNK // horizon, -(-replications // threads)))
+    return outcome, share_out(chunk, replications, horizon, threads, progress)
+
+
+def share_out(
+    work: Callable[[int, int], None],
+    replications: int,
+    steps: int,
+    threads: int,
+    progress: bool | None,
+) -> float:
+    """Cut replications of so many steps into chunks, and hand them to threads; the seconds taken.
+
+    `work(first, last)` does those from `first` to before `last`; the kernels release the GIL.
+    """
+    size = max(1, min(_STEPS_A_CHUNK // steps, -(-replications // threads)))
     pieces = [(i, min(i + size, replications)) for i in range(0, replications, size)]
     bar = _progress_bar(replications, progress)
     started = time.perf_counter()
     if threads == 1 or len(pieces) == 1:
         with bar:
             for first, last in pieces:
-                bar.update(chunk(first, last))
-        return outcome, time.perf_counter() - started
+                work(first, last)
+                bar.update(last - first)
+        return time.perf_counter() - started
     with ThreadPoolExecutor(threads) as pool:
-        futures: list[Future[int]] = [pool.submit(chunk, *piece) for piece in pieces]
+        futures = {pool.submit(work, *piece): piece for piece in pieces}
         try:
             for future in as_completed(futures):
-                bar.update(future.result())
+                future.result()
+                first, last = futures[future]
+                bar.update(last - first)
         finally:  # an interruption leaves no chunk waiting
             pool.shutdown(wait=True, cancel_futures=True)
             bar.close()
-    return outcome, time.perf_counter() - started
+    return time.perf_counter() - started
 
 
 def _progress_bar(total: int, progress: bool | None) -> Any:
