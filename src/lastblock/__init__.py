@@ -18,9 +18,11 @@ from lastblock.errors import StateFileError, UnknownDecisionError
 from lastblock.explanation import Duel, Explanation
 from lastblock.families import FAMILIES, family
 from lastblock.protocol import POLICIES, policy
+from lastblock.replay import Evaluation, Replay
 from lastblock.simulation import Run, Trace, simulate, trace
 from lastblock.state import state_size
 from lastblock.summary import ArmSummary, Summary
+from lastblock.weighting import Estimate
 
 __version__ = "0.1.0"
 
@@ -46,7 +48,10 @@ __all__ = [  # noqa: PLE0604  # the registries hold strings
     "Duel",
     "Explanation",
     "Pending",
+    "Estimate",
+    "Evaluation",
     "Piecewise",
+    "Replay",
     "Run",
     "Sinusoid",
     "StateFileError",
