@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.bandit import LARGEST_REWARD, Label
+from lastblock.bandit import LARGEST_REWARD
+from lastblock.labels import Label
 from lastblock.protocol import number
 from lastblock.state import INDEX
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.bandit import Label
 from lastblock.engine import Passes, replay
 from lastblock.jit import specialise
+from lastblock.labels import Label
 from lastblock.logs import Log, Source, read_log
 from lastblock.protocol import Policy, check_policy, number, whole
 from lastblock.random import STREAM_WORDS, Seed, Stream, key_of
