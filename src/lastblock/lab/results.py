@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from lastblock import files
 from lastblock.errors import ResultError
-from lastblock.lab import statistics
+from lastblock.lab import figures, notebook, statistics
 from lastblock.lab.claims import Claim
 from lastblock.lab.intervals import Sample
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from lastblock.lab.canvas import Picture
 
 FORMAT = 1
 _KEY = b"lastblock"
@@ -111,6 +113,24 @@ class Result:
     def delay_summary(self) -> "pd.DataFrame":
         """Delays after each change; see `lastblock.lab.statistics.delay_summary`."""
         return statistics.delay_summary(self)
+
+    def plot(self, path: str | Path | None = None, *, kind: str = "regret") -> "Picture":
+        """A Matplotlib figure of the regret, or of the share of best-arm pulls (kind="best-arm").
+
+        With a path it is written too, as PNG, SVG or PDF. In a notebook it shows itself.
+        """
+        kinds = {"regret": figures.regret_figure, "best-arm": figures.best_arm_figure}
+        if kind not in kinds:
+            raise ValueError(f"kind={kind!r} must be one of {', '.join(kinds)}")
+        return kinds[kind](self, path)
+
+    def __repr__(self) -> str:
+        policies = f"{len(self.labels)} polic{'y' if len(self.labels) == 1 else 'ies'}"
+        return f"<Result of {self.name}: {policies}, {self.replications} × {self.horizon} steps>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the final regret as a table, and the figure."""
+        return notebook.html(self)
 
     def save(self, folder: str | Path) -> Path:
         """Write the Parquet files; each is written whole or not at all."""
