@@ -8,8 +8,8 @@ CHROMIUM := timeout 120 apt-get install -y -qq --no-install-recommends chromium 
 
 .PHONY: reproduce test check browser bench peers clean
 
-reproduce: .venv/ready  ## The paper's 27 curves: a table and a picture
-	$(BIN)/python -m lastblock.lab.reproduce
+reproduce: .venv/ready  ## All of the paper's figures and tables, and a report
+	$(BIN)/lastblock reproduce
 
 test: check browser  ## Everything that CI runs
 	$(BIN)/python -m pytest -n 2 --dist loadscope

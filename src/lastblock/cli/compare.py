@@ -1,0 +1,143 @@
+"""``lastblock compare``: which policy is better, and is that more than luck?"""
+
+import argparse
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from lastblock.cli.arguments import Parser
+from lastblock.cli.failures import UserError
+from lastblock.cli.reading import add_results, read_results
+from lastblock.cli.tables import table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lastblock.lab.results import Result
+
+_EPILOG = """\
+examples:
+  lastblock compare stationary
+  lastblock compare results/mine --baseline TS --level 0.99
+  lastblock compare mine other/mine --method bootstrap
+
+Policies met the same random draws, so that they are compared replication by
+replication; p is adjusted for the number of comparisons (Holm). Results of the
+same arms and horizon are compared with each other.
+"""
+
+
+def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
+    """Declare the arguments."""
+    parser = commands.add_parser(
+        "compare",
+        help="paired differences between policies, and which are significant",
+        description="Compare the final regret of policies, and say which differences are "
+        "significant.",
+        epilog=_EPILOG,
+    )
+    add_results(parser, "+", "a folder of results, or its name in --out")
+    parser.add_argument(
+        "--baseline", metavar="POLICY", help="compare with this one (default: the best)"
+    )
+    parser.add_argument(
+        "--level",
+        type=_level,
+        default=0.95,
+        metavar="SHARE",
+        help="of the confidence intervals (default: 0.95)",
+    )
+    parser.add_argument(
+        "--method",
+        choices=("normal", "bootstrap"),
+        default="normal",
+        help="of the confidence intervals (default: normal)",
+    )
+    parser.set_defaults(execute=execute)
+    return parser
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Print a table for each group of results that can be compared."""
+    from lastblock.lab.statistics import differences  # noqa: PLC0415
+
+    texts = []
+    for group in _groups(read_results(options)):
+        try:
+            frame = differences(group, options.baseline, options.level, options.method)
+        except ValueError as error:
+            if options.baseline is None:
+                raise
+            raise UserError(str(error)) from None  # no policy of that name
+        texts.append(_describe(group, frame, options.level))
+    print("\n\n".join(texts))
+    return 0
+
+
+def _level(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 < value < 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} must lie between 0 and 1, such as 0.95")
+    return value
+
+
+def _groups(results: "list[Result]") -> "list[list[Result]]":
+    """The results by their arms and horizon."""
+    groups: dict[str, list[Result]] = {}
+    for result in results:
+        key = json.dumps([result.about["scenario"]["environment"], result.horizon])
+        groups.setdefault(key, []).append(result)
+    return list(groups.values())
+
+
+def _describe(group: "list[Result]", frame: "pd.DataFrame", level: float) -> str:
+    names = ", ".join(dict.fromkeys(result.name for result in group))
+    if frame.empty:
+        return f"{names}: there is one policy only, nothing to compare it with"
+    rows = [_row(row) for _, row in frame.iterrows()]
+    header = ("policy", "difference", "± s.e.", f"{level:.4g} interval", "p", "variance saved", "")
+    base = frame["baseline"].iloc[0]
+    return (
+        f"{names}: final regret less that of {base}\n"
+        f"{table(header, rows, aligned='<>>>>><')}\n{_verdict(frame, base)}"
+    )
+
+
+def _row(row: "pd.Series[Any]") -> tuple[str, ...]:
+    return (
+        str(row["policy"]),
+        f"{row['difference']:+.2f}",
+        _number(row["se"], ".2f"),
+        f"[{_number(row['low'], '+.2f')}, {_number(row['high'], '+.2f')}]",
+        _p(row["p"]),
+        _number(row["variance_reduction"], ".0%") if row["paired"] else "not paired",
+        _words(row),
+    )
+
+
+def _words(row: "pd.Series[Any]") -> str:
+    if not row["significant"]:
+        return "not significant"
+    return "significantly worse" if row["difference"] > 0 else "significantly better"
+
+
+def _verdict(frame: "pd.DataFrame", base: str) -> str:
+    """What the table says, in a sentence."""
+    unclear = [str(name) for name in frame.loc[~frame["significant"], "policy"]]
+    if not unclear:
+        return f"All differences from {base} are significant."
+    return (
+        f"Not significant: {', '.join(unclear)}. These results do not tell whether "
+        f"{base} is better or worse; more replications may."
+    )
+
+
+def _number(value: float, form: str) -> str:
+    return "–" if math.isnan(value) else format(value, form)
+
+
+def _p(value: float) -> str:
+    return "–" if math.isnan(value) else "< 0.0001" if value < 1e-4 else f"{value:.4f}"

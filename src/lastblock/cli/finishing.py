@@ -1,0 +1,43 @@
+"""What a run leaves beside its numbers: figures and the report."""
+
+import argparse
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lastblock.cli.running import Ran
+REPORT = "report.html"
+FIGURES = "figures"
+
+
+def finish(
+    ran: "Sequence[Ran]", options: argparse.Namespace, extras: Mapping[str, Any] | None = None
+) -> int:
+    """Draw the figures, write the report, and say where it is, in the last line."""
+    from lastblock.cli.running import print_json  # noqa: PLC0415
+    from lastblock.lab.figures import regret_figure  # noqa: PLC0415
+    from lastblock.lab.report import write_report  # noqa: PLC0415
+
+    results = [one.result for one in ran]
+    for result in results:
+        regret_figure(result, figure_path(options.out, result.name))
+    report = write_report(
+        options.out / REPORT,
+        results,
+        **(extras or {}),
+        commands=[shlex.join(["lastblock", *options.typed])],
+    )
+    if options.json:
+        print_json(ran, report)
+    else:
+        print(f"report: {report}")
+    return 0
+
+
+def figure_path(out: Path, name: str) -> Path:
+    """Where the figure of this name goes; the folder is there."""
+    path = out / FIGURES / f"{name}.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path

@@ -1,0 +1,19 @@
+"""Names that are not known, and what was probably meant."""
+
+from collections.abc import Collection
+
+from lastblock.cli.failures import UserError
+
+
+def advice(name: str, known: Collection[str]) -> str:
+    """What to write instead."""
+    from lastblock.lab import document  # noqa: PLC0415
+
+    return document.advice(name, known)
+
+
+def check(name: str, known: Collection[str], thing: str) -> str:
+    """The name, if it is known."""
+    if name not in known:
+        raise UserError(f"unknown {thing} {name!r}; {advice(name, known)}")
+    return name

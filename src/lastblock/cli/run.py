@@ -1,0 +1,49 @@
+"""``lastblock run``: scenarios of your own."""
+
+import argparse
+
+from lastblock.cli.arguments import FILE, Parser, add_run_options, offer
+from lastblock.cli.finishing import finish
+from lastblock.cli.scenarios import scenario_names
+
+_EPILOG = """\
+examples:
+  lastblock run scenario.toml
+  lastblock run stationary mine.toml --replications 200 --out try
+  lastblock run mine.toml --cluster tcp://10.0.0.1:8786
+  lastblock run mine.toml --json | jq '.[0].policies'
+
+An interrupted run goes on where it stopped when the same command is given
+again; what is computed is never computed twice.
+"""
+
+
+def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
+    """Declare the arguments."""
+    parser = commands.add_parser(
+        "run",
+        help="run scenarios: your own, or those of the package",
+        description="Run scenarios and write results, figures and a report.",
+        epilog=_EPILOG,
+    )
+    sources = parser.add_argument(
+        "sources",
+        nargs="+",
+        metavar="SCENARIO",
+        help="a TOML file (see lastblock init), or a name (see lastblock scenarios)",
+    )
+    offer(sources, scenario_names, FILE)
+    add_run_options(parser)
+    parser.set_defaults(execute=execute)
+    return parser
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run them all."""
+    from lastblock.cli.running import run_scenarios  # noqa: PLC0415
+    from lastblock.lab.scenario_file import read  # noqa: PLC0415
+
+    numbers = {name: getattr(options, name) for name in ("horizon", "replications", "seed")}
+    scenarios = [read(source, **numbers) for source in options.sources]
+    ran = run_scenarios(scenarios, options)
+    return finish(ran, options)
