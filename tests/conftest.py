@@ -16,7 +16,7 @@ settings.register_profile(
 )
 settings.load_profile("fixed")
 
-CONFORMANCE = re.compile(r".*test_policies\.py::test_policy\[(\w+)")
+CONFORMANCE = re.compile(r".*test_policies\.py::(?:test_policy|test_jit_\w+)\[(\w+)")
 
 
 def group(nodeid):

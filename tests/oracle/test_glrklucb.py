@@ -4,7 +4,7 @@ import pytest
 
 import lastblock as lb
 import oracle.glrklucb
-from oracle.worlds import World, bernoulli, dyadic, gaussian, small_integers
+from oracle.worlds import World, bernoulli, dyadic, gaussian, room, small_integers
 
 
 def jumps(rng, levels, t, arm):
@@ -42,7 +42,7 @@ CASES = [
 @pytest.mark.parametrize(("parameters", "kind", "arms", "horizon", "alarmed"), CASES)
 def test_same_decisions(parameters, kind, arms, horizon, alarmed):
     seed = [arms, horizon]
-    bandit = lb.Bandit(lb.GLRKLUCB(**parameters), arms, seed=seed)
+    bandit = lb.Bandit(lb.GLRKLUCB(**parameters), arms, seed=seed, room=room(arms))
     twin = oracle.glrklucb.GLRKLUCB(arms, seed, **parameters)
     world = World(kind, arms, horizon)
     for t in range(horizon):
@@ -57,7 +57,7 @@ def test_same_decisions(parameters, kind, arms, horizon, alarmed):
 def test_long_stretches_use_every_rung():
     """One long stretch without a change, then one: the splits on high rungs must be right."""
     policy = lb.GLRKLUCB(exploration=0.0, delta=0.2)
-    bandit = lb.Bandit(policy, 2, seed=3)
+    bandit = lb.Bandit(policy, 2, seed=3, room=room(2))
     twin = oracle.glrklucb.GLRKLUCB(2, 3, exploration=0.0, delta=0.2)
     world = World(lambda rng, levels, t, arm: float(rng.random() < 0.4 + 0.2 * (t > 1500)), 2, 3)
     for t in range(1700):

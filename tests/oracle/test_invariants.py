@@ -11,16 +11,16 @@ import lastblock as lb
 from lastblock.state import NOBODY
 from oracle.rounds import Round
 from oracle.swlbsda import SWLBSDA
-from oracle.worlds import KINDS, World, bernoulli, dyadic, gaussian, regimes, small_integers
+from oracle.worlds import KINDS, World, bernoulli, dyadic, gaussian, regimes, room, small_integers
 
-ARMS = st.sampled_from([2, 3, 5])  # each number of arms is a compilation
+ARMS = st.sampled_from([2, 3, 5])
 SEEDS = st.integers(0, 2**32)
 STEPS = 400
 
 
 def play_rounds(policy, arms, seed, reward, steps):
     """The complete rounds of a live bandit; entry i is round i + 1 and holds ℓ(i)."""
-    bandit = lb.Bandit(policy, arms, seed=seed)
+    bandit = lb.Bandit(policy, arms, seed=seed, room=room(arms))
     rounds = []
     for _ in range(steps):
         decision = bandit.ask()

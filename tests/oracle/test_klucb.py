@@ -4,7 +4,16 @@ import pytest
 
 import lastblock as lb
 import oracle.klucb
-from oracle.worlds import World, bernoulli, constant, dyadic, gaussian, regimes, small_integers
+from oracle.worlds import (
+    World,
+    bernoulli,
+    constant,
+    dyadic,
+    gaussian,
+    regimes,
+    room,
+    small_integers,
+)
 
 BERNOULLI = {}
 GAUSSIAN = {"family": "gaussian", "sigma": 0.5}
@@ -21,7 +30,6 @@ def shares(rng, levels, t, arm):
     return rng.randint(0, 8) / 8 if rng.random() > levels[arm] else 1.0
 
 
-# Each number of arms is a compilation of each policy.
 CASES = [
     (BERNOULLI, bernoulli, 2, 400),
     (BERNOULLI, bernoulli, 5, 400),
@@ -52,7 +60,7 @@ VARIANTS = [
 @pytest.mark.parametrize(("name", "parameters"), VARIANTS)
 def test_same_decisions(name, parameters, model, kind, arms, horizon):
     seed = [arms, horizon]
-    bandit = lb.Bandit(lb.POLICIES[name](**parameters, **model), arms, seed=seed)
+    bandit = lb.Bandit(lb.POLICIES[name](**parameters, **model), arms, seed=seed, room=room(arms))
     twin = getattr(oracle.klucb, name)(arms, seed, **parameters, **model)
     world = World(kind, arms, horizon)
     for t in range(horizon):

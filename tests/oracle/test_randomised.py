@@ -18,6 +18,7 @@ from oracle.randomised import (
     Thompson,
     twin,
 )
+from oracle.worlds import room
 
 
 def bernoulli(rng, level, t):
@@ -44,7 +45,7 @@ def changing(rng, level, t):
 def assert_same_decisions(policy, make, arms, kind, seed, horizon):
     rng = random.Random(seed)
     levels = [rng.random() for _ in range(arms)]
-    bandit = lb.Bandit(policy, arms, seed=seed)
+    bandit = lb.Bandit(policy, arms, seed=seed, room=room(arms))
     naive = make(arms, Sampler(seed))
     for t in range(horizon):
         decision = bandit.ask()

@@ -7,7 +7,7 @@ import oracle.besa
 import oracle.perturbed
 import oracle.rbsda
 import oracle.ssmc
-from oracle.worlds import World, bernoulli, constant, dyadic, gaussian, regimes, shifted
+from oracle.worlds import World, bernoulli, constant, dyadic, gaussian, regimes, room, shifted
 
 
 def quarters(rng, levels, t, arm):
@@ -26,7 +26,7 @@ def late_third(rng, levels, t, arm):
 
 def assert_same_decisions(policy, twin, kind, arms, horizon, seed):
     world = World(kind, arms, seed)
-    bandit = lb.Bandit(policy, arms, seed=seed)
+    bandit = lb.Bandit(policy, arms, seed=seed, room=room(arms))
     for t in range(horizon):
         decision = bandit.ask()
         assert decision.arm == twin.ask(), f"step {t}"

@@ -4,9 +4,9 @@ import pytest
 
 import lastblock as lb
 import oracle.ucb
-from oracle.worlds import World, bernoulli, constant, gaussian, regimes, small_integers
+from oracle.worlds import World, bernoulli, constant, gaussian, regimes, room, small_integers
 
-# Each number of arms is a compilation of each policy; windows below 64 share them.
+# Windows below 64 share their compilations.
 WORLDS = [
     (bernoulli, 2, 1),
     (bernoulli, 5, 2),
@@ -47,7 +47,7 @@ def contrasts(rng, levels, t, arm):
 
 def follow(name, parameters, kind, arms, seed, horizon):
     """Play both; the twin tells what it has been through."""
-    bandit = lb.Bandit(getattr(lb, name)(**parameters), arms, seed=seed)
+    bandit = lb.Bandit(getattr(lb, name)(**parameters), arms, seed=seed, room=room(arms))
     twin = getattr(oracle.ucb, name)(arms, seed, **parameters)
     world = World(kind, arms, seed)
     for t in range(horizon):

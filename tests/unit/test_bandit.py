@@ -72,7 +72,7 @@ def test_a_policy_may_not_fit_the_arms():
         lb.Bandit(POLICY, arms=2, seed=-1)
 
 
-@pytest.mark.parametrize("policy", [lb.LBSDALM(), lb.SWLBSDA(window=100)])
+@pytest.mark.parametrize("policy", [lb.LBSDALM(), lb.SWLBSDA(window=60)])
 def test_told_at_once_it_is_replication_zero(policy):
     env = lb.Stationary([lb.Bernoulli(0.4), lb.Bernoulli(0.5), lb.Gaussian(0.45, 0.3)])
     trace = lb.trace(policy, env, horizon=600, seed=11)
@@ -86,9 +86,9 @@ def test_told_at_once_it_is_replication_zero(policy):
 
 def test_a_growing_record_changes_nothing():
     # LB-SDA keeps every reward: its record starts with room for 1023 of an arm, then doubles.
-    env = lb.Stationary([lb.Gaussian(0.0), lb.Gaussian(0.5)])
+    env = lb.Stationary([lb.Gaussian(0.0), lb.Gaussian(0.5), lb.Gaussian(-1.0)])
     trace = lb.trace(lb.LBSDA(), env, horizon=2600, seed=12)
-    bandit = lb.Bandit(lb.LBSDA(), arms=2, seed=12)
+    bandit = lb.Bandit(lb.LBSDA(), arms=3, seed=12)
     sizes = {bandit.state_size}
     for arm, reward in zip(trace.arms, trace.rewards, strict=True):
         decision = bandit.ask()
@@ -101,7 +101,7 @@ def test_a_growing_record_changes_nothing():
 
 
 def test_state_size():
-    for policy in (lb.LBSDALM(), lb.SWLBSDA(window=100), lb.LBSDA()):
+    for policy in (lb.LBSDALM(), lb.SWLBSDA(window=60), lb.LBSDA()):
         bandit = lb.Bandit(policy, arms=3)
         assert bandit.state_size == lb.state_size(policy, 3)
     bandit = new_bandit()
@@ -284,7 +284,7 @@ def test_unknown_policies(bandit):
 def test_states_that_do_not_fit(bandit):
     fits_not = "does not fit this version of lastblock"
     refuses(repacked(bandit, layout="0" * 16), f"{fits_not}.*another layout")
-    other = {"name": "LBSDALM", "parameters": {"minimum": 5000}}
+    other = {"name": "LBSDALM", "parameters": {"minimum": 4, "scale": 0.5}}
     refuses(repacked(bandit, policy=other), f"{fits_not}.*another layout")
     refuses(repacked(bandit, policy={"name": "LBSDALM", "parameters": {"m": 1}}), fits_not)
     refuses(repacked(bandit, arms=["one"]), fits_not)

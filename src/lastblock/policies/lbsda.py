@@ -32,7 +32,7 @@ class LBSDA(NamedTuple):
     --------
     >>> import lastblock as lb
     >>> arms = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.15)])
-    >>> run = lb.simulate(lb.LBSDA(), arms, horizon=1000, replications=100, seed=1)
+    >>> run = lb.simulate(lb.LBSDA(), arms, horizon=10_000, replications=100, seed=1)
     >>> bool(run.mean()[-1] < 15)
     True
 

@@ -53,7 +53,7 @@ class SSMC(NamedTuple):
     --------
     >>> import lastblock as lb
     >>> arms = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.15)])
-    >>> run = lb.simulate(lb.SSMC(), arms, horizon=1000, replications=100, seed=1)
+    >>> run = lb.simulate(lb.SSMC(), arms, horizon=10_000, replications=100, seed=1)
     >>> bool(run.mean()[-1] < 20)
     True
 
