@@ -486,9 +486,7 @@ def test_a_policy_that_does_not_compile_is_its_authors(lastblock, folder):
     with mock.patch.dict(lb.POLICIES):
         status, out, err = lastblock("run", "mine.toml", "--quiet")
     assert (status, out) == (2, "")
-    assert_one_line(
-        err, "most likely a mistake in Broken; --traceback shows .*no_such_field"
-    )
+    assert_one_line(err, "most likely a mistake in Broken; --traceback shows .*no_such_field")
 
 
 BROKEN = """

@@ -4,16 +4,14 @@ With a window, the arm pulled most can change although it won nothing: the leade
 forgotten. The paper's rule for the leader prevents it.
 """
 
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from lastblock.engine import ask_live, open_live, tell_live
-from lastblock.jit import specialise
+from lastblock.live import Live
 from lastblock.policies.swlbsda import SWLBSDA
 from lastblock.random import key_of
-from lastblock.state import NOBODY, state_dtype
+from lastblock.state import NOBODY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,23 +43,26 @@ def takeover() -> "pd.DataFrame":
 
 def _play(policy: SWLBSDA, rounds: int) -> Iterator[dict[str, Any]]:
     arms = len(REWARDS)
-    states = np.zeros(1, state_dtype(policy, arms, None))
-    record = states[0]
-    specialise(open_live, policy, states, 0, 0, key_of(0))(policy, states, 0, arms, key_of(0))
-    ask = specialise(ask_live, policy, states, 0)
-    tell = specialise(tell_live, policy, states, 0, 0, 0.0)
+    live = Live(policy, arms)
+    live.start(arms, key_of(0))
+    record, decision = live.s, itertools.count()
     given = [0] * arms
+
+    def ask() -> int:
+        return int(live.ask(policy, live.states, live.i, live.notes, next(decision)))
+
     for number in range(1, rounds + 1):
-        arm = int(ask(policy, states, 0))  # the first decision of a round plans it
+        arm = ask()  # the first decision of a round plans it
         leader, held = record["leader"], record["history"]["kept"].copy()
         pulled = set()
         while True:
-            tell(policy, states, 0, arm, float(REWARDS[arm][given[arm]]))
+            reward = float(REWARDS[arm][given[arm]])
+            live.tell(policy, live.states, live.i, live.notes, arm, reward)
             given[arm] += 1
             pulled.add(arm)
             if record["taken"] == record["queued"]:
                 break
-            arm = int(ask(policy, states, 0))
+            arm = ask()
         for k in range(arms):
             yield {
                 "round": number,
