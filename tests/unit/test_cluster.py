@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import sys
 import threading
 from unittest import mock
@@ -193,6 +194,24 @@ def test_an_unreachable_scheduler_is_told_of(address, monkeypatch):
         cluster.connect(address).__enter__()
     assert address in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_another_server_at_the_address_is_told_of(monkeypatch):
+    monkeypatch.setattr(cluster, "_SECONDS_TO_CONNECT", 1)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+                connection.recv(1000)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(cluster.ClusterError, match="no Dask scheduler answers"):
+            cluster.connect(address).__enter__()
+        thread.join()
 
 
 def test_a_lost_scheduler_is_told_of(tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ package (a policy in a user's own file) travel with the chunk, by value and with
 so that workers need nothing but the package itself.
 """
 
+import asyncio
 import functools
 import io
 import logging
@@ -15,7 +16,7 @@ import sysconfig
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -76,12 +77,13 @@ def connect(address: str) -> Iterator[ClusterExecutor]:
 
     with _quiet():
         try:
+            _knock(address)
             with warnings.catch_warnings():  # `compute` has the last word on versions
                 warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
                 client = distributed.Client(
                     address, timeout=_SECONDS_TO_CONNECT, set_as_default=False
                 )
-        except (OSError, ValueError) as error:  # ValueError: not an address at all
+        except Exception as error:  # whatever it is that answers there, if anything does
             raise ClusterError(
                 f"no Dask scheduler answers at {address!r} ({_first_line(error)}); "
                 "check the address, such as tcp://host:8786, and that the scheduler runs"
@@ -101,6 +103,19 @@ def connect(address: str) -> Iterator[ClusterExecutor]:
         finally:
             executor.shutdown(cancel_futures=True)
             client.close(timeout=_SECONDS_TO_CONNECT)
+
+
+def _knock(address: str) -> None:
+    """See whether a scheduler answers: a client that finds none is noisy, and slow to give up."""
+    import distributed  # noqa: PLC0415
+
+    async def knock() -> None:
+        settings = distributed.Security().get_connection_args("client")
+        comm = await distributed.comm.connect(address, timeout=_SECONDS_TO_CONNECT, **settings)
+        await comm.close()
+
+    with ThreadPoolExecutor(1) as thread:  # where there is no event loop yet, as in a notebook
+        thread.submit(asyncio.run, knock()).result()
 
 
 _registering = threading.Lock()
