@@ -1,6 +1,7 @@
-"""Every Python block of the README and the documentation runs, and every link leads somewhere."""
+"""Every Python block and command of the documentation runs, and every link leads somewhere."""
 
 import re
+import shlex
 from pathlib import Path
 from unittest import mock
 
@@ -8,10 +9,12 @@ import pytest
 
 import lastblock as lb
 from conformance import checks
+from lastblock.cli.parser import make_parser
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+COMMAND = re.compile(r"^lastblock .*$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#]+)\)")
 CASES = [
     pytest.param(code, id=f"{page.relative_to(ROOT)}-{i}")
@@ -37,6 +40,21 @@ def assert_conforms(cls):
         for check in checks.CHECKS:
             if check not in elsewhere:
                 check(example)
+
+
+def commands():
+    shells = re.compile(r"^```(?:sh)?\n(.*?)^```", re.DOTALL | re.MULTILINE)
+    for page in PAGES:
+        for block in shells.findall(page.read_text()):
+            yield from COMMAND.findall(block)
+
+
+def test_commands_are_understood():
+    lines = list(commands())
+    assert len(lines) > 10
+    for line in lines:
+        words = shlex.split(re.split(r" [|>&]", line)[0], comments=True)
+        make_parser().parse_args(words[1:])  # ends the test if it does not know an argument
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
