@@ -6,6 +6,7 @@ from lastblock.lab.cluster import ClusterError, connect
 from lastblock.lab.results import Result, load
 from lastblock.lab.runner import run
 from lastblock.lab.scenario import Scenario
+from lastblock.lab.statistics import differences
 
 __all__ = [
     "Claim",
@@ -15,6 +16,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "connect",
+    "differences",
     "load",
     "run",
 ]

@@ -70,7 +70,7 @@ def _draw(panel: "Axes", frame: "pd.DataFrame", rule: str, number: int, title: s
         weight = "bold" if arm == leader else "normal"
         style: dict[str, Any] = {"va": "center", "fontsize": canvas.TEXT, "fontweight": weight}
         panel.text(-0.15, y + 0.5, f"arm {arm + 1}", ha="right", **style)
-        panel.text(WINDOW + 0.12, y + 0.5, f"{now.loc[arm, 'in_window']} pulls", **style)
+        panel.text(WINDOW + 0.12, y + 0.5, _pulls(now.loc[arm, "in_window"]), **style)
     leads = f"arm {leader + 1} leads"
     panel.set_title(f"{title}:\n{leads}", fontsize=canvas.TITLE, fontweight="bold", loc="left")
     panel.set_xlim(-1.0, WINDOW + 1.2)
@@ -80,6 +80,10 @@ def _draw(panel: "Axes", frame: "pd.DataFrame", rule: str, number: int, title: s
     panel.tick_params(labelsize=canvas.SMALL + 0.5, length=0)
     panel.set_yticks([])
     panel.spines[:].set_visible(False)
+
+
+def _pulls(number: int) -> str:
+    return "1 pull" if number == 1 else f"{number} pulls"
 
 
 def _note_duels(panel: "Axes", frame: "pd.DataFrame") -> None:
