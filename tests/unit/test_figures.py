@@ -184,8 +184,8 @@ def test_takeover_figure_shows_both_rules():
         "arm 2 leads",
         "arm 1 leads",
     ]
-    assert texts(figure).count("2 pulls") == 4
-    assert texts(figure).count("1 pull") == 5
+    assert texts(figure).count("3 pulls") == 4
+    assert texts(figure).count("2 pulls") == 5
     assert texts(figure).count("loses its duel") == 1
     assert texts(figure).count("wins: pulled") == 1
 

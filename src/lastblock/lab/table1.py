@@ -97,7 +97,9 @@ def measure(policy: Policy, environment: Environment, horizon: int) -> Cost:
         np.empty((2, 4), np.uint64),
         0,
         np.array([horizon]),
-        Outcome.empty(replications, times=1, phases=1, arms=environment.n_arms),
+        Outcome.empty(
+            replications, times=1, phases=len(environment.changes) + 1, arms=environment.n_arms
+        ),
     )
     run = specialise(play, *arguments)
 

@@ -91,10 +91,8 @@ def _note_duels(panel: "Axes", frame: "pd.DataFrame") -> None:
     from lastblock.lab import canvas  # noqa: PLC0415
 
     now = frame[(frame["rule"] == "naive") & (frame["round"] == ROUND)].set_index("arm")
-    for arm, row in now.iterrows():
-        if row["leads"]:
-            continue
-        text, colour = ("wins: pulled", _BLUE) if row["pulled"] else ("loses its duel", _RED)
+    for arm, won in now["won"].dropna().items():
+        text, colour = ("wins: pulled", _BLUE) if won else ("loses its duel", _RED)
         y = len(now) - 1 - int(str(arm)) + 0.5
         panel.text(WINDOW + 1.3, y, text, va="center", fontsize=canvas.TEXT, color=colour)
     panel.set_xlim(-1.0, WINDOW + 3.0)
