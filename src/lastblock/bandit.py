@@ -13,7 +13,7 @@ from lastblock.errors import StateFileError, UnknownDecisionError
 from lastblock.explanation import Explanation, explained
 from lastblock.labels import ACTIVE, RETIRED, Label, check_floor, check_label, check_labels
 from lastblock.live import Live
-from lastblock.notes import Told, told
+from lastblock.notes import BEGINNING, Told
 from lastblock.protocol import Policy, States, build, check_arms, check_policy, describe, whole
 from lastblock.random import STREAM_WORDS, Seed, key_of
 from lastblock.summary import Summary, summarised
@@ -107,7 +107,7 @@ class Bandit:
         live = Live(policy, len(labels), width=width, floored=shares is not None)
         live.start(len(labels), key)
         if shares is not None:
-            live.note.floor[: len(labels)] = shares
+            live.notes.floor[: len(labels)] = shares
         everywhere = shares is not None and not isinstance(floor, Mapping)
         self._begin(live, labels, shares[0] if shares and everywhere else None)
 
@@ -153,7 +153,7 @@ class Bandit:
     def pulls(self) -> Mapping[Label, int]:
         """How many rewards each arm has had."""
         with self._lock:
-            told = dict(zip(self._active, self._live.note.told.tolist(), strict=False))
+            told = dict(zip(self._active, self._live.told[:, 0].astype(int).tolist(), strict=False))
             return {
                 label: self._retired[label].pulls if label in self._retired else told[label]
                 for label in self._labels
@@ -163,7 +163,7 @@ class Bandit:
     def floor(self) -> Mapping[Label, float]:
         """The least share of decisions for each active arm that has one."""
         with self._lock:
-            shares = zip(self._active, self._live.note.floor.tolist(), strict=False)
+            shares = zip(self._active, self._live.notes.floor.tolist(), strict=False)
             return {label: share for label, share in shares if share > 0.0}
 
     @property
@@ -211,7 +211,7 @@ class Bandit:
     def _ask_arm(self) -> Decision:
         id = self._next_id
         live = self._live
-        arm: int = live.ask(live.policy, live.states, live.i, live.notes, id)
+        arm: int = live.ask(live.policy, live.states, live.i, live.words, live.planned, id)
         if live.floor is not None:
             return self._ask_floored(id, arm)
         self._next_id = id + 1
@@ -220,10 +220,10 @@ class Bandit:
 
     def _ask_floored(self, id: int, wanted: int) -> Decision:
         live = self._live
-        arm = int(live.floor(live.states, live.i, live.notes, wanted))
+        floor = live.notes.floor
+        arm = int(live.floor(live.states, live.i, floor, wanted))
         if arm < 0:
             arm = wanted
-        floor = live.note.floor
         rest = max(0.0, 1.0 - float(floor.sum())) if arm == wanted else 0.0
         chance = min(1.0, float(floor[arm]) + rest)
         self._next_id = id + 1
@@ -276,7 +276,7 @@ class Bandit:
     def _tell_arm(self, id: int, arm: int, value: float) -> None:
         live = self._live
         if arm >= 0:  # else a late reward of a retired arm
-            while not live.tell(live.policy, live.states, live.i, live.notes, arm, value):
+            while not live.tell(live.policy, live.states, live.i, live.told, arm, value):
                 live.become(live.grown())
         del self._out[id]
         if self._chances:
@@ -358,7 +358,7 @@ class Bandit:
                 check_floor(self._floor_of_all, [*self._active, label])
             live, last = self._live.with_arm(), self.explain()
             if self._floor_of_all is not None:
-                live.note.floor[len(self._active)] = self._floor_of_all
+                live.notes.floor[len(self._active)] = self._floor_of_all
             if self._journal is not None:
                 self._journal([("add_arm", label)])
             self._live.become(live)
@@ -378,7 +378,7 @@ class Bandit:
             live, last = self._live.without_arm(arm), self.explain()
             if self._journal is not None:
                 self._journal([("retire_arm", label)])
-            self._retired[label] = told(self._live.note, arm)
+            self._retired[label] = self._live.notes.told_of(arm)
             self._live.become(live)
             del self._active[arm]
             gone = -1 - self._labels.index(label)
@@ -436,7 +436,7 @@ class Bandit:
             now = self._live.copy()
             if self._last is not None and self._last.round == now.s.round:
                 return self._last
-            return explained(self.policy, now.states, now.note.planned, self._active)
+            return explained(self.policy, now.states, now.planned[BEGINNING:], self._active)
 
     def summary(self) -> Summary:
         """Where the bandit stands: pulls, means, the leader. In words (`print` it) and in data."""
@@ -444,7 +444,7 @@ class Bandit:
             return summarised(
                 self.policy,
                 self._live.s,
-                self._live.note,
+                self._live.notes,
                 self._labels,
                 self._active,
                 self._retired,

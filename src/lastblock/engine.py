@@ -113,16 +113,23 @@ def open_live(policy: Policy, states: States, i: int, arms: int, key: Stream) ->
 
 
 @entry
-def ask_live(policy: Policy, states: States, i: int, notes: States, id: int) -> int:
-    """The arm of the next decision."""
+def ask_live(
+    policy: Policy,
+    states: States,
+    i: int,
+    words: npt.NDArray[np.uint64],
+    planned: npt.NDArray[np.uint64],
+    id: int,
+) -> int:
+    """The arm of the next decision. `words` are the records as plain numbers."""
     s = states[i]
     if plan_if_due(policy, s):
-        note_round(states, i, notes[0], id)
+        note_round(states, i, words, planned, id)
     return take_arm(s)
 
 
 @entry
-def floor_live(states: States, i: int, notes: States, wanted: int) -> int:
+def floor_live(states: States, i: int, floor: npt.NDArray[np.float64], wanted: int) -> int:
     """Between the policy, which has decided for an arm, and the traffic floors one uniform decides.
 
     Returns −1 where the policy has its way, else another arm or the same: then the policy's
@@ -131,22 +138,24 @@ def floor_live(states: States, i: int, notes: States, wanted: int) -> int:
     s = states[i]
     u = uniform(s.stream)
     for k in range(s.arms):
-        if u < notes[0].floor[k]:
+        if u < floor[k]:
             s.taken -= 1
             s.out[wanted] -= 1
             s.out[k] += 1
             return k
-        u -= notes[0].floor[k]
+        u -= floor[k]
     return -1
 
 
 @entry
-def tell_live(policy: Any, states: States, i: int, notes: States, arm: int, reward: float) -> bool:
+def tell_live(
+    policy: Any, states: States, i: int, told: npt.NDArray[np.float64], arm: int, reward: float
+) -> bool:
     """Take in a reward; False, and nothing changed, if the record must grow first."""
     if policy.full(states[i], arm):
         return False
     reward_arm(policy, states[i], arm, reward)
-    note_reward(notes[0], arm, reward)
+    note_reward(told, arm, reward)
     return True
 
 

@@ -18,14 +18,13 @@ from lastblock.engine import (
     open_live,
     tell_live,
 )
-from lastblock.jit import specialise
-from lastblock.notes import beginning, notes_dtype
+from lastblock.jit import plain, specialise
+from lastblock.notes import BEGINNING, WORD, Notes, note_round
 from lastblock.protocol import Policy, Record, States, resized
 from lastblock.random import Stream, key_of
 from lastblock.state import (
     FIRST_ROOM,
     layout_id,
-    leader_of,
     record_of,
     slots,
     state_dtype,
@@ -58,10 +57,13 @@ class Live:
         if states is None:
             states = np.zeros(1, state_dtype(policy, arms, self.depth, self.width))
         self.states = states
-        self.notes = np.zeros(1, notes_dtype(self.width, beginning(states.dtype, self.width)))
-        self.ask: Any = specialise(ask_live, policy, states, 0, self.notes, 0)
-        self.floor: Any = specialise(floor_live, states, 0, self.notes, 0) if floored else None
-        self.tell: Any = specialise(tell_live, policy, states, 0, self.notes, 0, 0.0)
+        self.words = states.view(np.uint64)
+        self._note(Notes(states.dtype, self.width))
+        self.ask: Any = specialise(ask_live, policy, states, 0, self.words, self.planned, 0)
+        self.tell: Any = specialise(tell_live, policy, states, 0, self.told, 0, 0.0)
+        self.floor: Any = None
+        if floored:
+            self.floor = specialise(floor_live, states, 0, self.notes.floor, 0)
         self.forget: Any = specialise(forget_live, states, 0, 0)
 
     @property
@@ -69,10 +71,9 @@ class Live:
         """The record."""
         return self.states[self.i]
 
-    @property
-    def note(self) -> Record:
-        """The notes."""
-        return self.notes[0]
+    def _note(self, notes: Notes) -> None:
+        # The kernels of every decision take two of the arrays: they are at hand.
+        self.notes, self.told, self.planned = notes, notes.told, notes.planned
 
     def start(self, arms: int, key: Stream) -> None:
         """Start the policy in the record."""
@@ -81,9 +82,7 @@ class Live:
 
     def note_start(self) -> None:
         """Begin the notes, for a record that has started."""
-        self.note.leader = leader_of(self.s)
-        beginning = self.states[self.i : self.i + 1].view(np.uint64)[: self.note.planned.size]
-        self.note.planned[:] = beginning
+        plain(note_round)(self.states, self.i, self.words, self.planned, 0)
 
     def _start(self, states: States, i: int, arms: int, key: Stream) -> None:
         run: Any = specialise(open_live, self.policy, states, 0, 0, key)
@@ -94,7 +93,8 @@ class Live:
         other = Live.__new__(Live)
         other.__dict__.update(self.__dict__)
         other.states = self.states[self.i : self.i + 1].copy()
-        other.notes = self.notes.copy()
+        other.words = other.states.view(np.uint64)
+        other._note(self.notes.copy())
         other.i, other.is_foreign = 0, False
         return other
 
@@ -102,7 +102,7 @@ class Live:
         """Take the other one's contents, and its arrays unless they must stay where they are."""
         if self.is_foreign:
             self.states[self.i] = other.states[0]
-            self.notes[:] = other.notes
+            self._note(other.notes)
         else:
             self.__dict__.update(other.__dict__)
 
@@ -112,7 +112,6 @@ class Live:
         if arms < self.width:
             new = self.copy()
             new.states[:] = np.zeros(1, new.states.dtype)
-            new.notes[:] = np.zeros(1, new.notes.dtype)
         elif self.is_foreign:
             raise ValueError(f"this bandit's record has room for {self.width} arms only")
         else:
@@ -134,16 +133,13 @@ class Live:
         """One arm less; those after it move up."""
         new = self.copy()
         new.states[:] = np.zeros(1, new.states.dtype)
-        new.notes[:] = np.zeros(1, new.notes.dtype)
         self._keep(new, [k for k in range(int(self.s.arms)) if k != arm])
         resized(self.policy, new.s, self.s, arm)
         return new
 
     def _keep(self, new: "Live", kept: list[int]) -> None:
         resizing.keep(self.s, new.s, self._wider(), kept)
-        wider = notes_dtype(self.width + 1, self.note.planned.size)
-        resizing.keep(self.note, new.note, wider, kept)
-        new.note.planned[:] = 0  # that round is gone
+        self.notes.keep(new.notes, kept)
 
     def _wider(self) -> np.dtype[Any]:
         """The layout of the record with room for one more arm."""
@@ -161,7 +157,7 @@ class Live:
             floored=self.floor is not None,
         )
         resizing.copy(self.s, new.s)
-        resizing.copy(self.note, new.note)
+        self.notes.grow(new.notes)
         return new
 
     def is_full(self, arm: int) -> bool:
@@ -179,31 +175,35 @@ class Live:
 
     @property
     def layout(self) -> str:
-        return layout_id(self.states.dtype) + layout_id(self.notes.dtype)
+        return layout_id(self.states.dtype)
 
     def to_bytes(self) -> bytes:
         """Record and notes, little-endian; padding is zero: equal states have equal bytes."""
-        notes = self.notes.copy()
         planned = np.zeros(1, self.states.dtype)
-        planned.view(np.uint64)[: self.note.planned.size] = self.note.planned
-        notes[0].planned[:] = 0
-        return (
-            to_little(self.states[self.i : self.i + 1])
-            + to_little(notes)
-            + to_little(planned)[: self.note.planned.nbytes]
+        planned.view(np.uint64)[: self.planned.size - BEGINNING] = self.planned[BEGINNING:]
+        parts = (
+            to_little(self.states[self.i : self.i + 1]),
+            self.told.astype("<f8").tobytes(),
+            self.notes.floor.astype("<f8").tobytes(),
+            self.planned[:BEGINNING].astype("<u8").tobytes(),
+            to_little(planned)[: self.planned[BEGINNING:].nbytes],
         )
+        return b"".join(parts)
 
     def read(self, data: bytes) -> None:
         """Fill both from `to_bytes`."""
-        state, notes = self.states.dtype, self.notes.dtype
-        ends = np.cumsum([state.itemsize, notes.itemsize, self.note.planned.nbytes])
+        state, notes = self.states.dtype, self.notes
+        sizes = (state.itemsize, notes.told.nbytes, notes.floor.nbytes, notes.planned.nbytes)
+        ends = np.cumsum(sizes).tolist()
         if len(data) != ends[-1]:
             raise ValueError("its record has another size")
-        rest = bytes(state.itemsize - self.note.planned.nbytes)
-        planned = from_little(data[ends[1] :] + rest, state)
         self.states[:] = from_little(data[: ends[0]], state)
-        self.notes[:] = from_little(data[ends[0] : ends[1]], notes)
-        self.note.planned[:] = planned.view(np.uint64)[: self.note.planned.size]
+        notes.told[:] = np.frombuffer(data[ends[0] : ends[1]], "<f8").reshape(notes.told.shape)
+        notes.floor[:] = np.frombuffer(data[ends[1] : ends[2]], "<f8")
+        head, rest = np.split(np.frombuffer(data[ends[2] :], np.uint8), [BEGINNING * WORD])
+        notes.planned[:BEGINNING] = head.view("<u8")
+        planned = from_little(rest.tobytes() + bytes(state.itemsize - rest.size), state)
+        notes.planned[BEGINNING:] = planned.view(np.uint64)[: rest.size // WORD]
 
 
 def to_little(record: States) -> bytes:

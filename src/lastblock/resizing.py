@@ -23,7 +23,7 @@ from lastblock.state import ARM, LINE, NOBODY
 def keep(old: Record, new: Record, wider: np.dtype[Any], kept: list[int]) -> None:
     """Fill a record from another one: arm number j of `new` is arm number kept[j] of `old`.
 
-    `wider` is the layout of `old` with room for one more arm. `new` may have longer axes.
+    `wider` is the layout of `old` with room for one more arm. `new`, all zeros, may be longer.
     """
     number = np.full(_room(old.dtype, wider) + 1, NOBODY)
     number[kept] = np.arange(len(kept))

@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from lastblock.history import STRETCH
 from lastblock.labels import ACTIVE, RETIRED, Label
-from lastblock.notes import Told, told
+from lastblock.notes import Notes, Told
 from lastblock.protocol import Policy, Record
-from lastblock.state import NOBODY
 
 
 class ArmSummary(NamedTuple):
@@ -70,7 +69,7 @@ class Summary:
 def summarised(
     policy: Policy,
     s: Record,
-    note: Record,
+    notes: Notes,
     labels: Sequence[Label],
     active: Sequence[Label],
     retired: Mapping[Label, Told],
@@ -85,12 +84,12 @@ def summarised(
             rows.append(_row(label, RETIRED, retired[label], waiting, None, retired[label]))
         else:
             arm = active.index(label)
-            total = told(note, arm)
+            total = notes.told_of(arm)
             held, rewards = held_by(policy, s, arm)
             seen = total if rewards is None else _told(rewards)
             rows.append(_row(label, ACTIVE, total, waiting, held, seen))
-    if note.leader != NOBODY:
-        return Summary(policy, asked, active[note.leader], int(note.since), tuple(rows))
+    if notes.leader is not None:
+        return Summary(policy, asked, active[notes.leader], notes.since, tuple(rows))
     means = {row.arm: row.mean for row in rows if row.state == ACTIVE and row.mean is not None}
     best = max(means, key=means.__getitem__) if means else None
     return Summary(policy, asked, best, None, tuple(rows))
