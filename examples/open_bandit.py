@@ -12,7 +12,6 @@ uniform log every item was as likely in each of them.
 """
 
 import argparse
-import math
 import os
 import subprocess
 import sys
@@ -84,7 +83,8 @@ def show_replay(log: lb.Replay, replications: int, bootstrap: int, seed: int) ->
         )
     best, worst = (pick(done, key=lambda name: done[name].estimate) for pick in (max, min))
     gap = done[best].estimate - done[worst].estimate
-    error = math.hypot(done[best].standard_error, done[worst].standard_error)
+    # With one seed, all policies meet the same resampled logs, so the differences are paired.
+    error = float((done[best].resampled - done[worst].resampled).std(ddof=1))
     print(
         f"\nThe largest difference, {best} less {worst}, is {1000 * gap:.2f} ± {1000 * error:.2f}: "
         + ("more" if gap > 2 * error else "not more")

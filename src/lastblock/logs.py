@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.bandit import LARGEST_REWARD
-from lastblock.labels import Label
+from lastblock.labels import Label, check_labels
 from lastblock.protocol import number
 from lastblock.state import INDEX
 
@@ -242,10 +242,9 @@ def _arms(
     # Whole numbers first, then text; each in its order.
     labels = sorted(distinct, key=lambda label: (isinstance(label, str), label))
     if arms is not None:
-        labels = _given(arms)
+        labels = check_labels(arms)
     if len(labels) < 2:
-        source = name if arms is None else "arms"
-        raise ValueError(f"{source!r} holds only {labels}; a bandit needs at least 2 arms")
+        raise ValueError(f"{name!r} holds only arm {labels[0]!r}; a bandit needs at least 2 arms")
     numbers = {label: number for number, label in enumerate(labels)}
     for label, row in zip(distinct, rows, strict=True):
         if label not in numbers:
@@ -285,25 +284,6 @@ def _distinct(
             first.append(row)
         numbers[row] = known[label]
     return list(known), numbers, first
-
-
-def _given(arms: Sequence[Label] | int) -> list[Label]:
-    """The labels that the user lists."""
-    if isinstance(arms, str | bytes | set | frozenset | dict):
-        raise ValueError(f"arms={arms!r} is a {type(arms).__name__}; give a list of labels")
-    try:
-        return list(range(operator.index(arms)))  # type: ignore[arg-type]  # is it a number?
-    except TypeError:
-        pass
-    labels: list[Label] = []
-    for value in arms:  # type: ignore[union-attr]  # it was none
-        label = _label(value)
-        if label is None:
-            raise ValueError(f"arms: label {value!r} must be a string or a whole number")
-        if label in labels:
-            raise ValueError(f"arms repeats {label!r}; give each arm its own label")
-        labels.append(label)
-    return labels
 
 
 def _label(value: object) -> Label | None:

@@ -47,7 +47,10 @@ class Evaluation:
     errors: npt.NDArray[np.float64]
     """Standard error of each pass over its matched events; NaN if there is but one."""
     resampled: npt.NDArray[np.float64]
-    """Mean reward of each pass over a resampled log; empty without `bootstrap`."""
+    """Mean reward of each pass over a resampled log; empty without `bootstrap`.
+
+    With the same seed, pass i of every policy reads the same one.
+    """
     best_mean: float
     """The largest mean of an arm over the whole log: as a maximum it flatters that arm."""
     seconds: float

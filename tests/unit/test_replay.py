@@ -205,6 +205,19 @@ def test_evaluation():
     assert "another log like this one" in sure.covers
 
 
+def test_policies_meet_the_same_resampled_logs():
+    """Rewards that tell which events were drawn, arms that do not."""
+    rewards = np.arange(600.0)
+    replay = lb.Replay((COLUMNS["colour"], np.round(rewards / 600)))  # 0 in the first half, then 1
+    one, other = (
+        replay.evaluate(policy, seed=5, bootstrap=200) for policy in (POLICY, lb.Thompson())
+    )
+    assert not np.array_equal(one.resampled, other.resampled)
+    assert np.corrcoef(one.resampled, other.resampled)[0, 1] > 4 / math.sqrt(200)
+    apart = replay.evaluate(lb.Thompson(), seed=6, bootstrap=200)
+    assert abs(np.corrcoef(one.resampled, apart.resampled)[0, 1]) < 4 / math.sqrt(200)
+
+
 def test_horizon_ends_a_pass():
     replay = new_replay()
     done = replay.evaluate(POLICY, seed=5, horizon=50, replications=3)
@@ -474,7 +487,7 @@ GOOD = {"arm": ["a", "b", "a"], "reward": [1.0, 0.0, 1.0]}
         (
             {**GOOD, "arm": ["a", "a", "a"]},
             {},
-            r"'arm' holds only \['a'\]; a bandit needs at least 2",
+            "'arm' holds only arm 'a'; a bandit needs at least 2",
         ),
         (
             GOOD,
@@ -482,7 +495,7 @@ GOOD = {"arm": ["a", "b", "a"], "reward": [1.0, 0.0, 1.0]}
             "'arm', row 1: arm 'b' is not one of `arms`; did you mean 'bb'",
         ),
         (GOOD, {"arms": 2}, "'arm', row 0: arm 'a' is not one of `arms`$"),
-        (GOOD, {"arms": ["a", "b", "a"]}, "arms repeats 'a'; give each arm its own label"),
+        (GOOD, {"arms": ["a", "b", "a"]}, r"arms=\['a', 'b', 'a'\] repeats a label"),
         (GOOD, {"arms": "ab"}, "arms='ab' is a str; give a list of labels"),
         (GOOD, {"arms": ["a", None]}, "arms: label None must be a string or a whole number"),
         (GOOD, {"arms": []}, "a bandit needs at least 2 arms"),
