@@ -12,7 +12,7 @@ WORLD = lb.Stationary([lb.Bernoulli(mean) for mean in MEANS])
 EVENTS = 600
 HORIZON = 150  # EVENTS / 3 ± 11.5 match
 LOGS = 600
-POLICIES = [lb.LBSDALM(), lb.Thompson(), lb.SWLBSDA(window=100)]
+POLICIES = [lb.LBSDALM(), lb.Thompson()]
 
 
 def logs(n, seed):
@@ -118,3 +118,24 @@ def test_rejection_is_unbiased():
         found.append(kept.evaluate(policy, seed=i, horizon=horizon, threads=1).estimate)
     error = math.hypot(np.std(found), np.std(run.regret[:, -1] / horizon) / math.sqrt(20))
     assert np.mean(found) == pytest.approx(value, abs=4 * error / math.sqrt(LOGS))
+
+
+def test_the_log_of_a_live_bandit_with_a_floor():
+    """Its probabilities are propensities: they weight every arm's mean right."""
+    rng = np.random.default_rng(9)
+    bandit = lb.Bandit(lb.LBSDALM(), 3, seed=9, floor=0.1)
+    log = []
+    for _ in range(6000):
+        decision = bandit.ask()
+        reward = float(rng.random() < MEANS[decision.arm])
+        bandit.tell(decision, reward)
+        log.append((decision.arm, reward, decision.probability))
+    replay = lb.Replay(tuple(zip(*log, strict=True)))
+    for arm, mean in enumerate(MEANS):
+        found = replay.estimate(arm)
+        for one in (found.ips, found.snips):
+            assert one.value == pytest.approx(mean, abs=4 * one.standard_error)
+            assert one.standard_error < 0.05
+    kept = replay.uniform(floor=0.1, seed=1)
+    for count in kept.counts.values():
+        assert count == pytest.approx(600, abs=4 * math.sqrt(600))
