@@ -1,8 +1,6 @@
 """``python -m lastblock``: the same as the program `lastblock`."""
 
-import sys
-
-from lastblock.cli import main
+from lastblock.cli import program
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

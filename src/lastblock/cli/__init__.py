@@ -4,6 +4,6 @@ A command's file has `add`, which declares its arguments, and a function that ca
 returns the exit status. What is slow to import is imported there, so that help comes at once.
 """
 
-from lastblock.cli.program import main
+from lastblock.cli.program import main, program
 
-__all__ = ["main"]
+__all__ = ["main", "program"]

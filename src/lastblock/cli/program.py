@@ -1,6 +1,7 @@
 """The program: read the arguments, carry out the command, end with the right exit status."""
 
 import argparse
+import contextlib
 import io
 import os
 import sys
@@ -12,6 +13,18 @@ from lastblock.cli.parser import make_parser
 
 _BROKEN_PIPE = 141  # as the shell says of programs that a broken pipe ended
 TRACEBACK_VARIABLE = "LASTBLOCK_TRACEBACK"
+
+
+def program() -> None:
+    """The program itself: run `main`, and end."""
+    status = main()
+    if status != 0:
+        # Python would wait for the chunks that are being computed, and a long horizon takes long.
+        # They are lost anyway; what is on disk is whole.
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -75,8 +75,12 @@ def run(
     shelf = Shelf(out / CHUNKS)
     chunks = _cut(scenario)
     missing = [chunk for row in chunks.values() for chunk in row if chunk not in shelf]
-    with nullcontext(executor) if executor is not None else ThreadPoolExecutor(threads) as pool:
+    pool = ThreadPoolExecutor(threads) if executor is None else executor
+    try:
         _compute_all(missing, shelf, pool, progress, scenario.name)
+    finally:
+        if executor is None:  # do not wait for chunks that an interruption leaves running
+            pool.shutdown(wait=False, cancel_futures=True)
     result = _sum_up(scenario, chunks, shelf)
     result.save(out / scenario.name)
     return result

@@ -9,8 +9,9 @@ from typing import Any
 from lastblock.errors import ScenarioError
 from lastblock.lab.claims import Claim
 from lastblock.lab.descriptions import describe_environment
-from lastblock.protocol import POLICIES, Policy, check_arms, check_policy, describe, whole
+from lastblock.protocol import POLICIES, Policy, check_policy, describe, whole
 from lastblock.simulation import Environment, check_size
+from lastblock.state import state_dtype
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -71,7 +72,7 @@ class Scenario:
                 if not isinstance(label, str) or not label:
                     raise ValueError(f"policies: the label {label!r} must be a text")
                 check_policy(policy)
-                check_arms(policy, self.environment.n_arms)
+                state_dtype(policy, self.environment.n_arms, self.horizon)
         except ValueError as error:
             raise ScenarioError(f"{where}: {error}") from None
         for start in self.environment.changes:
