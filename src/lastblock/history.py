@@ -24,19 +24,20 @@ from lastblock.state import capacity, record
 from lastblock.sums import two_sum
 
 SMALLEST_RING = 64
-LARGEST_RING = 1 << 32
+LARGEST_RINGS = (1 << 31) - 1
+"""Bytes: numpy's records are no larger."""
 
 STRETCH = 1 << 20
 
 
 def history_dtype(arms: int, rewards: int) -> np.dtype[Any]:
     """Room for at least the last `rewards` rewards of each arm."""
-    if rewards >= LARGEST_RING:
+    ring = capacity(rewards + 1, SMALLEST_RING)  # one slot is the sum that a full ring starts from
+    if arms * ring * 8 > LARGEST_RINGS:
         raise ValueError(
-            f"a history of {rewards} rewards an arm does not fit into memory; "
+            f"a history of {rewards} rewards an arm does not fit into a record; "
             "choose a shorter horizon or a policy of bounded memory, such as LBSDALM"
         )
-    ring = capacity(rewards + 1, SMALLEST_RING)  # one slot is the sum that a full ring starts from
     return record(
         [
             ("written", np.int64, (arms,)),  # rewards ever appended
