@@ -2,6 +2,7 @@
 
 import io
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ FORMATS = tuple(_METADATA)
 TITLE, TEXT, SMALL = 12.0, 10.5, 9.0
 """Sizes of letters, in points: for a slide and for a column of print."""
 
+_LONGEST_TITLE = 60  # letters
 _PNG_DPI = 200
 _SCREEN_DPI = 144
 _settings_lock = threading.Lock()  # matplotlib's settings are the whole process's
@@ -41,8 +43,14 @@ class Picture(Figure):
     def rendered(self, kind: str, dpi: float = _PNG_DPI) -> bytes:
         """The figure as the bytes of a file."""
         buffer = io.BytesIO()
-        with _settings_lock, mpl.rc_context({"svg.hashsalt": "lastblock", "pdf.fonttype": 42}):
+        with (
+            _settings_lock,
+            warnings.catch_warnings(),
+            mpl.rc_context({"svg.hashsalt": "lastblock", "pdf.fonttype": 42}),
+        ):
             self._settle()
+            # A letter that the font lacks is drawn as a box.
+            warnings.filterwarnings("ignore", "Glyph .* missing from font")
             self.savefig(buffer, format=kind, dpi=dpi, metadata=_METADATA[kind])
         return buffer.getvalue()
 
@@ -84,9 +92,18 @@ def panels(number: int, width: float, height: float) -> tuple[Picture, list[Axes
     return picture, made[:number]
 
 
+def written_as(text: str, longest: int) -> str:
+    """On one line, and no longer than there is room for."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
+
+
 def dress(panel: Axes, title: str, subtitle: str, x: str, y: str) -> None:
     """Titles, names of axes, and no more lines than needed."""
-    panel.set_title(title, loc="left", fontsize=TITLE, fontweight="bold", pad=20)
+    written = written_as(title, _LONGEST_TITLE)
+    panel.set_title(
+        written, loc="left", fontsize=TITLE, fontweight="bold", pad=20, parse_math=False
+    )
     panel.annotate(
         subtitle,
         (0.0, 1.0),

@@ -35,6 +35,7 @@ __all__ = [
 T = TypeVar("T")
 _BOUND = Look("#000000", "", (3.5, 2.0))
 _FAR = 4.0  # a curve that ends so many times above the next one leaves the panel
+_LONGEST_NAME = 32  # letters
 _LABEL_POINTS = 13.5  # from one name to the next
 _TIMES_OF_MEANS = 501
 
@@ -250,6 +251,8 @@ def _time_axis(panel: "Axes", horizon: int, changes: Sequence[int]) -> None:
 
 def _names(panel: "Axes", curves: Sequence[_Curve], number: Callable[[_Curve], str]) -> None:
     """The name of each curve to its right, with a piece of it; as near to its end as they fit."""
+    from lastblock.lab import canvas  # noqa: PLC0415
+
     bottom, top = panel.get_ylim()
     ends = [float((curve.y[-1] - bottom) / (top - bottom)) for curve in curves]
     figure: Any = panel.figure
@@ -267,10 +270,11 @@ def _names(panel: "Axes", curves: Sequence[_Curve], number: Callable[[_Curve], s
         panel.text(
             1.12,
             place,
-            f"{curve.label}{number(curve)}{note}",
+            f"{canvas.written_as(curve.label, _LONGEST_NAME)}{number(curve)}{note}",
             transform=panel.transAxes,
             fontsize=size,
             verticalalignment="center",
+            parse_math=False,
         )
 
 

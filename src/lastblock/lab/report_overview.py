@@ -1,0 +1,79 @@
+"""The top of a report: its title, a few large numbers, and the winners at a glance."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from lastblock.lab import markup
+from lastblock.lab.markup import Cell, Column
+
+if TYPE_CHECKING:
+    from lastblock.lab.results import Result
+
+
+def title(results: "Sequence[Result]") -> str:
+    """The title of the page, as text."""
+    if not results:
+        return "Bandits by subsampling"
+    if len(results) == 1:
+        return results[0].title
+    return f"Bandit policies in {len(results)} scenarios"
+
+
+def tiles(results: "Sequence[Result]", seen: int) -> str:
+    """The page in a few numbers; `seen` claims of all that are made are seen."""
+    if not results:
+        return ""
+    steps = sum(len(r.labels) * r.replications * r.horizon for r in results)
+    seconds = sum(float(result.timing["seconds"].sum()) for result in results)
+    claimed = sum(len(result.claims) for result in results)
+    numbers = [
+        ("Claims seen", f"{seen} <small>of {claimed}</small>" if claimed else ""),
+        ("Scenarios", str(len(results)) if len(results) > 1 else ""),
+        ("Curves", str(sum(len(result.labels) for result in results))),
+        ("Replications", _span([result.replications for result in results])),
+        ("Steps simulated", _large(steps)),
+        ("Nanoseconds a step", markup.show(seconds / steps * 1e9, 3)),
+    ]
+    shown = [f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in numbers if value]
+    return f'<dl class="tiles">{"".join(shown)}</dl>'
+
+
+def _span(values: Sequence[int]) -> str:
+    least, most = markup.count(min(values)), markup.count(max(values))
+    return least if least == most else f"{least}–{most}"
+
+
+def _large(value: int) -> str:
+    for size, word in ((10**9, "billion"), (10**6, "million")):
+        if value >= size:
+            return f"{value / size:.3g} <small>{word}</small>"
+    return markup.count(value)
+
+
+def glance(results: "Sequence[Result]", links: Sequence[str], seen: Sequence[int]) -> str:
+    """The winner of each scenario, and how many of its claims are seen."""
+    rows = []
+    for result, link, found in zip(results, links, seen, strict=True):
+        frame = result.summary().sort_values("mean", kind="stable")
+        label, mean, se = (frame[name].iloc[0] for name in ("policy", "mean", "se"))
+        claimed = len(result.claims)
+        kind = "seen" if found == claimed else "not-seen"
+        rows.append(
+            [
+                Cell(f'<a href="{link}">{escape(result.title)}</a>', numeric=False),
+                markup.policy(label, markup.styles(result.labels)[label]),
+                Cell(f"{markup.show(mean)} <small>± {markup.show(se, 3)}</small>", mean),
+                Cell(markup.badge(f"{found} of {claimed} seen", kind), found / claimed)
+                if claimed
+                else Cell("–"),
+            ]
+        )
+    columns = [
+        Column("Scenario", left=True),
+        Column("Smallest regret", left=True),
+        Column("Mean ± SE", "of the final regret"),
+        Column("Claims", left=True),
+    ]
+    caption = "The policy with the smallest mean regret at the horizon, and the claims checked."
+    return "<h2>At a glance</h2>" + markup.table(columns, rows, "At a glance", caption)

@@ -1,0 +1,81 @@
+"""What a report shows of the paper besides regret: table 1, a takeover, and the arms' means."""
+
+from base64 import b64encode
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
+
+from lastblock.lab import markup
+from lastblock.lab.markup import Cell, Column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lastblock.lab.canvas import Picture
+
+Image: TypeAlias = Union[str, Path, bytes, "Picture"]
+"""The path of a PNG or SVG file, what is in it, or a figure that is still to be drawn."""
+
+
+def sections(
+    table1: "pd.DataFrame | None", takeover: Image | None, means: Image | None
+) -> list[tuple[str, str, str]]:
+    """The sections of those that are there: a key, a short name, and HTML."""
+    found = []
+    if means is not None:
+        picture = image(means, "The mean of each arm over time")
+        lead = "The mean of each arm over time."
+        found.append(("means", "Means", _section("The arms' means", lead, picture)))
+    if takeover is not None:
+        picture = image(takeover, "The pulls of three arms in a window, with either rule")
+        lead = (
+            "When the leader's pulls leave the window, a naive rule hands the lead to an arm that "
+            "won nothing. The paper's rule does not."
+        )
+        found.append(
+            ("takeover", "Figure 1", _section("Figure 1: a passive takeover", lead, picture))
+        )
+    if table1 is not None:
+        lead = "Storage and cost of the subsampling policies, measured instead of estimated."
+        found.append(("table-1", "Table 1", _section("Table 1, measured", lead, _table(table1))))
+    return found
+
+
+def _section(title: str, lead: str, inside: str) -> str:
+    return f'<h2>{escape(title)}</h2>\n<p class="lead">{escape(lead)}</p>\n{inside}'
+
+
+def image(picture: Image, description: str) -> str:
+    """A picture inside the page. As an image even an SVG runs no script."""
+    if isinstance(picture, bytes):
+        data = picture
+    elif isinstance(picture, str | Path):
+        data = Path(picture).read_bytes()
+    else:
+        data = picture.rendered("svg")
+    kind = "image/png" if data.startswith(b"\x89PNG") else "image/svg+xml"
+    if kind != "image/png" and b"<svg" not in data[:4096]:
+        given = "the picture" if isinstance(picture, bytes) else str(picture)
+        raise ValueError(f"{given} is neither a PNG nor an SVG; give one of these")
+    source = f"data:{kind};base64,{b64encode(data).decode()}"
+    return f'<div class="picture"><img src="{source}" alt="{escape(description)}"></div>'
+
+
+def _table(frame: "pd.DataFrame") -> str:
+    """Any frame."""
+    columns = [
+        Column(str(name), left=k == 0 or frame[name].dtype.kind not in "iufb")
+        for k, name in enumerate(frame.columns)
+    ]
+    rows = [[_cell(value) for value in row] for row in frame.itertuples(index=False)]
+    caption = (
+        "Rewards stored after the last of T rounds, and nanoseconds a round, with two Gaussian "
+        "arms. “paper”: its estimates; T^b and (log T)^b: the fitted powers of growth."
+    )
+    return markup.table(columns, rows, "Table 1", caption)
+
+
+def _cell(value: Any) -> Cell:
+    if isinstance(value, str) or value is None:
+        return markup.text(value or "")
+    return markup.number(float(value))
