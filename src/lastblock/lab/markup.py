@@ -9,16 +9,45 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, NamedTuple
 
+from lastblock.lab.styles import PALE, looks
+
 _LONG = 20  # characters of a label, beyond which it takes two lines
 _THIN = "\u202f"  # a narrow space that does not break
 
 
+_SHAPES = {
+    "o": "circle",
+    "s": "square",
+    "^": "up",
+    "v": "down",
+    "D": "diamond",
+    "P": "plus",
+    "X": "cross",
+    "*": "star",
+}
+_LINE_WIDTH = 2.1  # pixels, as in the style sheet
+
+
 class Style(NamedTuple):
-    """How a policy is drawn."""
+    """How a policy is drawn, in the words of the page."""
 
     colour: str
     marker: str
-    dash: str = ""
+    dash: str
+    pale: bool
+
+
+def styles(labels: Sequence[str]) -> dict[str, Style]:
+    """The same looks as in the other figures; what is black there is light in the dark."""
+    return {
+        label: Style(
+            "var(--ink)" if look.colour == "#000000" else look.colour,
+            _SHAPES[look.marker],
+            " ".join(f"{_LINE_WIDTH * width:g}" for width in look.dash),
+            look.colour == PALE,
+        )
+        for label, look in looks(labels).items()
+    }
 
 
 class Column(NamedTuple):
@@ -138,8 +167,8 @@ def _sortable(value: float) -> str:
 def policy(label: str, style: Style) -> Cell:
     """The label with the marker of its curve."""
     key = (
-        f'<svg class="key" width="14" height="14" viewBox="-7 -7 14 14" aria-hidden="true" '
-        f'style="--c:{style.colour}"><use href="#marker-{style.marker}"/></svg>'
+        f'<svg class="key{" pale" * style.pale}" width="14" height="14" viewBox="-7 -7 14 14" '
+        f'aria-hidden="true" style="--c:{style.colour}"><use href="#marker-{style.marker}"/></svg>'
     )
     shown = escape(label)
     width = "label long" if len(label) > _LONG else "label"

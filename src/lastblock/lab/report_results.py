@@ -6,7 +6,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lastblock.lab import markup, statistics
+from lastblock.lab.figures import regret_figure
 from lastblock.lab.markup import Cell, Column, Rail, Style
+from lastblock.lab.report_paper import image
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,10 +18,11 @@ if TYPE_CHECKING:
 Styles: TypeAlias = dict[str, Style]
 
 _LEVEL = 0.95
+_PICTURE_DPI = 100
 
 
-def figure(result: "Result", styles: Styles, picture: str) -> str:
-    """The data of the interactive figure; `picture` is shown where no script runs."""
+def figure(result: "Result", styles: Styles) -> str:
+    """The data of the interactive figure, and a picture for where no script runs."""
     series: list[dict[str, Any]] = []
     times: list[int] = []
     for label, style in styles.items():
@@ -28,13 +31,11 @@ def figure(result: "Result", styles: Styles, picture: str) -> str:
         series.append(
             {
                 "label": label,
-                "colour": style.colour,
-                "marker": style.marker,
-                "dash": style.dash,
+                **style._asdict(),
                 "mean": markup.rounded(curve["mean"].tolist()),
                 "q25": markup.rounded(curve["q25"].tolist()),
                 "q75": markup.rounded(curve["q75"].tolist()),
-                "share": markup.rounded(_pooled(times, curve["best_share"].tolist()), 4),
+                "share": markup.rounded(pooled(times, curve["best_share"].tolist()), 4),
             }
         )
     if result.lai_robbins is not None:
@@ -42,9 +43,9 @@ def figure(result: "Result", styles: Styles, picture: str) -> str:
         series.append(
             {
                 "label": "Lai–Robbins bound",
-                "colour": "var(--soft)",
+                "colour": "var(--ink)",
                 "marker": None,
-                "dash": "7 5",
+                "dash": "6.3 3.6",
                 "mean": markup.rounded(bound),
             }
         )
@@ -55,10 +56,12 @@ def figure(result: "Result", styles: Styles, picture: str) -> str:
         "t": times,
         "series": series,
     }
+    drawn = regret_figure(result).rendered("png", _PICTURE_DPI)
+    picture = image(drawn, f"Regret over time: {result.title}")
     return f'<figure class="figure">{markup.embedded(data)}<noscript>{picture}</noscript></figure>'
 
 
-def _pooled(times: Sequence[int], shares: Sequence[float]) -> list[float]:
+def pooled(times: Sequence[int], shares: Sequence[float]) -> list[float]:
     """The shares over longer stretches of time, where two times lie so close that chance rules."""
     starts, pulls, first, found = [0, *times], [0.0], 0, []
     for j, share in enumerate(shares):

@@ -14,6 +14,24 @@ if TYPE_CHECKING:
     from lastblock.lab.results import Result
 
 
+def head(result: "Result") -> str:
+    """The title of a scenario, and its size."""
+    arms = int(result.pulls["arm"].max()) + 1
+    facts = [
+        f"<code>{escape(result.name)}</code>",
+        _plural(arms, "arm"),
+        _plural(len(result.changes), "change") if result.changes else "no change points",
+        _plural(result.horizon, "step"),
+        _plural(result.replications, "replication"),
+        f"seed {result.seed}",
+    ]
+    return f'<h2>{escape(result.title)}</h2>\n<p class="lead">{" · ".join(facts)}</p>'
+
+
+def _plural(value: int, noun: str) -> str:
+    return f"{markup.count(value)} {noun}{'s' * (value != 1)}"
+
+
 def setup(result: "Result", styles: Mapping[str, Style]) -> str:
     """The scenario in all its parts, folded."""
     scenario = result.about["scenario"]
@@ -42,10 +60,11 @@ def again(results: "Sequence[Result]", commands: Sequence[str]) -> str:
             for r in results
             if r.about["source"] is not None
         )
-    return (
-        f"{how}<p>The same scenario, seed and versions give the same numbers, whatever the number "
-        f"of threads; only the times per step differ.</p>{_versions(results)}"
+    same = (
+        "<p>The same scenario, seed and versions give the same numbers, whatever the number of "
+        f"threads; only the times per step differ.</p>{_versions(results)}"
     )
+    return f"<h2>Run it again</h2>\n{how}{same if results else ''}"
 
 
 def _versions(results: "Sequence[Result]") -> str:

@@ -175,7 +175,7 @@
 
     /** A piece of the line with its marker. */
     key(series) {
-      const key = svg("svg", { class: "key", width: 26, height: 12, viewBox: "-13 -6 26 12", "aria-hidden": "true" });
+      const key = svg("svg", { class: series.pale ? "key pale" : "key", width: 26, height: 12, viewBox: "-13 -6 26 12", "aria-hidden": "true" });
       key.style.setProperty("--c", series.colour);
       svg("line", { x1: -13, x2: 13, "stroke-dasharray": series.dash || "none" }, key);
       if (series.marker) svg("use", { href: `#marker-${series.marker}` }, key);
@@ -548,12 +548,15 @@
           band.dataset.series = i;
           band.style.setProperty("--c", series.colour);
         }
-        const curve = svg("g", { class: series.marker ? "curve" : "curve bound" }, curves);
+        const kind = (series.marker ? "" : " bound") + (series.pale ? " pale" : "");
+        const curve = svg("g", { class: "curve" + kind }, curves);
         curve.dataset.series = i;
         curve.dataset.label = series.label;
         curve.style.setProperty("--c", series.colour);
         const d = `M${this.points(values, first, last).join("L")}`;
-        svg("path", { class: "line", d, "stroke-dasharray": series.dash || "none" }, curve);
+        const dash = series.dash || "none";
+        if (series.pale) svg("path", { class: "edge", d }, curve);
+        svg("path", { class: "line", d, "stroke-dasharray": dash }, curve);
         if (series.marker) this.drawMarkers(curve, series.marker, values, i);
       }
       this.fade();
