@@ -58,7 +58,8 @@ def image(picture: Image, description: str) -> str:
         given = "the picture" if isinstance(picture, bytes) else str(picture)
         raise ValueError(f"{given} is neither a PNG nor an SVG; give one of these")
     source = f"data:{kind};base64,{b64encode(data).decode()}"
-    return f'<div class="picture"><img src="{source}" alt="{escape(description)}"></div>'
+    alt = escape(description)
+    return f'<div class="picture" tabindex="0"><img src="{source}" alt="{alt}"></div>'
 
 
 def _table(frame: "pd.DataFrame") -> str:
@@ -78,4 +79,4 @@ def _table(frame: "pd.DataFrame") -> str:
 def _cell(value: Any) -> Cell:
     if isinstance(value, str) or value is None:
         return markup.text(value or "")
-    return markup.number(float(value))
+    return markup.number(float(value), 4 if isinstance(value, float) else 1)
