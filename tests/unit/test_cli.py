@@ -154,13 +154,14 @@ def test_progress_is_shown_on_a_terminal_only(lastblock, monkeypatch):
 
 
 def test_reproduce_runs_what_is_named(lastblock, folder, monkeypatch):
-    frame = pd.DataFrame({"policy": ["LB-SDA"], "rewards": [1]})
+    frame = pd.DataFrame({"policy": ["LB-SDA"], "rewards": [1000], "ns": [1.23], "ns ~ b": [0.123]})
     monkeypatch.setattr("lastblock.lab.table1.table1", lambda: frame)
     small = "--replications", 2
     status, out, err = lastblock("reproduce", "stationary", "means", "takeover", "table1", *small)
     assert (status, err) == (0, "")
     assert "stationary: Bernoulli arms, no change (2 × 10000 steps, seed 1)" in out
-    assert "table 1, measured" in out
+    assert "table1: storage and cost, measured\npolicy  rewards   ns  ns ~ b\n" in out
+    assert "LB-SDA    1,000  1.2    0.12\n" in out
     figures = sorted(path.name for path in (folder / "results/figures").iterdir())
     assert figures == ["means.png", "stationary.png", "takeover.png"]
     page = (folder / "results/report.html").read_text()

@@ -1,13 +1,18 @@
 """What the paper shows besides regret: the arms' means, a passive takeover, and table 1."""
 
 import argparse
+import sys
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lastblock import files
 from lastblock.cli.finishing import figure_path
 from lastblock.cli.running import say
+from lastblock.cli.tables import table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _CHANGING = ("bernoulli-changes", "gaussian-changes")
 _TABLE1 = "table1.csv"
@@ -30,10 +35,25 @@ def make_extras(wanted: Collection[str], options: argparse.Namespace) -> dict[st
     if "table1" in wanted:
         from lastblock.lab.table1 import table1  # noqa: PLC0415
 
+        if sys.stderr.isatty() and not options.quiet:
+            print("measuring table 1 …", file=sys.stderr)
         frame = extras["table1"] = table1()
         files.write(options.out / _TABLE1, frame.to_csv(index=False).encode())
-        say(options, f"table 1, measured\n{frame.to_string(index=False)}\n")
+        say(options, f"table1: storage and cost, measured\n{_describe(frame)}\n")
     return extras
+
+
+def _describe(frame: "pd.DataFrame") -> str:
+    """The table, with as many digits as mean something."""
+    rows = [[_cell(value, name) for name, value in row.items()] for _, row in frame.iterrows()]
+    aligned = "".join("<" if frame[name].dtype.kind == "O" else ">" for name in frame)
+    return table([str(name) for name in frame], rows, aligned)
+
+
+def _cell(value: Any, column: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.2f}" if "~" in str(column) else f"{value:.1f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def read_extras(out: Path) -> dict[str, Any]:

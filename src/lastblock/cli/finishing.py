@@ -16,7 +16,7 @@ def finish(
     ran: "Sequence[Ran]", options: argparse.Namespace, extras: Mapping[str, Any] | None = None
 ) -> int:
     """Draw the figures, write the report, and say where it is, in the last line."""
-    from lastblock.cli.running import print_json  # noqa: PLC0415
+    from lastblock.cli.running import pace, print_json, say  # noqa: PLC0415
     from lastblock.lab.figures import regret_figure  # noqa: PLC0415
     from lastblock.lab.report import write_report  # noqa: PLC0415
 
@@ -31,8 +31,10 @@ def finish(
     )
     if options.json:
         print_json(ran, report)
-    else:
-        print(f"report: {report}")
+        return 0
+    if ran:
+        say(options, pace(ran))
+    print(f"report: {report}")
     return 0
 
 

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ran:
-    """A scenario that was run."""
+    """A scenario that was run, how long it took, and the steps that were computed for it."""
 
     result: "Result"
     seconds: float
+    steps: int
 
 
 class Meter:
@@ -68,7 +69,6 @@ def run_scenarios(scenarios: "Sequence[Scenario]", options: argparse.Namespace) 
     check_folder(options.out)
     _check_names(scenarios)
     _check_sizes(scenarios)
-    started = time.perf_counter()
     ran = []
     with _executor(options) as executor:
         meter = Meter(
@@ -78,7 +78,7 @@ def run_scenarios(scenarios: "Sequence[Scenario]", options: argparse.Namespace) 
         try:
             for scenario in scenarios:
                 meter.name(scenario.name)
-                begun = time.perf_counter()
+                started, before = time.perf_counter(), meter.steps
                 result = run(
                     scenario,
                     out=options.out,
@@ -86,11 +86,11 @@ def run_scenarios(scenarios: "Sequence[Scenario]", options: argparse.Namespace) 
                     executor=executor,
                     progress=meter,
                 )
-                ran.append(Ran(result, time.perf_counter() - begun))
+                seconds = time.perf_counter() - started
+                ran.append(Ran(result, seconds, meter.steps - before))
                 say(options, f"{describe(result)}\n")
         finally:
             meter.close()
-    say(options, _pace(meter.steps, time.perf_counter() - started))
     return ran
 
 
@@ -197,7 +197,10 @@ def _executor(options: argparse.Namespace) -> "Iterator[Executor | None]":
         raise UserError(str(error)) from error
 
 
-def _pace(steps: int, seconds: float) -> str:
+def pace(ran: Sequence[Ran]) -> str:
+    """How fast it went."""
+    steps = sum(one.steps for one in ran)
+    seconds = sum(one.seconds for one in ran)
     if steps == 0:
         return "nothing to compute: all chunks were there"
     return f"{steps / seconds / 1e6:.1f} million steps a second ({steps:,} in {seconds:.1f} s)"
