@@ -1,4 +1,4 @@
-"""The three algorithms: steps, scaling with T, memory, live decisions, start-up."""
+"""The three algorithms: steps, scaling with T, memory, start-up."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import lastblock as lb
-from benchmarks.timing import best_of, live_us, step_ns, uniform_ns
+from benchmarks.timing import best_of, step_ns, uniform_ns
 from lastblock.lab.scenario import Scenario
 
 TESTS = Path(__file__).parent.parent / "tests"
@@ -74,16 +74,6 @@ def main() -> None:
 
     size = lb.state_size(lb.LBSDALM(), arms=4) / 4
     print(f"LB-SDA-LM, record of up to 10⁹ rounds: {size:.0f} bytes an arm")
-
-    print("\nLive, microseconds for one ask and its tell, 3 arms")
-    print(f"{'policy':<12}{'after 10²':>11}{'after 10⁶':>11}")
-    policies = {"LB-SDA-LM": lb.LBSDALM(), "SW-LB-SDA": lb.SWLBSDA(window=429)}
-    for name, policy in policies.items():
-        young, old = lb.Bandit(policy, 3, seed=1), lb.Bandit(policy, 3, seed=1)
-        for bandit, updates in ((young, 100), (old, 1_000_000)):
-            for _ in range(updates):
-                bandit.tell(bandit.ask(), 0.5)
-        print(f"{name:<12}{live_us(young, 10_000):>11.2f}{live_us(old, 10_000):>11.2f}")
 
     fresh = best_of(
         lambda: float(subprocess.check_output([sys.executable, "-c", _FRESH], text=True)), 3

@@ -1,8 +1,9 @@
 """The same job through other libraries, in one run: ``make peers``.
 
 Three Bernoulli arms, T = 10 000: microseconds a step of a whole simulated horizon; then
-microseconds for one live select and update after 10³ and 10⁵ updates. A peer that cannot be used on
-this Python is reported as such.
+microseconds for one live select and update after 10³ and 10⁵ updates. After that the same live job
+with ten arms, and how much faster our slowest policy is than the fastest of a peer. A peer that
+cannot be used on this Python is reported as such.
 """
 
 import contextlib
@@ -21,13 +22,15 @@ import scipy.special
 import lastblock as lb
 from benchmarks.timing import step_ns
 
-MEANS = (0.5, 0.3, 0.4)
+THREE = (0.5, 0.3, 0.4)
+TEN = tuple(0.05 * (k + 1) for k in range(10))
 HORIZON = 10_000
 YOUNG, OLD = 1_000, 100_000
 MEASURED = 2_000
 PATIENCE = 20.0  # seconds; a peer too slow to age is given up on
 
 Step = Callable[[], None]
+Means = tuple[float, ...]
 
 
 @dataclass
@@ -36,12 +39,12 @@ class Peer:
 
     distribution: str
     module: str
-    policies: dict[str, Callable[[], Step]]
+    policies: dict[str, Callable[[Means], Step]]
     note: str = ""
 
 
-def reward(arm: int) -> float:
-    return float(random.random() < MEANS[arm])
+def reward(mean: float) -> float:
+    return float(random.random() < mean)
 
 
 def ours() -> dict[str, Any]:
@@ -58,55 +61,57 @@ def ours() -> dict[str, Any]:
     }
 
 
-def live(policy: Any) -> Step:
-    bandit = lb.Bandit(policy, 3, seed=1)
+def live(policy: Any, means: Means) -> Step:
+    bandit = lb.Bandit(policy, len(means), seed=1)
 
     def step() -> None:
         decision = bandit.ask()
-        bandit.tell(decision, reward(decision.arm))
+        bandit.tell(decision, reward(means[decision.arm]))
 
     return step
 
 
-def mabwiser(learning_policy: str, *arguments: Any) -> Callable[[], Step]:
-    def make() -> Step:
+def mabwiser(learning_policy: str, *arguments: Any) -> Callable[[Means], Step]:
+    def make(means: Means) -> Step:
         mab = importlib.import_module("mabwiser.mab")
         rule = getattr(mab.LearningPolicy, learning_policy)(*arguments)
-        bandit = mab.MAB([0, 1, 2], rule, seed=1)
-        bandit.fit([0, 1, 2], [reward(k) for k in range(3)])
+        arms = list(range(len(means)))
+        bandit = mab.MAB(arms, rule, seed=1)
+        bandit.fit(arms, [reward(mean) for mean in means])
 
         def step() -> None:
             arm = bandit.predict()
-            bandit.partial_fit([arm], [reward(arm)])
+            bandit.partial_fit([arm], [reward(means[arm])])
 
         return step
 
     return make
 
 
-def river(name: str, **arguments: Any) -> Callable[[], Step]:
-    def make() -> Step:
+def river(name: str, **arguments: Any) -> Callable[[Means], Step]:
+    def make(means: Means) -> Step:
         bandit = importlib.import_module("river.bandit")
         belief = [importlib.import_module("river.proba").Beta()] if "Thompson" in name else []
         policy = getattr(bandit, name)(*belief, seed=1, **arguments)
 
         def step() -> None:
-            arm = policy.pull(range(3))
-            policy.update(arm, reward(arm))
+            arm = policy.pull(range(len(means)))
+            policy.update(arm, reward(means[arm]))
 
         return step
 
     return make
 
 
-def smpybandits(name: str, **arguments: Any) -> Callable[[], Step]:
-    def make() -> Step:
-        policy = getattr(importlib.import_module("SMPyBandits.Policies"), name)(3, **arguments)
+def smpybandits(name: str, **arguments: Any) -> Callable[[Means], Step]:
+    def make(means: Means) -> Step:
+        policies = importlib.import_module("SMPyBandits.Policies")
+        policy = getattr(policies, name)(len(means), **arguments)
         policy.startGame()
 
         def step() -> None:
             arm = policy.choice()
-            policy.getReward(arm, reward(arm))
+            policy.getReward(arm, reward(means[arm]))
 
         return step
 
@@ -191,32 +196,66 @@ def peer_paces(step: Step) -> tuple[str, str, str]:
     return f"{mean:.1f}", f"{young:.1f}", f"{live_us(step):.1f}"
 
 
-def main() -> None:
-    random.seed(1)
-    environment = lb.Stationary([lb.Bernoulli(mean) for mean in MEANS])
-    header = f"{'library':<22}{'policy':<20}{'µs/step':>10}{'live 10³':>10}{'live 10⁵':>10}"
-    print(header)
+def three_arms() -> None:
+    environment = lb.Stationary([lb.Bernoulli(mean) for mean in THREE])
+    print(f"{'library':<22}{'policy':<20}{'µs/step':>10}{'live 10³':>10}{'live 10⁵':>10}")
     for name, policy in ours().items():
         whole = step_ns(policy, environment, horizon=HORIZON) / 1e3
-        step = live(policy)
+        step = live(policy, THREE)
         pace_us(step, YOUNG)
         young = live_us(step)
         pace_us(step, OLD - YOUNG - MEASURED)
         old = live_us(step)
         print(f"{'lastblock':<22}{name:<20}{whole:>10.3f}{young:>10.1f}{old:>10.1f}", flush=True)
     for peer in PEERS:
-        try:
-            with imported(peer) as version:
-                for name, make in peer.policies.items():
-                    try:
-                        paces = "".join(f"{pace:>10}" for pace in peer_paces(make()))
-                    except Exception as error:  # whatever a peer does wrong is worth a line
-                        paces = f"  fails: {error}"
-                    print(f"{f'{peer.distribution} {version}':<22}{name:<20}{paces}", flush=True)
-            if peer.note:
-                print(f"{'':<22}({peer.note})")
-        except ImportError as error:
-            print(f"{peer.distribution:<22}not usable on this Python: {error}")
+        for name, make in usable(peer):
+            try:
+                paces = "".join(f"{pace:>10}" for pace in peer_paces(make(THREE)))
+            except Exception as error:  # whatever a peer does wrong is worth a line
+                paces = f"  fails: {error}"
+            print(f"{peer.distribution:<22}{name:<20}{paces}", flush=True)
+
+
+def ten_arms() -> None:
+    print(f"\nTen arms, live after 10³ updates\n{'library':<22}{'policy':<20}{'µs':>10}")
+    slowest = 0.0
+    for name, policy in {"LB-SDA": lb.LBSDA(), **ours()}.items():
+        step = live(policy, TEN)
+        pace_us(step, YOUNG)
+        pace = live_us(step)
+        if "SDA" in name:
+            slowest = max(slowest, pace)
+        print(f"{'lastblock':<22}{name:<20}{pace:>10.1f}", flush=True)
+    for peer in PEERS:
+        paces = {}
+        for name, make in usable(peer):
+            step = make(TEN)
+            pace_us(step, YOUNG)
+            paces[name] = live_us(step)
+            print(f"{peer.distribution:<22}{name:<20}{paces[name]:>10.1f}", flush=True)
+        if paces:
+            fastest = min(paces, key=paces.__getitem__)
+            print(
+                f"{'':<22}our slowest LB-SDA is {paces[fastest] / slowest:.1f} times as fast "
+                f"as its {fastest}"
+            )
+
+
+def usable(peer: Peer) -> Iterator[tuple[str, Callable[[Means], Step]]]:
+    """The policies of a peer, after a line about it."""
+    try:
+        with imported(peer) as version:
+            note = f" ({peer.note})" if peer.note else ""
+            print(f"{peer.distribution} {version}{note}")
+            yield from peer.policies.items()
+    except ImportError as error:
+        print(f"{peer.distribution:<22}not usable on this Python: {error}")
+
+
+def main() -> None:
+    random.seed(1)
+    three_arms()
+    ten_arms()
 
 
 if __name__ == "__main__":

@@ -47,15 +47,3 @@ def step_ns(policy, environment, *, horizon=10_000, replications=200, repeats=RE
         return run.seconds / (horizon * replications) * 1e9
 
     return best_of(once, repeats)
-
-
-def live_us(bandit: lb.Bandit, n: int = 100_000) -> float:
-    """Microseconds for one ask and its tell."""
-
-    def once() -> float:
-        started = time.perf_counter()
-        for _ in range(n):
-            bandit.tell(bandit.ask(), 0.5)
-        return (time.perf_counter() - started) / n * 1e6
-
-    return best_of(once)

@@ -211,8 +211,8 @@ class Bandit:
     def _ask_arm(self) -> Decision:
         id = self._next_id
         live = self._live
-        arm: int = live.ask(live.policy, live.states, live.i, live.words, live.planned, id)
-        if live.floor is not None:
+        arm = live.ask(id)
+        if live.is_floored:
             return self._ask_floored(id, arm)
         self._next_id = id + 1
         self._out[id] = arm
@@ -221,9 +221,7 @@ class Bandit:
     def _ask_floored(self, id: int, wanted: int) -> Decision:
         live = self._live
         floor = live.notes.floor
-        arm = int(live.floor(live.states, live.i, floor, wanted))
-        if arm < 0:
-            arm = wanted
+        arm = live.floor(wanted)
         rest = max(0.0, 1.0 - float(floor.sum())) if arm == wanted else 0.0
         chance = min(1.0, float(floor[arm]) + rest)
         self._next_id = id + 1
@@ -274,10 +272,8 @@ class Bandit:
                 self._tell_arm(id, arm, value)
 
     def _tell_arm(self, id: int, arm: int, value: float) -> None:
-        live = self._live
         if arm >= 0:  # else a late reward of a retired arm
-            while not live.tell(live.policy, live.states, live.i, live.told, arm, value):
-                live.become(live.grown())
+            self._live.tell(arm, value)
         del self._out[id]
         if self._chances:
             self._chances.pop(id, None)
@@ -292,7 +288,7 @@ class Bandit:
 
     def _forget_arm(self, id: int, arm: int) -> None:
         if arm >= 0:
-            self._live.forget(self._live.states, self._live.i, arm)
+            self._live.forget(arm)
         del self._out[id]
         self._chances.pop(id, None)
 
@@ -481,7 +477,7 @@ class Bandit:
             "policy": describe(self.policy),
             "layout": self._live.layout,
             "room": [self._live.width, self._live.depth],
-            "floored": self._live.floor is not None,
+            "floored": self._live.is_floored,
             "floor_of_all": self._floor_of_all,
             "arms": self._labels,
             "active": [number[label] for label in self._active],

@@ -59,12 +59,12 @@ class Live:
         self.states = states
         self.words = states.view(np.uint64)
         self._note(Notes(states.dtype, self.width))
-        self.ask: Any = specialise(ask_live, policy, states, 0, self.words, self.planned, 0)
-        self.tell: Any = specialise(tell_live, policy, states, 0, self.told, 0, 0.0)
-        self.floor: Any = None
+        self._ask: Any = specialise(ask_live, policy, states, 0, self.words, self.planned, 0)
+        self._tell: Any = specialise(tell_live, policy, states, 0, self.told, 0, 0.0)
+        self.is_floored = floored
         if floored:
-            self.floor = specialise(floor_live, states, 0, self.notes.floor, 0)
-        self.forget: Any = specialise(forget_live, states, 0, 0)
+            self._floor: Any = specialise(floor_live, states, 0, self.notes.floor, 0)
+        self._forget: Any = specialise(forget_live, states, 0, 0)
 
     @property
     def s(self) -> Record:
@@ -87,6 +87,25 @@ class Live:
     def _start(self, states: States, i: int, arms: int, key: Stream) -> None:
         run: Any = specialise(open_live, self.policy, states, 0, 0, key)
         run(self.policy, states, i, arms, key)
+
+    def ask(self, decision: int) -> int:
+        """The arm of this decision."""
+        arm: int = self._ask(self.policy, self.states, self.i, self.words, self.planned, decision)
+        return arm
+
+    def floor(self, wanted: int) -> int:
+        """What the traffic floors make of the arm that was just asked for."""
+        arm = int(self._floor(self.states, self.i, self.notes.floor, wanted))
+        return wanted if arm < 0 else arm
+
+    def tell(self, arm: int, reward: float) -> None:
+        """The reward of a decision that was out."""
+        while not self._tell(self.policy, self.states, self.i, self.told, arm, reward):
+            self.become(self.grown())
+
+    def forget(self, arm: int) -> None:
+        """A decision whose reward will never come."""
+        self._forget(self.states, self.i, arm)
 
     def copy(self) -> "Live":
         """The same in an array of its own."""
@@ -120,7 +139,7 @@ class Live:
                 arms + 1,
                 width=arms + max(1, arms // 2),
                 depth=self.depth,
-                floored=self.floor is not None,
+                floored=self.is_floored,
             )
         self._keep(new, list(range(arms)))
         started = np.zeros(1, new.states.dtype)
@@ -154,7 +173,7 @@ class Live:
             int(self.s.arms),
             width=self.width,
             depth=2 * self.depth + 1,
-            floored=self.floor is not None,
+            floored=self.is_floored,
         )
         resizing.copy(self.s, new.s)
         self.notes.grow(new.notes)

@@ -1,0 +1,95 @@
+"""One live bandit: ``python -m benchmarks.live``.
+
+Microseconds for one ask and its tell with ten Bernoulli arms, young and old, and what the bandit's
+other calls cost. LB-SDA keeps every reward: old, its record has 1.3 GB.
+"""
+
+import random
+import time
+from collections.abc import Callable
+
+import lastblock as lb
+from benchmarks.timing import best_of
+
+ARMS = 10
+YOUNG, OLD = 100, 10_000_000
+MEASURED = 20_000
+LIMIT = 2.5
+
+
+def policies() -> dict:
+    return {
+        "LB-SDA": lb.LBSDA(),
+        "LB-SDA-LM": lb.LBSDALM(),
+        "SW-LB-SDA": lb.SWLBSDA(window=429),
+    }
+
+
+def rewards() -> list[list[float]]:
+    """Rewards of each arm, drawn beforehand: the draw is not what is timed."""
+    world = random.Random(1)
+    return [[float(world.random() < 0.05 * (k + 1)) for _ in range(1024)] for k in range(ARMS)]
+
+
+def live(bandit: lb.Bandit, steps: int, pool: list[list[float]]) -> None:
+    ask, tell = bandit.ask, bandit.tell
+    for t in range(steps):
+        decision = ask()
+        tell(decision, pool[decision.arm][t & 1023])
+
+
+def pair_us(bandit: lb.Bandit, pool: list[list[float]]) -> float:
+    def once() -> float:
+        started = time.perf_counter()
+        live(bandit, MEASURED // 10, pool)
+        return (time.perf_counter() - started) / (MEASURED // 10) * 1e6
+
+    return best_of(once, 10)
+
+
+def call_us(call: Callable[[], object], n: int = 200) -> float:
+    def once() -> float:
+        started = time.perf_counter()
+        for _ in range(n):
+            call()
+        return (time.perf_counter() - started) / n * 1e6
+
+    return best_of(once)
+
+
+def main() -> None:
+    pool = rewards()
+    print(f"\nLive, microseconds for one ask and its tell, {ARMS} arms (at most {LIMIT} wanted)")
+    print(f"{'policy':<12}{'after 10²':>11}{'after 10⁷':>11}{'ratio':>8}")
+    for name, policy in policies().items():
+        bandit = lb.Bandit(policy, ARMS, seed=1)
+        live(bandit, YOUNG, pool)
+        # Measuring adds 20 000 decisions: nothing beside 10⁷, so the young one is a copy.
+        young = pair_us(bandit.copy(), pool)
+        live(bandit, OLD - YOUNG, pool)
+        old = pair_us(bandit, pool)
+        print(f"{name:<12}{young:>11.2f}{old:>11.2f}{old / young:>8.2f}", flush=True)
+
+    bandit = lb.Bandit(lb.LBSDALM(), ARMS, seed=1, room=ARMS + 1)
+    live(bandit, 10_000, pool)
+    floored = lb.Bandit(lb.LBSDALM(), ARMS, seed=1, floor=0.01)
+    live(floored, 10_000, pool)
+    print("\nLB-SDA-LM, microseconds a call")
+    print(f"  ask and tell with floors  {pair_us(floored, pool):8.1f}")
+    print(f"  explain                   {call_us(bandit.explain):8.1f}")
+    print(f"  summary                   {call_us(bandit.summary):8.1f}")
+    print(f"  to_bytes                  {call_us(bandit.to_bytes):8.1f}")
+    print(f"  to_json                   {call_us(bandit.to_json):8.1f}")
+
+    labels = iter(range(ARMS, 10**9))
+
+    def come_and_go() -> None:
+        label = next(labels)
+        bandit.add_arm(label)
+        bandit.retire_arm(label)
+
+    print(f"  add_arm and retire_arm    {call_us(come_and_go, 50):8.1f}")
+
+
+if __name__ == "__main__":
+    main()
