@@ -16,7 +16,6 @@ from tqdm import tqdm
 from lastblock import files
 from lastblock.cli.failures import UserError
 from lastblock.cli.tables import table
-from lastblock.state import state_size
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -68,7 +67,6 @@ def run_scenarios(scenarios: "Sequence[Scenario]", options: argparse.Namespace) 
 
     check_folder(options.out)
     _check_names(scenarios)
-    _check_sizes(scenarios)
     ran = []
     with _executor(options) as executor:
         meter = Meter(
@@ -168,16 +166,6 @@ def _check_names(scenarios: "Sequence[Scenario]") -> None:
                 f"two scenarios are named {name!r} and would write to the same folder; "
                 "rename one of them"
             )
-
-
-def _check_sizes(scenarios: "Sequence[Scenario]") -> None:
-    """The state of a policy that keeps every reward may not fit into memory."""
-    for scenario in scenarios:
-        for label, policy in scenario.policies.items():
-            try:
-                state_size(policy, scenario.environment.n_arms, scenario.horizon)
-            except ValueError as error:
-                raise UserError(f"{scenario.name}: {label}: {error}") from None
 
 
 @contextmanager
