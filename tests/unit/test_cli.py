@@ -2,11 +2,13 @@
 
 import errno
 import json
+import pkgutil
 import re
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from unittest import mock
 
@@ -16,7 +18,7 @@ import pandas as pd
 import pytest
 
 import lastblock as lb
-from lastblock import files
+from lastblock import cli, files
 from lastblock.cli import main
 from lastblock.cli.parser import COMMANDS
 from lastblock.lab import cluster, scenario_file
@@ -358,7 +360,7 @@ MISTAKES = {
     "run coins.toml --threads 0": "--threads: 0 must be at least 1",
     "run coins.toml --seed -1": "--seed: -1 must be at least 0",
     "run coins.toml --horizon 100": r"coins.toml:\d+: .*150.*horizon",
-    "run stationary --horizon 1000000000000": "stationary: LB-SDA: .* shorter horizon",
+    "run stationary --horizon 1000000000000": "'stationary': .* shorter horizon",
     "run coin.toml": "no scenario 'coin.toml'; did you mean 'coins.toml'",
     "run statonary": "no scenario 'statonary'; did you mean 'stationary'",
     "run coins.toml --cluster nonsense": "no Dask scheduler answers at 'nonsense'",
@@ -564,6 +566,11 @@ def test_a_reader_that_leaves_is_no_error(folder):
     assert started.wait(60) == 141
     assert started.stderr.read() == ""
     started.stderr.close()
+
+
+def test_the_program_is_installed_by_its_name():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert pkgutil.resolve_name(project["scripts"]["lastblock"]) is cli.program
 
 
 def test_the_program_has_an_exit_status(folder):
