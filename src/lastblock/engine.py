@@ -9,7 +9,7 @@ from lastblock.jit import entry
 from lastblock.notes import note_reward, note_round
 from lastblock.protocol import EnvironmentTable, Policy, States
 from lastblock.random import ENVIRONMENT, Stream, below, next_word, seed_stream, uniform
-from lastblock.state import begin, next_arm, plan_if_due, reward_arm, take_arm
+from lastblock.state import begin, come_back, next_arm, plan_if_due, reward_arm, take_arm
 
 RECENT = 64
 """How many of the last pulls are looked at to tell whether a policy has found the best arm."""
@@ -168,7 +168,7 @@ def full_live(policy: Any, states: States, i: int, arm: int) -> bool:
 @entry
 def forget_live(states: States, i: int, arm: int) -> None:
     """A decision whose reward will never come."""
-    states[i].out[arm] -= 1
+    come_back(states[i], arm)
     states[i].lost[arm] += 1
 
 

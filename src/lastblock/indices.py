@@ -27,8 +27,9 @@ def unseen(s: Record, arm: int) -> float:
 def tried_enough(s: Record, arm: int) -> bool:
     """Whether an arm that has not answered yet must let others go first.
 
-    It is tried again, but O(log r) times only: not all decisions may go to a new arm whose rewards
-    are late, or to one whose decisions are always forgotten.
+    It is tried again, but some log₂ r times only (once more when the rounds have doubled, if it has
+    not been forgotten): not all decisions may go to a new arm whose rewards are late, or to one
+    whose decisions are always forgotten.
     """
     return bool(s.out[arm] + s.lost[arm] > 1.0 + math.log2(s.round))
 

@@ -26,6 +26,7 @@ def share_out(s: Record) -> None:
     """Tell the inner policy how many decisions are out, and how many are lost."""
     for k in range(s.out.shape[0]):
         s.inner.out[k] = s.out[k]
+        s.inner.stale[k] = s.stale[k]
         s.inner.lost[k] = s.lost[k]
 
 
@@ -46,7 +47,7 @@ def ready_to_start(s: Record) -> Record:
 
 @kernel
 def ready_to_plan(s: Record) -> Record:
-    """The inner record, before its policy plans its next round; afterwards set `taken` to 0.
+    """The inner record, before its policy plans its next round; afterwards call `planned`.
 
     As in `state.next_arm`, the policy still finds the last round in `queue[:taken]`.
     """
@@ -56,6 +57,16 @@ def ready_to_plan(s: Record) -> Record:
     inner.queued = 0
     share_out(s)
     return inner
+
+
+@kernel
+def planned(s: Record) -> None:
+    """After the inner policy has planned: what it no longer waits for, the wrapper does not."""
+    s.inner.taken = 0
+    for k in range(s.out.shape[0]):
+        s.out[k] = s.inner.out[k]
+        s.stale[k] = s.inner.stale[k]
+        s.lost[k] = s.inner.lost[k]
 
 
 @kernel

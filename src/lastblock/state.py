@@ -2,9 +2,10 @@
 
 The header holds the random stream, the round, and the queue of arms that the round will pull. Two
 counters look alike and are not: `queued` and `taken` say how much of the round's queue has been
-handed out; `out` says, for each arm, how many decisions still wait for their reward, and `lost` how
-many were forgotten since its last reward. In a simulation nothing is ever out when a round is
-planned, and nothing is lost. Live, rewards may be late, or never come.
+handed out; `out` says, for each arm, how many decisions still wait for their reward (not for ever:
+some become `stale`, see `stop_waiting`), and `lost` how many were forgotten since its last reward.
+In a simulation nothing is ever out when a round is planned, and nothing is lost. Live, rewards may
+be late, or never come.
 """
 
 import hashlib
@@ -116,6 +117,7 @@ def record_of(policy: Policy, room: int, horizon: int | None) -> np.dtype[Any]:
         ("taken", INDEX),
         ("queue", INDEX, (room,)),
         ("out", np.int64, (room,)),
+        ("stale", np.int32, (room,)),
         ("lost", np.int64, (room,)),
     ]
     return record(header + policy.layout(room, horizon) + _END)
@@ -154,6 +156,7 @@ def begin(policy: Policy, s: Record, arms: int, key: Stream, replication: int) -
     s.end = 0
     for k in range(s.out.shape[0]):
         s.out[k] = 0
+        s.stale[k] = 0
         s.lost[k] = 0
         s.queue[k] = 0
     policy.start(s)
@@ -165,10 +168,32 @@ def plan_if_due(policy: Policy, s: Record) -> bool:
     if s.taken != s.queued:
         return False
     s.round += 1
+    if s.round & (s.round - 1) == 0:
+        stop_waiting(s)
     s.queued = 0
     policy.plan(s)  # it still finds the last round in `s.queue[: s.taken]`
     s.taken = 0
     return True
+
+
+@kernel
+def stop_waiting(s: Record) -> None:
+    """What is out counts no longer, lest an arm wait for ever for what will never come.
+
+    That happens at rounds 2, 4, 8 …; a policy with a window may do it more often.
+    """
+    for k in range(s.arms):
+        s.stale[k] = s.out[k]
+        s.out[k] = 0
+
+
+@kernel
+def come_back(s: Record, arm: int) -> None:
+    """A decision waits no longer. Nobody knows if it was stale; where most are, it was."""
+    if s.stale[arm] > s.out[arm]:
+        s.stale[arm] -= 1
+    elif s.out[arm] > 0:
+        s.out[arm] -= 1
 
 
 @kernel
@@ -213,7 +238,7 @@ if not DISABLED:
 @kernel
 def reward_arm(policy: Policy, s: Record, arm: int, reward: float) -> None:
     """The reward of a decision that was out."""
-    s.out[arm] -= 1
+    come_back(s, arm)
     s.lost[arm] = 0
     policy.observe(s, arm, reward)
 

@@ -187,7 +187,8 @@ def test_late_rewards_do_not_pile_up_a_challenger(policy):
         decision = bandit.ask()
         out = sum(decision.arm == other.arm for other in bandit.pending)
         if step >= 2 and told[decision.arm] < told[1 - decision.arm]:
-            assert out <= max(told[decision.arm], 3)
+            # … and as many again since all waiting ended, at round 16, 32, 64 …
+            assert out <= 4 * max(told[decision.arm], 3)
             worst = max(worst, out)
         if len(bandit.pending) > 100:  # every reward is 100 decisions late
             late = bandit.pending[0]

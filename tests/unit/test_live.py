@@ -219,7 +219,7 @@ def test_a_new_arm_that_does_not_answer_does_not_take_over():
                 asked += 1
             else:
                 bandit.tell(decision, 0.5)
-        assert 1 <= asked < 20
+        assert 1 <= asked < 50  # log₂ r times, and again at rounds 128, 256 and 512
 
 
 # Floors.
@@ -615,3 +615,20 @@ def test_eight_threads_lose_nothing():
     assert bandit._live.s.out.sum() == 0
     assert bandit._live.s.pulls.sum() == 400_000
     assert bandit._live.s.history.written.sum() == 400_000
+
+
+@pytest.mark.parametrize("policy", [lb.LBSDA(), POLICY, lb.SWLBSDA(window=60)], ids=repr)
+def test_rewards_that_never_come_do_not_silence_an_arm(policy):
+    """A third of the decisions is never answered nor forgotten; then the arms change places."""
+    bandit = new_bandit(policy, arms=3)
+    rng = random.Random(2)
+    asked = []
+    for t in range(3000):
+        decision = bandit.ask()
+        asked.append(decision.arm)
+        if rng.random() > 1 / 3:
+            best = 0 if t < 1000 else 2
+            bandit.tell(decision, float(rng.random() < (0.8 if decision.arm == best else 0.2)))
+    assert asked[500:1000].count(0) > 350
+    if policy == lb.SWLBSDA(window=60):
+        assert asked[1500:].count(2) > 1000

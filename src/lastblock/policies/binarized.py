@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from lastblock.bounded import coin
 from lastblock.jit import kernel
 from lastblock.nested import (
+    planned,
     ready_to_observe,
     ready_to_plan,
     ready_to_start,
@@ -81,7 +82,7 @@ class Binarized(NamedTuple):
 
     def plan(self, s: Record) -> None:
         self.policy.plan(ready_to_plan(s))
-        s.inner.taken = 0
+        planned(s)
         take_round(s)
 
     def observe(self, s: Record, arm: int, reward: float) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from lastblock.jit import kernel
 from lastblock.nested import (
+    planned,
     ready_to_observe,
     ready_to_plan,
     ready_to_start,
@@ -114,7 +115,7 @@ class OracleRestart(NamedTuple):
             self.policy.start(ready_to_start(s))
         elif s.inner.taken == s.inner.queued:
             self.policy.plan(ready_to_plan(s))
-            s.inner.taken = 0
+            planned(s)
         take_next(s)
 
     def observe(self, s: Record, arm: int, reward: float) -> None:

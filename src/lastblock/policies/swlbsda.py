@@ -9,7 +9,7 @@ from lastblock.duels import is_owed, most_pulled, obligation, wins_duel
 from lastblock.history import append, block_sum, clear, forget_oldest, history_dtype, is_full
 from lastblock.jit import kernel, plain, routine
 from lastblock.protocol import Layout, Record, policy
-from lastblock.state import ARM, NOBODY, enqueue, enqueue_all, shuffle
+from lastblock.state import ARM, NOBODY, enqueue, enqueue_all, shuffle, stop_waiting
 from lastblock.tunings import garivier_window
 from lastblock.verdicts import Verdict, judge
 from lastblock.window import check_window, check_window_fits
@@ -183,8 +183,9 @@ class SWLBSDA(NamedTuple):
         finished = s.round - 1
         expire(s, self.window, s.time if self.reference else finished)
 
-        if s.round >= s.forgive:  # what was lost long ago is owed again
+        if s.round >= s.forgive:  # what was sent out or lost long ago is owed again
             s.forgive = s.round + self.window
+            stop_waiting(s)
             for k in range(s.arms):
                 s.lost[k] = 0
 
