@@ -1,7 +1,13 @@
 """The code of a user's own classes is part of what determines a chunk."""
 
-from types import SimpleNamespace
+import os
+import subprocess
+import sys
+from types import ModuleType, SimpleNamespace
 from typing import NamedTuple
+
+import numpy as np
+import pytest
 
 import lastblock as lb
 from lastblock.jit import kernel
@@ -12,9 +18,10 @@ from typing import NamedTuple
 from lastblock.jit import kernel
 
 FACTOR = {factor}
+KINDS = frozenset(["one", "two", "three", "four"])
 
-def deeper(x):
-    return x * FACTOR + {deep}
+def deeper(x, offset={offset}):
+    return x * FACTOR + {deep} + offset
 
 @kernel
 def helper(x):
@@ -27,11 +34,21 @@ class Mine(NamedTuple):
 
     def plan(self, s):
         return helper(s) {operator} self.level
+
+    def validate(self):
+        return self.level in KINDS or self.level in {{"five", "six", "seven", "eight"}}
 '''
 
 
 def mine(**changes):
-    parts = {"factor": 2, "deep": 3, "constant": 4, "operator": "+", "doc": "A policy."}
+    parts = {
+        "factor": 2,
+        "offset": 0,
+        "deep": 3,
+        "constant": 4,
+        "operator": "+",
+        "doc": "A policy.",
+    }
     space = {"__name__": "somebodys_module"}
     exec(BASE.format(**{**parts, **changes}), space)
     return space["Mine"]()
@@ -46,8 +63,49 @@ def test_the_same_code_is_the_same():
     assert fingerprint(mine()) == fingerprint(mine(doc="Other words."))
 
 
+def test_other_processes_agree():
+    program = "from test_fingerprint import fingerprint, mine; print(fingerprint(mine()))"
+    folder = os.path.dirname(__file__)
+    for seed in "1", "2":  # of the order in sets
+        told = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert told.stdout.strip() == fingerprint(mine())
+
+
+@pytest.mark.parametrize(
+    "values", [((1.0,), (2.0,)), ([1, [2]], [1, [3]]), (np.array([1.0]), np.array([2.0]))]
+)
+def test_constants_show(values):
+    first, other = (_using(weights=value) for value in values)
+    assert fingerprint(first) != fingerprint(other)
+
+
+def test_what_a_neighbour_defines_shows():
+    def neighbour(code):
+        module = ModuleType("somebodys_neighbour")
+        exec(code, module.__dict__)
+        return module
+
+    codes = "def f(): return 1", "def f(): return 2", "def f(): return 1\ndef unused(): return 3"
+    first, other, same = (fingerprint(_using(weights=neighbour(code))) for code in codes)
+    assert first == same != other
+
+
+def _using(weights):
+    """A policy whose code uses what is called `weights`, and `f` of it."""
+    space = {"__name__": "somebodys_module", "weights": weights}
+    exec("class Mine(tuple):\n    def plan(self): return weights.f()", space)
+    return space["Mine"]()
+
+
 def test_any_edit_shows():
-    edits = [{"factor": 5}, {"deep": 6}, {"constant": 7}, {"operator": "-"}]
+    edits = [{"factor": 5}, {"deep": 6}, {"constant": 7}, {"operator": "-"}, {"offset": 9}]
     prints = {fingerprint(mine(**edit)) for edit in [{}, *edits]}
     assert len(prints) == len(edits) + 1
 
