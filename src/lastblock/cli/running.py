@@ -191,7 +191,9 @@ def pace(ran: Sequence[Ran]) -> str:
     seconds = sum(one.seconds for one in ran)
     if steps == 0:
         return "nothing to compute: all chunks were there"
-    return f"{steps / seconds / 1e6:.1f} million steps a second ({steps:,} in {seconds:.1f} s)"
+    a_second = steps / seconds
+    shown = f"{a_second / 1e6:.1f} million" if a_second >= 1e6 else f"{a_second:,.0f}"
+    return f"{shown} steps a second ({steps:,} in {seconds:.1f} s)"
 
 
 def _plain(value: Any) -> Any:
