@@ -181,7 +181,8 @@ def test_what_was_run_and_how_to_run_it_again(results, tmp_path, page_path):
     assert "table of 300 values, from 0.1 to 0.1" in html
     assert "title = &quot;Three coins&quot;" in html
     alone = write_report(tmp_path / "alone.html", results["changing"]).read_text()
-    assert "lastblock run changing.toml --replications 60 --seed 1" in alone
+    horizon = results["changing"].horizon
+    assert f"lastblock run changing.toml --horizon {horizon} --replications 60 --seed 1" in alone
 
 
 def test_the_paper_s_extras_make_a_page_of_their_own(tmp_path):

@@ -282,6 +282,9 @@ def test_defaults_and_overrides(load):
     assert scenario.replications == 2000
     assert scenario.describe()["title"] == "two-coins"
     assert scenario.source == text
+    assert scenario.replace(seed=2).source == text
+    assert scenario.replace(horizon=200).source is None  # tunings would follow a file's
+    assert scenario.with_reference().source is None
     scenario = load(f'name = "n"\ntitle = "T"\nseed = 3\nreplications = 4\n{text}')
     assert (scenario.name, scenario.title) == ("n", "T")
     assert (scenario.seed, scenario.replications) == (3, 4)

@@ -55,7 +55,8 @@ def again(results: "Sequence[Result]", commands: Sequence[str]) -> str:
         how = "".join(
             f"<p>Save the scenario {escape(r.name)} from its section above, then:</p>"
             + markup.code(
-                f"lastblock run {r.name}.toml --replications {r.replications} --seed {r.seed}"
+                f"lastblock run {r.name}.toml --horizon {r.horizon} "
+                f"--replications {r.replications} --seed {r.seed}"
             )
             for r in results
             if r.about["source"] is not None

@@ -111,12 +111,14 @@ class Scenario:
 
     def replace(self, **changes: Any) -> "Scenario":
         """A copy with some things changed."""
+        if not changes.keys() <= {"replications", "seed"}:  # not what the file says any more
+            changes.setdefault("source", None)
         return replace(self, **changes)
 
     def with_reference(self) -> "Scenario":
         """The same with the choices of the authors' code, for every policy that knows them."""
         policies = {label: _with_reference(policy) for label, policy in self.policies.items()}
-        return replace(self, policies=policies)
+        return self.replace(policies=policies)
 
     def describe(self) -> dict[str, Any]:
         """All of it as plain data."""
