@@ -177,6 +177,11 @@ def test_a_scenario_that_is_not_there():
     Path("mine.toml").write_text(GOOD)
     assert refused("mein.toml") == "there is no scenario 'mein.toml'; did you mean 'mine.toml'?"
     assert refused("mine") == "there is no scenario 'mine'; did you mean 'mine.toml'?"
+    Path("deep").mkdir()
+    Path("deep/other.toml").write_text(GOOD)
+    assert refused("deep/othr.toml") == (
+        "there is no scenario 'deep/othr.toml'; did you mean 'deep/other.toml'?"
+    )
     assert refused("a\0b") == f"there is no scenario 'a\\x00b'; give a TOML file, or {known}"
     assert refused(3) == "scenario=3 must be a file or the name of a scenario"
 

@@ -128,8 +128,8 @@ def _find(source: str | Path) -> tuple[Path, str]:
     except OSError:  # there, or not, but out of reach: reading it says why
         missing = False
     if missing:
-        options = [*names(), *(str(file) for file in Path().glob("*.toml"))]
-        near = nearest(path.stem, options) or nearest(path.name, options)
+        options = [*names(), *(str(file) for file in path.parent.glob("*.toml"))]
+        near = nearest(path.stem, options) or nearest(str(path), options)
         hint = f"did you mean {near!r}?" if near else f"give a TOML file, or {', '.join(names())}"
         raise ScenarioError(f"there is no scenario {shown(str(source))}; {hint}")
     return path, str(path)
