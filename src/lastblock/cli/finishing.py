@@ -39,7 +39,5 @@ def finish(
 
 
 def figure_path(out: Path, name: str) -> Path:
-    """Where the figure of this name goes; the folder is there."""
-    path = out / FIGURES / f"{name}.png"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
+    """Where the figure of this name goes."""
+    return out / FIGURES / f"{name}.png"
