@@ -92,7 +92,7 @@ def test_run_prints_a_table_the_pace_and_the_report(lastblock, folder):
     assert lines[0] == "coins: Three coins (40 × 300 steps, seed 1)"
     assert lines[1].split()[:2] == ["policy", "regret"]
     assert [line.split()[0] for line in lines[2:4]] == ["window", "memory"]
-    assert "million steps a second (24,000 in " in lines[-2]
+    assert " steps a second (24,000 in " in lines[-2]
     assert lines[-1] == "report: results/report.html"
     assert (folder / "results/figures/coins.png").read_bytes().startswith(b"\x89PNG")
     assert "lastblock run coins.toml" in (folder / "results/report.html").read_text()
@@ -266,6 +266,20 @@ def test_plot_writes_a_figure(lastblock, folder, suffix, head):
     status, out, _ = lastblock("plot", "made", "--kind", kind, "--output", f"made.{suffix}")
     assert (status, out) == (0, f"figure: made.{suffix}\n")
     assert (folder / f"made.{suffix}").read_bytes().startswith(head)
+
+
+def test_a_figure_does_not_replace_a_folder(lastblock, folder):
+    made_results.made_result({"A": np.arange(5.0)}).save(folder / "results/made")
+    (folder / "made.png").mkdir()
+    status, _, err = lastblock("plot", "made", "--output", "made.png")
+    assert status == 2
+    assert "made.png is a folder; give the name of a file" in err
+
+
+def test_a_report_of_nothing_leaves_nothing(lastblock, folder):
+    status, _, err = lastblock("report", "--out", "nowhere")
+    assert (status, err.count("there are no results in nowhere")) == (2, 1)
+    assert not (folder / "nowhere").exists()
 
 
 def test_help_and_version(lastblock):

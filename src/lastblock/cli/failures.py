@@ -23,8 +23,7 @@ _EXTRAS = {  # which extra of the package brings an optional dependency
     "dask": "cluster",
     "distributed": "cluster",
 }
-_NUMBA_CACHE = str(Path("numba", "core", "caching.py"))
-_FULL = {errno.ENOSPC, errno.EDQUOT}
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _UNUSABLE = {
     errno.EACCES,
     errno.EPERM,
@@ -66,6 +65,8 @@ def _explain(error: BaseException, options: argparse.Namespace) -> tuple[int, st
             return YOURS, f"this needs {package}: pip install 'lastblock[{_EXTRAS[package]}]'"
         case MemoryError():
             return YOURS, "not enough memory; ask for fewer --replications or --threads"
+        case IsADirectoryError(errno=None):  # ours, and it says what to change
+            return YOURS, str(error)
         case OSError() if error.errno in _FULL:
             return YOURS, _no_space(error, options)
         case OSError() if error.errno in _UNUSABLE:
