@@ -1,6 +1,5 @@
 """Logs of decisions, from files or arrays: an arm, a reward and perhaps a propensity an event."""
 
-import difflib
 import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from lastblock.bandit import LARGEST_REWARD
 from lastblock.labels import Label, check_labels
 from lastblock.protocol import number
+from lastblock.spelling import nearest
 from lastblock.state import INDEX
 
 Source: TypeAlias = Any
@@ -147,8 +147,8 @@ def _check_names(wanted: list[str], names: Iterable[Any]) -> None:
     there = list(names)
     for name in wanted:
         if name not in there:
-            near = difflib.get_close_matches(name, map(str, there), 1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
+            near = nearest(name, [str(other) for other in there])
+            hint = f"did you mean {near!r}? " if near else ""
             listed = ", ".join(map(str, there[:_NAMED])) + (", …" if len(there) > _NAMED else "")
             raise ValueError(f"the log has no column {name!r}; {hint}It has: {listed}")
         if there.count(name) > 1:
@@ -248,8 +248,8 @@ def _arms(
     numbers = {label: number for number, label in enumerate(labels)}
     for label, row in zip(distinct, rows, strict=True):
         if label not in numbers:
-            near = difflib.get_close_matches(str(label), map(str, labels), 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            near = nearest(str(label), [str(other) for other in labels])
+            hint = f"; did you mean {near!r}?" if near else ""
             raise ValueError(f"{name!r}, row {row}: arm {label!r} is not one of `arms`{hint}")
     table = np.array([numbers[label] for label in distinct], INDEX)
     return tuple(labels), table[places]

@@ -126,6 +126,8 @@ def _words(row: "pd.Series[Any]") -> str:
 
 def _verdict(frame: "pd.DataFrame", base: str) -> str:
     """What the table says, in a sentence."""
+    if frame["p"].isna().all():
+        return "One replication alone tells nothing of chance; run more."
     unclear = [str(name) for name in frame.loc[~frame["significant"], "policy"]]
     if not unclear:
         return f"All differences from {base} are significant."

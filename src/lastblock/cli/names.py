@@ -3,13 +3,7 @@
 from collections.abc import Collection
 
 from lastblock.cli.failures import UserError
-
-
-def advice(name: str, known: Collection[str]) -> str:
-    """What to write instead."""
-    from lastblock.lab import document  # noqa: PLC0415
-
-    return document.advice(name, known)
+from lastblock.spelling import advice
 
 
 def check(name: str, known: Collection[str], thing: str) -> str:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from lastblock.lab.scenario import Scenario
 
 
+_TAKEN = ("report.html", "figures", "table1.csv")
+"""What else goes into the folder of the results."""
+
+
 @dataclass(frozen=True)
 class Ran:
     """A scenario that was run, how long it took, and the steps that were computed for it."""
@@ -161,6 +165,8 @@ def check_folder(out: Path) -> None:
 def _check_names(scenarios: "Sequence[Scenario]") -> None:
     names = [scenario.name for scenario in scenarios]
     for name in names:
+        if name in _TAKEN:
+            raise UserError(f"a scenario cannot be named {name!r}: a file has that name; rename it")
         if names.count(name) > 1:
             raise UserError(
                 f"two scenarios are named {name!r} and would write to the same folder; "

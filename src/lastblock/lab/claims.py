@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from lastblock.errors import ScenarioError
 from lastblock.lab.verdicts import CHECKS, Verdict
 from lastblock.protocol import number
+from lastblock.spelling import advice
 
 if TYPE_CHECKING:
     from lastblock.lab.results import Result
@@ -46,8 +46,7 @@ class Claim:
     def __post_init__(self) -> None:
         where = f"the claim {self.text!r}"
         if self.check not in CHECKS:
-            near = get_close_matches(str(self.check), CHECKS, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(CHECKS)}"
+            hint = advice(str(self.check), CHECKS)
             raise ScenarioError(f"{where}: unknown check {self.check!r}; {hint}")
         fewest, most = _POLICIES[self.check]
         if not fewest <= len(set(self.policies)) == len(self.policies) <= most:

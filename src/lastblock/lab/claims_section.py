@@ -4,8 +4,9 @@ from collections.abc import Collection
 
 from lastblock.errors import ScenarioError
 from lastblock.lab.claims import Claim
-from lastblock.lab.document import Table, advice, shown
+from lastblock.lab.document import Table, shown
 from lastblock.lab.verdicts import CHECKS
+from lastblock.spelling import advice
 
 
 def read_claims(top: Table, labels: Collection[str]) -> tuple[Claim, ...]:

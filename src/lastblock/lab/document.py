@@ -2,14 +2,14 @@
 
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from lastblock.errors import ScenarioError
 from lastblock.lab.locate import KeyPath, locate
+from lastblock.spelling import advice
 
 _LONGEST_VALUE = 60
 _SYNTAX = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|.*)\)")
@@ -128,21 +128,6 @@ def read_text(path: Path, name: str) -> str:
         raise ScenarioError(
             f"{name}:{line}: byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8"
         ) from None
-
-
-def nearest(name: str, options: Collection[str]) -> str | None:
-    """The option that somebody meant, if one is near; capitals, dots and dashes do not matter."""
-    plain = {re.sub(r"[\W_]", "", option).lower(): option for option in options}
-    found = get_close_matches(re.sub(r"[\W_]", "", name).lower(), plain, n=1)
-    return plain[found[0]] if found else None
-
-
-def advice(name: str, options: Collection[str]) -> str:
-    """What to write instead."""
-    near = nearest(name, options)
-    if near is not None:
-        return f"did you mean {near!r}?"
-    return f"choose from {', '.join(options)}" if options else "leave it out"
 
 
 def shown(value: object) -> str:

@@ -8,9 +8,10 @@ from lastblock.environments.drifting import Drifting, Sinusoid
 from lastblock.environments.drifting import Table as Knots
 from lastblock.environments.piecewise import Piecewise, Stationary
 from lastblock.families import FAMILIES, Arm
-from lastblock.lab.document import Table, advice, shown
+from lastblock.lab.document import Table, shown
 from lastblock.protocol import whole
 from lastblock.simulation import Environment
+from lastblock.spelling import advice
 
 
 class Setting(NamedTuple):

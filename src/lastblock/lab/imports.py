@@ -15,8 +15,9 @@ from types import ModuleType
 from typing import Any
 
 from lastblock.families import FAMILIES
-from lastblock.lab.document import Table, nearest, read_text, shown
+from lastblock.lab.document import Table, read_text, shown
 from lastblock.protocol import POLICIES
+from lastblock.spelling import nearest
 
 
 class File(ModuleType):

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, get_type_hints
 
-from lastblock.lab.document import Table, advice, shown
+from lastblock.lab.document import Table, shown
 from lastblock.protocol import POLICIES, Policy, check_arms
 from lastblock.simulation import Environment
+from lastblock.spelling import advice
+from lastblock.state import state_dtype
 from lastblock.tunings import TUNINGS
 
 _INNER = "of"
@@ -39,6 +41,10 @@ def read_policies(top: Table, world: World) -> dict[str, Policy]:
         raise top.error("a scenario needs policies; write [[policies]] with policy = …")
     for table in tables:
         policy = read_policy(table, world)
+        try:
+            state_dtype(policy, world.environment.n_arms, world.horizon)
+        except ValueError as error:  # too many arms, or rewards, for it
+            raise table.error(str(error), "policy") from None
         label = table.text("label", type(policy).__name__)
         if label in policies:
             raise table.error(

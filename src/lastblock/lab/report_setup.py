@@ -118,11 +118,19 @@ def _phases(phases: Sequence[Mapping[str, Any]], horizon: int) -> str:
 def _paths(arms: Sequence[Mapping[str, Any]], means: Sequence[Mapping[str, Any]]) -> str:
     """A row for every arm that drifts."""
     rows = [
-        [markup.text(f"arm {k + 1}"), markup.text(arm["family"]), markup.text(_path(path))]
+        [
+            markup.text(f"arm {k + 1}"),
+            markup.text(_arm(_without_mean(arm))),
+            markup.text(_path(path)),
+        ]
         for k, (arm, path) in enumerate(zip(arms, means, strict=True))
     ]
     columns = [Column("Arm", left=True), Column("Family", left=True), Column("Mean", left=True)]
     return markup.table(columns, rows, "Arms", "The arms, whose means move all the time.")
+
+
+def _without_mean(arm: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in arm.items() if key != "mean"}
 
 
 def _path(path: Mapping[str, Any]) -> str:

@@ -149,6 +149,27 @@ class Result:
         return folder
 
 
+def check_place(folder: Path) -> None:
+    """Raise a `ResultError` if results of another version would be overwritten."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    try:
+        metadata = pq.read_schema(folder / "curves.parquet").metadata or {}
+        about = json.loads(metadata[_KEY])
+    except (KeyError, OSError, ValueError, pa.ArrowInvalid):  # nothing there, or nothing of ours
+        return
+    if about.get("format") != FORMAT:
+        raise ResultError(f"{_of_another_version(folder, about)}: choose another folder")
+
+
+def _of_another_version(folder: Path, about: dict[str, Any]) -> str:
+    return (
+        f"{folder} has results of format {about.get('format')}, written by lastblock "
+        f"{about.get('versions', {}).get('lastblock', '?')}; this version reads format {FORMAT}"
+    )
+
+
 def load(path: str | Path) -> Result:
     """Read the results in a folder, as `run` left them."""
     import pyarrow as pa  # noqa: PLC0415
@@ -176,9 +197,8 @@ def load(path: str | Path) -> Result:
             ) from None
         if about.get("format") != FORMAT:
             raise ResultError(
-                f"{folder} has results of format {about.get('format')}, written by lastblock "
-                f"{about.get('versions', {}).get('lastblock', '?')}; this version reads format "
-                f"{FORMAT}: run the scenario again, or use that version"
+                f"{_of_another_version(folder, about)}: "
+                "run the scenario again into another folder, or use that version"
             )
         abouts.append(about)
         frames[name] = table.to_pandas()

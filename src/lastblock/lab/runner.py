@@ -19,7 +19,7 @@ from tqdm import tqdm
 from lastblock.jit import source_hash
 from lastblock.lab.aggregate import Aggregate
 from lastblock.lab.chunks import Chunk, Course, Shelf, compute, cut
-from lastblock.lab.results import FORMAT, Result, concatenate
+from lastblock.lab.results import FORMAT, Result, check_place, concatenate
 from lastblock.lab.scenario import Scenario
 from lastblock.protocol import whole
 from lastblock.simulation import cores, times_taken
@@ -72,6 +72,7 @@ def run(
     if threads < 1:
         raise ValueError(f"threads={threads} must be at least 1")
     out = Path(out)
+    check_place(out / scenario.name)
     shelf = Shelf(out / CHUNKS)
     chunks = _cut(scenario)
     missing = [chunk for row in chunks.values() for chunk in row if chunk not in shelf]

@@ -72,7 +72,10 @@ class Scenario:
                 if not isinstance(label, str) or not label:
                     raise ValueError(f"policies: the label {label!r} must be a text")
                 check_policy(policy)
-                state_dtype(policy, self.environment.n_arms, self.horizon)
+                try:
+                    state_dtype(policy, self.environment.n_arms, self.horizon)
+                except ValueError as error:
+                    raise ValueError(f"{label}: {error}") from None
         except ValueError as error:
             raise ScenarioError(f"{where}: {error}") from None
         for start in self.environment.changes:

@@ -3,7 +3,6 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from lastblock.lab.intervals import (
     paired_difference,
     welch_difference,
 )
+from lastblock.spelling import advice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -206,8 +206,7 @@ def _baseline(entries: list[_Entry], label: str | None) -> _Entry:
         if entry.label == label:
             return entry
     labels = [entry.label for entry in entries]
-    near = get_close_matches(label, labels, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(labels)}"
+    hint = advice(label, labels)
     raise ValueError(f"baseline={label!r} is not a policy of these results; {hint}")
 
 

@@ -49,7 +49,9 @@ def best(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Ver
         widest = max(ratios, key=lambda other: _or_infinite(ratios[other].high))
         ratio = ratios[widest]
         figures += f": {_show_share(ratio)} of {widest}"
-        if not ratio.high < margin:
+        if ratio.high < margin:
+            figures += f", below {margin:.0%}"
+        else:
             notes = [f"not below {margin:.0%}"]
     return _verdict(figures, notes)
 
@@ -93,7 +95,7 @@ def close(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Ve
     if math.isnan(change.low):
         return _verdict(figures, [_no_interval(regrets[first])])
     if -margin <= change.low and change.high <= margin:
-        return Verdict(True, figures)
+        return Verdict(True, f"{figures}, within ±{margin:.0%}")
     apart = change.low > margin or change.high < -margin
     note = f"not within ±{margin:.0%}" if apart else f"more than ±{margin:.0%} is not ruled out"
     return _verdict(figures, [note])

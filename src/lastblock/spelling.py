@@ -1,0 +1,20 @@
+"""What somebody meant who wrote a name that nobody knows."""
+
+import re
+from collections.abc import Collection
+from difflib import get_close_matches
+
+
+def nearest(name: str, options: Collection[str]) -> str | None:
+    """The option that somebody meant, if one is near; capitals, dots and dashes do not matter."""
+    plain = {re.sub(r"[\W_]", "", option).lower(): option for option in options}
+    found = get_close_matches(re.sub(r"[\W_]", "", name).lower(), plain, n=1)
+    return plain[found[0]] if found else None
+
+
+def advice(name: str, options: Collection[str]) -> str:
+    """What to write instead."""
+    near = nearest(name, options)
+    if near is not None:
+        return f"did you mean {near!r}?"
+    return f"choose from {', '.join(options)}" if options else "leave it out"
