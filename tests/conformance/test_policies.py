@@ -16,7 +16,7 @@ def test_policy(policy, check):
     check(policy)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def without_jit():
     return dict(zip(map(repr, EXAMPLES), checks.traces_without_jit(EXAMPLES), strict=True))
 
