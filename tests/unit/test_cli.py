@@ -374,7 +374,7 @@ MISTAKES = {
     "run coins.toml --threads 0": "--threads: 0 must be at least 1",
     "run coins.toml --seed -1": "--seed: -1 must be at least 0",
     "run coins.toml --horizon 100": r"coins.toml:\d+: .*150.*horizon",
-    "run stationary --horizon 1000000000000": "'stationary': .* shorter horizon",
+    "run stationary --horizon 1000000000000": r"stationary\.toml:12: .* shorter horizon",
     "run coin.toml": "no scenario 'coin.toml'; did you mean 'coins.toml'",
     "run statonary": "no scenario 'statonary'; did you mean 'stationary'",
     "run coins.toml --cluster nonsense": "no Dask scheduler answers at 'nonsense'",

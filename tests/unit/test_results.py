@@ -105,3 +105,15 @@ def test_what_is_not_whole_is_refused(folder, damage, message):
 def test_no_folder(tmp_path):
     with pytest.raises(lb.lab.ResultError, match="holds no results"):
         lb.lab.load(tmp_path / "nowhere")
+
+
+def test_results_of_another_version_are_not_overwritten(finished, tmp_path):
+    result, _ = finished
+    folder = result.save(tmp_path / "coins")
+    path = folder / "curves.parquet"
+    table = pq.read_table(path)
+    about = {**json.loads(table.schema.metadata[b"lastblock"]), "format": 9}
+    pq.write_table(table.replace_schema_metadata({b"lastblock": json.dumps(about).encode()}), path)
+    with pytest.raises(lb.lab.ResultError, match="results of format 9, .*: choose another folder"):
+        lb.lab.run(SCENARIO, out=tmp_path)
+    assert not (tmp_path / ".chunks").exists()
