@@ -114,6 +114,6 @@ def test_results_of_another_version_are_not_overwritten(finished, tmp_path):
     table = pq.read_table(path)
     about = {**json.loads(table.schema.metadata[b"lastblock"]), "format": 9}
     pq.write_table(table.replace_schema_metadata({b"lastblock": json.dumps(about).encode()}), path)
-    with pytest.raises(lb.lab.ResultError, match="results of format 9, .*: choose another folder"):
+    with pytest.raises(lb.lab.ResultError, match=r"results of format 9, .*: choose another folder"):
         lb.lab.run(SCENARIO, out=tmp_path)
     assert not (tmp_path / ".chunks").exists()
