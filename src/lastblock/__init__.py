@@ -10,14 +10,14 @@ True
 from importlib import import_module
 from typing import Any
 
-from lastblock import arms, policies, theory
+from lastblock import arms, detectors, policies, theory
 from lastblock.bandit import Bandit, Decision, Pending
 from lastblock.environments.drifting import Drifting, Sinusoid, Table
 from lastblock.environments.piecewise import Piecewise, Stationary
 from lastblock.errors import StateFileError, UnknownDecisionError
 from lastblock.explanation import Duel, Explanation
 from lastblock.families import FAMILIES, family
-from lastblock.protocol import POLICIES, policy
+from lastblock.protocol import DETECTORS, POLICIES, detector, policy
 from lastblock.replay import Evaluation, Replay
 from lastblock.simulation import Run, Trace, simulate, trace
 from lastblock.state import state_size
@@ -26,8 +26,9 @@ from lastblock.weighting import Estimate
 
 __version__ = "0.1.0"
 
-# Policies and arm families are discovered, so their names come from the registries.
+# Policies, detectors and arm families are discovered, so their names come from the registries.
 globals().update(POLICIES)
+globals().update(DETECTORS)
 globals().update(FAMILIES)
 
 
@@ -39,6 +40,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [  # noqa: PLE0604  # the registries hold strings
+    "DETECTORS",
     "FAMILIES",
     "POLICIES",
     "ArmSummary",
@@ -61,6 +63,8 @@ __all__ = [  # noqa: PLE0604  # the registries hold strings
     "Trace",
     "UnknownDecisionError",
     "arms",
+    "detector",
+    "detectors",
     "family",
     "policies",
     "policy",
@@ -69,5 +73,6 @@ __all__ = [  # noqa: PLE0604  # the registries hold strings
     "theory",
     "trace",
     *POLICIES,
+    *DETECTORS,
     *FAMILIES,
 ]

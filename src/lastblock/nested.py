@@ -8,6 +8,7 @@ numba cannot compile.)
 from lastblock.jit import kernel
 from lastblock.protocol import Record
 from lastblock.random import expand, next_word
+from lastblock.state import enqueue
 
 
 @kernel
@@ -74,3 +75,10 @@ def ready_to_observe(s: Record) -> Record:
     """The inner record, before its policy gets a reward."""
     share_out(s)
     return s.inner
+
+
+@kernel
+def take_next(s: Record) -> None:
+    """Hand out the next arm of the inner policy's round."""
+    enqueue(s, s.inner.queue[s.inner.taken])
+    s.inner.taken += 1

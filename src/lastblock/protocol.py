@@ -14,6 +14,13 @@ each policy; with the JIT off the very same methods run as they are.
     resized(self, s, before, arm)        optional, Python: arms came or went, see `resized` below
     duels(self, s)                       optional, Python: why the last round was what it was
 
+A change detector is a value of the same sort, decorated with `@detector`; wrappers keep its record:
+
+    layout(self, arms)                   the fields of its record, `old` and `new` among them
+    reset(self, d)                       forget everything
+    notice(self, d, arm, reward, age)    take in a reward; has the arm changed? If so, `d.old` and
+                                         `d.new` are the means before and after
+
 An environment is a NamedTuple of arrays with the kernels
 
     seek(self, t, cursor)                where time t lies, given where t − 1 lay
@@ -46,6 +53,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 POLICIES: dict[str, type[Any]] = {}
 """Every policy, by name. Filled by `@policy`; nothing to edit."""
 
+DETECTORS: dict[str, type[Any]] = {}
+"""Every change detector, by name. Filled by `@detector`; nothing to edit."""
+
 
 class Policy(Protocol):
     """What the engine needs of a policy. Policies do not inherit from it; they look like it."""
@@ -54,6 +64,15 @@ class Policy(Protocol):
     def start(self, s: Record) -> None: ...
     def plan(self, s: Record) -> None: ...
     def observe(self, s: Record, arm: int, reward: float) -> None: ...
+    def _asdict(self) -> dict[str, Any]: ...
+
+
+class Detector(Protocol):
+    """What a wrapper needs of a change detector."""
+
+    def layout(self, arms: int) -> Layout: ...
+    def reset(self, d: Record) -> None: ...
+    def notice(self, d: Record, arm: int, reward: float, age: int) -> bool: ...
     def _asdict(self) -> dict[str, Any]: ...
 
 
@@ -106,6 +125,17 @@ def policy(
     return register
 
 
+def detector() -> Callable[[type[T]], type[T]]:
+    """Register a NamedTuple as a change detector and validate its parameters on construction."""
+
+    def register(cls: type[T]) -> type[T]:
+        validated(cls)
+        register_name(DETECTORS, cls)
+        return cls
+
+    return register
+
+
 def register_name(registry: dict[str, type[Any]], cls: type[Any]) -> None:
     """Add a class; one of another module with the same name is a mistake, a new version is not."""
     known = registry.get(cls.__name__)
@@ -125,6 +155,14 @@ def check_policy(policy: object) -> None:
         raise ValueError(f"policy={name} is a class; make a policy of it: {name}(…)")
     if POLICIES.get(type(policy).__name__) is not type(policy):
         raise ValueError(f"policy={policy!r} is not a policy; give one such as LBSDALM()")
+
+
+def check_detector(detector: object) -> None:
+    """Raise a ValueError unless it is a change detector."""
+    if DETECTORS.get(type(detector).__name__) is not type(detector):
+        raise ValueError(
+            f"detector={detector!r} is not a change detector; give one such as MeanShift()"
+        )
 
 
 def check_arms(policy: Policy, arms: int) -> None:
@@ -148,10 +186,11 @@ def resized(policy: Policy, s: Record, before: Record, arm: int) -> None:
         method(s, before, arm)
 
 
-def describe(policy: Policy) -> dict[str, Any]:
-    """A policy as plain data: its name and parameters, wrapped policies likewise."""
+def describe(policy: Policy | Detector) -> dict[str, Any]:
+    """A policy as plain data: its name and parameters, what it wraps likewise."""
+    nested = POLICIES.keys() | DETECTORS.keys()
     parameters = {
-        name: describe(value) if type(value).__name__ in POLICIES else value
+        name: describe(value) if type(value).__name__ in nested else value
         for name, value in policy._asdict().items()
     }
     return {"name": type(policy).__name__, "parameters": parameters}
@@ -160,13 +199,14 @@ def describe(policy: Policy) -> dict[str, Any]:
 def build(description: dict[str, Any]) -> Policy:
     """The policy of `describe`."""
     name = description["name"]
-    if name not in POLICIES:
+    known = POLICIES | DETECTORS
+    if name not in known:
         raise ValueError(f"policy {name!r} is not known; import the module that defines it first")
     parameters = {
         key: build(value) if isinstance(value, dict) else value
         for key, value in description["parameters"].items()
     }
-    built: Policy = POLICIES[name](**parameters)
+    built: Policy = known[name](**parameters)
     return built
 
 
@@ -304,6 +344,16 @@ def _observe(self: Any, s: Any, arm: Any, reward: Any) -> Any:
 @kernel_method("full")
 def _full(self: Any, s: Any, arm: Any) -> Any:
     return getattr(self.instance_class, "full", None)
+
+
+@kernel_method("reset")
+def _reset(self: Any, d: Any) -> Any:
+    return getattr(self.instance_class, "reset", None)
+
+
+@kernel_method("notice")
+def _notice(self: Any, d: Any, arm: Any, reward: Any, age: Any) -> Any:
+    return getattr(self.instance_class, "notice", None)
 
 
 @kernel_method("seek")

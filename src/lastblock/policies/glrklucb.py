@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.divergences import BERNOULLI, EXPONENTIAL, GAUSSIAN, divergence, inside
-from lastblock.jit import kernel, plain, routine
+from lastblock.detectors.glr import append, forget_arm, has_changed, split_fields
+from lastblock.jit import kernel, plain
 from lastblock.models import Family
 from lastblock.policies.klucb import (
     bounds_layout,
@@ -17,16 +17,7 @@ from lastblock.policies.klucb import (
 )
 from lastblock.protocol import Layout, Record, policy
 from lastblock.state import enqueue, enqueue_all, shuffle
-from lastblock.sums import two_sum
 from lastblock.tunings import glr_confidence, glr_exploration
-
-GRAIN = 8
-"""A split at distance d from the nearer end of the rewards is missed by d / 8 at most."""
-
-RUNGS = 28
-"""Powers of two up to which splits are kept: room for 4 · 10⁹ rewards between two restarts."""
-
-FILTER = 1.0 - 1e-9
 
 
 @kernel
@@ -39,93 +30,7 @@ def turn_period(arms: int, exploration: float) -> int:
 def forget(s: Record, arm: int, now: int) -> None:
     """Start again with this arm."""
     s.since[arm] = now
-    s.pulls[arm] = 0
-    s.sums[arm] = 0.0
-    s.error[arm] = 0.0
-    s.rung[arm] = 0
-
-
-@kernel
-def append(s: Record, arm: int, reward: float) -> None:
-    """Add a reward to the cumulative sum, and keep the sum where later splits will need it.
-
-    On rung j lie the splits that are multiples of 2ʲ: `recent` keeps the last 2 · GRAIN of them,
-    `first` those between GRAIN and 2 · GRAIN multiples from the start (and all before).
-    """
-    n = s.pulls[arm] + 1
-    s.pulls[arm] = n
-    total, error = two_sum(s.sums[arm], reward)
-    s.sums[arm] = total
-    s.error[arm] += error
-    total += s.error[arm]
-    j = 0
-    while j < RUNGS and n & ((1 << j) - 1) == 0:
-        s.recent[arm, j, (n >> j) & (2 * GRAIN - 1)] = total
-        j += 1
-    if n >> s.rung[arm] >= 2 * GRAIN and s.rung[arm] < RUNGS - 1:
-        s.rung[arm] += 1
-    j = s.rung[arm]
-    if n & ((1 << j) - 1) == 0 and n >> j < 2 * GRAIN:
-        s.first[arm, GRAIN * j + (n >> j)] = total
-
-
-@kernel
-def is_split(
-    family: int, sigma: float, n: int, total: float, at: int, head: float, threshold: float
-) -> bool:
-    """Whether the first `at` of n rewards (their sum: `head`) and the rest differ too much.
-
-    at · kl(mean before, mean) + (n − at) · kl(mean after, mean) is below its χ² bound, which needs
-    no logarithm and rules out nearly every split.
-    """
-    mean = total / n
-    miss = head - at * mean
-    if family == EXPONENTIAL:
-        room = head * (total - head)
-    elif family == BERNOULLI:
-        room = mean * (1.0 - mean) * at * (n - at)
-    elif family == GAUSSIAN:
-        room = 2.0 * sigma * sigma * at * (n - at)
-    else:
-        room = mean * at * (n - at)
-    if miss * miss * n < threshold * room * FILTER:
-        return False
-    middle = inside(family, mean)
-    old = divergence(family, inside(family, head / at), middle, sigma)
-    new = divergence(family, inside(family, (total - head) / (n - at)), middle, sigma)
-    return bool(at * old + (n - at) * new >= threshold)
-
-
-@routine
-def has_changed(s: Record, arm: int, family: int, sigma: float, delta: float) -> bool:
-    """The generalised likelihood ratio test over the kept splits of the arm's rewards."""
-    n = s.pulls[arm]
-    total = s.sums[arm] + s.error[arm]
-    # β(n, δ) = log(3 n√n / δ)
-    threshold = 1.5 * math.log(n) + math.log(3.0 / delta)
-    # Splits nearer to the start, from there on …
-    at = 1
-    j = 0
-    while 2 * at <= n and j <= s.rung[arm]:
-        if is_split(family, sigma, n, total, at, s.first[arm, GRAIN * j + (at >> j)], threshold):
-            return True
-        at += 1 << j
-        if at >> j == 2 * GRAIN:
-            j += 1
-    # … and nearer to the end, backwards.
-    for j in range(RUNGS):
-        nearest = 1 if j == 0 else GRAIN << j
-        if 2 * nearest >= n:
-            break
-        multiple = (n - nearest) >> j
-        at = multiple << j
-        while n - at < (2 * GRAIN) << j and 2 * (n - at) < n:
-            head = s.recent[arm, j, multiple & (2 * GRAIN - 1)]
-            if is_split(family, sigma, n, total, at, head, threshold):
-                return True
-            multiple -= 1
-            at -= 1 << j
-    return False
+    forget_arm(s, arm)
 
 
 @policy()
@@ -209,19 +114,15 @@ class GLRKLUCB(NamedTuple):
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
             ("period", np.int64),  # of the forced pulls, 0: none
-            # Since its last restart, for each arm:
-            ("since", np.int64, (arms,)),  # the time of that
-            ("pulls", np.int64, (arms,)),
-            ("sums", np.float64, (arms,)),
-            ("error", np.float64, (arms,)),  # what rounding took away from the sum
-            ("rung", np.int64, (arms,)),  # the coarsest one in use
-            ("first", np.float64, (arms, GRAIN * (RUNGS + 1))),
-            ("recent", np.float64, (arms, RUNGS, 2 * GRAIN)),
+            ("since", np.int64, (arms,)),  # the time of the arm's last restart
+            *split_fields(arms),
             *bounds_layout(arms),
         ]
 
     def start(self, s: Record) -> None:
         s.period = turn_period(s.arms, self.exploration)
+        s.old = 0.0
+        s.new = 0.0
         for k in range(s.pulls.shape[0]):
             forget(s, k, 0)
         clear_bounds(s)

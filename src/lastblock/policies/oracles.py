@@ -15,6 +15,7 @@ from lastblock.nested import (
     ready_to_plan,
     ready_to_start,
     share_stream,
+    take_next,
 )
 from lastblock.policies.thompson import Thompson
 from lastblock.protocol import Layout, Policy, Record, check_arms, check_policy, policy, whole
@@ -27,13 +28,6 @@ def reached(starts: Any, t: int, phase: int) -> int:
     while phase + 1 < len(starts) and t >= starts[phase + 1]:
         phase += 1
     return phase
-
-
-@kernel
-def take_next(s: Record) -> None:
-    """Hand out the next arm of the inner policy's round."""
-    enqueue(s, s.inner.queue[s.inner.taken])
-    s.inner.taken += 1
 
 
 def whole_numbers(values: Any, name: str) -> list[int]:

@@ -1,0 +1,330 @@
+"""Random problems to judge policies by: a written recipe, drawn from a number.
+
+`problem(index, half)` is a pure function: the index says the kind of problem, and everything else
+is drawn from a generator seeded with the half and the index. Constants of a policy are chosen on
+the development half; the test half has other seeds and is run once, at the end.
+
+Levels are drawn from [0, 1] and turned into arms of one family. Where all levels are drawn, one arm
+leads the others by at least `LEAD`. Horizons are log-uniform between 5 000 and 100 000.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from lastblock.arms.bernoulli import Bernoulli
+from lastblock.arms.beta import Beta
+from lastblock.arms.discrete import Discrete
+from lastblock.arms.exponential import Exponential
+from lastblock.arms.gaussian import Gaussian
+from lastblock.arms.poisson import Poisson
+from lastblock.environments.drifting import Drifting, Sinusoid, Table
+from lastblock.environments.piecewise import Piecewise
+
+HALVES = ("development", "test")
+EACH = 5
+"""Problems of each kind in a half."""
+
+LEAD = 0.08
+SHORTEST, LONGEST = 5_000, 100_000
+ARMS = (2, 3, 5, 10, 20)
+"""Few numbers of arms, since every one is compiled for every policy."""
+DRIFTING_ARMS = (2, 5)
+
+Levels: TypeAlias = list[float]
+Draw: TypeAlias = np.random.Generator
+MakeArm: TypeAlias = Callable[[float], Any]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An environment, a horizon, and what a policy with parameters would be told."""
+
+    title: str
+    kind: str
+    environment: Any
+    horizon: int
+    changes: int
+    """Γ: the times at which some arm changes; for drifts, at which the best arm does."""
+    seed: int
+    """For the replications."""
+
+
+def count() -> int:
+    """How many problems a half has."""
+    return EACH * len(KINDS)
+
+
+def problem(index: int, half: str = "development") -> Problem:
+    """Problem `index` of a half, from 0 to `count() − 1`.
+
+    >>> problem(0).kind, problem(0) is problem(0), problem(0).horizon == problem(0).horizon
+    ('stationary', False, True)
+    """
+    if half not in HALVES:
+        raise ValueError(f"half={half!r} must be one of {', '.join(map(repr, HALVES))}")
+    if not 0 <= index < count():
+        raise ValueError(f"index={index} must lie between 0 and {count() - 1}")
+    kind = list(KINDS)[index % len(KINDS)]
+    draw = np.random.default_rng([HALVES.index(half), index])
+    horizon = round(math.exp(draw.uniform(math.log(SHORTEST), math.log(LONGEST))))
+    about, environment, changes = KINDS[kind](draw, horizon)
+    title = f"{half} {index}: {kind}, {environment.n_arms} arms, {about}, T = {horizon}"
+    return Problem(title, kind, environment, horizon, changes, 1000 * HALVES.index(half) + index)
+
+
+# Families: an arm from a level in [0, 1].
+
+
+def _bernoulli(draw: Draw) -> tuple[str, MakeArm]:
+    return "Bernoulli", lambda level: Bernoulli(0.05 + 0.9 * level)
+
+
+def _rare(draw: Draw) -> tuple[str, MakeArm]:
+    return "rare Bernoulli", lambda level: Bernoulli(0.005 + 0.15 * level)
+
+
+def _gaussian(draw: Draw) -> tuple[str, MakeArm]:
+    origin, scale = draw.normal(0.0, 10.0), 10.0 ** draw.uniform(-2.0, 2.0)
+    sigma = draw.uniform(0.2, 1.0)
+    about = f"Gaussian (σ {sigma:.2f})"
+    return about, lambda level: Gaussian(origin + scale * level, sigma * scale)
+
+
+def _exponential(draw: Draw) -> tuple[str, MakeArm]:
+    return "exponential", lambda level: Exponential(0.2 + level)
+
+
+def _poisson(draw: Draw) -> tuple[str, MakeArm]:
+    return "Poisson", lambda level: Poisson(0.2 + 4.0 * level)
+
+
+def _beta(draw: Draw) -> tuple[str, MakeArm]:
+    size = draw.uniform(1.0, 8.0)
+    return "beta", lambda level: Beta(size * (0.05 + 0.9 * level), size * (0.95 - 0.9 * level))
+
+
+def _heavy(draw: Draw) -> tuple[str, MakeArm]:
+    """Lognormal, by 512 of its quantiles."""
+    sigma = draw.uniform(1.0, 2.0)
+    normal = NormalDist()
+    values = np.exp([sigma * normal.inv_cdf((i + 0.5) / 512) for i in range(512)])
+    values /= values.mean()
+    chances = [1.0 / 512] * 512
+    return f"lognormal (σ {sigma:.2f})", lambda level: Discrete(
+        ((0.2 + level) * values).tolist(), chances
+    )
+
+
+MOVABLE = (_bernoulli, _gaussian, _exponential, _poisson)
+FAMILIES = (*MOVABLE, _rare, _beta)
+
+
+# Levels.
+
+
+def _spread(draw: Draw, arms: int, top: tuple[float, float] = (0.4, 1.0)) -> Levels:
+    """One arm within `top`, the others at least LEAD below."""
+    best = draw.uniform(*top)
+    levels = draw.uniform(0.0, best - LEAD, arms)
+    levels[draw.integers(arms)] = best
+    return [float(level) for level in levels]
+
+
+def _best(levels: Levels) -> int:
+    return int(np.argmax(levels))
+
+
+def _starts(draw: Draw, horizon: int, changes: int) -> list[int]:
+    """Times of changes, each phase at least a quarter of the mean length."""
+    least = horizon / (4.0 * (changes + 1))
+    free = np.sort(draw.uniform(0.0, horizon - least * (changes + 1), changes))
+    return [int(t + least * (i + 1)) for i, t in enumerate(free)]
+
+
+Made: TypeAlias = tuple[str, Any, int]
+
+
+def _piecewise(
+    draw: Draw,
+    horizon: int,
+    changes: int,
+    change: Callable[[Levels], Levels],
+    *,
+    families: Any = FAMILIES,
+    top: tuple[float, float] = (0.4, 1.0),
+) -> Made:
+    """Levels that `change` redraws at random times."""
+    about, make = families[draw.integers(len(families))](draw)
+    levels = _spread(draw, int(draw.choice(ARMS)), top)
+    phases = {0: [make(level) for level in levels]}
+    for start in _starts(draw, horizon, changes):
+        levels = change(levels)
+        phases[start] = [make(level) for level in levels]
+    return f"{about}, {changes} changes", Piecewise(phases), changes
+
+
+# Kinds.
+
+
+def _stationary(draw: Draw, horizon: int) -> Made:
+    return _piecewise(draw, horizon, 0, list, families=(*FAMILIES, _heavy))
+
+
+def _few(draw: Draw, horizon: int) -> Made:
+    """All arms change, up to three times."""
+    changes = int(draw.integers(1, 4))
+    return _piecewise(draw, horizon, changes, lambda levels: _spread(draw, len(levels)))
+
+
+def _many(draw: Draw, horizon: int) -> Made:
+    """All arms change, up to twenty times."""
+    changes = int(draw.integers(5, 21))
+    return _piecewise(draw, horizon, changes, lambda levels: _spread(draw, len(levels)))
+
+
+def _single(draw: Draw, horizon: int) -> Made:
+    """One arm changes at a time, whichever."""
+
+    def change(levels: Levels) -> Levels:
+        levels = list(levels)
+        levels[draw.integers(len(levels))] = float(draw.uniform())
+        return levels
+
+    return _piecewise(draw, horizon, int(draw.integers(2, 9)), change)
+
+
+def _rise(draw: Draw, horizon: int) -> Made:
+    """A challenger passes the leader, which stays where it is."""
+
+    def change(levels: Levels) -> Levels:
+        levels, best = list(levels), _best(levels)
+        riser = (best + int(draw.integers(1, len(levels)))) % len(levels)
+        levels[riser] = levels[best] + float(draw.uniform(0.08, 0.2))
+        return levels
+
+    return _piecewise(draw, horizon, int(draw.integers(1, 4)), change, top=(0.2, 0.4))
+
+
+def _fall(draw: Draw, horizon: int) -> Made:
+    """The leader falls behind, the others stay."""
+
+    def change(levels: Levels) -> Levels:
+        levels, best = list(levels), _best(levels)
+        second = max(level for k, level in enumerate(levels) if k != best)
+        levels[best] = float(draw.uniform(0.0, 0.8) * second)
+        return levels
+
+    return _piecewise(draw, horizon, int(draw.integers(1, 3)), change)
+
+
+def _irrelevant(draw: Draw, horizon: int) -> Made:
+    """All arms but the best one change, and stay worse."""
+
+    def change(levels: Levels) -> Levels:
+        best = _best(levels)
+        new = [float(level) for level in draw.uniform(0.0, levels[best] - LEAD, len(levels))]
+        new[best] = levels[best]
+        return new
+
+    return _piecewise(draw, horizon, int(draw.integers(2, 11)), change)
+
+
+def _variance(draw: Draw, horizon: int) -> Made:
+    """Gaussian arms with fixed means and changing spread."""
+    changes = int(draw.integers(1, 6))
+    levels = _spread(draw, int(draw.choice(ARMS)))
+    phases = {}
+    for start in [0, *_starts(draw, horizon, changes)]:
+        sigma = 0.2 * 5.0 ** draw.uniform()
+        phases[start] = [Gaussian(level, sigma) for level in levels]
+    return f"Gaussian, {changes} changes of σ", Piecewise(phases), changes
+
+
+def _tails(draw: Draw, horizon: int) -> Made:
+    """Lognormal arms that all change, up to three times."""
+    changes = int(draw.integers(1, 4))
+    return _piecewise(
+        draw, horizon, changes, lambda levels: _spread(draw, len(levels)), families=(_heavy,)
+    )
+
+
+def _wave(draw: Draw, horizon: int, shortest: float, longest: float) -> Made:
+    about, make = MOVABLE[draw.integers(len(MOVABLE))](draw)
+    period = math.exp(draw.uniform(math.log(shortest), math.log(longest)))
+    arms, paths = [], []
+    for _ in range(int(draw.choice(DRIFTING_ARMS))):
+        amplitude = draw.uniform(0.1, 0.5)
+        centre = draw.uniform(amplitude, 1.0 - amplitude)
+        low, high = make(0.0).mean, make(1.0).mean
+        arms.append(make(centre))
+        paths.append(
+            Sinusoid(
+                centre=low + (high - low) * centre,
+                amplitude=(high - low) * amplitude,
+                period=period * draw.uniform(0.8, 1.25),
+                phase=draw.uniform(),
+            )
+        )
+    return _drifting(f"{about}, period {period:.0f}", arms, paths, horizon)
+
+
+def _slow(draw: Draw, horizon: int) -> Made:
+    """Every arm goes up and down, once to four times."""
+    return _wave(draw, horizon, horizon / 4, horizon)
+
+
+def _fast(draw: Draw, horizon: int) -> Made:
+    """Every arm goes up and down once in 500 to 4000 steps."""
+    return _wave(draw, horizon, 500.0, 4000.0)
+
+
+def _walk(draw: Draw, horizon: int) -> Made:
+    """Every arm moves in straight lines between random levels."""
+    about, make = MOVABLE[draw.integers(len(MOVABLE))](draw)
+    knots = int(draw.integers(3, 13))
+    times = [0, *_starts(draw, horizon, knots - 1)]
+    arms, paths = [], []
+    for _ in range(int(draw.choice(DRIFTING_ARMS))):
+        means = [float(make(level).mean) for level in draw.uniform(0.0, 1.0, knots)]
+        arms.append(make(0.5))
+        paths.append(Table(means, times))
+    return _drifting(f"{about}, {knots} knots", arms, paths, horizon)
+
+
+def _drifting(about: str, arms: Any, paths: Any, horizon: int) -> Made:
+    environment = Drifting(arms, paths)
+    best = np.argmax([environment.means(t) for t in range(0, horizon, 10)], axis=1)
+    takeovers = int(np.count_nonzero(np.diff(best)))
+    return about, environment, max(1, takeovers)
+
+
+KINDS: dict[str, Callable[[Draw, int], Made]] = {
+    "stationary": _stationary,
+    "few": _few,
+    "many": _many,
+    "single": _single,
+    "rise": _rise,
+    "fall": _fall,
+    "irrelevant": _irrelevant,
+    "variance": _variance,
+    "tails": _tails,
+    "slow": _slow,
+    "fast": _fast,
+    "walk": _walk,
+}
+"""What changes, and how."""
+
+
+def calm_problems() -> dict[str, Piecewise]:
+    """One problem without changes for every family, to count false alarms on."""
+    draw = np.random.default_rng(2021)
+    levels = (0.3, 0.5, 0.8)
+    return {
+        about: Piecewise({0: [make(level) for level in levels]})
+        for about, make in (family(draw) for family in (*FAMILIES, _heavy))
+    }

@@ -1,0 +1,285 @@
+"""Adaptive LB-SDA: last-block duels since the last change of the world, with no parameter to tune.
+
+Time counts decisions. The *age* is the number of decisions since the last restart.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lastblock.detectors.meanshift import forget_arm, forget_shift, largest_shift, shift_fields
+from lastblock.duels import (
+    is_ahead,
+    is_owed,
+    most_pulled,
+    obligation,
+    obligation_lasts,
+    wins_duel,
+)
+from lastblock.history import append, block_sum, clear, history_dtype
+from lastblock.jit import kernel, routine
+from lastblock.protocol import Layout, Record, policy
+from lastblock.restarts import clear_restarts, note_restart, restart_fields
+from lastblock.state import INDEX, NOBODY, enqueue, enqueue_all, record, shuffle
+
+MEMORY = 511
+"""Rewards of an arm that take part in duels, at most."""
+
+KEPT = 32
+"""Rewards of an arm that outlive a restart, at most."""
+
+CAUTION = 4.0
+"""Evidence asked for beyond log(1 + age) where changes are rare."""
+
+MOST_ALERT = 0.25
+"""The alertness that a world of many changes leads to."""
+
+CALM = 20_000
+"""Beyond this age silences may last as long in proportion: √age becomes age / √CALM."""
+
+TOLERANCE = 0.75
+PATIENCE = 2
+"""A burst may fall short of the leader by this share of the arm's old gap, for so many rewards."""
+
+SECOND_LOOK = 128
+"""The age at which the arm that gave the change away is probed."""
+
+
+@kernel
+def events(s: Record) -> int:
+    """Restarts in this dyadic epoch of time and the one before."""
+    return int(s.recent_restarts + s.earlier_restarts)
+
+
+@kernel
+def caution(s: Record) -> float:
+    """Where changes are frequent, less evidence will do."""
+    return max(0.0, CAUTION - math.log(1.0 + events(s)))
+
+
+@kernel
+def update_clock(s: Record, alertness: float) -> int:
+    """Count the last round's decisions, and refresh what depends slowly on time; the time."""
+    s.before += s.taken
+    now: int = s.before
+    if now >= s.epoch_ends:
+        s.epoch_ends *= 2
+        s.earlier_restarts = s.recent_restarts
+        s.recent_restarts = 0
+    age = now - s.since
+    if 1.0 + age >= s.limit_lasts:
+        s.limit = obligation(1.0 + age, False)
+        s.limit_lasts = obligation_lasts(s.limit, False)
+    if now >= s.refresh:
+        s.refresh = now + (age >> 6) + 1
+        s.least = math.log(1.0 + age)
+        rate = min(max(MOST_ALERT, alertness) ** 2, alertness * alertness * (1.0 + events(s)))
+        slow = age if age <= CALM else age * (age / CALM)
+        s.silence = slow * (s.arms - 1.0) / rate if rate > 0.0 else math.inf
+    return now
+
+
+@kernel
+def update_leader(s: Record) -> Any:
+    """Most rewards, then the largest sum of them, then at random."""
+    h = s.history
+    if not is_ahead(s, h.kept, s.leader):
+        for k in range(s.arms):
+            s.sums[k] = block_sum(h, k, h.kept[k])
+        s.leader = most_pulled(s, h.kept, s.sums, s.candidate, NOBODY)
+    return s.leader
+
+
+@kernel
+def goes_on(s: Record, arm: int, leader: int) -> bool:
+    """Whether a burst's rewards keep up with the leader's last block, or nearly so at first."""
+    h = s.history
+    n = h.kept[arm]
+    own = min(s.burst[arm], n)
+    lead = min(n, h.kept[leader])
+    if lead == 0:
+        return False
+    goal = block_sum(h, leader, lead) / lead
+    burst = block_sum(h, arm, own)
+    slack = 0.0
+    if n > own:
+        gap = goal - (block_sum(h, arm, n) - burst) / (n - own)
+        slack = TOLERANCE * max(0.0, gap) * min(own, PATIENCE)
+    return bool(burst >= goal * own - slack)
+
+
+@kernel
+def is_probed(s: Record, arm: int, leader: int, now: int) -> bool:
+    """Whether the arm's burst goes on, or a new one begins after a long silence."""
+    if s.burst[arm] > 0 and s.out[arm] < s.history.kept[arm]:
+        if goes_on(s, arm, leader):
+            return True
+        s.burst[arm] = -1
+    silent = float(now - s.asked[arm])
+    if arm == s.suspect and now - s.since > SECOND_LOOK:
+        s.suspect = NOBODY
+        silent = math.inf
+    if silent * silent > s.silence:
+        s.burst[arm] = 0
+        return True
+    return False
+
+
+@routine
+def restart(s: Record, arm: int, now: int) -> None:
+    """Forget what came before the arm's split; of what came after, keep the last rewards."""
+    d = s.detector
+    h = s.history
+    kept = min(d.size, KEPT)
+    first = s.stamp[arm, (h.written[arm] - kept + 1) & (KEPT - 1)]
+    age = (now - first) & 0xFFFFFFFF
+    note_restart(s, now, now - age, arm, d.old, d.new)
+    s.since = now - age
+    s.recent_restarts += 1
+    s.suspect = arm
+    for k in range(s.arms):
+        n = 0
+        while n < min(KEPT, h.kept[k]):
+            stamp = s.stamp[k, (h.written[k] - n) & (KEPT - 1)]
+            if (now - stamp) & 0xFFFFFFFF > age:
+                break
+            n += 1
+        h.kept[k] = n
+        s.burst[k] = -1
+        forget_arm(d, k)
+        for i in range(n):
+            largest_shift(d, k, s.reward[k, (h.written[k] - n + 1 + i) & (KEPT - 1)], math.inf)
+    s.leader = NOBODY
+    s.limit_lasts = 0.0
+    s.refresh = 0
+    s.least = 0.0
+
+
+@policy(shift_invariant=True, scale_invariant=True)
+class AdaptiveLBSDA(NamedTuple):
+    """LB-SDA for worlds that may change, without being told how often, how long or how much.
+
+    Duels are fought on the rewards since the last restart. A change detector without assumptions
+    watches every arm; when it finds a change, everything before it is forgotten. Arms that have
+    been silent for long are looked at again, so that a challenger's rise is noticed although the
+    leader did not move. The record has a fixed size.
+
+    Parameters
+    ----------
+    alertness
+        c: an arm is looked at again after √(age · (K − 1)) / c decisions without it, less often in
+        a very long calm and more often where changes are frequent. In a world that never changes
+        looking costs regret in proportion to c; where a challenger rises alone, noticing takes
+        time in proportion to 1/c. 0: only arms that win their duels are pulled.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> arms = lb.Piecewise({
+    ...     0: [lb.Gaussian(0.9), lb.Gaussian(0.0)],
+    ...     5000: [lb.Gaussian(0.0), lb.Gaussian(0.9)],
+    ... })
+    >>> adaptive, plain = (
+    ...     lb.simulate(policy, arms, horizon=10_000, replications=20, seed=1).mean()[-1]
+    ...     for policy in (lb.AdaptiveLBSDA(), lb.LBSDA())
+    ... )
+    >>> bool(adaptive < plain)
+    True
+
+    References
+    ----------
+    Duels: Baudry, Russac & Cappé. On Limited-Memory Subsampling Strategies for Bandits. ICML 2021.
+    """
+
+    alertness: float = 0.06
+
+    @classmethod
+    def examples(cls) -> "tuple[AdaptiveLBSDA, ...]":
+        return cls(), cls(alertness=0.25), cls(alertness=0.0)
+
+    def validate(self) -> None:
+        if not 0.0 <= self.alertness <= 10.0:
+            raise ValueError(f"AdaptiveLBSDA: alertness={self.alertness} must lie in [0, 10]")
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return [
+            ("leader", INDEX),
+            ("suspect", INDEX),  # the arm that gave the last change away
+            ("limit", np.int64),  # an arm with so many rewards is still owed one …
+            ("limit_lasts", np.float64),  # … up to this age
+            ("before", np.int64),  # decisions before this round
+            ("since", np.int64),  # the time of the last restart
+            ("epoch_ends", np.int64),
+            ("recent_restarts", np.int64),  # in this epoch …
+            ("earlier_restarts", np.int64),  # … and the one before
+            ("refresh", np.int64),  # when to compute the following two again
+            ("silence", np.float64),  # the square of a silence that is too long
+            ("least", np.float64),  # no less evidence is an alarm
+            *restart_fields(),
+            ("sums", np.float64, (arms,)),
+            ("candidate", np.uint8, (arms,)),  # for the lead: everyone
+            ("asked", np.int64, (arms,)),  # the time of the arm's last decision
+            ("burst", np.int64, (arms,)),  # rewards since the burst began; −1: none is on
+            ("stamp", np.uint32, (arms, KEPT)),  # when the last rewards came …
+            ("reward", np.float64, (arms, KEPT)),  # … and what they were
+            ("detector", record(shift_fields(arms))),
+            ("history", history_dtype(arms, MEMORY)),
+        ]
+
+    def start(self, s: Record) -> None:
+        s.leader = NOBODY
+        s.suspect = NOBODY
+        s.limit = -1
+        s.limit_lasts = 0.0
+        s.before = 0
+        s.since = 0
+        s.epoch_ends = 1
+        s.recent_restarts = 0
+        s.earlier_restarts = 0
+        s.refresh = 0
+        s.silence = math.inf
+        s.least = 0.0
+        clear_restarts(s)
+        forget_shift(s.detector)
+        for k in range(s.sums.shape[0]):
+            s.sums[k] = 0.0
+            s.candidate[k] = 1
+            s.asked[k] = 0
+            s.burst[k] = -1
+            forget_arm(s.detector, k)
+        clear(s.history)
+        enqueue_all(s)
+        shuffle(s)
+
+    def plan(self, s: Record) -> None:
+        now = update_clock(s, self.alertness)
+        h = s.history
+        leader = update_leader(s)
+        # Late rewards cannot pile up: nobody waits for more rewards than it has had.
+        for k in range(s.arms):
+            if k != leader:
+                if (
+                    is_owed(s, h.kept, k)
+                    or (s.out[k] < h.kept[k] and wins_duel(h, k, leader))
+                    or is_probed(s, k, leader, now)
+                ):
+                    enqueue(s, k)
+                    s.asked[k] = now
+        if s.queued == 0:
+            enqueue(s, leader)
+            s.asked[leader] = now
+        shuffle(s)
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        now = s.before + s.taken
+        h = s.history
+        append(h, arm, reward)
+        latest = h.written[arm] & (KEPT - 1)
+        s.stamp[arm, latest] = now & 0xFFFFFFFF
+        s.reward[arm, latest] = reward
+        if s.burst[arm] >= 0:
+            s.burst[arm] += 1
+        z = largest_shift(s.detector, arm, reward, s.least)
+        if z > s.least and z > math.log(1.0 + (now - s.since)) + caution(s):
+            restart(s, arm, now)

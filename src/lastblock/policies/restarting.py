@@ -1,0 +1,141 @@
+"""Restart any policy when a detector says that the world has changed."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lastblock.detectors.glr import GLR
+from lastblock.detectors.meanshift import MeanShift
+from lastblock.jit import kernel
+from lastblock.nested import (
+    ready_to_observe,
+    ready_to_plan,
+    ready_to_start,
+    share_stream,
+    take_next,
+)
+from lastblock.policies.thompson import Thompson
+from lastblock.protocol import (
+    Detector,
+    Layout,
+    Policy,
+    Record,
+    check_arms,
+    check_detector,
+    check_policy,
+    policy,
+)
+from lastblock.restarts import clear_restarts, note_restart, restart_fields
+from lastblock.state import INDEX, enqueue, record, record_of
+
+
+@kernel
+def longest_silent(s: Record) -> Any:
+    """The arm whose last decision is longest ago; the first of them."""
+    oldest: Any = INDEX(0)
+    for k in range(1, s.arms):
+        if s.asked[k] < s.asked[oldest]:
+            oldest = INDEX(k)
+    return oldest
+
+
+@policy(grows=True)
+class Restarting(NamedTuple):
+    """A policy that begins again, as if new, whenever a detector finds that some arm has changed.
+
+    So that changes of neglected arms are found too, an arm that has been silent for long is pulled
+    once; such rewards count as all others.
+
+    Parameters
+    ----------
+    policy
+        Any policy. The state grows with time only if this policy's does.
+    detector
+        A change detector: ``MeanShift()``, which needs to know nothing, or ``GLR(…)``.
+    alertness
+        c: an arm is pulled after √(age · (K − 1)) / c decisions without it, where the age counts
+        decisions since the last restart. 0: never.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> arms = lb.Piecewise({
+    ...     0: [lb.Bernoulli(0.9), lb.Bernoulli(0.5)],
+    ...     5000: [lb.Bernoulli(0.1), lb.Bernoulli(0.5)],
+    ... })
+    >>> policy = lb.Restarting(lb.KLUCB(), lb.GLR(delta=0.01))
+    >>> run = lb.simulate(policy, arms, horizon=10_000, replications=20, seed=1)
+    >>> bool(run.mean()[-1] < 100)
+    True
+    """
+
+    policy: Policy
+    detector: Detector
+    alertness: float = 0.25
+
+    @classmethod
+    def examples(cls) -> "tuple[Restarting, ...]":
+        return cls(Thompson(), MeanShift()), cls(Thompson(), GLR(delta=0.5), alertness=2.0)
+
+    def validate(self) -> None:
+        check_policy(self.policy)
+        check_detector(self.detector)
+        if not 0.0 <= self.alertness <= 10.0:
+            raise ValueError(f"Restarting: alertness={self.alertness} must lie in [0, 10]")
+
+    def check(self, arms: int) -> None:
+        check_arms(self.policy, arms)
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return [
+            ("since", np.int64),  # the time of the last restart
+            ("due", np.uint8),  # another one is
+            *restart_fields(),
+            ("asked", np.int64, (arms,)),  # the time of the arm's last decision
+            ("detector", record(self.detector.layout(arms))),
+            ("inner", record_of(self.policy, arms, horizon)),
+        ]
+
+    def start(self, s: Record) -> None:
+        s.since = 0
+        s.due = 0
+        clear_restarts(s)
+        for k in range(s.asked.shape[0]):
+            s.asked[k] = 0
+        self.detector.reset(s.detector)
+        share_stream(s)
+        self.policy.start(ready_to_start(s))
+        take_next(s)
+        s.asked[s.queue[0]] = 1
+
+    # One arm at a time, so that a restart in the middle of the inner policy's round cuts it short;
+    # hence round r is decision r.
+
+    def plan(self, s: Record) -> None:
+        if s.due:
+            s.due = 0
+            self.policy.start(ready_to_start(s))
+            take_next(s)
+        else:
+            arm = longest_silent(s)
+            silent = float(s.round - s.asked[arm]) * self.alertness
+            if silent * silent > (s.round - s.since) * (s.arms - 1.0):
+                enqueue(s, arm)
+            else:
+                if s.inner.taken == s.inner.queued:
+                    self.policy.plan(ready_to_plan(s))
+                    s.inner.taken = 0
+                take_next(s)
+        s.asked[s.queue[0]] = s.round
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        self.policy.observe(ready_to_observe(s), arm, reward)
+        if self.detector.notice(s.detector, arm, reward, s.round - s.since):
+            note_restart(s, s.round, s.round, arm, s.detector.old, s.detector.new)
+            self.detector.reset(s.detector)
+            s.since = s.round
+            s.due = 1
+
+    def full(self, s: Record, arm: int) -> bool:
+        wrapped: Any = self.policy
+        return bool(wrapped.full(s.inner, arm))
