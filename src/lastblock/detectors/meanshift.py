@@ -132,7 +132,8 @@ def tails(d: Record, arm: int) -> float:
     variance = d.square[arm] / n - mean * mean
     if variance <= 0.0:
         return 1.0
-    return float(max(1.0, d.fourth[arm] / (n * variance * variance) - 1.0))
+    kurtosis = d.fourth[arm] / (n * variance * variance)
+    return math.sqrt(max(1.0, 2.0 * (kurtosis - 1.0)))
 
 
 @detector()

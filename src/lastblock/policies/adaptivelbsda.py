@@ -35,8 +35,11 @@ CAUTION = 4.0
 MOST_ALERT = 0.25
 """The alertness that a world of many changes leads to."""
 
+ALARM = 0.25
+"""How much a restart adds to the square of the alertness, in units of its own."""
+
 CALM = 20_000
-"""Beyond this age silences may last as long in proportion: √age becomes age / √CALM."""
+"""Beyond this age silences grow with it: √age becomes age / √CALM."""
 
 TOLERANCE = 0.75
 PATIENCE = 2
@@ -74,7 +77,8 @@ def update_clock(s: Record, alertness: float) -> int:
     if now >= s.refresh:
         s.refresh = now + (age >> 6) + 1
         s.least = math.log(1.0 + age)
-        rate = min(max(MOST_ALERT, alertness) ** 2, alertness * alertness * (1.0 + events(s)))
+        alarmed = alertness * math.sqrt(1.0 + ALARM * events(s))
+        rate = min(max(MOST_ALERT, alertness), alarmed) ** 2
         slow = age if age <= CALM else age * (age / CALM)
         s.silence = slow * (s.arms - 1.0) / rate if rate > 0.0 else math.inf
     return now
@@ -92,6 +96,23 @@ def update_leader(s: Record) -> Any:
 
 
 @kernel
+def wins(s: Record, arm: int, leader: int) -> bool:
+    """The last-block duel; with full memories, the means since the restart must agree.
+
+    Blocks that have stopped growing would let luck win for ever. Late rewards cannot pile up:
+    nobody waits for more rewards than it has had.
+    """
+    h = s.history
+    if s.out[arm] >= h.kept[arm] or not wins_duel(h, arm, leader):
+        return False
+    if h.kept[arm] < MEMORY or h.kept[leader] < MEMORY:
+        return True
+    d = s.detector
+    mine = d.total[arm] + (d.base[arm] - d.base[leader]) * d.count[arm]
+    return bool(mine * d.count[leader] >= d.total[leader] * d.count[arm])
+
+
+@kernel
 def goes_on(s: Record, arm: int, leader: int) -> bool:
     """Whether a burst's rewards keep up with the leader's last block, or nearly so at first."""
     h = s.history
@@ -100,13 +121,16 @@ def goes_on(s: Record, arm: int, leader: int) -> bool:
     lead = min(n, h.kept[leader])
     if lead == 0:
         return False
-    goal = block_sum(h, leader, lead) / lead
     burst = block_sum(h, arm, own)
-    slack = 0.0
-    if n > own:
-        gap = goal - (block_sum(h, arm, n) - burst) / (n - own)
-        slack = TOLERANCE * max(0.0, gap) * min(own, PATIENCE)
-    return bool(burst >= goal * own - slack)
+    goal = block_sum(h, leader, lead)
+    ahead = burst * lead - goal * own
+    rest = n - own
+    if rest == 0:
+        return bool(ahead >= 0.0)
+    # The burst's mean, less the leader's, plus a share of the gap, times own · lead · rest: whole
+    # numbers stay exact, so that ties are ties.
+    gap = goal * rest - (block_sum(h, arm, n) - burst) * lead
+    return bool(ahead * rest + TOLERANCE * min(own, PATIENCE) * max(0.0, gap) >= 0.0)
 
 
 @kernel
@@ -117,13 +141,13 @@ def is_probed(s: Record, arm: int, leader: int, now: int) -> bool:
             return True
         s.burst[arm] = -1
     silent = float(now - s.asked[arm])
+    due = silent * silent > s.silence
     if arm == s.suspect and now - s.since > SECOND_LOOK:
         s.suspect = NOBODY
-        silent = math.inf
-    if silent * silent > s.silence:
+        due = s.silence < math.inf
+    if due:
         s.burst[arm] = 0
-        return True
-    return False
+    return due
 
 
 @routine
@@ -134,7 +158,7 @@ def restart(s: Record, arm: int, now: int) -> None:
     kept = min(d.size, KEPT)
     first = s.stamp[arm, (h.written[arm] - kept + 1) & (KEPT - 1)]
     age = (now - first) & 0xFFFFFFFF
-    note_restart(s, now, now - age, arm, d.old, d.new)
+    note_restart(s, now, now - age, arm, d.old + s.origin, d.new + s.origin)
     s.since = now - age
     s.recent_restarts += 1
     s.suspect = arm
@@ -192,7 +216,7 @@ class AdaptiveLBSDA(NamedTuple):
     Duels: Baudry, Russac & Cappé. On Limited-Memory Subsampling Strategies for Bandits. ICML 2021.
     """
 
-    alertness: float = 0.06
+    alertness: float = 0.065
 
     @classmethod
     def examples(cls) -> "tuple[AdaptiveLBSDA, ...]":
@@ -208,6 +232,8 @@ class AdaptiveLBSDA(NamedTuple):
             ("suspect", INDEX),  # the arm that gave the last change away
             ("limit", np.int64),  # an arm with so many rewards is still owed one …
             ("limit_lasts", np.float64),  # … up to this age
+            ("origin", np.float64),  # the first reward of all, taken from every reward …
+            ("begun", np.uint8),  # … once there is one
             ("before", np.int64),  # decisions before this round
             ("since", np.int64),  # the time of the last restart
             ("epoch_ends", np.int64),
@@ -232,6 +258,8 @@ class AdaptiveLBSDA(NamedTuple):
         s.suspect = NOBODY
         s.limit = -1
         s.limit_lasts = 0.0
+        s.origin = 0.0
+        s.begun = 0
         s.before = 0
         s.since = 0
         s.epoch_ends = 1
@@ -256,14 +284,9 @@ class AdaptiveLBSDA(NamedTuple):
         now = update_clock(s, self.alertness)
         h = s.history
         leader = update_leader(s)
-        # Late rewards cannot pile up: nobody waits for more rewards than it has had.
         for k in range(s.arms):
             if k != leader:
-                if (
-                    is_owed(s, h.kept, k)
-                    or (s.out[k] < h.kept[k] and wins_duel(h, k, leader))
-                    or is_probed(s, k, leader, now)
-                ):
+                if is_owed(s, h.kept, k) or wins(s, k, leader) or is_probed(s, k, leader, now):
                     enqueue(s, k)
                     s.asked[k] = now
         if s.queued == 0:
@@ -273,13 +296,17 @@ class AdaptiveLBSDA(NamedTuple):
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
         now = s.before + s.taken
+        if not s.begun:
+            s.begun = 1
+            s.origin = reward
+        x = reward - s.origin
         h = s.history
-        append(h, arm, reward)
+        append(h, arm, x)
         latest = h.written[arm] & (KEPT - 1)
         s.stamp[arm, latest] = now & 0xFFFFFFFF
-        s.reward[arm, latest] = reward
+        s.reward[arm, latest] = x
         if s.burst[arm] >= 0:
             s.burst[arm] += 1
-        z = largest_shift(s.detector, arm, reward, s.least)
+        z = largest_shift(s.detector, arm, x, s.least)
         if z > s.least and z > math.log(1.0 + (now - s.since)) + caution(s):
             restart(s, arm, now)

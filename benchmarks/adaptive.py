@@ -1,0 +1,141 @@
+"""Adaptive LB-SDA beside tuned windows: ``python -m benchmarks.adaptive --half development``.
+
+On the random problems of `lastblock.lab.problems`: regret ratios to SW-LB-SDA with the window that
+T and the number of changes give, and with the best window in hindsight. Intervals are for 95 %,
+from differences taken replication by replication. Then false restarts where nothing ever changes,
+and a long calm.
+"""
+
+import argparse
+import math
+
+import numpy as np
+
+import lastblock as lb
+from lastblock.engine import Outcome, play
+from lastblock.jit import specialise
+from lastblock.lab.problems import HALVES, KINDS, Problem, calm_problems, count, problem
+from lastblock.random import key_of
+from lastblock.state import state_dtype
+
+WINDOWS = [1 << j for j in range(7, 17)]
+CALM_STEPS = 20_000
+LONG = 1_000_000
+
+
+def final_regrets(policy, made: Problem, replications: int) -> np.ndarray:
+    run = lb.simulate(
+        policy,
+        made.environment,
+        horizon=made.horizon,
+        replications=replications,
+        seed=made.seed,
+        times=[made.horizon],
+        progress=False,
+    )
+    return run.regret[:, -1]
+
+
+def tuned(made: Problem):
+    return lb.SWLBSDA.tuned(horizon=made.horizon, changes=made.changes)
+
+
+def restarts(policy, environment, horizon: int, replications: int, seed: int = 1) -> np.ndarray:
+    """The number of restarts of each replication, and its final regret."""
+    state = np.empty(1, state_dtype(policy, environment.n_arms, horizon))
+    outcome = Outcome.empty(1, 1, len(environment.changes) + 1, environment.n_arms)
+    table = environment.compile(horizon)
+    streams, times = np.empty((2, 4), np.uint64), np.array([horizon])
+    run = specialise(play, policy, table, state, key_of(seed), streams, 0, times, outcome)
+    rows = []
+    for i in range(replications):
+        run(policy, table, state, key_of(seed), streams, i, times, outcome)
+        rows.append((int(state[0]["restarts"]), float(outcome.regret[0, 0])))
+    return np.array(rows)
+
+
+def log_ratio(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
+    """log of the ratio of mean regrets, and its standard error from paired replications."""
+    a, b = ours.mean(), theirs.mean()
+    spread = np.std(ours / a - theirs / b, ddof=1)
+    return math.log(a / b), float(spread / math.sqrt(len(ours)))
+
+
+def geometric(ratios: list[tuple[float, float]]) -> str:
+    centre = np.mean([ratio for ratio, _ in ratios])
+    error = 1.96 * math.sqrt(sum(se * se for _, se in ratios)) / len(ratios)
+    return (
+        f"{math.exp(centre):.3f} [{math.exp(centre - error):.3f}, {math.exp(centre + error):.3f}]"
+    )
+
+
+def suite(policies: dict, half: str, replications: int, hindsight: bool) -> None:
+    problems = [problem(i, half) for i in range(count())]
+    to_tuned: dict[str, list] = {name: [] for name in policies}
+    to_best: dict[str, list] = {name: [] for name in policies}
+    for made in problems:
+        ours = {name: final_regrets(p, made, replications) for name, p in policies.items()}
+        windows = [final_regrets(tuned(made), made, replications)]
+        if hindsight:
+            windows += [
+                final_regrets(lb.SWLBSDA(window=w), made, replications)
+                for w in WINDOWS
+                if 2 * made.environment.n_arms <= w < made.horizon
+            ]
+        best = min(windows, key=np.mean)
+        for name, regrets in ours.items():
+            to_tuned[name].append(log_ratio(regrets, windows[0]))
+            to_best[name].append(log_ratio(regrets, best))
+        line = "  ".join(f"{name} {math.exp(to_tuned[name][-1][0]):.2f}" for name in policies)
+        print(f"{made.title}: tuned {windows[0].mean():.4g}; ratios: {line}", flush=True)
+    for name in policies:
+        ratios = to_tuned[name]
+        values = np.exp([ratio for ratio, _ in ratios])
+        worst = int(np.argmax(values))
+        low, high = (math.exp(ratios[worst][0] + z * ratios[worst][1]) for z in (-1.96, 1.96))
+        sure = sum(ratio + 1.96 * se < 0.0 for ratio, se in ratios)
+        print(f"\n{name}")
+        print(f"  ratio to the tuned window, geometric mean: {geometric(ratios)}")
+        if hindsight:
+            print(f"  ratio to the best window in hindsight:     {geometric(to_best[name])}")
+        print(f"  worst: {values[worst]:.2f} [{low:.2f}, {high:.2f}], {problems[worst].title}")
+        print(f"  above 1.5: {int(np.sum(values > 1.5))} of {len(values)}")
+        print(f"  won: {np.mean(values < 1.0):.0%}, surely: {sure / len(values):.0%}")
+        for kind in KINDS:
+            of = [r for r, made in zip(ratios, problems, strict=True) if made.kind == kind]
+            print(f"    {kind:<12}{geometric(of)}")
+
+
+def calm(policies: dict, replications: int) -> None:
+    print("\nFalse restarts in 10⁴ steps without a change")
+    for name, policy in policies.items():
+        for about, environment in calm_problems().items():
+            found = restarts(policy, environment, CALM_STEPS, replications)[:, 0]
+            rate = found.mean() / CALM_STEPS * 1e4
+            print(f"  {name:<26}{about:<24}{rate:.3f} ({found.sum():.0f} in {replications} runs)")
+
+
+def long_calm(policies: dict, replications: int) -> None:
+    arms = lb.Stationary([lb.Gaussian(mean) for mean in (0.0, 0.2, 0.4, 0.6, 1.0)])
+    print(f"\nGaussian arms 0, 0.2, 0.4, 0.6, 1 (σ = 1), T = {LONG}")
+    for name, policy in {"LB-SDA-LM": lb.LBSDALM(), **policies}.items():
+        run = lb.simulate(policy, arms, horizon=LONG, replications=replications, seed=1)
+        print(f"  {name:<26}{run.mean()[-1]:.1f} ± {run.standard_error()[-1]:.1f}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.adaptive")
+    parser.add_argument("--half", choices=HALVES, default="development")
+    parser.add_argument("--replications", type=int, default=40)
+    parser.add_argument("--alertness", type=float, nargs="*", default=[])
+    parser.add_argument("--no-hindsight", action="store_true", help="leave out the other windows")
+    options = parser.parse_args()
+    policies = {"AdaptiveLBSDA()": lb.AdaptiveLBSDA()}
+    policies |= {f"alertness {c:g}": lb.AdaptiveLBSDA(c) for c in options.alertness}
+    suite(policies, options.half, options.replications, not options.no_hindsight)
+    calm(policies, 5 * options.replications)
+    long_calm(policies, options.replications)
+
+
+if __name__ == "__main__":
+    main()

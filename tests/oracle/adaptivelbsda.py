@@ -1,0 +1,176 @@
+"""Adaptive LB-SDA: lists of rewards, every comparison from scratch."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import fsum, inf, log, sqrt
+
+from oracle.rounds import Oracle, last, mean
+
+MEMORY, KEPT, CAUTION, MOST_ALERT, ALARM, CALM = 511, 32, 4.0, 0.25, 0.25, 20_000
+TOLERANCE, PATIENCE, SECOND_LOOK = Fraction(3, 4), 2, 128
+SMALLEST, LEVELS, TRUSTED = 16, 10, 24.0
+NEVER_ENOUGH = 2.0  # no alarm is raised below log(1 + age), and at an age of a dozen at least
+
+
+def variance(rewards):
+    centre = float(mean(rewards))
+    return fsum((x - centre) ** 2 for x in rewards) / len(rewards)
+
+
+def tails(rewards):
+    """From the kurtosis, by the mean of all before each reward."""
+    fourth, total = 0.0, Fraction(rewards[0])
+    for i, reward in enumerate(rewards[1:], start=1):
+        fourth += float(Fraction(reward) - total / i) ** 4
+        total += Fraction(reward)
+    spread = variance(rewards)
+    if spread == 0.0:
+        return 1.0
+    return sqrt(max(1.0, 2.0 * (fourth / (len(rewards) * spread**2) - 1.0)))
+
+
+def shifts(rewards):
+    """(z, size of the new block, old mean, new mean) of every comparison that is due."""
+    n = len(rewards)
+    for level in range(LEVELS):
+        size = SMALLEST << level
+        if n % (size // 8) or n - size < SMALLEST:
+            continue
+        old, new = rewards[:-size], rewards[-size:]
+        gap = float(mean(new) - mean(old)) ** 2
+        if gap == 0.0:
+            continue
+        v_old, v_new = variance(old), variance(new)
+        for trusted in (lambda: TRUSTED, lambda: TRUSTED * tails(rewards)):
+            w_old = max(v_old, v_new * min(1.0, trusted() / len(old)))
+            w_new = max(v_new, v_old * min(1.0, trusted() / len(new)))
+            spread = 2.0 * (w_new / len(new) + w_old / len(old))
+            z = inf if spread == 0.0 else gap / spread
+            if z < NEVER_ENOUGH:  # tails only make it less
+                break
+        yield z, size, float(mean(old)), float(mean(new))
+
+
+def largest_shift(rewards):
+    best = (0.0, 0, 0.0, 0.0)
+    for found in shifts(rewards):
+        if found[0] > best[0]:
+            best = found
+    return best
+
+
+@dataclass
+class Arm:
+    """Since the last restart, or what was kept of the time before."""
+
+    rewards: list = field(default_factory=list)
+    times: list = field(default_factory=list)
+    asked: int = 0
+    burst: int | None = None
+
+    def memory(self):
+        return last(self.rewards, MEMORY)
+
+
+class AdaptiveLBSDA(Oracle):
+    def __init__(self, arms, seed, alertness=0.065):
+        super().__init__(arms, seed, reference=False)
+        self.alertness = alertness
+        self.state = [Arm() for _ in range(arms)]
+        self.now = 0  # decisions so far
+        self.since = 0
+        self.restarts = []
+        self.suspect = None
+        self.epoch_ends, self.recent, self.earlier = 1, 0, 0
+        self.refresh, self.silence = 0, inf
+        self.probes = self.overruled = 0
+
+    def ask(self):
+        arm = super().ask()
+        self.now += 1
+        return arm
+
+    def plan(self):
+        if self.now >= self.epoch_ends:
+            self.epoch_ends *= 2
+            self.earlier, self.recent = self.recent, 0
+        age = self.now - self.since
+        if self.now >= self.refresh:
+            self.refresh = self.now + age // 64 + 1
+            events = self.recent + self.earlier
+            rate = min(max(MOST_ALERT, self.alertness), self.alertness * sqrt(1 + ALARM * events))
+            slow = age if age <= CALM else age * (age / CALM)
+            self.silence = slow * (self.arms - 1) / rate**2 if rate > 0.0 else inf
+        memories = [arm.memory() for arm in self.state]
+        pulls = [len(memory) for memory in memories]
+        if self.leader is None or sum(n >= pulls[self.leader] for n in pulls) > 1:
+            self.leader = self.most_pulled(range(self.arms), pulls, memories)
+        chosen = []
+        for k in range(self.arms):
+            if k != self.leader:
+                if pulls[k] <= sqrt(log(1 + age)) or self.wins(k) or self.is_probed(k, age):
+                    chosen.append(k)
+        for k in chosen or [self.leader]:
+            self.state[k].asked = self.now
+        return chosen, []
+
+    def wins(self, k):
+        mine, theirs = self.state[k], self.state[self.leader]
+        if not mine.rewards or not theirs.rewards:
+            return False
+        if mean(mine.memory()) < mean(last(theirs.memory(), len(mine.memory()))):
+            return False
+        if min(len(mine.rewards), len(theirs.rewards)) < MEMORY:
+            return True
+        if mean(mine.rewards) < mean(theirs.rewards):
+            self.overruled += 1
+            return False
+        return True
+
+    def is_probed(self, k, age):
+        arm = self.state[k]
+        if arm.burst:
+            if self.goes_on(arm):
+                return True
+            arm.burst = None
+        due = (self.now - arm.asked) ** 2 > self.silence
+        if k == self.suspect and age > SECOND_LOOK:
+            self.suspect = None
+            due = self.silence < inf
+        if due:
+            arm.burst = 0
+            self.probes += 1
+        return due
+
+    def goes_on(self, arm):
+        memory, theirs = arm.memory(), self.state[self.leader].memory()
+        if not theirs:
+            return False
+        own = min(arm.burst, len(memory))
+        goal = mean(last(theirs, len(memory)))
+        slack = 0
+        if len(memory) > own:
+            gap = goal - mean(memory[:-own])
+            slack = TOLERANCE * max(0, gap) * min(own, PATIENCE)
+        return own * mean(memory[-own:]) >= own * goal - slack
+
+    def tell(self, k, reward):
+        arm = self.state[k]
+        arm.rewards.append(reward)
+        arm.times.append(self.now)
+        if arm.burst is not None:
+            arm.burst += 1
+        z, size, old, new = largest_shift(arm.rewards)
+        caution = max(0.0, CAUTION - log(1 + self.recent + self.earlier))
+        if z > log(1 + self.now - self.since) + caution:
+            self.since = arm.times[-min(size, KEPT)]
+            self.restarts.append((self.now, self.since, k, old, new))
+            self.recent += 1
+            self.suspect = k
+            self.leader = None
+            self.refresh = 0
+            for other in self.state:
+                kept = sum(t >= self.since for t in other.times[-KEPT:])
+                other.rewards = last(other.rewards, kept)
+                other.times = last(other.times, kept)
+                other.burst = None

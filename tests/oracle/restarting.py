@@ -1,0 +1,64 @@
+"""A policy's twin, made anew whenever a naive detector finds a change."""
+
+from fractions import Fraction
+from math import log
+
+from oracle.adaptivelbsda import largest_shift
+from oracle.glrklucb import on_grid
+from oracle.klucb import clip, kl
+from oracle.rounds import mean
+
+
+def mean_shift(rewards, age, caution=4.0):
+    z, _, old, new = largest_shift(rewards)
+    return (old, new) if z > log(1.0 + age) + caution else None
+
+
+def likelihood_ratio(rewards, age, delta=0.01):
+    """For rewards that are 0 or 1; every split of the grid, the earlier half first."""
+    n = len(rewards)
+    centre = clip("bernoulli", float(mean(rewards)))
+    early = [at for at in range(1, n) if on_grid(at, n) and 2 * at <= n]
+    late = [at for at in range(n - 1, 0, -1) if on_grid(at, n) and 2 * at > n]
+    for at in early + late:
+        means = [clip("bernoulli", float(mean(part))) for part in (rewards[:at], rewards[at:])]
+        ratio = at * kl("bernoulli", means[0], centre, 1.0)
+        ratio += (n - at) * kl("bernoulli", means[1], centre, 1.0)
+        if ratio >= log(3.0 * n**1.5 / delta):
+            return float(mean(rewards[:at])), float(mean(rewards[at:]))
+    return None
+
+
+class Restarting:
+    def __init__(self, make, arms, stream, notice, alertness=0.25):
+        self.make, self.arms, self.stream = make, arms, stream
+        self.notice, self.alertness = notice, Fraction(alertness)
+        self.asked = [0] * arms
+        self.now = self.since = 0
+        self.due = True
+        self.rewards = [[] for _ in range(arms)]
+        self.restarts = []
+
+    def ask(self):
+        self.now += 1
+        silent = self.now - min(self.asked)
+        if self.due:
+            self.due = False
+            self.inner = self.make(self.arms, self.stream)
+            arm = self.inner.ask()
+        elif (silent * self.alertness) ** 2 > (self.now - self.since) * (self.arms - 1):
+            arm = self.asked.index(min(self.asked))
+        else:
+            arm = self.inner.ask()
+        self.asked[arm] = self.now
+        return arm
+
+    def tell(self, arm, reward):
+        self.inner.tell(arm, reward)
+        self.rewards[arm].append(reward)
+        found = self.notice(self.rewards[arm], self.now - self.since)
+        if found:
+            self.restarts.append((self.now, self.now, arm, *found))
+            self.rewards = [[] for _ in range(self.arms)]
+            self.since = self.now
+            self.due = True

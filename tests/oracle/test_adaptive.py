@@ -1,0 +1,123 @@
+"""Adaptive LB-SDA and restarted policies take their twins' decisions, restarts included."""
+
+import random
+
+import pytest
+
+import lastblock as lb
+from lastblock.restarts import REMEMBERED, last_changes
+from oracle.adaptivelbsda import AdaptiveLBSDA
+from oracle.randomised import EpsilonGreedy, Sampler, twin
+from oracle.restarting import Restarting, likelihood_ratio, mean_shift
+from oracle.worlds import KINDS, World
+
+
+def jumps(rng, levels, t, arm):
+    return float(rng.random() < (0.05, 0.9)[(arm + t // 150) % 2])
+
+
+def steps(rng, levels, t, arm):
+    """Gaussian arms whose levels and spread change."""
+    return rng.gauss(3.0 * ((arm + t // 170) % 3), 0.25 * 4.0 ** (t // 170 % 3))
+
+
+def risers(rng, levels, t, arm):
+    """The leader stays; another arm passes it."""
+    return rng.gauss((0.0, 1.0, 2.0 if t > 250 else 0.0)[arm % 3], 0.5)
+
+
+def tails(rng, levels, t, arm):
+    return rng.lognormvariate(2.0 * ((arm + t // 200) % 2), 1.0)
+
+
+def assert_same(bandit, naive, world, horizon):
+    for t in range(horizon):
+        decision = bandit.ask()
+        assert decision.arm == naive.ask(), f"step {t}"
+        reward = world.reward(decision.arm)
+        bandit.tell(decision, reward)
+        naive.tell(decision.arm, reward)
+    found = last_changes(bandit._states[0])
+    assert int(bandit._states[0]["restarts"]) == len(naive.restarts)
+    for change, expected in zip(found, naive.restarts[-REMEMBERED:], strict=True):
+        assert tuple(change) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, jumps, steps, risers, tails], ids=lambda k: k.__name__)
+@pytest.mark.parametrize("alertness", [0.0, 0.065, 1.0])
+def test_adaptive(kind, alertness):
+    restarts = probes = 0
+    for arms, seed in [(2, 1), (3, 2), (3, 3)]:
+        bandit = lb.Bandit(lb.AdaptiveLBSDA(alertness), arms, seed=seed)
+        naive = AdaptiveLBSDA(arms, seed, alertness)
+        assert_same(bandit, naive, World(kind, arms, seed), 700)
+        restarts += len(naive.restarts)
+        probes += naive.probes
+    assert restarts > 0 or kind not in (jumps, steps)
+    assert probes > 0 or alertness < 1.0
+
+
+def test_adaptive_with_full_memories():
+    """Both arms hold more rewards than the memory, and means since the restart overrule duels."""
+    pulls = [0, 0]
+
+    def level(rng, levels, t, arm):
+        """Whichever arm has been pulled less pays a little more, so that both go on."""
+        pulls[arm] += 1
+        return float(rng.randint(0, 3)) + 0.5 * (pulls[arm] <= pulls[1 - arm])
+
+    bandit = lb.Bandit(lb.AdaptiveLBSDA(), 2, seed=5)
+    naive = AdaptiveLBSDA(2, 5)
+    assert_same(bandit, naive, World(level, 2, 5), 1900)
+    assert naive.overruled > 0
+
+
+@pytest.mark.parametrize("kind", [jumps, steps, risers], ids=lambda k: k.__name__)
+def test_restarting_by_mean_shifts(kind):
+    for alertness, seed in [(0.25, 1), (0.0, 2), (2.0, 3)]:
+        bandit = lb.Bandit(
+            lb.Restarting(lb.EpsilonGreedy(0.1), lb.MeanShift(), alertness), 3, seed=seed
+        )
+        naive = Restarting(twin(EpsilonGreedy), 3, Sampler(seed), mean_shift, alertness)
+        assert_same(bandit, naive, World(kind, 3, seed), 500)
+        assert naive.restarts or kind is risers
+
+
+def test_restarting_by_likelihood_ratios():
+    policy = lb.Restarting(lb.EpsilonGreedy(0.1), lb.GLR(delta=0.01))
+    bandit = lb.Bandit(policy, 3, seed=4)
+    naive = Restarting(twin(EpsilonGreedy), 3, Sampler(4), likelihood_ratio)
+    assert_same(bandit, naive, World(jumps, 3, 4), 500)
+    assert naive.restarts
+
+
+def test_a_restart_cuts_a_round_short():
+    """LB-SDA plays rounds of several arms; it begins again in the middle of one."""
+    from oracle.test_randomised import lbsda  # noqa: PLC0415  # its maker
+
+    bandit = lb.Bandit(lb.Restarting(lb.LBSDA(), lb.MeanShift(1.0), 1.0), 3, seed=6)
+    naive = Restarting(
+        lbsda, 3, Sampler(6), lambda rewards, age: mean_shift(rewards, age, 1.0), 1.0
+    )
+    assert_same(bandit, naive, World(jumps, 3, 6), 600)
+    assert len(naive.restarts) > 1
+
+
+def test_a_false_alarm_is_forgotten_by_all_arms():
+    """After a restart no arm holds a reward from before the split, and at most 32."""
+    bandit = lb.Bandit(lb.AdaptiveLBSDA(), 3, seed=1)
+    world = World(jumps, 3, 1)
+    rng = random.Random(1)
+    restarts = 0
+    for _ in range(600):
+        decision = bandit.ask()
+        bandit.tell(decision, world.reward(decision.arm) + 0.01 * rng.random())
+        s = bandit._states[0]
+        if s["restarts"] > restarts:
+            restarts = int(s["restarts"])
+            change = last_changes(s)[-1]
+            assert change.since <= change.noticed
+            assert all(kept <= 32 for kept in s["history"]["kept"])
+            assert s["history"]["kept"].tolist() == s["detector"]["count"].tolist()
+            assert s["history"]["kept"].sum() <= change.noticed - change.since + 1
+    assert restarts > 0
