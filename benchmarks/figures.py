@@ -31,6 +31,9 @@ def field(scenario: Scenario) -> list:
         lb.LBSDALM(offset=50, reference=True),
         lb.SWLBSDA.tuned(**times),
         lb.SWLBSDA.tuned(**times, reference=True),
+        lb.AdaptiveLBSDA(),
+        lb.AdaptiveLBSDA(alertness=0.25),
+        lb.Restarting(lb.LBSDA(), lb.MeanShift()),
         lb.RBSDA(),
         lb.RBSDA(reference=True),
         lb.SSMC(),
@@ -72,6 +75,9 @@ def field(scenario: Scenario) -> list:
         ]
     return [
         *policies,
+        lb.Restarting(lb.KLUCB(**known), lb.MeanShift()),
+        lb.Restarting(lb.KLUCB(**known), lb.GLR(**known)),
+        lb.Restarting(lb.Thompson(**prior), lb.MeanShift()),
         lb.KLUCB(**known),
         lb.IMED(**known),
         lb.SWKLUCB.tuned(**times, **known),

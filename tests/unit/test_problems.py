@@ -1,0 +1,119 @@
+"""The recipe of random problems."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from lastblock.environments.drifting import Drifting
+from lastblock.lab.problems import (
+    ARMS,
+    EACH,
+    HALVES,
+    KINDS,
+    LEAD,
+    LONGEST,
+    SHORTEST,
+    calm_problems,
+    count,
+    problem,
+)
+
+
+@pytest.fixture(scope="module")
+def half():
+    return [problem(i) for i in range(count())]
+
+
+def levels(environment):
+    return [np.array([arm.mean for arm in arms]) for arms in environment.phases]
+
+
+def test_at_least_a_hundred(half):
+    assert len(HALVES) * count() >= 100
+    assert sorted(made.kind for made in half) == sorted(list(KINDS) * EACH)
+    assert len({made.title for made in half}) == count()
+    assert len({made.seed for made in half}) == count()
+
+
+def test_sizes(half):
+    for made in half:
+        assert SHORTEST <= made.horizon <= LONGEST
+        assert made.environment.n_arms in ARMS
+        changes = made.environment.changes
+        assert all(0 < t < made.horizon for t in changes)
+        if not isinstance(made.environment, Drifting):
+            assert made.changes == len(changes)
+
+
+def test_same_number_same_problem():
+    for index in (0, 3, 9, 23):
+        one, two = problem(index, "test"), problem(index, "test")
+        assert (one.title, one.horizon, one.seed) == (two.title, two.horizon, two.seed)
+        assert repr(one.environment) == repr(two.environment)
+
+
+def test_the_halves_differ():
+    for index in range(5):
+        assert problem(index, "test").horizon != problem(index).horizon
+        assert problem(index, "test").seed != problem(index).seed
+
+
+def test_kinds_are_what_they_say(half):
+    for made in half:
+        if isinstance(made.environment, Drifting):
+            assert made.kind in ("slow", "fast", "walk")
+            continue
+        phases = levels(made.environment)
+        best = [int(np.argmax(means)) for means in phases]
+        if made.kind == "stationary":
+            assert len(phases) == 1
+        for (old, new), (was, now) in zip(pairwise(phases), pairwise(best), strict=True):
+            if made.kind == "rise":
+                assert now != was
+                assert new[was] == old[was]
+                assert np.count_nonzero(new != old) == 1
+            elif made.kind == "fall":
+                assert now != was
+                assert np.count_nonzero(new != old) == 1
+                assert new[was] < old[was]
+            elif made.kind == "irrelevant":
+                assert now == was
+                assert new[was] == old[was]
+                assert np.count_nonzero(new != old) == len(new) - 1
+            elif made.kind == "single":
+                assert np.count_nonzero(new != old) == 1
+            elif made.kind == "variance":
+                assert np.array_equal(new, old)
+            else:
+                assert np.all(new != old)
+
+
+def test_the_best_arm_leads(half):
+    for made in half:
+        if made.kind in ("stationary", "few", "many", "variance", "tails"):
+            for means in levels(made.environment):
+                top = np.sort(means)
+                # The levels' range is what the family makes of [0, 1]; the worst arm is above 0.
+                assert top[-1] - top[-2] >= LEAD * (top[-1] - top[0]) * (1 - 1e-9)
+
+
+def test_calm_problems_never_change():
+    problems = calm_problems()
+    assert len(problems) == 7
+    for environment in problems.values():
+        assert environment.changes == ()
+        assert environment.n_arms == 3
+
+
+@pytest.mark.parametrize(
+    ("index", "half", "message"),
+    [
+        (-1, "test", "index=-1 must lie between 0 and 59"),
+        (60, "test", "index=60 must lie between 0 and 59"),
+        (0, "both", "half='both' must be one of 'development', 'test'"),
+    ],
+)
+def test_no_such_problem(index, half, message):
+    with pytest.raises(ValueError, match=message):
+        problem(index, half)
