@@ -10,7 +10,7 @@ import numpy as np
 
 from lastblock.jit import kernel
 from lastblock.protocol import Layout, Record
-from lastblock.state import INDEX, record
+from lastblock.state import ARM, NOBODY, record
 
 REMEMBERED = 8
 
@@ -22,8 +22,8 @@ class Change(NamedTuple):
     """The decision after which it was noticed."""
     since: int
     """The first decision that still counts; about there the arm changed."""
-    arm: int
-    """The number of the arm that gave it away."""
+    arm: int | None
+    """The number of the arm that gave it away; None if it has left."""
     old: float
     """The arm's mean before …"""
     new: float
@@ -36,7 +36,7 @@ def restart_fields() -> Layout:
         [
             ("noticed", np.int64, (REMEMBERED,)),
             ("since", np.int64, (REMEMBERED,)),
-            ("arm", INDEX, (REMEMBERED,)),
+            ("arm", ARM, (REMEMBERED,)),
             ("old", np.float64, (REMEMBERED,)),
             ("new", np.float64, (REMEMBERED,)),
         ]
@@ -80,7 +80,7 @@ def last_changes(s: Any) -> list[Change]:
         Change(
             noticed=int(ring["noticed"][i % REMEMBERED]),
             since=int(ring["since"][i % REMEMBERED]),
-            arm=int(ring["arm"][i % REMEMBERED]),
+            arm=None if ring["arm"][i % REMEMBERED] == NOBODY else int(ring["arm"][i % REMEMBERED]),
             old=float(ring["old"][i % REMEMBERED]),
             new=float(ring["new"][i % REMEMBERED]),
         )

@@ -16,6 +16,8 @@ WON = "won"
 LOST = "lost"
 WAITS = "waits"
 FLAGGED = "flagged"
+PROBED = "probed"
+OVERRULED = "overruled"
 SILENT = "silent"
 LEVEL = "level"
 
@@ -25,6 +27,8 @@ REASONS = {
     LOST: "its mean is below that of as many of the leader's last rewards",
     WAITS: "it won, but as many of its decisions are out as it has had rewards: it waits for some",
     FLAGGED: "it lost, but a diversity flag wakes it: nobody has looked at it for long",
+    PROBED: "it lost, but is looked at again: it was silent for long, or has kept up since",
+    OVERRULED: "it won by its last block, but not by all its rewards since the restart",
     SILENT: "none of its rewards is there, so it cannot duel",
     LEVEL: "it has as many pulls as the leader and is not compared (the authors' rule)",
 }

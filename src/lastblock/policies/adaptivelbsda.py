@@ -21,7 +21,8 @@ from lastblock.history import append, block_sum, clear, history_dtype
 from lastblock.jit import kernel, routine
 from lastblock.protocol import Layout, Record, policy
 from lastblock.restarts import clear_restarts, note_restart, restart_fields
-from lastblock.state import INDEX, NOBODY, enqueue, enqueue_all, record, shuffle
+from lastblock.state import ARM, NOBODY, enqueue, enqueue_all, record, shuffle
+from lastblock.verdicts import FLAGGED, LOST, OVERRULED, PROBED, Verdict, judge
 
 MEMORY = 511
 """Rewards of an arm that take part in duels, at most."""
@@ -147,7 +148,7 @@ def is_probed(s: Record, arm: int, leader: int, now: int) -> bool:
         due = s.silence < math.inf
     if due:
         s.burst[arm] = 0
-    return due
+    return bool(due)
 
 
 @routine
@@ -228,8 +229,8 @@ class AdaptiveLBSDA(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
-            ("leader", INDEX),
-            ("suspect", INDEX),  # the arm that gave the last change away
+            ("leader", ARM),
+            ("suspect", ARM),  # the arm that gave the last change away
             ("limit", np.int64),  # an arm with so many rewards is still owed one …
             ("limit_lasts", np.float64),  # … up to this age
             ("origin", np.float64),  # the first reward of all, taken from every reward …
@@ -247,10 +248,10 @@ class AdaptiveLBSDA(NamedTuple):
             ("candidate", np.uint8, (arms,)),  # for the lead: everyone
             ("asked", np.int64, (arms,)),  # the time of the arm's last decision
             ("burst", np.int64, (arms,)),  # rewards since the burst began; −1: none is on
+            ("history", history_dtype(arms, MEMORY)),
             ("stamp", np.uint32, (arms, KEPT)),  # when the last rewards came …
             ("reward", np.float64, (arms, KEPT)),  # … and what they were
             ("detector", record(shift_fields(arms))),
-            ("history", history_dtype(arms, MEMORY)),
         ]
 
     def start(self, s: Record) -> None:
@@ -310,3 +311,23 @@ class AdaptiveLBSDA(NamedTuple):
         z = largest_shift(s.detector, arm, x, s.least)
         if z > s.least and z > math.log(1.0 + (now - s.since)) + caution(s):
             restart(s, arm, now)
+
+    def resized(self, s: Record, before: Record, arm: int) -> None:
+        s.refresh = 0
+        if s.arms > before.arms:
+            s.asked[arm] = s.before
+
+    def duels(self, s: Record) -> list[Verdict]:
+        found = []
+        for verdict in judge(s, s.history.kept):
+            reason = PROBED if verdict.reason == FLAGGED else verdict.reason
+            if reason == LOST and verdict.mean >= verdict.leader_mean:
+                reason = OVERRULED
+            found.append(
+                verdict._replace(
+                    reason=reason,
+                    mean=verdict.mean + s.origin,
+                    leader_mean=verdict.leader_mean + s.origin,
+                )
+            )
+        return found

@@ -24,6 +24,7 @@ from lastblock.protocol import (
     check_detector,
     check_policy,
     policy,
+    resized,
 )
 from lastblock.restarts import clear_restarts, note_restart, restart_fields
 from lastblock.state import INDEX, enqueue, record, record_of
@@ -92,8 +93,8 @@ class Restarting(NamedTuple):
             ("due", np.uint8),  # another one is
             *restart_fields(),
             ("asked", np.int64, (arms,)),  # the time of the arm's last decision
-            ("detector", record(self.detector.layout(arms))),
             ("inner", record_of(self.policy, arms, horizon)),
+            ("detector", record(self.detector.layout(arms))),
         ]
 
     def start(self, s: Record) -> None:
@@ -139,3 +140,8 @@ class Restarting(NamedTuple):
     def full(self, s: Record, arm: int) -> bool:
         wrapped: Any = self.policy
         return bool(wrapped.full(s.inner, arm))
+
+    def resized(self, s: Record, before: Record, arm: int) -> None:
+        resized(self.policy, s.inner, before.inner, arm)
+        if s.arms > before.arms:
+            s.asked[arm] = s.round
