@@ -3,29 +3,27 @@
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from lastblock import files, snapshot
 from lastblock.errors import StateFileError, UnknownDecisionError
+from lastblock.events import KINDS, Event, Journal
 from lastblock.explanation import Explanation, explained
 from lastblock.labels import ACTIVE, RETIRED, Label, check_floor, check_label, check_labels
 from lastblock.live import Live
 from lastblock.notes import BEGINNING, Told
 from lastblock.protocol import Policy, States, build, check_arms, check_policy, describe, whole
-from lastblock.random import STREAM_WORDS, Seed, key_of
+from lastblock.random import STREAM_WORDS, Seed, Stream, key_of
+from lastblock.reliving import relive
 from lastblock.summary import Summary, summarised
 
 LARGEST_REWARD = 1e290
 """Sums of larger rewards could overflow."""
-
-Event: TypeAlias = tuple[Any, ...]
-"""A change, as plain data: ("ask", n), ("tell", id, reward), ("forget", id), ("add_arm", label),
-("retire_arm", label) or ("reseed", words)."""
-
-Journal: TypeAlias = Callable[[Sequence[Event]], None]
 
 
 class Decision(NamedTuple):
@@ -85,8 +83,8 @@ class Bandit:
     """
 
     # Every change goes through one of six operations, `_ask_arm`, `_tell_arm`, `_forget_arm`,
-    # `_add`, `_retire` and `Live.reseed`, under the lock, after all checks and after the journal
-    # has taken the event. Given the same beginning, the same events make the same bytes.
+    # `_add`, `_retire` and `Live.reseed`, under the lock, after all checks. With a journal, `_log`
+    # sees to it that neither or both are done: the change, and the event in the journal.
 
     def __init__(
         self,
@@ -116,9 +114,12 @@ class Bandit:
     ) -> None:
         self._lock = threading.RLock()
         self._journal: Journal | None = None
+        self._reload: Callable[[], Bandit] | None = None
+        self._unsure = False  # whether state and journal may differ: a change was interrupted
         self._live = live
         self._labels = list(labels)  # of all arms there ever were
         self._active = list(labels)  # of the arms in the record, in its order
+        self._numbers = list(range(len(labels)))  # their places among all labels
         self._retired: dict[Label, Told] = {}
         self._floor_of_all = floor_of_all
         self._out: dict[int, int] = {}  # the arms of decisions; −1 − i for retired label i
@@ -198,15 +199,29 @@ class Bandit:
         if n is None:
             with self._lock:
                 if self._journal is not None:
-                    self._journal([("ask", 1)])
+                    return self._ask_logged(self._journal, 1)[0]
                 return self._ask_arm()
         count = whole(n, "n")
         if count < 1:
             raise ValueError(f"n={n} must be at least 1")
         with self._lock:
             if self._journal is not None:
-                self._journal([("ask", count)])
+                return self._ask_logged(self._journal, count)
             return [self._ask_arm() for _ in range(count)]
+
+    def _ask_logged(self, journal: Journal, count: int) -> list[Decision]:
+        """The journal is told the arms: they are known once the decisions have been taken."""
+        self._settle()
+        before = self.copy() if self._reload is None else None
+        self._unsure = True
+        try:
+            asked = [self._ask_arm() for _ in range(count)]
+            journal([("ask", d.id, self._number(d.id), d.probability) for d in asked])
+        except BaseException:
+            self._go_back(before)
+            raise
+        self._unsure = False
+        return asked
 
     def _ask_arm(self) -> Decision:
         id = self._next_id
@@ -220,10 +235,9 @@ class Bandit:
 
     def _ask_floored(self, id: int, wanted: int) -> Decision:
         live = self._live
-        floor = live.notes.floor
         arm = live.floor(wanted)
-        rest = max(0.0, 1.0 - float(floor.sum())) if arm == wanted else 0.0
-        chance = min(1.0, float(floor[arm]) + rest)
+        rest = live.unfloored if arm == wanted else 0.0
+        chance = min(1.0, float(live.notes.floor[arm]) + rest)
         self._next_id = id + 1
         self._out[id] = arm
         self._chances[id] = chance
@@ -232,8 +246,10 @@ class Bandit:
     def tell(self, decision: Decision | Pending | int, reward: float) -> None:
         """The reward of a decision (or of its id). Errors change nothing."""
         with self._lock:
+            if self._unsure:
+                self._settle()
             id, arm = self._find(decision)
-            value = reward if type(reward) is float else _as_float(reward)
+            value = reward + 0.0 if type(reward) is float else _as_float(reward)
             if not -LARGEST_REWARD < value < LARGEST_REWARD:  # NaN fails as well
                 raise _out_of_range(reward)
             if self._journal is None:
@@ -246,6 +262,7 @@ class Bandit:
     ) -> None:
         """The rewards of many decisions, in this order; if one of them is wrong, none counts."""
         with self._lock:
+            self._settle()
             found = [self._find(decision) for decision in decisions]
             values = [_as_float(reward) for reward in rewards]
             if len(found) != len(values):
@@ -259,17 +276,33 @@ class Bandit:
             self._tell_each(answers)
 
     def _tell_each(self, answers: list[tuple[int, int, float]]) -> None:
-        if self._journal is None or self._live.depth is None:
-            if self._journal is not None:
-                self._journal([("tell", id, value) for id, _, value in answers])
+        if self._journal is None:
             for answer in answers:
                 self._tell_arm(*answer)
-        else:  # growing may fail: it comes before the journal
-            for id, arm, value in answers:
-                while arm >= 0 and self._live.is_full(arm):
-                    self._live.become(self._live.grown())
-                self._journal([("tell", id, value)])
-                self._tell_arm(id, arm, value)
+            return
+        live = self._live
+        if live.depth is not None:  # growing may fail: it comes before the journal
+            live = live.copy() if len(answers) > 1 else live
+            for _, arm, value in answers:
+                while arm >= 0 and live.is_full(arm):
+                    live.become(live.grown())
+                if arm >= 0 and live is not self._live:
+                    live.tell(arm, value)
+        events: list[Event] = [("tell", id, self._number(id), value) for id, _, value in answers]
+        if live is self._live:
+            self._log(events, self._tell_arms, answers)
+        else:
+            self._log(events, self._become_told, live, answers)
+
+    def _tell_arms(self, answers: list[tuple[int, int, float]]) -> None:
+        for answer in answers:
+            self._tell_arm(*answer)
+
+    def _become_told(self, live: Live, answers: list[tuple[int, int, float]]) -> None:
+        self._live.become(live)
+        for id, _, _ in answers:
+            del self._out[id]
+            self._chances.pop(id, None)
 
     def _tell_arm(self, id: int, arm: int, value: float) -> None:
         if arm >= 0:  # else a late reward of a retired arm
@@ -281,9 +314,15 @@ class Bandit:
     def forget(self, decision: Decision | Pending | int) -> None:
         """Drop a decision whose reward will never come."""
         with self._lock:
-            id, arm = self._find(decision)
-            if self._journal is not None:
-                self._journal([("forget", id)])
+            self._settle()
+            self._forget_each([self._find(decision)])
+
+    def _forget_each(self, found: list[tuple[int, int]]) -> None:
+        events: list[Event] = [("forget", id, self._number(id), None) for id, _ in found]
+        self._log(events, self._forget_arms, found)
+
+    def _forget_arms(self, found: list[tuple[int, int]]) -> None:
+        for id, arm in found:
             self._forget_arm(id, arm)
 
     def _forget_arm(self, id: int, arm: int) -> None:
@@ -301,15 +340,12 @@ class Bandit:
         if limit < 0:
             raise ValueError(f"older_than={older_than} must not be negative")
         with self._lock:
+            self._settle()
             late = [pending for pending in self.pending if pending.age > limit]
             if reward is not None:
                 self.tell_many(late, [reward] * len(late))
             else:
-                found = [self._find(pending) for pending in late]
-                if self._journal is not None:
-                    self._journal([("forget", id) for id, _ in found])
-                for id, arm in found:
-                    self._forget_arm(id, arm)
+                self._forget_each([self._find(pending) for pending in late])
             return tuple(late)
 
     def _find(self, decision: Decision | Pending | int) -> tuple[int, int]:
@@ -331,6 +367,11 @@ class Bandit:
     def _label(self, arm: int) -> Label:
         return self._active[arm] if arm >= 0 else self._labels[-1 - arm]
 
+    def _number(self, id: int) -> int:
+        """The place among all arms of the arm that a decision is for."""
+        arm = self._out[id]
+        return self._numbers[arm] if arm >= 0 else -1 - arm
+
     def _unknown(self, id: object) -> UnknownDecisionError:
         if type(id) is int and 0 <= id < self._next_id:
             return UnknownDecisionError(
@@ -345,6 +386,7 @@ class Bandit:
         """
         label = check_label(label)
         with self._lock:
+            self._settle()
             if label in self._retired:
                 raise ValueError(f"arm {label!r} was retired; give the new arm a label of its own")
             if label in self._labels:
@@ -355,16 +397,19 @@ class Bandit:
             live, last = self._live.with_arm(), self.explain()
             if self._floor_of_all is not None:
                 live.notes.floor[len(self._active)] = self._floor_of_all
-            if self._journal is not None:
-                self._journal([("add_arm", label)])
-            self._live.become(live)
-            self._labels.append(label)
-            self._active.append(label)
-            self._last = last
+            self._log([("add_arm", None, len(self._labels), label)], self._add, label, live, last)
+
+    def _add(self, label: Label, live: Live, last: Explanation) -> None:
+        self._live.become(live)
+        self._numbers.append(len(self._labels))
+        self._labels.append(label)
+        self._active.append(label)
+        self._last = last
 
     def retire_arm(self, label: Label) -> None:
         """Never decide for this arm again. Its late rewards are accepted and ignored."""
         with self._lock:
+            self._settle()
             if label in self._retired:
                 raise ValueError(f"arm {label!r} was retired before")
             if type(label) is bool or label not in self._active:
@@ -372,16 +417,19 @@ class Bandit:
             self._check_resizable(len(self._active) - 1)
             arm = self._active.index(label)
             live, last = self._live.without_arm(arm), self.explain()
-            if self._journal is not None:
-                self._journal([("retire_arm", label)])
-            self._retired[label] = self._live.notes.told_of(arm)
-            self._live.become(live)
-            del self._active[arm]
-            gone = -1 - self._labels.index(label)
-            for id, old in self._out.items():
-                if old >= arm:
-                    self._out[id] = gone if old == arm else old - 1
-            self._last = last
+            self._log(
+                [("retire_arm", None, self._numbers[arm], None)], self._retire, arm, live, last
+            )
+
+    def _retire(self, arm: int, live: Live, last: Explanation) -> None:
+        self._retired[self._active[arm]] = self._live.notes.told_of(arm)
+        self._live.become(live)
+        gone = -1 - self._numbers[arm]
+        del self._active[arm], self._numbers[arm]
+        for id, old in self._out.items():
+            if old >= arm:
+                self._out[id] = gone if old == arm else old - 1
+        self._last = last
 
     def _check_resizable(self, arms: int) -> None:
         if getattr(self.policy, "oracle", False):
@@ -391,40 +439,97 @@ class Bandit:
 
     def reseed(self, seed: Seed = None) -> None:
         """Go on with other random numbers; two copies of a bandit decide alike until one does."""
-        key = key_of(seed)
+        self._reseed(key_of(seed))
+
+    def _reseed(self, key: Stream) -> None:
         with self._lock:
-            if self._journal is not None:
-                self._journal([("reseed", key.tolist())])
-            self._live.reseed(key)
+            self._settle()
+            self._log([("reseed", None, None, key.tolist())], self._live.reseed, key)
 
-    def attach(self, journal: Journal | None) -> None:
-        """Call `journal` with the events of every change, before it is made and under the lock.
+    def locked(self) -> Any:
+        """The lock that every call takes: within ``with bandit.locked():`` nobody gets between."""
+        return self._lock
 
-        If the journal raises an error, nothing is changed.
+    def attach(self, journal: Journal | None, reload: "Callable[[], Bandit] | None" = None) -> None:
+        """Call `journal` with the events of every change, under the lock, before the call returns.
+
+        If it raises an error, nothing is changed. `reload` gives the bandit as the journal has it:
+        needed where an error, or an interrupt, does not tell whether the journal has the events.
+        Without it, each `ask` costs a copy of the bandit.
         """
         with self._lock:
-            self._journal = journal
+            self._journal, self._reload = journal, reload
+
+    def _log(self, events: list[Event], change: Callable[..., None], *arguments: Any) -> None:
+        """Tell the journal, if there is one, and make the change: neither or both."""
+        if self._journal is None:
+            change(*arguments)
+            return
+        self._unsure = self._reload is not None
+        try:
+            self._journal(events)
+            change(*arguments)
+        except BaseException:
+            self._go_back()
+            raise
+        self._unsure = False
+
+    def _go_back(self, before: "Bandit | None" = None) -> None:
+        """After an error: what the bandit was before, or else what its journal has."""
+        if before is not None:
+            self._become(before)
+            self._unsure = False
+        with suppress(Exception):  # then the next change tries again
+            self._settle()
+
+    def _settle(self) -> None:
+        """See that state and journal agree."""
+        if self._unsure and self._reload is not None:
+            self._become(self._reload())
+        self._unsure = False
+
+    def _become(self, other: "Bandit") -> None:
+        """Take the other one's state, which it loses. What was last explained stays."""
+        self._live.become(other._live)
+        self._labels, self._active, self._numbers = other._labels, other._active, other._numbers
+        self._retired, self._out, self._chances = other._retired, other._out, other._chances
+        self._next_id = other._next_id
 
     def apply(self, event: Event) -> None:
         """Make a change that another bandit's journal was told."""
-        kind, what = event[0], event[1:]
-        if kind == "ask":
-            self.ask(*what)
-        elif kind == "tell":
-            self.tell(*what)
-        elif kind == "forget":
-            self.forget(*what)
-        elif kind == "add_arm":
-            self.add_arm(*what)
-        elif kind == "retire_arm":
-            self.retire_arm(*what)
-        elif kind == "reseed" and len(what[0]) == STREAM_WORDS:
-            with self._lock:
-                if self._journal is not None:
-                    self._journal([event])
-                self._live.reseed(np.array(what[0], np.uint64))
-        else:
+        if len(event) != 4 or event[0] not in KINDS:
             raise ValueError(f"event {event!r} is not known")
+        kind, id, number, value = event
+        with self._lock:
+            if kind == "ask":
+                asked = self.ask()
+                if (asked.id, self._number(asked.id), asked.probability) != (id, number, value):
+                    raise ValueError(f"event {event!r} does not fit: the bandit gave {asked}")
+            elif kind == "tell":
+                self.tell(id, value)  # type: ignore[arg-type]  # an unknown id is an error anyway
+            elif kind == "forget":
+                self.forget(id)  # type: ignore[arg-type]  # likewise
+            elif kind == "add_arm":
+                self.add_arm(value)
+            elif kind == "retire_arm" and number in self._numbers:
+                self.retire_arm(self._active[self._numbers.index(number)])
+            elif kind == "reseed" and len(value) == STREAM_WORDS:
+                self._reseed(np.array(value, np.uint64))
+            else:
+                raise ValueError(f"event {event!r} does not fit the bandit")
+
+    def apply_run(self, run: npt.NDArray[np.float64]) -> None:
+        """Make many asks, tells and forgets at once. A row is a kind (its place in `KINDS`), a
+        decision, an arm, and a reward or probability.
+
+        If they do not fit, this bandit is of no more use.
+        """
+        with self._lock:
+            places = np.full(len(self._labels), -1, np.int64)
+            places[self._numbers] = np.arange(len(self._numbers))
+            self._next_id += relive(
+                self._live, run, places, self._next_id, self._out, self._chances
+            )
 
     def explain(self) -> Explanation:
         """Why the last round was what it was: in words (`print` it) and in data."""
@@ -454,6 +559,7 @@ class Bandit:
             other = self.__class__.__new__(self.__class__)
             other._begin(self._live.copy(), self._labels, self._floor_of_all)
             other._active = list(self._active)
+            other._numbers = list(self._numbers)
             other._retired = dict(self._retired)
             other._out = dict(self._out)
             other._chances = dict(self._chances)
@@ -502,7 +608,7 @@ class Bandit:
             live.read(record)
             self = cls.__new__(cls)
             self._begin(live, labels, about["floor_of_all"])
-            self._active = active
+            self._active, self._numbers = active, list(about["active"])
             self._retired = {
                 labels[i]: Told(int(pulls), float.fromhex(mean), float.fromhex(spread))
                 for i, pulls, mean, spread in about["retired"]
@@ -556,7 +662,7 @@ def _as_float(reward: Any) -> float:
     if isinstance(reward, str | bytes):
         raise ValueError(f"reward={reward!r} is text; give a number")
     try:
-        return float(reward)
+        return float(reward) + 0.0  # no −0.0: equal rewards leave equal bytes, in a store too
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"reward={reward!r} is not a number that fits a float") from None
 

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.jit import entry
+from lastblock.events import ASK, NO_CHANCE, TELL
+from lastblock.jit import entry, kernel
 from lastblock.notes import note_reward, note_round
-from lastblock.protocol import EnvironmentTable, Policy, States
+from lastblock.protocol import EnvironmentTable, Policy, Record, States
 from lastblock.random import ENVIRONMENT, Stream, below, next_word, seed_stream, uniform
 from lastblock.state import begin, come_back, next_arm, plan_if_due, reward_arm, take_arm
 
@@ -128,14 +129,13 @@ def ask_live(
     return take_arm(s)
 
 
-@entry
-def floor_live(states: States, i: int, floor: npt.NDArray[np.float64], wanted: int) -> int:
+@kernel
+def force_arm(s: Record, floor: npt.NDArray[np.float64], wanted: int) -> int:
     """Between the policy, which has decided for an arm, and the traffic floors one uniform decides.
 
     Returns −1 where the policy has its way, else another arm or the same: then the policy's
     decision is taken back, and is the next one of its round.
     """
-    s = states[i]
     u = uniform(s.stream)
     for k in range(s.arms):
         if u < floor[k]:
@@ -145,6 +145,12 @@ def floor_live(states: States, i: int, floor: npt.NDArray[np.float64], wanted: i
             return k
         u -= floor[k]
     return -1
+
+
+@entry
+def floor_live(states: States, i: int, floor: npt.NDArray[np.float64], wanted: int) -> int:
+    """What traffic floors make of the arm that was just asked for; −1 if they do not care."""
+    return force_arm(states[i], floor, wanted)
 
 
 @entry
@@ -168,8 +174,61 @@ def full_live(policy: Any, states: States, i: int, arm: int) -> bool:
 @entry
 def forget_live(states: States, i: int, arm: int) -> None:
     """A decision whose reward will never come."""
-    come_back(states[i], arm)
-    states[i].lost[arm] += 1
+    lose_arm(states[i], arm)
+
+
+@kernel
+def lose_arm(s: Record, arm: int) -> None:
+    """The arm of a decision whose reward will never come."""
+    come_back(s, arm)
+    s.lost[arm] += 1
+
+
+@entry
+def relive(
+    policy: Any,
+    states: States,
+    i: int,
+    words: npt.NDArray[np.uint64],
+    planned: npt.NDArray[np.uint64],
+    told: npt.NDArray[np.float64],
+    floor: npt.NDArray[np.float64],
+    unfloored: float,
+    is_floored: bool,
+    run: npt.NDArray[np.float64],
+    first: int,
+    places: npt.NDArray[np.int64],
+) -> int:
+    """Asks, tells and forgets, once more, from row `first` of `run` on.
+
+    `places` says where in the record an arm is; −1 for retired ones. Returns the row that could not
+    be done: of an ask that gives something else, or of a reward for which the record must grow.
+    """
+    s = states[i]
+    for row in range(first, run.shape[0]):
+        kind, place = run[row, 0], places[int(run[row, 2])]
+        if kind == ASK:
+            if plan_if_due(policy, s):
+                note_round(states, i, words, planned, int(run[row, 1]))
+            wanted = take_arm(s)
+            arm = int(wanted)
+            chance = NO_CHANCE
+            if is_floored:
+                forced = force_arm(s, floor, wanted)
+                if forced >= 0:
+                    arm = forced
+                chance = min(1.0, floor[arm] + (unfloored if arm == wanted else 0.0))
+            if arm != place or chance != run[row, 3]:
+                return row
+        elif place >= 0:
+            if kind == TELL:
+                if policy.full(s, place):
+                    return row
+                reward_arm(policy, s, place, run[row, 3])
+                note_reward(told, place, run[row, 3])
+            else:
+                lose_arm(s, place)
+    return int(run.shape[0])
 
 
 class Passes(NamedTuple):

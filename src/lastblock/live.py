@@ -98,6 +98,11 @@ class Live:
         arm = int(self._floor(self.states, self.i, self.notes.floor, wanted))
         return wanted if arm < 0 else arm
 
+    @property
+    def unfloored(self) -> float:
+        """The share of decisions that no floor takes."""
+        return max(0.0, 1.0 - float(self.notes.floor.sum()))
+
     def tell(self, arm: int, reward: float) -> None:
         """The reward of a decision that was out."""
         while not self._tell(self.policy, self.states, self.i, self.told, arm, reward):
