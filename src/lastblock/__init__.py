@@ -14,13 +14,14 @@ from lastblock import arms, detectors, policies, theory
 from lastblock.bandit import Bandit, Decision, Pending
 from lastblock.environments.drifting import Drifting, Sinusoid, Table
 from lastblock.environments.piecewise import Piecewise, Stationary
-from lastblock.errors import StateFileError, UnknownDecisionError
+from lastblock.errors import StateFileError, StoreError, UnknownDecisionError
 from lastblock.explanation import Duel, Explanation
 from lastblock.families import FAMILIES, family
 from lastblock.protocol import DETECTORS, POLICIES, detector, policy
 from lastblock.replay import Evaluation, Replay
 from lastblock.simulation import Run, Trace, simulate, trace
 from lastblock.state import state_size
+from lastblock.store import Store
 from lastblock.summary import ArmSummary, Summary
 from lastblock.weighting import Estimate
 
@@ -58,6 +59,8 @@ __all__ = [  # noqa: PLE0604  # the registries hold strings
     "Sinusoid",
     "StateFileError",
     "Stationary",
+    "Store",
+    "StoreError",
     "Summary",
     "Table",
     "Trace",

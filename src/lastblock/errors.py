@@ -15,3 +15,7 @@ class ScenarioError(ValueError):
 
 class ResultError(ValueError):
     """Results that are missing, damaged, or of another version."""
+
+
+class StoreError(ValueError):
+    """A store that cannot be opened, read or written, or a bandit that is not to be had there."""

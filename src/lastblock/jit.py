@@ -47,7 +47,8 @@ INLINE = {**_INNER, "forceinline": True}
 
 _KEPT_CACHES = 4
 _PREFIX = "lastblock-kernels-"
-_ABOVE_THE_KERNELS = ("lab", "cli")  # nothing below imports them: the layers' contract sees to it
+# Nothing below imports them: the layers' contract sees to it.
+_ABOVE_THE_KERNELS = ("store", "lab", "cli")
 
 
 class Inner:

@@ -1,0 +1,121 @@
+"""Logs for others to read, as Parquet: decisions with their rewards, or all events."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from lastblock import files
+from lastblock.events import ASK, KINDS, TELL
+from lastblock.labels import Label
+from lastblock.snapshot import unpack
+from lastblock.store.storage import Row, Storage
+
+PART = 65_536
+"""Rows in memory at a time."""
+
+DECISIONS, EVENTS = "decisions", "events"
+
+
+def export(storage: Storage, number: int, path: str | os.PathLike[str], what: str) -> int:
+    """Write a log; returns how many rows it has."""
+    try:
+        import pyarrow as pa  # noqa: PLC0415  # heavy, and of an extra
+        import pyarrow.parquet as pq  # noqa: PLC0415  # likewise
+    except ImportError:
+        raise ImportError("Parquet files need pyarrow: pip install 'lastblock[lab]'") from None
+    if what not in (DECISIONS, EVENTS):
+        raise ValueError(f"what={what!r} must be {DECISIONS!r} or {EVENTS!r}")
+    labels = storage.arms(number)
+    of_arms = pa.int64() if all(_is_small(label) for label in labels) else pa.string()
+    time = pa.timestamp("us", tz="UTC")
+    columns: dict[str, Any] = {
+        DECISIONS: {
+            "decision": pa.int64(),
+            "arm": of_arms,
+            "probability": pa.float64(),
+            "reward": pa.float64(),
+            "asked": time,
+            "told": time,
+        },
+        EVENTS: {
+            "event": pa.int64(),
+            "time": time,
+            "kind": pa.string(),
+            "decision": pa.int64(),
+            "arm": of_arms,
+            "reward": pa.float64(),
+            "probability": pa.float64(),
+            "extra": pa.string(),
+        },
+    }[what]
+    schema = pa.schema(list(columns.items()))
+    parts = _decisions(storage, number) if what == DECISIONS else _events(storage, number)
+    arm = list(columns).index("arm")
+    words = _words(labels)
+    written = 0
+    with files.replacing(Path(path)) as file, pq.ParquetWriter(file, schema) as writer:
+        for part in parts:
+            values = [list(column) for column in zip(*part, strict=True)]
+            values[arm] = [None if n is None else words[n] for n in values[arm]]
+            arrays = [pa.array(v, t) for v, t in zip(values, columns.values(), strict=True)]
+            writer.write_table(pa.table(arrays, schema=schema))
+            written += len(part)
+    return written
+
+
+def _is_small(label: Label) -> bool:
+    return isinstance(label, int) and -(2**63) <= label < 2**63
+
+
+def _words(labels: Sequence[Label]) -> list[Any]:
+    """Numbers, if all labels are; else text, as JSON where numbers and text are mixed."""
+    if all(map(_is_small, labels)) or all(isinstance(label, str) for label in labels):
+        return list(labels)
+    return [json.dumps(label, ensure_ascii=False) for label in labels]
+
+
+def _parts(storage: Storage, number: int, after: int) -> Iterator[list[Row]]:
+    while rows := storage.rows(number, after, PART):
+        yield rows
+        after = rows[-1].event
+
+
+def _events(storage: Storage, number: int) -> Iterator[list[tuple[Any, ...]]]:
+    for rows in _parts(storage, number, 0):
+        yield [
+            (
+                row.event,
+                row.time,
+                KINDS[row.kind],
+                row.decision,
+                row.arm,
+                row.reward,
+                row.probability,
+                row.extra,
+            )
+            for row in rows
+        ]
+
+
+def _decisions(storage: Storage, number: int) -> Iterator[list[tuple[Any, ...]]]:
+    """Those that were told, in the order of their rewards. In memory: those that are out."""
+    first = storage.snapshot(number, first=True)
+    about, _ = unpack(first.body)
+    active = about["active"]
+    out: dict[Any, tuple[Any, ...]] = {
+        id: (active[arm] if arm >= 0 else -1 - arm, chance, None)
+        for id, arm, chance in about["out"]
+    }
+    for rows in _parts(storage, number, first.event):
+        told = []
+        for row in rows:
+            if row.kind == ASK:
+                out[row.decision] = row.arm, row.probability, row.time
+            elif row.decision is not None:
+                arm, chance, asked = out.pop(row.decision)
+                if row.kind == TELL:
+                    told.append((row.decision, arm, chance, row.reward, asked, row.time))
+        if told:
+            yield told

@@ -1,0 +1,312 @@
+"""Many named bandits in one file: what users call."""
+
+import math
+import os
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from types import TracebackType
+from typing import Any
+
+from lastblock.bandit import Bandit
+from lastblock.errors import StoreError
+from lastblock.labels import Label
+from lastblock.protocol import Policy, number, whole
+from lastblock.random import Seed
+from lastblock.store import export
+from lastblock.store.groups import Groups, Write
+from lastblock.store.journal import Journal, snapshot_of
+from lastblock.store.recovery import Recovered, recover
+from lastblock.store.sqlite import SQLiteStorage
+from lastblock.store.storage import Storage
+
+DURABILITIES = ("always", "interval", "never")
+
+_LISTED = 12  # names in a message
+
+
+class Store:
+    """Many named bandits that survive: each change is an event in an SQLite file.
+
+    A bandit of a store is an ordinary `Bandit`. It belongs to one store at a time: as long as it is
+    open here, no other process can have it.
+
+    Parameters
+    ----------
+    path
+        The file; a new one is made. SQLite keeps two more beside it while it is open, and the store
+        one that says who owns which bandit.
+    durability
+        "always": a call returns when its events are on the disk. "interval": it returns at once,
+        and events are written together; a crash loses those of the last moments, never one in
+        between. "never": likewise, without waiting for the disk, so that a power failure may lose
+        more, though a crash of the process does not.
+    interval
+        Seconds between two groups, for "interval" and "never".
+    keep_events
+        Keep all events, as an audit trail and as a log to export. Otherwise those that a snapshot
+        holds are dropped.
+    snapshot_every
+        After how many events of a bandit a snapshot of it is written: as many are replayed when it
+        is opened again, at most, and without `keep_events` as many are in the file.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> store = lb.Store(getfixture("tmp_path") / "shop.db")
+    >>> bandit = store.create("checkout-button", lb.LBSDALM(), arms=["a", "b", "c"], seed=7)
+    >>> bandit.tell(bandit.ask(), 1.0)
+    >>> store.close()
+    >>> with lb.Store(getfixture("tmp_path") / "shop.db") as store:
+    ...     sum(store.bandit("checkout-button").pulls.values())
+    1
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        durability: str = "always",
+        interval: float = 0.010,
+        keep_events: bool = False,
+        snapshot_every: int = 10_000,
+    ) -> None:
+        if durability not in DURABILITIES:
+            raise ValueError(f"durability={durability!r} must be one of {', '.join(DURABILITIES)}")
+        seconds = number(interval, "interval")
+        if not 0.0 < seconds < math.inf:
+            raise ValueError(f"interval={interval} must be more than 0 seconds")
+        self._snapshot_every = whole(snapshot_every, "snapshot_every")
+        if self._snapshot_every < 1:
+            raise ValueError(f"snapshot_every={snapshot_every} must be at least 1")
+        self._storage: Storage = SQLiteStorage(
+            path, keep_events=bool(keep_events), sync=durability != "never"
+        )
+        self._groups: Groups | None = None
+        self._write: Write = self._storage.write
+        if durability != "always":
+            self._groups = Groups(self._storage.write, seconds)
+            self._write = self._groups.put
+        self._lock = threading.RLock()
+        self._journals: dict[str, Journal] = {}
+        self._is_closed = False
+        self._at_exit = weakref.finalize(self, _close, self._storage, self._groups)
+        _open_stores.add(self)
+
+    def create(
+        self,
+        name: str,
+        policy: Policy,
+        arms: Sequence[Label] | int,
+        *,
+        seed: Seed = None,
+        floor: float | Mapping[Label, float] | None = None,
+        room: int | None = None,
+    ) -> Bandit:
+        """A new bandit, on the disk when this returns. The options are those of `Bandit`."""
+        if not isinstance(name, str) or not name.isprintable() or not name:
+            raise ValueError(f"name={name!r} must be a string of printable characters")
+        with self._lock:
+            self._check_open()
+            if name in self._storage.names():
+                raise StoreError(
+                    f"{self._storage.label} has a bandit {name!r}; take another name, "
+                    "or open it with bandit()"
+                )
+            bandit = Bandit(policy, arms, seed=seed, floor=floor, room=room)
+            made = self._storage.create(name, snapshot_of(bandit, 0, 0), list(bandit.arms))
+            self._own(name, made)
+            return self._open(name, made, Recovered(bandit, 0, 0))
+
+    def bandit(self, name: str) -> Bandit:
+        """A bandit of the store, as it was left: its snapshot, and the events since.
+
+        Called again, the same object.
+        """
+        with self._lock:
+            self._check_open()
+            if name in self._journals:
+                return self._journals[name].bandit
+            found = self._find(name)
+            self._own(name, found)
+            try:
+                return self._open(name, found, recover(self._storage, name, found))
+            except BaseException:
+                self._storage.disown(found)
+                raise
+
+    def _own(self, name: str, found: int) -> None:
+        owner = self._storage.own(found)
+        if owner is None:
+            return
+        where = f"process {owner}" if owner else "another process"
+        if owner == os.getpid():
+            where = "another Store of this process"
+        raise StoreError(
+            f"bandit {name!r} in {self._storage.label} is open in {where}; close it there first"
+        )
+
+    def _open(self, name: str, found: int, recovered: Recovered) -> Bandit:
+        def reload() -> Recovered:  # the store lives as long as any of its bandits
+            waiting = [] if self._groups is None else self._groups.waiting()  # look there first
+            return recover(self._storage, name, found, waiting)
+
+        bandit, event, saved = recovered
+        self._journals[name] = Journal(
+            bandit, found, event, saved, self._snapshot_every, self._write, reload
+        )
+        return bandit
+
+    def _find(self, name: str) -> int:
+        names = self._storage.names()
+        if name in names:
+            return names[name]
+        near = get_close_matches(str(name), names, 1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        listed = ", ".join(list(names)[:_LISTED]) + (", …" if len(names) > _LISTED else "")
+        raise StoreError(
+            f"{self._storage.label} has no bandit {name!r}; {hint}"
+            f"It has: {listed or 'none; create one'}"
+        )
+
+    def names(self) -> tuple[str, ...]:
+        """Of all bandits in the file, whoever owns them."""
+        with self._lock:
+            self._check_open()
+            return tuple(self._storage.names())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names()
+
+    def snapshot(self, name: str) -> None:
+        """Write a snapshot now. It is on the disk when this returns."""
+        with self._lock:
+            self.bandit(name)
+            journal = self._journals[name]
+            with journal.bandit.locked():
+                snapshot = journal.snapshot(journal.event)
+                self._write([], [snapshot])
+                journal.saved = snapshot.event
+            self.flush()
+
+    def flush(self) -> None:
+        """Wait until all events so far are on the disk."""
+        self._check_open()
+        if self._groups is not None:
+            self._groups.flush()
+
+    def release(self, name: str) -> None:
+        """Close one bandit, so that others can have it."""
+        with self._lock:
+            self._check_open()
+            journal = self._journals.get(name)
+            if journal is None:
+                return
+            with journal.bandit.locked():
+                self.flush()
+                journal.end(f"bandit {name!r} was released; open it again with bandit()")
+            del self._journals[name]
+            self._storage.disown(journal.number)
+
+    def delete(self, name: str) -> None:
+        """Remove a bandit and all its events from the file."""
+        with self._lock:
+            self._check_open()
+            found = self._find(name)
+            if name in self._journals:
+                self.release(name)
+            self._own(name, found)
+            try:
+                self._storage.delete(found)
+            finally:
+                self._storage.disown(found)
+
+    def verify(self, name: str) -> int:
+        """Replay all events in the file, from the earliest snapshot, and compare with the latest.
+
+        Returns how many they are; a `StoreError` if the result is not the same, byte for byte.
+        """
+        with self._lock:
+            self.flush()
+            found = self._find(name)
+            begin = self._storage.snapshot(found, first=True).event
+            latest = recover(self._storage, name, found)
+            again = recover(self._storage, name, found, first=True)
+            if (again.event, again.bandit.to_bytes()) != (latest.event, latest.bandit.to_bytes()):
+                raise StoreError(
+                    f"bandit {name!r} in {self._storage.label} is damaged: its events lead to "
+                    "another state than its snapshot; restore the file from a copy"
+                )
+            return again.event - begin
+
+    def export(self, name: str, path: str | os.PathLike[str], what: str = export.DECISIONS) -> int:
+        """Write a Parquet file; returns its number of rows. It needs pyarrow.
+
+        "decisions": those that were told, with arm, probability and reward, for `Replay`; "events":
+        all that happened. Of the events that are in the file: keep them with `keep_events`.
+        """
+        with self._lock:
+            self.flush()
+            return export.export(self._storage, self._find(name), path, what)
+
+    def close(self) -> None:
+        """Write what is to be written, and let others have the bandits. Twice is no error."""
+        with self._lock:
+            if self._is_closed:
+                return
+            if self._groups is not None:
+                self._groups.flush()  # if that fails, the store stays open
+            self._is_closed = True
+            for journal in self._journals.values():
+                journal.end(f"{self._storage.label} is closed; open it again with Store()")
+            self._at_exit()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise StoreError(f"{self._storage.label} is closed; open it again with Store()")
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Store of {self._storage.label}>"
+
+
+def _close(storage: Storage, groups: Groups | None) -> None:
+    """Also at the end of the process, and when nobody has the store or its bandits any more."""
+    try:
+        if groups is not None:
+            groups.close()
+    finally:
+        storage.close()
+
+
+_open_stores: Any = weakref.WeakSet()
+
+
+def _abandon() -> None:
+    """A fork has the parent's locks, connection and bandits, but none of its threads."""
+    for store in tuple(_open_stores):
+        if store._at_exit.detach() is None:
+            continue
+        store._is_closed = True
+        reason = f"{store._storage.label} was opened before a fork; open it in the new process"
+        for journal in store._journals.values():
+            lock = journal.bandit.locked()
+            if lock.acquire(blocking=False):  # else it is held by a thread that is not here
+                journal.end(reason)
+                lock.release()
+        store._storage.abandon()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_abandon)

@@ -1,0 +1,41 @@
+"""A bandit's life, step by step: whoever is in the same state does the same."""
+
+import random
+
+import lastblock as lb
+
+ARMS = ["red", "green", "blue"]
+
+
+def new_bandit(make=lb.Bandit, policy=None, **options):
+    """`make` may be a store's `create`, with a name."""
+    return make(policy=policy or lb.LBSDALM(), arms=ARMS, seed=7, **options)
+
+
+def change(bandit, step):
+    """One call of any kind. Arms come and go within the room of three."""
+    rng = random.Random(step)
+    act = rng.random()
+    out = bandit.pending
+    active = [label for label, state in bandit.arms.items() if state == "active"]
+    if act < 0.42 or not out:
+        bandit.ask()
+    elif act < 0.5:
+        bandit.ask(3)
+    elif act < 0.78:
+        bandit.tell(rng.choice(out), rng.uniform(-1.0, 1.0))
+    elif act < 0.84:
+        some = rng.sample(out, min(len(out), 4))
+        bandit.tell_many(some, [rng.random() for _ in some])
+    elif act < 0.88:
+        bandit.forget(rng.choice(out).id)
+    elif act < 0.92:
+        bandit.expire(older_than=10, reward=rng.choice([None, 0.0]))
+    elif act < 0.95 and len(active) > 2:
+        bandit.retire_arm(rng.choice(active))
+    elif act < 0.98 and len(active) < 3:
+        bandit.add_arm(f"arm {step}")
+    elif act > 0.99:
+        bandit.reseed(step)
+    else:
+        bandit.tell(out[0], -0.0)

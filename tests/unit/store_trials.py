@@ -1,0 +1,258 @@
+"""What is done to stores in processes of their own: they are killed, starved and locked out.
+
+    python store_trials.py TRIAL FOLDER [ARGUMENT …]
+
+prints one line of JSON. Children are forks of one process, since that has everything compiled.
+"""
+
+import json
+import mmap
+import os
+import random
+import resource
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from lives import change, new_bandit
+
+import lastblock as lb
+
+NAME = "button"
+ACKNOWLEDGED, SAFE, READY = range(3)
+
+
+def fork(work, *arguments):
+    child = os.fork()
+    if child == 0:
+        try:
+            work(*arguments)
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+            sys.stderr.flush()
+            os._exit(1)
+        os._exit(0)
+    return child
+
+
+def wait_for(child):
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def kill(folder, durability, kills, seed):
+    """Kill a writer again and again; each time it must be where its events left it."""
+    path, rng = Path(folder) / "shop.db", random.Random(int(seed))
+    options = {"durability": durability, "snapshot_every": 150}
+    cells = memoryview(mmap.mmap(-1, 4096)).cast("q")
+    with lb.Store(path) as store:
+        new_bandit(store.create, name=NAME)
+    twin, events = new_bandit(), []
+    twin.attach(events.extend, twin.copy)
+    steps = lost = unacknowledged = 0
+    for _ in range(int(kills)):
+        cells[ACKNOWLEDGED] = cells[SAFE] = len(events)
+        cells[READY] = 0
+        child = fork(write, path, options, steps, cells)
+        while not cells[READY]:
+            time.sleep(0.0005)
+        time.sleep(rng.uniform(0.0, 0.06))
+        os.kill(child, signal.SIGKILL)
+        assert os.waitpid(child, 0)[1] == signal.SIGKILL
+        with lb.Store(path, **options) as store:
+            bandit = store.bandit(NAME)
+            found = store._journals[NAME].event
+            begun = len(events)
+            while len(events) < found:
+                begun = len(events)
+                change(twin, steps)
+                steps += 1
+            assert len(events) == found, "half a call is in the log"
+            assert bandit.to_bytes() == twin.to_bytes()
+            assert found >= cells[SAFE], "more than the last group is lost"
+            assert begun <= cells[ACKNOWLEDGED], "more than one call was not acknowledged"
+            if durability == "always":
+                assert found >= cells[ACKNOWLEDGED], "an acknowledged call is lost"
+            lost += found < cells[ACKNOWLEDGED]
+            unacknowledged += found > cells[ACKNOWLEDGED]
+            for _ in range(3):
+                for each in (bandit, twin):
+                    change(each, steps)
+                steps += 1
+            assert bandit.to_bytes() == twin.to_bytes()
+    return {"steps": steps, "events": len(events), "lost": lost, "unacknowledged": unacknowledged}
+
+
+def write(path, options, steps, cells):
+    store = lb.Store(path, **options)
+    groups = store._groups
+    if groups is not None:
+        take, put_down = groups._take, groups._write
+        begun = []
+
+        def take_group():
+            begun.append(cells[ACKNOWLEDGED])  # these are in the queue by now
+            return take()
+
+        def write_group(rows, snapshots):
+            put_down(rows, snapshots)
+            cells[SAFE] = begun[-1]
+
+        groups._take, groups._write = take_group, write_group
+    bandit = store.bandit(NAME)
+    cells[READY] = 1
+    while True:
+        change(bandit, steps)
+        cells[ACKNOWLEDGED] = store._journals[NAME].event
+        steps += 1
+
+
+def full(folder, durability):
+    """No file may grow: calls fail and change nothing. Then they may again."""
+    path = Path(folder) / "shop.db"
+    store = lb.Store(path, durability=durability, snapshot_every=1000)
+    bandit, twin = new_bandit(store.create, name=NAME), new_bandit()
+    for each in (bandit, twin):
+        for step in range(50):
+            change(each, step)
+    store.flush()
+    largest = max(file.stat().st_size for file in Path(folder).iterdir())
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest + 50_000, resource.RLIM_INFINITY))
+    steps, errors = 50, []
+    while not errors:
+        before = bandit.to_bytes()
+        try:
+            change(bandit, steps)
+        except lb.StoreError as error:
+            errors.append(str(error))
+            assert bandit.to_bytes() == before
+        else:
+            change(twin, steps)
+            steps += 1
+            if durability != "always":
+                with suppress(lb.StoreError):  # the next call will tell
+                    store.flush()
+    before, out = bandit.to_bytes(), bandit.pending[0]
+    for action in (
+        bandit.ask,
+        lambda: bandit.ask(2),
+        lambda: bandit.tell(out, 1.0),
+        lambda: bandit.forget(out),
+        lambda: bandit.retire_arm(bandit.pending[-1].arm),
+        bandit.reseed,
+        *([] if durability == "always" else [store.flush, store.close]),
+    ):
+        with_error(action, errors)
+        assert bandit.to_bytes() == before
+    assert before == twin.to_bytes()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    for step in range(steps, steps + 50):
+        for each in (bandit, twin):
+            change(each, step)
+    assert bandit.to_bytes() == twin.to_bytes()
+    store.close()
+    with lb.Store(path) as again:
+        assert again.bandit(NAME).to_bytes() == twin.to_bytes()
+    return {"steps": steps, "errors": sorted(set(errors))}
+
+
+def with_error(action, errors):
+    try:
+        action()
+    except lb.StoreError as error:
+        errors.append(str(error))
+    else:
+        raise AssertionError("no error")
+
+
+def read_only(folder):
+    """As somebody who may not write."""
+    path = Path(folder) / "shop.db"
+    with lb.Store(path) as store:
+        new_bandit(store.create, name=NAME)
+    Path(folder).chmod(0o777)
+    path.chmod(0o444)
+    for name, mode in (("closed", 0o555), ("hidden", 0o000)):
+        (Path(folder) / name).mkdir()
+        (Path(folder) / name).chmod(mode)
+    before = path.read_bytes()
+    if os.getuid() == 0:
+        os.setuid(65534)
+    errors = []
+    with_error(lambda: lb.Store(path), errors)
+    for name in ("closed", "hidden"):
+        with_error(lambda name=name: lb.Store(Path(folder) / name / "shop.db"), errors)
+    assert path.read_bytes() == before
+    return errors
+
+
+def owner(folder):
+    """A bandit that another process has; another one of the same file."""
+    store = lb.Store(Path(folder) / "shop.db", durability="interval")
+    errors = []
+    with_error(lambda: store.bandit(NAME), errors)
+    with_error(lambda: store.delete(NAME), errors)
+    other = new_bandit(store.create, name="other")
+    for step in range(30):
+        change(other, step)
+    store.close()
+    return errors
+
+
+def together(folder):
+    """Four processes make the file, and a bandit each, all at once."""
+    path = Path(folder) / "shop.db"
+    new_bandit()  # compiled
+    for child in [fork(live, path, i) for i in range(4)]:
+        wait_for(child)
+    twin = new_bandit()
+    for step in range(60):
+        change(twin, step)
+    with lb.Store(path) as store:
+        return [store.bandit(name).to_bytes() == twin.to_bytes() for name in store.names()]
+
+
+def live(path, i):
+    with lb.Store(path, durability="interval" if i % 2 else "always") as store:
+        bandit = new_bandit(store.create, name=f"bandit {i}")
+        for step in range(60):
+            change(bandit, step)
+
+
+def forked(folder):
+    """A child has its parent's store, and must not use it."""
+    path = Path(folder) / "shop.db"
+    store = lb.Store(path, durability="interval")
+    bandit, twin = new_bandit(store.create, name=NAME), new_bandit()
+    read, sent = os.pipe()
+
+    def child():
+        errors = []
+        with_error(bandit.ask, errors)
+        with_error(store.names, errors)
+        with_error(lambda: lb.Store(path).bandit(NAME), errors)
+        os.write(sent, json.dumps(errors).encode())
+
+    wait_for(fork(child))
+    for step in range(60):
+        for each in (bandit, twin):
+            change(each, step)
+    store.close()
+    with lb.Store(path) as again:
+        assert again.bandit(NAME).to_bytes() == twin.to_bytes()
+    return [os.getpid(), *json.loads(os.read(read, 10_000))]
+
+
+def left_open(folder):
+    """Ends without closing."""
+    store = lb.Store(Path(folder) / "shop.db", durability="interval", interval=60.0)
+    bandit = new_bandit(store.create, name=NAME)
+    for step in range(30):
+        change(bandit, step)
+    return bandit.to_json()
+
+
+if __name__ == "__main__":
+    trial, *arguments = sys.argv[1:]
+    print(json.dumps(globals()[trial](*arguments)))
