@@ -106,9 +106,8 @@ def main(folder: str | None = None) -> None:
         print(f"{'':>16}   (goal: {REPLAY_GOAL:,})")
         print(f"a file with all events: {path.stat().st_size / EVENTS:.1f} bytes an event")
         sizes = [size(place, events) for events in (EVENTS // 10, EVENTS)]
-        print(
-            f"pruned, after {EVENTS // 10:,} and {EVENTS:,} events: {sizes[0]:,} and {sizes[1]:,} bytes"
-        )
+        print(f"pruned: {sizes[0]:,} bytes after {EVENTS // 10:,} events, ", end="")
+        print(f"{sizes[1]:,} bytes after {EVENTS:,}")
 
 
 if __name__ == "__main__":

@@ -211,7 +211,8 @@ class Bandit:
 
     def _ask_logged(self, journal: Journal, count: int) -> list[Decision]:
         """The journal is told the arms: they are known once the decisions have been taken."""
-        self._settle()
+        if self._unsure:
+            self._settle()
         before = self.copy() if self._reload is None else None
         self._unsure = True
         try:
@@ -254,6 +255,8 @@ class Bandit:
                 raise _out_of_range(reward)
             if self._journal is None:
                 self._tell_arm(id, arm, value)
+            elif self._live.depth is None:
+                self._log([("tell", id, self._number(id), value)], self._tell_arm, id, arm, value)
             else:
                 self._tell_each([(id, arm, value)])
 

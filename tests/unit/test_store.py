@@ -280,7 +280,7 @@ def test_the_log_of_what_was_out_when_events_began_to_be_kept(path, tmp_path):
 def test_a_hundred_kills(tmp_path, durability):
     """After each: nothing is lost that must not be, and life goes on as if nothing had happened."""
     result = trial("kill", tmp_path, durability, 100, 5)
-    assert result["steps"] > 500
+    assert result["steps"] > 300  # three of them after each kill
     if durability == "interval":
         assert result["lost"] > 0  # else the trial shows nothing
 

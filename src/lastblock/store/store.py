@@ -53,14 +53,17 @@ class Store:
 
     Examples
     --------
+    >>> import tempfile
     >>> import lastblock as lb
-    >>> store = lb.Store(getfixture("tmp_path") / "shop.db")
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> store = lb.Store(f"{folder.name}/shop.db")
     >>> bandit = store.create("checkout-button", lb.LBSDALM(), arms=["a", "b", "c"], seed=7)
     >>> bandit.tell(bandit.ask(), 1.0)
     >>> store.close()
-    >>> with lb.Store(getfixture("tmp_path") / "shop.db") as store:
+    >>> with lb.Store(f"{folder.name}/shop.db") as store:
     ...     sum(store.bandit("checkout-button").pulls.values())
     1
+    >>> folder.cleanup()
     """
 
     def __init__(
