@@ -12,6 +12,7 @@ from typing import Any
 
 from lastblock import arms, detectors, policies, theory
 from lastblock.bandit import Bandit, Decision, Pending
+from lastblock.changes import Change
 from lastblock.environments.drifting import Drifting, Sinusoid, Table
 from lastblock.environments.piecewise import Piecewise, Stationary
 from lastblock.errors import StateFileError, StoreError, UnknownDecisionError
@@ -46,6 +47,7 @@ __all__ = [  # noqa: PLE0604  # the registries hold strings
     "POLICIES",
     "ArmSummary",
     "Bandit",
+    "Change",
     "Decision",
     "Drifting",
     "Duel",

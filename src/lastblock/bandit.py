@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock import files, snapshot
+from lastblock.changes import Change, changes_of
 from lastblock.errors import StateFileError, UnknownDecisionError
 from lastblock.events import KINDS, Event, Journal
 from lastblock.explanation import Explanation, explained
@@ -181,6 +182,15 @@ class Bandit:
     def _pending(self, id: int, arm: int) -> Pending:
         age = self._next_id - 1 - id
         return Pending(self._label(arm), id, self._chances.get(id), age)
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The last changes of the world that the policy has noticed, eight at most, oldest first.
+
+        For policies that restart, such as `AdaptiveLBSDA` and `Restarting`; others notice none.
+        """
+        with self._lock:
+            return changes_of(self._live.s, self._active)
 
     @property
     def state_size(self) -> int:

@@ -10,6 +10,7 @@ from lastblock.jit import entry, kernel
 from lastblock.notes import note_reward, note_round
 from lastblock.protocol import EnvironmentTable, Policy, Record, States
 from lastblock.random import ENVIRONMENT, Stream, below, next_word, seed_stream, uniform
+from lastblock.restarts import note_extra
 from lastblock.state import begin, come_back, next_arm, plan_if_due, reward_arm, take_arm
 
 RECENT = 64
@@ -142,6 +143,7 @@ def force_arm(s: Record, floor: npt.NDArray[np.float64], wanted: int) -> int:
             s.taken -= 1
             s.out[wanted] -= 1
             s.out[k] += 1
+            note_extra(s)
             return k
         u -= floor[k]
     return -1

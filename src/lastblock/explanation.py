@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.changes import Change, last_change
 from lastblock.labels import Label
 from lastblock.protocol import Policy, Record, States
 from lastblock.state import NOBODY, leader_of
-from lastblock.verdicts import FLAGGED, FORCED, REASONS, SILENT, WAITS, WON, Verdict
+from lastblock.verdicts import FLAGGED, FORCED, PROBED, REASONS, SILENT, WAITS, WON, Verdict
 
 INDICES = {"index": "index", "chance": "probability"}
 """Fields by which a policy chooses, and what to call them."""
@@ -43,11 +44,13 @@ class Explanation:
     forced: tuple[Label, ...]
     """Under-explored arms, pulled without a duel."""
     flagged: tuple[Label, ...]
-    """Arms woken by a diversity flag."""
+    """Arms that lost, and are pulled since nobody has looked at them for long."""
     waiting: tuple[Label, ...]
     """Arms that won but wait for rewards that are out."""
     index: Mapping[Label, float]
     """By which an index policy chooses."""
+    change: Change | None
+    """The last change of the world before the round, where the policy has noticed one."""
     text: str
 
     def __str__(self) -> str:
@@ -70,7 +73,10 @@ def explained(
     verdicts = _verdicts(policy, s) if leader is not None else []
     index = None if verdicts else _index(s, labels)
     round_ = int(s.round)
+    change = last_change(s, labels)
     lines = [f"Round {round_} of {policy}."]
+    if change is not None:
+        lines.append(str(change))
     if leader is not None:
         lines.append(f"{leader!r} leads.")
     lines += [_sentence(verdict, labels, leader) for verdict in verdicts]
@@ -91,16 +97,17 @@ def explained(
         leader,
         tuple(_duel(v, labels) for v in verdicts if v.length > 0 and v.reason != FORCED),
         _with(verdicts, FORCED, labels),
-        _with(verdicts, FLAGGED, labels),
+        _with(verdicts, FLAGGED, labels) + _with(verdicts, PROBED, labels),
         _with(verdicts, WAITS, labels),
         {} if index is None else index[1],
+        change,
         "\n".join(lines),
     )
 
 
 def _unknown(policy: Policy, round_: int) -> Explanation:
     text = "The arms have changed since the last round was planned, and it was not kept: ask first."
-    return Explanation(policy, round_, (), None, (), (), (), (), {}, text)
+    return Explanation(policy, round_, (), None, (), (), (), (), {}, None, text)
 
 
 def _as_planned(now: States, planned: npt.NDArray[np.uint64]) -> Record:

@@ -1,21 +1,24 @@
 """What a policy that restarts remembers of its restarts, for whoever wants to know.
 
 A policy with `restart_fields` in its layout has a counter, `s.restarts`, and the last few restarts
-in `s.changes`. Decisions are counted from 1.
+in `s.changes`. Decisions are counted from 1: all that were handed out, those too that a traffic
+floor took (`s.extra`), which the policy itself does not count.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
-from lastblock.jit import kernel
+from lastblock.jit import DISABLED, INLINE, kernel
 from lastblock.protocol import Layout, Record
 from lastblock.state import ARM, NOBODY, record
 
 REMEMBERED = 8
 
 
-class Change(NamedTuple):
+class Restart(NamedTuple):
     """One restart."""
 
     noticed: int
@@ -31,7 +34,7 @@ class Change(NamedTuple):
 
 
 def restart_fields() -> Layout:
-    """A counter, and a ring of the last restarts."""
+    """Counters, and a ring of the last restarts."""
     ring = record(
         [
             ("noticed", np.int64, (REMEMBERED,)),
@@ -41,18 +44,19 @@ def restart_fields() -> Layout:
             ("new", np.float64, (REMEMBERED,)),
         ]
     )
-    return [("restarts", np.int64), ("changes", ring)]
+    return [("restarts", np.int64), ("extra", np.int64), ("changes", ring)]
 
 
 @kernel
 def clear_restarts(s: Record) -> None:
     """None so far."""
     s.restarts = 0
+    s.extra = 0
     ring = s.changes
     for i in range(REMEMBERED):
         ring.noticed[i] = 0
         ring.since[i] = 0
-        ring.arm[i] = 0
+        ring.arm[i] = NOBODY
         ring.old[i] = 0.0
         ring.new[i] = 0.0
 
@@ -62,22 +66,52 @@ def note_restart(s: Record, noticed: int, since: int, arm: int, old: float, new:
     """Count a restart and remember it; the oldest one is forgotten."""
     ring = s.changes
     i = s.restarts & (REMEMBERED - 1)
-    ring.noticed[i] = noticed
-    ring.since[i] = since
+    ring.noticed[i] = noticed + s.extra
+    ring.since[i] = since + s.extra
     ring.arm[i] = arm
     ring.old[i] = old
     ring.new[i] = new
     s.restarts += 1
 
 
-def last_changes(s: Any) -> list[Change]:
+def note_extra(s: Record) -> None:
+    """One more decision was handed out that the policy does not count."""
+    if "extra" in s.dtype.names:
+        s.extra += 1
+    elif "inner" in s.dtype.names:
+        note_extra(s.inner)
+
+
+def _note_extra(s: Any) -> Any:
+    """For kernels, which know the fields when they are compiled."""
+    if not isinstance(s, types.Record):
+        return None
+
+    def count(s: Any) -> None:
+        s.extra += 1
+
+    if "extra" in s.fields:
+        return count
+    if "inner" in s.fields:
+        return lambda s: note_extra(s.inner)
+    return lambda s: None
+
+
+if not DISABLED:
+    _overload: Any = overload
+    _overload(note_extra, jit_options=INLINE, strict=False)(_note_extra)
+
+
+def last_changes(s: Any) -> list[Restart]:
     """The restarts that a record remembers, oldest first; none if its policy never restarts."""
-    if "restarts" not in (s.dtype.names or ()):
-        return []
+    while "restarts" not in s.dtype.names:
+        if "inner" not in s.dtype.names:
+            return []
+        s = s["inner"]
     ring = s["changes"]
     count = int(s["restarts"])
     return [
-        Change(
+        Restart(
             noticed=int(ring["noticed"][i % REMEMBERED]),
             since=int(ring["since"][i % REMEMBERED]),
             arm=None if ring["arm"][i % REMEMBERED] == NOBODY else int(ring["arm"][i % REMEMBERED]),

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.changes import Change, last_change
 from lastblock.history import STRETCH
 from lastblock.labels import ACTIVE, RETIRED, Label
 from lastblock.notes import Notes, Told
@@ -45,12 +46,16 @@ class Summary:
     since: int | None
     """The decision for which it became the leader, where the policy has one."""
     arms: tuple[ArmSummary, ...]
+    change: Change | None
+    """The last one, where the policy has restarted."""
 
     def __str__(self) -> str:
         lines = [f"{self.policy}, {self.asked} decisions"]
         if self.leader is not None:
             since = "" if self.since is None else f" since decision {self.since}"
             lines[0] += f", {self.leader!r} leads{since}"
+        if self.change is not None:
+            lines.append(str(self.change))
         width = max(3, *(len(str(arm.arm)) for arm in self.arms))
         lines.append(
             f"{'arm':<{width}}  {'state':<8}{'pulls':>9}{'out':>7}{'held':>9}{'mean':>12}  95 %"
@@ -88,11 +93,12 @@ def summarised(
             held, rewards = held_by(policy, s, arm)
             seen = total if rewards is None else _told(rewards)
             rows.append(_row(label, ACTIVE, total, waiting, held, seen))
+    last = last_change(s, active)
     if notes.leader is not None:
-        return Summary(policy, asked, active[notes.leader], notes.since, tuple(rows))
+        return Summary(policy, asked, active[notes.leader], notes.since, tuple(rows), last)
     means = {row.arm: row.mean for row in rows if row.state == ACTIVE and row.mean is not None}
     best = max(means, key=means.__getitem__) if means else None
-    return Summary(policy, asked, best, None, tuple(rows))
+    return Summary(policy, asked, best, None, tuple(rows), last)
 
 
 def _row(
@@ -126,7 +132,10 @@ def held_by(
         h = s.history
         if "kept" not in h.dtype.names:
             return float(h.zeros[arm] + h.ones[arm] + h.others[arm]), None
-        return float(h.kept[arm]), None if policy.grows else _in_ring(h, arm)
+        if policy.grows:
+            return float(h.kept[arm]), None
+        origin = s.origin if "origin" in names else 0.0  # what was taken from every reward
+        return float(h.kept[arm]), _in_ring(h, arm) + origin
     for name in ("pulls", "counts"):
         if name in names:
             return float(s[name][arm]), None

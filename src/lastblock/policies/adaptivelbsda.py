@@ -313,6 +313,9 @@ class AdaptiveLBSDA(NamedTuple):
             restart(s, arm, now)
 
     def resized(self, s: Record, before: Record, arm: int) -> None:
+        # The decisions of an arm that left are no longer in the round: they were handed out all
+        # the same. How long a silence may last depends on the number of arms.
+        s.before += int(before.taken) - int(s.taken)
         s.refresh = 0
         if s.arms > before.arms:
             s.asked[arm] = s.before

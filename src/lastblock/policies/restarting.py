@@ -143,5 +143,8 @@ class Restarting(NamedTuple):
 
     def resized(self, s: Record, before: Record, arm: int) -> None:
         resized(self.policy, s.inner, before.inner, arm)
+        # A round is one decision, unless an arm has entered it, or left before it was handed out.
+        waited, waits = int(before.queued) - int(before.taken), int(s.queued) - int(s.taken)
+        s.extra += waits - waited
         if s.arms > before.arms:
             s.asked[arm] = s.round
