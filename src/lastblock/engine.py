@@ -10,7 +10,7 @@ from lastblock.jit import entry, kernel
 from lastblock.notes import note_reward, note_round
 from lastblock.protocol import EnvironmentTable, Policy, Record, States
 from lastblock.random import ENVIRONMENT, Stream, below, next_word, seed_stream, uniform
-from lastblock.restarts import note_extra
+from lastblock.restarts import note_extra, restarts_of
 from lastblock.state import begin, come_back, next_arm, plan_if_due, reward_arm, take_arm
 
 RECENT = 64
@@ -27,6 +27,7 @@ class Outcome(NamedTuple):
     best_pulls: npt.NDArray[np.int64]  # (n, times): pulls of a best arm so far
     pulls: npt.NDArray[np.int64]  # (n, phases, K)
     delays: npt.NDArray[np.int64]  # (n, phases): pulls until the best arm is found; −1 for never
+    restarts: npt.NDArray[np.int64]  # (n,); −1 for a policy that does not count them
     arms: npt.NDArray[np.int64]  # (n, steps): the first so many arms …
     rewards: npt.NDArray[np.float64]  # … and rewards
 
@@ -38,6 +39,7 @@ class Outcome(NamedTuple):
             best_pulls=np.empty((n, times), np.int64),
             pulls=np.empty((n, phases, arms), np.int64),
             delays=np.empty((n, phases), np.int64),
+            restarts=np.empty(n, np.int64),
             arms=np.empty((n, traced), np.int64),
             rewards=np.empty((n, traced)),
         )
@@ -106,6 +108,7 @@ def play(
                     delays[i, phase] = t - phase_start
             regret[i, j] = total
             best_pulls[i, j] = found
+        outcome.restarts[i] = restarts_of(s)
 
 
 @entry

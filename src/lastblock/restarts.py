@@ -2,7 +2,8 @@
 
 A policy with `restart_fields` in its layout has a counter, `s.restarts`, and the last few restarts
 in `s.changes`. Decisions are counted from 1: all that were handed out, those too that a traffic
-floor took (`s.extra`), which the policy itself does not count.
+floor took (`s.extra`), which the policy itself does not count. A policy may also have the counter
+alone.
 """
 
 from typing import Any, NamedTuple
@@ -97,14 +98,32 @@ def _note_extra(s: Any) -> Any:
     return lambda s: None
 
 
+def restarts_of(s: Record) -> int:
+    """How often a policy has restarted; −1 for one that does not count."""
+    if "restarts" in s.dtype.names:
+        return int(s.restarts)
+    return restarts_of(s.inner) if "inner" in s.dtype.names else -1
+
+
+def _restarts_of(s: Any) -> Any:
+    if not isinstance(s, types.Record):
+        return None
+    if "restarts" in s.fields:
+        return lambda s: s.restarts
+    if "inner" in s.fields:
+        return lambda s: restarts_of(s.inner)
+    return lambda s: -1
+
+
 if not DISABLED:
     _overload: Any = overload
     _overload(note_extra, jit_options=INLINE, strict=False)(_note_extra)
+    _overload(restarts_of, jit_options=INLINE, strict=False)(_restarts_of)
 
 
 def last_changes(s: Any) -> list[Restart]:
     """The restarts that a record remembers, oldest first; none if its policy never restarts."""
-    while "restarts" not in s.dtype.names:
+    while "changes" not in s.dtype.names:
         if "inner" not in s.dtype.names:
             return []
         s = s["inner"]

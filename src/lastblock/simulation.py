@@ -51,6 +51,8 @@ class Run:
     """(replications, phases, K); arms that drift are one phase"""
     delays: npt.NDArray[np.int64]
     """Pulls from the start of each phase until a best arm had 32 of the last 64; −1 for never."""
+    restarts: npt.NDArray[np.int64]
+    """How often the policy restarted in each replication; −1 for one that does not count."""
     seconds: float
     """Time taken, without compilation."""
 
@@ -131,7 +133,7 @@ def simulate(
     outcome, seconds = _play(
         policy, environment, horizon, key_of(seed), taken, replications, 0, threads, progress
     )
-    return Run(policy, environment, horizon, taken, *outcome[:4], seconds)
+    return Run(policy, environment, horizon, taken, *outcome[:5], seconds)
 
 
 def trace(policy: Policy, environment: Environment, *, horizon: int, seed: Seed = None) -> Trace:

@@ -15,6 +15,8 @@ def made_result(
     environment="arms",
     changes=(),
     delays=None,
+    restarts=None,
+    parameters=None,
     lai_robbins=None,
     claims=(),
 ):
@@ -39,7 +41,15 @@ def made_result(
                 "best_share": rise,
             }
         )
-        final.append({"policy": label, "replication": np.arange(n), "regret": regret})
+        counted = pd.array((restarts or {}).get(label, [None] * n), dtype="Int64")
+        final.append(
+            {
+                "policy": label,
+                "replication": np.arange(n),
+                "regret": regret,
+                "restarts": counted,
+            }
+        )
         for phase in range(len(changes) + 1):
             given = [10] * n if delays is None else delays[label][phase]
             late.append(
@@ -60,7 +70,10 @@ def made_result(
             "replications": n,
             "seed": seed,
             "environment": environment,
-            "policies": {label: {} for label in labels},
+            "policies": {
+                label: {"parameters": parameters[label]} if label in (parameters or {}) else {}
+                for label in labels
+            },
             "claims": [claim.describe() for claim in claims],
         },
         "source": None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lastblock import files
 from lastblock.cli.finishing import figure_path
 from lastblock.cli.running import say
+from lastblock.cli.suite import read_suites
 from lastblock.cli.tables import table
 
 if TYPE_CHECKING:
@@ -65,4 +66,6 @@ def read_extras(out: Path) -> dict[str, Any]:
     }
     if (out / _TABLE1).is_file():
         extras["table1"] = pd.read_csv(out / _TABLE1)
+    if suites := read_suites(out):
+        extras["suites"] = suites
     return extras

@@ -4,7 +4,8 @@ import argparse
 
 from lastblock.cli.arguments import FILE, Parser, add_run_options, offer
 from lastblock.cli.finishing import finish
-from lastblock.cli.scenarios import scenario_names
+from lastblock.cli.scenarios import runnable_names
+from lastblock.cli.suite import add_suite_options, check_options, is_suite, run_suite
 
 _EPILOG = """\
 examples:
@@ -12,6 +13,7 @@ examples:
   lastblock run stationary mine.toml --replications 200 --out try
   lastblock run mine.toml --cluster tcp://10.0.0.1:8786
   lastblock run mine.toml --json | jq '.[0].policies'
+  lastblock run adaptive-suite --problems 0-11
 
 An interrupted run goes on where it stopped when the same command is given
 again; what is computed is never computed twice.
@@ -32,14 +34,19 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
         metavar="SCENARIO",
         help="a TOML file (see lastblock init), or a name (see lastblock scenarios)",
     )
-    offer(sources, scenario_names, FILE)
+    offer(sources, runnable_names, FILE)
     add_run_options(parser)
+    add_suite_options(parser)
     parser.set_defaults(execute=execute)
     return parser
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run them all."""
+    check_options(options)
+    if is_suite(options):
+        return run_suite(options)
+
     from lastblock.cli.running import run_scenarios  # noqa: PLC0415
     from lastblock.lab.scenario_file import read  # noqa: PLC0415
 

@@ -5,7 +5,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,16 +65,27 @@ class Meter:
         self._bar.close()
 
 
-def run_scenarios(scenarios: "Sequence[Scenario]", options: argparse.Namespace) -> list[Ran]:
-    """Run them one after the other; print a table of each as soon as it is there."""
+def run_scenarios(
+    scenarios: "Sequence[Scenario]",
+    options: argparse.Namespace,
+    *,
+    out: Path | None = None,
+    tell: "Callable[[Result], str] | None" = None,
+) -> list[Ran]:
+    """Run them one after the other; print a table of each as soon as it is there.
+
+    `out` is where they go if not to --out, `tell` what is printed instead of the table.
+    """
     from lastblock.lab.runner import run, steps_missing  # noqa: PLC0415
 
-    check_folder(options.out)
+    out = options.out if out is None else out
+    tell = _table_of if tell is None else tell
+    check_folder(out)
     _check_names(scenarios)
     ran = []
     with _executor(options) as executor:
         meter = Meter(
-            sum(steps_missing(scenario, out=options.out) for scenario in scenarios),
+            sum(steps_missing(scenario, out=out) for scenario in scenarios),
             options.quiet,
         )
         try:
@@ -83,17 +94,21 @@ def run_scenarios(scenarios: "Sequence[Scenario]", options: argparse.Namespace) 
                 started, before = time.perf_counter(), meter.steps
                 result = run(
                     scenario,
-                    out=options.out,
+                    out=out,
                     threads=options.threads,
                     executor=executor,
                     progress=meter,
                 )
                 seconds = time.perf_counter() - started
                 ran.append(Ran(result, seconds, meter.steps - before))
-                say(options, f"{describe(result)}\n")
+                say(options, tell(result))
         finally:
             meter.close()
     return ran
+
+
+def _table_of(result: "Result") -> str:
+    return f"{describe(result)}\n"
 
 
 def say(options: argparse.Namespace, text: str) -> None:

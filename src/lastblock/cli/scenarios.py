@@ -19,6 +19,13 @@ def scenario_names() -> list[str]:
     return names()
 
 
+def runnable_names() -> list[str]:
+    """These, and the suite of random problems."""
+    from lastblock.lab.suite import NAME  # noqa: PLC0415
+
+    return [*scenario_names(), NAME]
+
+
 def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
     """Declare the arguments."""
     parser = commands.add_parser(
@@ -28,15 +35,20 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
         epilog=_EPILOG,
     )
     name = parser.add_argument("name", nargs="?", metavar="NAME", help="print this one's TOML")
-    offer(name, scenario_names)
+    offer(name, runnable_names)
     parser.set_defaults(execute=execute)
     return parser
 
 
 def execute(options: argparse.Namespace) -> int:
     """Print the list, or one scenario."""
+    from lastblock.lab.problems import HALVES, count, problem  # noqa: PLC0415
     from lastblock.lab.scenario_file import read  # noqa: PLC0415
+    from lastblock.lab.suite import NAME  # noqa: PLC0415
 
+    if options.name == NAME:
+        print("\n".join(problem(i).title for i in range(count())))
+        return 0
     if options.name is not None:
         print((read(options.name).source or "").rstrip())
         return 0
@@ -56,5 +68,9 @@ def execute(options: argparse.Namespace) -> int:
         )
     header = "scenario", "arms", "changes", "horizon", "replications", "policies", ""
     print(table(header, rows, aligned="<>>>>><"))
+    print(
+        f"\n{NAME}: {count()} random problems for development and as many for a test at the end,\n"
+        f"of other seeds (lastblock run {NAME} --half {HALVES[0]}, or {HALVES[1]})."
+    )
     print("\nlastblock scenarios NAME prints one; lastblock run NAME runs it.")
     return 0

@@ -66,8 +66,13 @@ class Aggregate:
         return {"t": times, "mean": mean, "se": se, "q25": q25, "q75": q75, "best_share": share}
 
     def final(self) -> dict[str, Any]:
+        import pandas as pd  # noqa: PLC0415
+
         regret = self._gather(lambda chunk: chunk.regret[:, -1])
-        return {"replication": np.arange(regret.size), "regret": regret}
+        restarts = self._gather(lambda chunk: chunk.restarts)
+        counted = pd.array(restarts, dtype="Int64")
+        counted[restarts < 0] = pd.NA
+        return {"replication": np.arange(regret.size), "regret": regret, "restarts": counted}
 
     def pulls(self) -> dict[str, Any]:
         pulls = self._gather(lambda chunk: chunk.pulls)

@@ -26,7 +26,7 @@ from lastblock.protocol import Policy, describe
 from lastblock.random import key_of
 from lastblock.simulation import Environment, Player
 
-_FORMAT = 1
+_FORMAT = 2
 _STEPS_A_CHUNK = 2_000_000
 _MOST_REPLICATIONS_A_CHUNK = 500
 
@@ -126,6 +126,7 @@ class Finished(NamedTuple):
     best_pulls: npt.NDArray[np.int64]
     pulls: npt.NDArray[np.int64]
     delays: npt.NDArray[np.int64]
+    restarts: npt.NDArray[np.int64]
     seconds: float
 
 
@@ -133,7 +134,7 @@ def pack(outcome: Outcome, seconds: float) -> bytes:
     """The outcome as bytes, compressed and with a checksum."""
     import pyarrow as pa  # an optional dependency  # noqa: PLC0415
 
-    tables = [np.ascontiguousarray(table.T) for table in outcome[:4]]  # by time: it packs better
+    tables = [np.ascontiguousarray(table.T) for table in outcome[:5]]  # by time: it packs better
     about = {
         "seconds": seconds,
         "tables": [[table.dtype.str, table.shape, table.nbytes] for table in tables],
@@ -154,8 +155,8 @@ def unpack(data: bytes) -> Finished:
         raw = pa.decompress(payload[start : start + packed], size, codec="zstd", asbytes=True)
         tables.append(np.frombuffer(raw, dtype).reshape(shape).T)
         start += packed
-    regret, best_pulls, pulls, delays = tables
-    return Finished(regret, best_pulls, pulls, delays, about["seconds"])
+    regret, best_pulls, pulls, delays, restarts = tables
+    return Finished(regret, best_pulls, pulls, delays, restarts, about["seconds"])
 
 
 class Shelf:

@@ -21,6 +21,7 @@ from lastblock.lab import (
     report_paper,
     report_results,
     report_setup,
+    report_suite,
 )
 from lastblock.lab.report_paper import Image
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lastblock.lab.results import Result
+    from lastblock.lab.suite_statistics import Suite
 
 
 def write_report(
@@ -37,6 +39,7 @@ def write_report(
     table1: "pd.DataFrame | None" = None,
     takeover: Image | None = None,
     means: Image | None = None,
+    suites: "Sequence[Suite]" = (),
     commands: Sequence[str] = (),
 ) -> Path:
     """Write the report, whole or not at all.
@@ -52,14 +55,17 @@ def write_report(
     takeover, means
         Pictures of a passive takeover and of the arms' means: a PNG or SVG file, its bytes, or a
         figure of `lastblock.lab.figures`.
+    suites
+        Halves of the suite of random problems, summed up.
     commands
         What to type to get the same page again.
     """
     results = list(results) if isinstance(results, Sequence) else [results]
-    if not results and table1 is None and takeover is None and means is None:
+    others = [*report_paper.sections(table1, takeover, means), *report_suite.sections(suites)]
+    if not results and not others:
         raise ResultError("nothing to report; give at least one result")
     path = Path(path)
-    page = _page(results, report_paper.sections(table1, takeover, means), commands)
+    page = _page(results, others, commands)
     path.parent.mkdir(parents=True, exist_ok=True)
     files.write(path, page.encode())
     return path

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from lastblock.lab.canvas import Picture
 
-FORMAT = 1
+FORMAT = 2
 _KEY = b"lastblock"
 _FRAMES = ("curves", "final", "pulls", "delays", "policies", "timing")
 
@@ -41,7 +41,8 @@ class Result:
     """policy, t, mean, se, q25, q75 of the regret; best_share: pulls of a best arm since the time
     before, as a share."""
     final: "pd.DataFrame"
-    """policy, replication, regret at the horizon."""
+    """policy, replication, regret at the horizon, restarts; missing for policies that do not count
+    them."""
     pulls: "pd.DataFrame"
     """policy, phase, start, arm, mean and se of the pulls."""
     delays: "pd.DataFrame"

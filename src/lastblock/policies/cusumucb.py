@@ -105,6 +105,7 @@ class CUSUMUCB(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
+            ("restarts", np.int64),
             ("pulls", np.int64, (arms,)),  # since the arm's restart, as are the sums
             ("sums", np.float64, (arms,)),
             ("level", np.float64, (arms,)),
@@ -114,6 +115,7 @@ class CUSUMUCB(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
+        s.restarts = 0
         for k in range(s.pulls.shape[0]):
             forget(s, k)
             s.index[k] = 0.0
@@ -156,3 +158,4 @@ class CUSUMUCB(NamedTuple):
             s.fall[arm] = max(0.0, s.fall[arm] - above - self.drift)
             if s.rise[arm] >= self.threshold or s.fall[arm] >= self.threshold:
                 forget(s, arm)
+                s.restarts += 1

@@ -113,6 +113,7 @@ class GLRKLUCB(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
+            ("restarts", np.int64),
             ("period", np.int64),  # of the forced pulls, 0: none
             ("since", np.int64, (arms,)),  # the time of the arm's last restart
             *split_fields(arms),
@@ -121,6 +122,7 @@ class GLRKLUCB(NamedTuple):
 
     def start(self, s: Record) -> None:
         s.period = turn_period(s.arms, self.exploration)
+        s.restarts = 0
         s.old = 0.0
         s.new = 0.0
         for k in range(s.pulls.shape[0]):
@@ -146,6 +148,7 @@ class GLRKLUCB(NamedTuple):
         append(s, arm, reward)
         if has_changed(s, arm, self.family, self.sigma, self.delta):
             now = s.round + s.arms - 1
+            s.restarts += 1
             if self.local:
                 forget(s, arm, now)
             else:

@@ -99,6 +99,7 @@ class MUCB(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
+            ("restarts", np.int64),
             ("age", np.int64),  # pulls since the last restart
             ("position", np.int64),  # of the next pull within its period
             ("period", np.int64),  # ⌊K/γ⌋
@@ -109,6 +110,7 @@ class MUCB(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
+        s.restarts = 0
         restart(s)
         s.period = math.floor(s.arms / self.exploration)
         for k in range(s.index.shape[0]):
@@ -149,6 +151,7 @@ class MUCB(NamedTuple):
             newer = block_sum(h, arm, self.window // 2)
             older = block_sum(h, arm, self.window) - newer
             if abs(newer - older) > self.threshold:
+                s.restarts += 1
                 restart(s)
 
     def resized(self, s: Record, before: Record, arm: int) -> None:

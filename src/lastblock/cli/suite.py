@@ -1,0 +1,185 @@
+"""``lastblock run adaptive-suite``: many random problems, summed up."""
+
+import argparse
+import json
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lastblock.cli.arguments import Parser
+from lastblock.cli.failures import UserError
+from lastblock.cli.scenarios import runnable_names
+from lastblock.cli.tables import table
+from lastblock.spelling import nearest
+
+if TYPE_CHECKING:
+    from lastblock.cli.running import Ran
+    from lastblock.lab.results import Result
+    from lastblock.lab.suite_statistics import Suite
+
+SUITE = "adaptive-suite"
+HALVES = ("development", "test")
+_OWN = ("half", "problems")
+_FIXED = ("horizon", "seed")
+
+
+def add_suite_options(parser: Parser) -> None:
+    """What only the suite has."""
+    group = parser.add_argument_group(f"for {SUITE}")
+    group.add_argument(
+        "--half",
+        choices=HALVES,
+        metavar="HALF",
+        help=f"{HALVES[0]} (the default) or, once and at the end, {HALVES[1]}",
+    )
+    group.add_argument(
+        "--problems", metavar="NUMBERS", help="some of its problems, such as 0-4 or 3,17"
+    )
+
+
+def is_suite(options: argparse.Namespace) -> bool:
+    """Whether the suite is asked for."""
+    return SUITE in options.sources
+
+
+def check_options(options: argparse.Namespace) -> None:
+    """Complain of what does not go together."""
+    if not is_suite(options):
+        for source in options.sources:
+            if not Path(source).exists() and nearest(source, runnable_names()) == SUITE:
+                raise UserError(f"there is no scenario {source!r}; did you mean {SUITE!r}?")
+        for name in _OWN:
+            if getattr(options, name) is not None:
+                raise UserError(f"--{name} is for {SUITE} only; leave it out")
+        return
+    if len(options.sources) > 1:
+        raise UserError(f"{SUITE} runs alone; run the other scenarios by another command")
+    for name in _FIXED:
+        if getattr(options, name) is not None:
+            raise UserError(f"the problems of {SUITE} have a {name} each; leave out --{name}")
+
+
+def run_suite(options: argparse.Namespace) -> int:
+    """Run the problems of a half, sum up, write everything down."""
+    from lastblock.cli.finishing import REPORT  # noqa: PLC0415
+    from lastblock.cli.running import pace, run_scenarios, say  # noqa: PLC0415
+    from lastblock.lab import suite  # noqa: PLC0415
+    from lastblock.lab.report import write_report  # noqa: PLC0415
+    from lastblock.lab.suite_statistics import sum_up  # noqa: PLC0415
+
+    half = options.half or HALVES[0]
+    numbers = suite.read_numbers(options.problems) if options.problems is not None else None
+    replications = options.replications or suite.REPLICATIONS
+    problems = suite.scenarios(half, replications, numbers)
+    calm = suite.calm_scenarios(half, replications)
+    folder = options.out / SUITE
+    ran = run_scenarios([*problems, *calm], options, out=folder, tell=_teller(len(problems)))
+    results = [one.result for one in ran]
+    indices = numbers or list(range(len(problems)))
+    found = sum_up(
+        dict(zip(indices, results[: len(problems)], strict=True)), results[len(problems) :], half
+    )
+    found.save(folder / half)
+    command = shlex.join(["lastblock", *options.typed])
+    report = write_report(options.out / REPORT, [], suites=[found], commands=[command])
+    if options.json:
+        print(json.dumps([_as_data(found, ran, report)], indent=2, allow_nan=False))
+        return 0
+    say(options, f"\n{describe(found)}\n")
+    say(options, pace(ran))
+    print(f"report: {report}")
+    return 0
+
+
+def _teller(problems: int) -> "Callable[[Result], str]":
+    """A line for each problem, as it is done."""
+    from lastblock.lab.rivals import ADAPTIVE, TUNED  # noqa: PLC0415
+
+    done: list[str] = []
+
+    def tell(result: "Result") -> str:
+        done.append(result.name)
+        if len(done) > problems:
+            return result.title
+        ours, theirs = (float(result.final_regret(who).mean()) for who in (ADAPTIVE, TUNED))
+        return f"{ours / theirs:5.2f}  {result.title}"
+
+    return tell
+
+
+def describe(found: "Suite") -> str:
+    """A table with a row for each policy."""
+    about = found.about
+    problems, replications = about["problems"], about["replications"]
+    head = (
+        f"{SUITE}, {about['half']} half: {problems} problem{'s' * (problems != 1)}, "
+        f"{replications} replication{'s' * (replications != 1)}"
+    )
+    header = (
+        "policy",
+        "to tuned",
+        "95 %",
+        "to best",
+        "95 %",
+        "worst",
+        "won",
+        "surely",
+        "first",
+        "false/10⁴",
+        "delay",
+    )
+    rows = [
+        (
+            row["policy"],
+            shown(row["tuned"]),
+            _interval(row, "tuned"),
+            shown(row["best"]),
+            _interval(row, "best"),
+            shown(row["worst"]),
+            _percent(row["won"]),
+            _percent(row["surely_won"]),
+            _percent(row["first"]),
+            shown(row["false_restarts"], 3),
+            shown(row["delay"], 0),
+        )
+        for row in found.summary
+    ]
+    first = found.summary[0]
+    worst = f"{shown(first['worst'])} {_interval(first, 'worst')}, {first['worst_problem']}"
+    return (
+        f"{head}\n{table(header, rows, aligned='<' + '>' * 10)}\n"
+        f"worst case of {first['policy']}: {worst}"
+    )
+
+
+def shown(value: float | None, decimals: int = 2) -> str:
+    """A number, or a dash for none."""
+    return "–" if value is None else f"{value:.{decimals}f}"
+
+
+def _interval(row: dict[str, Any], name: str) -> str:
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return "–" if low is None else f"[{shown(low)}, {shown(high)}]"
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0%}"
+
+
+def _as_data(found: "Suite", ran: "Sequence[Ran]", report: Path) -> dict[str, Any]:
+    return {
+        "suite": SUITE,
+        **{name: found.about[name] for name in ("half", "problems", "replications")},
+        "seconds": round(sum(one.seconds for one in ran), 3),
+        "report": str(report),
+        "policies": found.summary,
+    }
+
+
+def read_suites(out: Path) -> "list[Suite]":
+    """The halves that were run before, in --out."""
+    from lastblock.lab.suite_statistics import load  # noqa: PLC0415
+
+    folders = [out / SUITE / half for half in HALVES]
+    return [load(folder) for folder in folders if (folder / "summary.json").is_file()]

@@ -1,0 +1,181 @@
+"""The policies that the suite of random problems compares, each in the form that suits a problem.
+
+Rivals with parameters are told what nobody knows beforehand: the horizon T, the number of changes
+Γ, the family of the rewards, their largest standard deviation σ, and between which bounds all means
+ever lie. `AdaptiveLBSDA`, `LBSDA` and `LBSDALM` are told nothing.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lastblock.arms.bernoulli import Bernoulli
+from lastblock.arms.beta import Beta
+from lastblock.arms.exponential import Exponential
+from lastblock.arms.gaussian import Gaussian
+from lastblock.arms.poisson import Poisson
+from lastblock.environments.piecewise import Piecewise
+from lastblock.lab.problems import Problem
+from lastblock.models import Family
+from lastblock.policies.adaptivelbsda import AdaptiveLBSDA
+from lastblock.policies.cusumucb import CUSUMUCB
+from lastblock.policies.glrklucb import GLRKLUCB
+from lastblock.policies.lbsda import LBSDA
+from lastblock.policies.lbsdalm import LBSDALM
+from lastblock.policies.mucb import MUCB
+from lastblock.policies.oracles import OracleRestart
+from lastblock.policies.swlbsda import SWLBSDA
+from lastblock.policies.thompson import DiscountedThompson, SlidingWindowThompson
+from lastblock.protocol import Policy
+
+ADAPTIVE = "Adaptive LB-SDA"
+TUNED = "SW-LB-SDA"
+ORACLE = "LB-SDA, told the changes"
+RIVALS = (
+    ADAPTIVE,
+    TUNED,
+    "LB-SDA",
+    "LB-SDA-LM",
+    "SW-TS",
+    "DTS",
+    "GLR-kl-UCB",
+    "CUSUM-UCB",
+    "M-UCB",
+    ORACLE,
+)
+"""In the order of the tables."""
+
+COUNTED = (ADAPTIVE, "GLR-kl-UCB", "CUSUM-UCB", "M-UCB")
+"""Those that restart by themselves, and count how often."""
+
+WINDOWS = tuple(1 << j for j in range(7, 17))
+"""Among which the best one is found in hindsight, besides the tuned one."""
+
+UNPLAYED = {ORACLE: "arms that move all the time have no change points to be told"}
+"""Who sits out problems with drifts, and why."""
+
+
+class Told(NamedTuple):
+    """What rivals are told of the rewards."""
+
+    family: Family | None
+    """None for laws that the library has no name for."""
+    low: float
+    high: float
+    """The bounds of all means."""
+    sigma: float
+    """The largest standard deviation of an arm."""
+    bounded: bool
+    """Whether rewards lie in [0, 1]."""
+
+    @property
+    def scale(self) -> float:
+        """What stands for the range of the rewards: the means' own range and 2σ, as for SW-UCB."""
+        return 1.0 if self.bounded else self.high - self.low + 2.0 * self.sigma
+
+
+def told_of(problem: Problem) -> Told:
+    """Read off the arms."""
+    environment = problem.environment
+    if isinstance(environment, Piecewise):
+        arms = [arm for phase in environment.phases for arm in phase]
+    else:
+        arms = [
+            arm._replace(mean=mean)
+            for arm, path in zip(environment.arms, environment.paths, strict=True)
+            for mean in path.extremes()
+        ]
+    means = [float(arm.mean) for arm in arms]
+    sigma = max(_deviation(arm) for arm in arms)
+    bounded = isinstance(arms[0], Bernoulli | Beta)
+    family = Family.BERNOULLI if bounded else _FAMILIES.get(type(arms[0]))
+    return Told(family, min(means), max(means), sigma, bounded)
+
+
+_FAMILIES: dict[type[Any], Family] = {
+    Gaussian: Family.GAUSSIAN,
+    Exponential: Family.EXPONENTIAL,
+    Poisson: Family.POISSON,
+}
+
+
+def _deviation(arm: Any) -> float:
+    """The standard deviation of an arm's rewards."""
+    match arm:
+        case Gaussian():
+            return float(arm.std)
+        case Bernoulli():
+            return math.sqrt(arm.mean * (1.0 - arm.mean))
+        case Beta():
+            return math.sqrt(arm.mean * (1.0 - arm.mean) / (arm.a + arm.b + 1.0))
+        case Exponential():
+            return float(arm.mean)
+        case Poisson():
+            return math.sqrt(arm.mean)
+    values, chances = np.asarray(arm.values), np.asarray(arm.probabilities)
+    return math.sqrt(float(((values - arm.mean) ** 2 * chances).sum()))
+
+
+def rivals(problem: Problem) -> dict[str, Policy]:
+    """Everybody who can play a problem, by their labels."""
+    told = told_of(problem)
+    arms = problem.environment.n_arms
+    size: dict[str, Any] = {"horizon": problem.horizon, "changes": problem.changes}
+    # Thompson sampling knows two families. A normal prior as wide as the range of the means, around
+    # its middle, and the largest σ are for all that is not bounded.
+    posterior: dict[str, Any] = {"family": Family.BERNOULLI}
+    if not told.bounded:
+        posterior = {
+            "family": Family.GAUSSIAN,
+            "prior_mean": (told.low + told.high) / 2.0,
+            "prior_sigma": told.high - told.low,
+            "sigma": told.sigma,
+        }
+    # The test of GLR-kl-UCB knows four; heavy tails are taken for Gaussian ones.
+    law: dict[str, Any] = {"family": told.family}
+    if told.family is None or told.family == Family.GAUSSIAN:
+        law = {"family": Family.GAUSSIAN, "sigma": told.sigma}
+    found: dict[str, Policy] = {
+        ADAPTIVE: AdaptiveLBSDA(),
+        TUNED: tuned_window(problem),
+        "LB-SDA": LBSDA(),
+        "LB-SDA-LM": LBSDALM(),
+        "SW-TS": SlidingWindowThompson.tuned(**size, **posterior),
+        "DTS": DiscountedThompson.tuned(**size, **posterior),
+        "GLR-kl-UCB": GLRKLUCB.tuned(**size, arms=arms, **law),
+        "CUSUM-UCB": _scaled(CUSUMUCB.tuned(**size), told.scale),
+        "M-UCB": _scaled(MUCB.tuned(**size, arms=arms), told.scale),
+    }
+    if isinstance(problem.environment, Piecewise):
+        found[ORACLE] = OracleRestart(LBSDA(), _padded(problem))
+    return found
+
+
+def _padded(problem: Problem) -> tuple[int, ...]:
+    """The times of the changes, and some that are never reached.
+
+    A kernel is compiled for each number of them; so there are few.
+    """
+    changes: tuple[int, ...] = problem.environment.changes
+    size = next((n for n in (3, 10, 20) if n >= len(changes)), len(changes))
+    return (*changes, *range(problem.horizon + 1, problem.horizon + 1 + size - len(changes)))
+
+
+def _scaled(policy: Any, scale: float) -> Any:
+    """A policy for rewards in [0, 1], with all that is measured in rewards times `scale`."""
+    measured = ("threshold", "drift", "scale")
+    changed = {name: getattr(policy, name) * scale for name in measured if hasattr(policy, name)}
+    return policy._replace(**changed)
+
+
+def tuned_window(problem: Problem) -> SWLBSDA:
+    """The window that T and Γ give, at least as many rounds as there are arms."""
+    tuned = SWLBSDA.tuned(horizon=problem.horizon, changes=problem.changes)
+    return tuned._replace(window=max(tuned.window, 2 * problem.environment.n_arms))
+
+
+def windows(problem: Problem) -> dict[str, Policy]:
+    """The windows of the grid that make sense for a problem."""
+    least = 2 * problem.environment.n_arms
+    return {f"window {w}": SWLBSDA(window=w) for w in WINDOWS if least <= w < problem.horizon}

@@ -1,0 +1,94 @@
+"""The suite of random problems: a scenario for each, to be run like any other.
+
+Its problems are those of `problems`, its policies those of `rivals`; `suite_statistics` sums up.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from lastblock.environments.piecewise import Piecewise
+from lastblock.errors import ScenarioError
+from lastblock.lab.problems import HALVES, Problem, calm_problems, count, problem
+from lastblock.lab.rivals import COUNTED, rivals, windows
+from lastblock.lab.scenario import Scenario
+
+NAME = "adaptive-suite"
+REPLICATIONS = 20
+CALM = "calm"
+CALM_STEPS = 20_000
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+
+
+def scenario_of(made: Problem, half: str, index: int, replications: int = REPLICATIONS) -> Scenario:
+    """A problem with all rivals and all windows."""
+    return Scenario(
+        name=f"{NAME}-{half}-{index:03}",
+        title=made.title,
+        environment=made.environment,
+        horizon=made.horizon,
+        policies={**rivals(made), **windows(made)},
+        replications=replications,
+        seed=made.seed,
+    )
+
+
+def scenarios(
+    half: str = "development",
+    replications: int = REPLICATIONS,
+    problems: Iterable[int] | None = None,
+) -> list[Scenario]:
+    """The problems of a half, all of them or those with these numbers.
+
+    >>> [scenario.name for scenario in scenarios(problems=[3])]
+    ['adaptive-suite-development-003']
+    """
+    chosen = range(count()) if problems is None else problems
+    return [scenario_of(problem(i, half), half, i, replications) for i in chosen]
+
+
+def calm_scenarios(half: str = "development", replications: int = REPLICATIONS) -> list[Scenario]:
+    """One world without changes for every family of rewards, for those that count restarts."""
+    made = []
+    for i, (about, environment) in enumerate(calm_problems().items()):
+        seed = 500 + 1000 * HALVES.index(half) + i
+        calm = Problem(f"{half} {CALM}: {about}", CALM, environment, CALM_STEPS, 0, seed)
+        scenario = scenario_of(calm, half, i, replications)
+        made.append(
+            replace(
+                scenario,
+                name=f"{NAME}-{half}-{CALM}-{i}",
+                policies={label: scenario.policies[label] for label in COUNTED},
+            )
+        )
+    return made
+
+
+def read_numbers(text: str) -> list[int]:
+    """Numbers of problems as people write them.
+
+    >>> read_numbers("0-2,7")
+    [0, 1, 2, 7]
+    """
+    chosen: set[int] = set()
+    for part in text.split(","):
+        found = _RANGE.fullmatch(part.strip())
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        if not first <= last < count():
+            raise ScenarioError(
+                f"problems {text!r}: write numbers from 0 to {count() - 1}, such as 0-4 or 3,17"
+            )
+        chosen.update(range(first, last + 1))
+    return sorted(chosen)
+
+
+def relevant_changes(environment: object) -> list[int]:
+    """The numbers of the phases that begin with another arm in the lead."""
+    if not isinstance(environment, Piecewise):
+        return []
+    best = [_best_arms([arm.mean for arm in arms]) for arms in environment.phases]
+    return [i for i in range(1, len(best)) if best[i] != best[i - 1]]
+
+
+def _best_arms(means: Sequence[float]) -> set[int]:
+    return {k for k, mean in enumerate(means) if mean == max(means)}

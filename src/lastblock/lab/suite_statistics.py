@@ -1,0 +1,332 @@
+"""What the suite of random problems says about each policy.
+
+Every comparison is paired: policies meet the same draws, replication by replication. Ratios of mean
+regrets are compared on a logarithmic scale, with standard errors by the delta method. The intervals
+are those of these problems: they say what more replications might change, not other problems.
+"""
+
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lastblock import files
+from lastblock.errors import ResultError
+from lastblock.lab.intervals import Sample, mean_of
+from lastblock.lab.problems import problem
+from lastblock.lab.rivals import COUNTED, ORACLE, RIVALS, TUNED, WINDOWS
+from lastblock.lab.suite import relevant_changes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lastblock.lab.results import Result
+
+LEVEL = 0.95
+_NORMAL_95 = 1.959964
+_PER = 1e4
+"""Restarts are told per so many steps."""
+_FRAMES = ("ratios", "delays", "kinds", "calm")
+
+
+class Ratio(NamedTuple):
+    """The logarithm of a ratio of means, with its standard error and interval."""
+
+    log: float
+    se: float
+    low: float
+    high: float
+
+
+def log_ratio(ours: Sample, theirs: Sample) -> Ratio:
+    """log(mean(ours) / mean(theirs)), where ours[i] and theirs[i] met the same draws."""
+    a, b = float(ours.mean()), float(theirs.mean())
+    if a <= 0.0 or b <= 0.0:
+        return Ratio(math.nan, math.nan, math.nan, math.nan)
+    log = math.log(a / b)
+    # The mean of these is 0, and their standard error is that of the logarithm.
+    _, se, low, high, _ = mean_of(ours / a - theirs / b, LEVEL)
+    return Ratio(log, se, log + low, log + high)
+
+
+def geometric_mean(logs: Sequence[float], errors: Sequence[float]) -> tuple[float, float, float]:
+    """exp of the mean of logarithms, and its interval."""
+    if not logs:
+        return math.nan, math.nan, math.nan
+    centre = float(np.mean(logs))
+    half = _NORMAL_95 * math.sqrt(float(np.square(errors).sum())) / len(logs)
+    return math.exp(centre), math.exp(centre - half), math.exp(centre + half)
+
+
+def rate_of(events: int, steps: int) -> tuple[float, float, float]:
+    """Events in 10⁴ steps, with the interval of a Poisson count (Garwood, 1936)."""
+    from scipy.special import gammaincinv  # an optional dependency  # noqa: PLC0415
+
+    if steps == 0:
+        return math.nan, math.nan, math.nan
+    low = float(gammaincinv(events, 0.5 - LEVEL / 2)) if events > 0 else 0.0
+    high = float(gammaincinv(events + 1.0, 0.5 + LEVEL / 2))
+    unit = _PER / steps
+    return events * unit, low * unit, high * unit
+
+
+@dataclass(frozen=True, eq=False)
+class Suite:
+    """The suite of a half, summed up."""
+
+    about: dict[str, Any]
+    """half, problems (their number), replications, and the rows of `summary`."""
+    ratios: "pd.DataFrame"
+    """A row for each problem and policy: problem, kind, title, horizon, policy, regret and its se;
+    tuned, tuned_log, tuned_se, tuned_low, tuned_high: the ratio to the tuned window; best_window
+    and best… likewise: to the best window in hindsight."""
+    delays: "pd.DataFrame"
+    """A row for each relevant change and policy: problem, phase, policy, found (share of the
+    replications), median, log and se of the ratio to the tuned window of mean delays."""
+    kinds: "pd.DataFrame"
+    """policy, kind, ratio, low, high: geometric means over the problems of a kind."""
+    calm: "pd.DataFrame"
+    """policy, world, steps, restarts, rate, low, high: restarts where nothing ever changes."""
+
+    @property
+    def summary(self) -> list[dict[str, Any]]:
+        """A row for each policy; None for what there is not."""
+        rows: list[dict[str, Any]] = self.about["policies"]
+        return rows
+
+    def save(self, folder: str | Path) -> Path:
+        """Write summary.json, and each frame as CSV; the ratios as Parquet too."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in _FRAMES:
+            frame = getattr(self, name)
+            files.write(folder / f"{name}.csv", frame.to_csv(index=False).encode())
+        buffer = io.BytesIO()
+        self.ratios.to_parquet(buffer, index=False)
+        files.write(folder / "ratios.parquet", buffer.getvalue())
+        text = json.dumps(self.about, indent=2, ensure_ascii=False, allow_nan=False)
+        files.write(folder / "summary.json", text.encode())
+        return folder
+
+
+def load(folder: str | Path) -> Suite:
+    """What `Suite.save` wrote."""
+    import pandas as pd  # noqa: PLC0415
+
+    folder = Path(folder)
+    try:
+        about = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        frames = {name: pd.read_csv(folder / f"{name}.csv") for name in _FRAMES}
+    except (OSError, ValueError) as error:
+        raise ResultError(f"{folder} holds no whole suite ({error}); run it again") from None
+    return Suite(about, **frames)
+
+
+def sum_up(
+    results: "Mapping[int, Result]", calm: "Sequence[Result]", half: str = "development"
+) -> Suite:
+    """The results of problems, by their numbers, and of the worlds without changes."""
+    import pandas as pd  # an optional dependency  # noqa: PLC0415
+
+    if not results:
+        raise ResultError("nothing to sum up; give the results of at least one problem")
+    kinds = {i: problem(i, half).kind for i in results}
+    ratios = pd.DataFrame(
+        [row for i, result in results.items() for row in _ratio_rows(i, kinds[i], result)]
+    )
+    changes = {i: relevant_changes(problem(i, half).environment) for i in results}
+    delays = pd.DataFrame(
+        [row for i, result in results.items() for row in _delay_rows(i, changes[i], result)],
+        columns=["problem", "phase", "policy", "found", "median", "log", "se"],
+    )
+    still = [result for i, result in results.items() if kinds[i] == "stationary"]
+    calm_frame = pd.DataFrame(
+        [row for result in [*still, *calm] for row in _calm_rows(result)],
+        columns=["policy", "world", "steps", "restarts", "rate", "low", "high"],
+    )
+    about = {
+        "half": half,
+        "problems": len(results),
+        "replications": min(result.replications for result in results.values()),
+        "policies": [_summary(label, ratios, delays, calm_frame) for label in RIVALS],
+    }
+    return Suite(_plain(about), ratios, delays, _by_kind(ratios), calm_frame)
+
+
+def _ratio_rows(index: int, kind: str, result: "Result") -> list[dict[str, Any]]:
+    regrets = {label: result.final_regret(label) for label in result.labels}
+    grid = [TUNED, *(f"window {w}" for w in WINDOWS if f"window {w}" in regrets)]
+    best = min(grid, key=lambda label: float(regrets[label].mean()))
+    parameters = result.about["scenario"]["policies"][best]["parameters"]
+    rows = []
+    for label in RIVALS:
+        if label not in regrets:
+            continue
+        mean, se, *_ = mean_of(regrets[label], LEVEL)
+        row = {
+            "problem": index,
+            "kind": kind,
+            "title": result.title,
+            "horizon": result.horizon,
+            "policy": label,
+            "regret": mean,
+            "se": se,
+            "best_window": int(parameters["window"]),
+        }
+        for name, other in ("tuned", TUNED), ("best", best):
+            ratio = log_ratio(regrets[label], regrets[other])
+            row |= {
+                name: math.exp(ratio.log),
+                f"{name}_log": ratio.log,
+                f"{name}_se": ratio.se,
+                f"{name}_low": math.exp(ratio.low),
+                f"{name}_high": math.exp(ratio.high),
+            }
+        rows.append(row)
+    return rows
+
+
+def _delay_rows(index: int, phases: Sequence[int], result: "Result") -> list[dict[str, Any]]:
+    ends = [*result.changes, result.horizon]
+    rows = []
+    for phase in phases:
+        length = ends[phase] - result.changes[phase - 1]
+        mine = result.delays[result.delays["phase"] == phase]
+        delays = {
+            label: mine.loc[mine["policy"] == label, "delay"].to_numpy(np.float64, na_value=np.inf)
+            for label in result.labels
+        }
+        for label in RIVALS:
+            if label in delays:
+                # Those that never found it count as the whole phase.
+                ours, theirs = (np.minimum(delays[who], length) for who in (label, TUNED))
+                ratio = log_ratio(ours, theirs)
+                rows.append(
+                    {
+                        "problem": index,
+                        "phase": phase,
+                        "policy": label,
+                        "found": float(np.isfinite(delays[label]).mean()),
+                        "median": float(np.median(ours)),
+                        "log": ratio.log,
+                        "se": ratio.se,
+                    }
+                )
+    return rows
+
+
+def _calm_rows(result: "Result") -> list[dict[str, Any]]:
+    rows = []
+    for label in COUNTED:
+        mine = result.final[result.final["policy"] == label]
+        events, steps = int(mine["restarts"].sum()), result.horizon * len(mine)
+        rate, low, high = rate_of(events, steps)
+        rows.append(
+            {
+                "policy": label,
+                "world": result.title,
+                "steps": steps,
+                "restarts": events,
+                "rate": rate,
+                "low": low,
+                "high": high,
+            }
+        )
+    return rows
+
+
+def _by_kind(ratios: "pd.DataFrame") -> "pd.DataFrame":
+    import pandas as pd  # noqa: PLC0415
+
+    rows = []
+    for label in RIVALS:
+        for kind in dict.fromkeys(ratios["kind"]):
+            mine = ratios[(ratios["policy"] == label) & (ratios["kind"] == kind)]
+            if len(mine):
+                ratio, low, high = _geometric(mine, "tuned_log", "tuned_se")
+                rows.append(
+                    {"policy": label, "kind": kind, "ratio": ratio, "low": low, "high": high}
+                )
+    return pd.DataFrame(rows)
+
+
+def _geometric(frame: "pd.DataFrame", log: str, se: str) -> tuple[float, float, float]:
+    known = frame[frame[log].notna()]
+    return geometric_mean(known[log].tolist(), known[se].tolist())
+
+
+def _summary(
+    label: str, ratios: "pd.DataFrame", delays: "pd.DataFrame", calm: "pd.DataFrame"
+) -> dict[str, Any]:
+    """The row of one policy."""
+    mine = ratios[ratios["policy"] == label]
+    row: dict[str, Any] = {"policy": label, "played": len(mine)}
+    for name in "tuned", "best":
+        ratio, low, high = _geometric(mine, f"{name}_log", f"{name}_se")
+        row |= {name: ratio, f"{name}_low": low, f"{name}_high": high}
+    known = mine[mine["tuned"].notna()]
+    if len(known):
+        worst = known.iloc[int(known["tuned"].to_numpy().argmax())]
+        row |= {
+            "worst": float(worst["tuned"]),
+            "worst_low": float(worst["tuned_low"]),
+            "worst_high": float(worst["tuned_high"]),
+            "worst_problem": str(worst["title"]),
+        }
+        others = ratios[ratios["policy"] != ORACLE]
+        least = others.groupby("problem")["regret"].min()
+        row |= {
+            "won": float((known["tuned"] < 1.0).mean()),
+            "surely_won": float((known["tuned_high"] < 1.0).mean()),
+            "surely_lost": float((known["tuned_low"] > 1.0).mean()),
+            "first": None
+            if label == ORACLE
+            else float((known["regret"].to_numpy() <= least[known["problem"]].to_numpy()).mean()),
+        }
+    counted = calm[calm["policy"] == label]
+    if len(counted):
+        rate, low, high = rate_of(int(counted["restarts"].sum()), int(counted["steps"].sum()))
+        row |= {"false_restarts": rate, "false_restarts_low": low, "false_restarts_high": high}
+    changes = delays[delays["policy"] == label]
+    if len(changes):
+        ratio, low, high = _geometric(changes, "log", "se")
+        row |= {
+            "changes": len(changes),
+            "delay": float(changes["median"].median()),
+            "found": float(changes["found"].mean()),
+            "delay_ratio": ratio,
+            "delay_ratio_low": low,
+            "delay_ratio_high": high,
+        }
+    return {name: row.get(name) for name in _COLUMNS}
+
+
+_COLUMNS = (
+    "policy",
+    "played",
+    *(f"{name}{end}" for name in ("tuned", "best", "worst") for end in ("", "_low", "_high")),
+    "worst_problem",
+    "won",
+    "surely_won",
+    "surely_lost",
+    "first",
+    *(f"false_restarts{end}" for end in ("", "_low", "_high")),
+    "changes",
+    "delay",
+    "found",
+    *(f"delay_ratio{end}" for end in ("", "_low", "_high")),
+)
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it: None for what is not a number."""
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
