@@ -80,12 +80,12 @@ def _regrets(suite: "Suite", styles: Mapping[str, Style]) -> str:
         Column("95 %", "paired confidence interval", fixed=True),
         Column("Worst", "the largest ratio to the tuned window"),
         Column("95 %", "paired confidence interval", fixed=True),
-        Column("on", "the problem of the worst ratio", left=True),
         Column("Won", "problems with less regret than the tuned window"),
         Column("surely", "at 95 %"),
         Column("surely lost", "at 95 %"),
         Column("First", "problems with the smallest regret of all but the oracle"),
         Column("Played", "problems"),
+        Column("Worst on", "the problem of the worst ratio", left=True),
     ]
     rows = [
         [
@@ -93,9 +93,9 @@ def _regrets(suite: "Suite", styles: Mapping[str, Style]) -> str:
             *_ratio(row, "tuned"),
             *_ratio(row, "best"),
             *_ratio(row, "worst"),
-            markup.text(row["worst_problem"] or "–"),
             *(_share(row[name]) for name in ("won", "surely_won", "surely_lost", "first")),
             markup.number(row["played"], 1),
+            markup.text(row["worst_problem"] or "–"),
         ]
         for row in suite.summary
     ]
