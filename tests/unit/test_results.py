@@ -92,7 +92,7 @@ def foreign(folder):
         ),
         (cut_in_half, "pulls.parquet is damaged .*; run the scenario again"),
         (foreign, "is not from lastblock"),
-        (lambda f: damaged_metadata(f, format=2), "results of format 2, written by lastblock 0"),
+        (lambda f: damaged_metadata(f, format=3), "results of format 3, written by lastblock 0"),
         (lambda f: damaged_metadata(f, changes=[5]), "mixes files of two runs"),
     ],
 )
