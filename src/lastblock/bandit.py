@@ -605,7 +605,7 @@ class Bandit:
                 for label, told in self._retired.items()
             ],
             "next_id": self._next_id,
-            "out": [[id, arm, self._chances.get(id)] for id, arm in self._out.items()],
+            "out": [[id, int(arm), self._chances.get(id)] for id, arm in self._out.items()],
         }
 
     @classmethod
