@@ -7,12 +7,12 @@ from typing import Any
 
 from lastblock.bandit import Bandit
 from lastblock.errors import StoreError
-from lastblock.events import KINDS, Event
+from lastblock.events import ASK, KINDS, TELL, Event
 from lastblock.snapshot import unpack
 from lastblock.store.groups import Write
 from lastblock.store.storage import Row, Snapshot
 
-CODES = {kind: code for code, kind in enumerate(KINDS)}
+_new_tuple = tuple.__new__
 
 
 class Journal:
@@ -38,12 +38,10 @@ class Journal:
         if not events:
             return
         now = time.time_ns() // 1000
-        before = after = self.event
-        rows = []
-        for event in events:
-            after += 1
-            rows.append(row_of(self.number, after, now, event))
-        snapshots = []
+        before = self.event
+        after = before + len(events)
+        rows = [row_of(self.number, before + 1 + i, now, event) for i, event in enumerate(events)]
+        snapshots: list[Snapshot] = []
         if after - self.saved >= self._snapshot_every:
             # Asks have been taken already; all other changes are still to come.
             snapshots = [self.snapshot(after if events[0][0] == "ask" else before)]
@@ -80,16 +78,15 @@ def snapshot_of(bandit: Bandit, number: int, event: int) -> Snapshot:
 def row_of(number: int, place: int, now: int, event: Event) -> Row:
     """An event as it is kept."""
     kind, decision, arm, value = event
-    code = CODES[kind]
     row: tuple[Any, ...]
     if kind == "tell":
-        row = (number, place, now, code, decision, arm, value, None, None)
+        row = (number, place, now, TELL, decision, arm, value, None, None)
     elif kind == "ask":
-        row = (number, place, now, code, decision, arm, None, value, None)
+        row = (number, place, now, ASK, decision, arm, None, value, None)
     else:
         extra = None if value is None else json.dumps(value, ensure_ascii=False)
-        row = (number, place, now, code, decision, arm, None, None, extra)
-    return tuple.__new__(Row, row)  # as Row(…), but faster
+        row = (number, place, now, KINDS.index(kind), decision, arm, None, None, extra)
+    return _new_tuple(Row, row)  # as Row(…), but faster
 
 
 def event_of(row: Row) -> Event:

@@ -274,11 +274,12 @@ class SQLiteStorage:
             for first in range(0, len(rows), _ROWS[-1]):
                 part = rows[first : first + _ROWS[-1]]
                 room = next(size for size in _ROWS if size >= len(part))
-                values = [*chain.from_iterable(part), *[None] * (_COLUMNS * (room - len(part)))]
-                run(_INSERT[room], [*values, len(part)])
-            for row in rows:
-                if row.kind == _ADD_ARM:
-                    run("INSERT INTO arms VALUES (?, ?, ?)", (row.bandit, row.arm, row.extra))
+                values: list[Any] = list(chain.from_iterable(part))
+                values += [None] * (_COLUMNS * (room - len(part)))
+                values.append(len(part))
+                run(_INSERT[room], values)
+            for row in [row for row in rows if row[_KIND] == _ADD_ARM]:
+                run("INSERT INTO arms VALUES (?, ?, ?)", (row.bandit, row.arm, row.extra))
             for snapshot in snapshots:
                 self._keep(run, snapshot)
         if snapshots and not self._keep_events:
@@ -310,6 +311,7 @@ class SQLiteStorage:
 
 
 _ADD_ARM = KINDS.index("add_arm")
+_KIND = Row._fields.index("kind")
 
 _left_alone: list[sqlite3.Connection] = []
 
