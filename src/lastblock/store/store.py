@@ -5,7 +5,6 @@ import os
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from types import TracebackType
 from typing import Any
 
@@ -14,6 +13,7 @@ from lastblock.errors import StoreError
 from lastblock.labels import Label
 from lastblock.protocol import Policy, number, whole
 from lastblock.random import Seed
+from lastblock.spelling import nearest
 from lastblock.store import export
 from lastblock.store.groups import Groups, Write
 from lastblock.store.journal import Journal, snapshot_of
@@ -165,8 +165,8 @@ class Store:
         names = self._storage.names()
         if name in names:
             return names[name]
-        near = get_close_matches(str(name), names, 1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        near = nearest(str(name), names)
+        hint = f"did you mean {near!r}? " if near else ""
         listed = ", ".join(list(names)[:_LISTED]) + (", …" if len(names) > _LISTED else "")
         raise StoreError(
             f"{self._storage.label} has no bandit {name!r}; {hint}"
