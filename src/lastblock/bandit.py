@@ -114,6 +114,7 @@ class Bandit:
         self, live: Live, labels: Sequence[Label], floor_of_all: float | None = None
     ) -> None:
         self._lock = threading.RLock()
+        self._acquire, self._release = self._lock.acquire, self._lock.release
         self._journal: Journal | None = None
         self._reload: Callable[[], Bandit] | None = None
         self._unsure = False  # whether state and journal may differ: a change was interrupted
@@ -207,10 +208,20 @@ class Bandit:
         It never waits: see `docs/late-rewards.md` for rewards that do.
         """
         if n is None:
-            with self._lock:
+            self._acquire()  # as `with self._lock:`, in half the time
+            try:
                 if self._journal is not None:
                     return self._ask_logged(self._journal, 1)[0]
-                return self._ask_arm()
+                if self._live.is_floored:
+                    return self._ask_arm()
+                # `_ask_arm` once more: a call saved is a twentieth of the time.
+                id = self._next_id
+                arm = self._live.ask(id)
+                self._next_id = id + 1
+                self._out[id] = arm
+                return _new_tuple(Decision, (self._active[arm], id, None))
+            finally:
+                self._release()
         count = whole(n, "n")
         if count < 1:
             raise ValueError(f"n={n} must be at least 1")
@@ -256,19 +267,32 @@ class Bandit:
 
     def tell(self, decision: Decision | Pending | int, reward: float) -> None:
         """The reward of a decision (or of its id). Errors change nothing."""
-        with self._lock:
+        self._acquire()
+        try:
             if self._unsure:
                 self._settle()
-            id, arm = self._find(decision)
+            id, arm = -1, -1
+            if type(decision) is Decision:  # nearly always, and as it should be
+                label, id, _ = decision
+                arm = self._out.get(id, -1) if type(id) is int else -1
+            if arm < 0 or self._active[arm] != label:
+                id, arm = self._find(decision)
             value = reward + 0.0 if type(reward) is float else _as_float(reward)
             if not -LARGEST_REWARD < value < LARGEST_REWARD:  # NaN fails as well
                 raise _out_of_range(reward)
             if self._journal is None:
-                self._tell_arm(id, arm, value)
+                if arm < 0 or not self._live.tell_at_once(arm, value):
+                    self._tell_arm(id, arm, value)
+                    return
+                del self._out[id]
+                if self._chances:
+                    self._chances.pop(id, None)
             elif self._live.depth is None:
                 self._log([("tell", id, self._number(id), value)], self._tell_arm, id, arm, value)
             else:
                 self._tell_each([(id, arm, value)])
+        finally:
+            self._release()
 
     def tell_many(
         self, decisions: Iterable[Decision | Pending | int], rewards: Iterable[float]
