@@ -18,6 +18,7 @@ from lastblock.environments.piecewise import Piecewise, Stationary
 from lastblock.errors import StateFileError, StoreError, UnknownDecisionError
 from lastblock.explanation import Duel, Explanation
 from lastblock.families import FAMILIES, family
+from lastblock.fleet import Fleet
 from lastblock.protocol import DETECTORS, POLICIES, detector, policy
 from lastblock.replay import Evaluation, Replay
 from lastblock.simulation import Run, Trace, simulate, trace
@@ -52,6 +53,7 @@ __all__ = [  # noqa: PLE0604  # the registries hold strings
     "Drifting",
     "Duel",
     "Explanation",
+    "Fleet",
     "Pending",
     "Estimate",
     "Evaluation",

@@ -11,7 +11,7 @@ from lastblock.notes import note_reward, note_round
 from lastblock.protocol import EnvironmentTable, Policy, Record, States
 from lastblock.random import ENVIRONMENT, Stream, below, next_word, seed_stream, uniform
 from lastblock.restarts import note_extra, restarts_of
-from lastblock.state import begin, come_back, next_arm, plan_if_due, reward_arm, take_arm
+from lastblock.state import begin, lose_arm, next_arm, plan_if_due, reward_arm, take_arm
 
 RECENT = 64
 """How many of the last pulls are looked at to tell whether a policy has found the best arm."""
@@ -180,13 +180,6 @@ def full_live(policy: Any, states: States, i: int, arm: int) -> bool:
 def forget_live(states: States, i: int, arm: int) -> None:
     """A decision whose reward will never come."""
     lose_arm(states[i], arm)
-
-
-@kernel
-def lose_arm(s: Record, arm: int) -> None:
-    """The arm of a decision whose reward will never come."""
-    come_back(s, arm)
-    s.lost[arm] += 1
 
 
 @entry

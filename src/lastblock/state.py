@@ -5,7 +5,8 @@ counters look alike and are not: `queued` and `taken` say how much of the round'
 handed out; `out` says, for each arm, how many decisions still wait for their reward (not for ever:
 some become `stale`, see `stop_waiting`), and `lost` how many were forgotten since its last reward.
 In a simulation nothing is ever out when a round is planned, and nothing is lost. Live, rewards may
-be late, or never come.
+be late, or never come. `told` counts the rewards of each arm, in the records of a fleet; elsewhere
+it has no entries, and no code.
 """
 
 import hashlib
@@ -34,6 +35,9 @@ LINE = np.dtype(INDEX, metadata={"holds": "a line of arms"})
 
 FIRST_ROOM = 1023
 """Rewards of an arm that a live bandit's first record holds, for a policy that keeps them all."""
+
+MOST_LOST = 2**15 - 1
+"""Where the count of lost decisions stops, so that it fits two bytes."""
 
 NOBODY = INDEX(2**32 - 1)
 """No arm, in a field that holds one."""
@@ -104,7 +108,15 @@ def state_dtype(
     return record_of(policy, slots(arms if room is None else max(room, arms)), horizon)
 
 
-def record_of(policy: Policy, room: int, horizon: int | None) -> np.dtype[Any]:
+def fleet_dtype(policy: Policy, arms: int, horizon: int | None) -> np.dtype[Any]:
+    """The layout of a bandit of a fleet: it counts the rewards told."""
+    check_arms(policy, arms)
+    return record_of(policy, slots(arms), horizon, counts=True)
+
+
+def record_of(
+    policy: Policy, room: int, horizon: int | None, *, counts: bool = False
+) -> np.dtype[Any]:
     """The header and the fields of a policy with room for this many arms.
 
     A policy that wraps another one keeps the other's whole record as a field of its own.
@@ -119,6 +131,7 @@ def record_of(policy: Policy, room: int, horizon: int | None) -> np.dtype[Any]:
         ("out", np.int64, (room,)),
         ("stale", np.int32, (room,)),
         ("lost", np.int64, (room,)),
+        ("told", np.int64, (room if counts else 0,)),
     ]
     return record(header + policy.layout(room, horizon) + _END)
 
@@ -159,6 +172,8 @@ def begin(policy: Policy, s: Record, arms: int, key: Stream, replication: int) -
         s.stale[k] = 0
         s.lost[k] = 0
         s.queue[k] = 0
+    for k in range(s.told.shape[0]):
+        s.told[k] = 0
     policy.start(s)
 
 
@@ -240,7 +255,17 @@ def reward_arm(policy: Policy, s: Record, arm: int, reward: float) -> None:
     """The reward of a decision that was out."""
     come_back(s, arm)
     s.lost[arm] = 0
+    if s.told.shape[0] > 0:  # known at compile time
+        s.told[arm] += 1
     policy.observe(s, arm, reward)
+
+
+@kernel
+def lose_arm(s: Record, arm: int) -> None:
+    """A decision that was out, and whose reward will never come."""
+    come_back(s, arm)
+    if s.lost[arm] < MOST_LOST:
+        s.lost[arm] += 1
 
 
 @kernel

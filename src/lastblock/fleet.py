@@ -1,0 +1,331 @@
+"""Many live bandits at once: ask and tell on arrays."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.bandit import LARGEST_REWARD
+from lastblock.batches import (
+    DIGIT_BITS,
+    NOWHERE,
+    Numbers,
+    Words,
+    ask_own,
+    first_unasked,
+    first_without_room,
+    forget_own,
+    sort_own,
+    tell_own,
+)
+from lastblock.errors import UnknownDecisionError
+from lastblock.jit import specialise
+from lastblock.protocol import Policy, check_policy, whole
+from lastblock.random import Seed, Stream, key_of
+from lastblock.simulation import cores
+from lastblock.state import fleet_dtype
+
+LARGEST_FLEET = NOWHERE - 1
+"""Bandits in a fleet, and positions in a batch, are numbers of 32 bits."""
+
+SMALL_BATCH = 2048
+"""Up to so many ids one thread is faster than waking several."""
+
+T = TypeVar("T")
+
+
+class Fleet:
+    """Many bandits with the same policy and arms, each with a record of its own, in one array.
+
+    `ask(ids)` and `tell(ids, arms, rewards)` take arrays, and work in parallel. An id that comes
+    several times in a batch is served several times, in the order of the batch. A bandit begins
+    when it is asked for the first time; until then it costs nothing. Told at once, bandit i of a
+    fleet takes the arms of replication i of `simulate` with the same seed and rewards, whatever the
+    number of threads; bandit 0 those of a `Bandit` with that seed.
+
+    Parameters
+    ----------
+    policy
+        Any policy of the library, or your own.
+    arms
+        How many arms each bandit has.
+    size
+        How many bandits there are; their ids are 0 … size − 1.
+    seed
+        Anything `numpy.random.SeedSequence` takes; None for a fresh one.
+    horizon
+        For a policy that keeps every reward: how many rewards of an arm a record has room for.
+    threads
+        How many to use; by default one for each core.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> fleet = lb.Fleet(lb.LBSDALM(), arms=3, size=1000, seed=7)
+    >>> ids = [3, 999, 3]
+    >>> arms = fleet.ask(ids)
+    >>> fleet.tell(ids, arms, [1.0, 0.0, 0.5])
+    >>> fleet.pulls(ids).sum(axis=1).tolist()
+    [2, 1, 2]
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        arms: int,
+        size: int,
+        seed: Seed = None,
+        horizon: int | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self._prepare(policy, arms, size, key_of(seed), horizon, threads)
+        self._begin(np.zeros(self._size, self._dtype))
+
+    def _prepare(
+        self,
+        policy: Policy,
+        arms: int,
+        size: int,
+        key: Stream,
+        horizon: int | None,
+        threads: int | None,
+    ) -> None:
+        """All but the records: checked, and kept."""
+        check_policy(policy)
+        self._policy, self._key = policy, key
+        self._arms, self._size = whole(arms, "arms"), whole(size, "size")
+        self._horizon = None if horizon is None else whole(horizon, "horizon")
+        self._threads = cores() if threads is None else whole(threads, "threads")
+        self._grows = bool(getattr(policy, "grows", False))
+        if not 1 <= self._size <= LARGEST_FLEET:
+            raise ValueError(f"size={size} must lie between 1 and {LARGEST_FLEET}")
+        if self._threads < 1:
+            raise ValueError(f"threads={threads} must be at least 1")
+        if self._grows and self._horizon is None:
+            raise ValueError(
+                f"{type(policy).__name__} keeps every reward, and the records of a fleet do not "
+                "grow; give horizon=…, how many rewards of an arm they have room for"
+            )
+        if self._horizon is not None and self._horizon < 1:
+            raise ValueError(f"horizon={horizon} must be at least 1")
+        self._dtype = fleet_dtype(policy, self._arms, self._horizon)
+
+    def _begin(self, states: npt.NDArray[Any]) -> None:
+        """Take the records, and the kernels compiled for them."""
+        self._states = states
+        self._lock = threading.RLock()
+        self._pool: ThreadPoolExecutor | None = None
+        self._bits = max(1, (self._size - 1).bit_length())
+        numbers, words, rewards = np.zeros(1, np.int64), np.zeros(1, np.uint64), np.zeros(1)
+        self._sort: Any = specialise(sort_own, numbers, 0, 1, 1, words, words, numbers)
+        self._ask: Any = specialise(ask_own, self._policy, states, 0, self._key, words, numbers)
+        self._unasked: Any = specialise(first_unasked, states, words, numbers, numbers)
+        self._tell: Any = specialise(tell_own, self._policy, states, words, numbers, rewards)
+
+    @property
+    def policy(self) -> Policy:
+        return self._policy
+
+    @property
+    def arms(self) -> int:
+        """How many arms each bandit has."""
+        return self._arms
+
+    @property
+    def threads(self) -> int:
+        return self._threads
+
+    @property
+    def state_size(self) -> int:
+        """The size of one bandit's record in bytes."""
+        return int(self._dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of all records in bytes; those that nobody has asked take no memory yet."""
+        return self._size * self.state_size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def ask(self, ids: npt.ArrayLike) -> Numbers:
+        """A decision of each of these bandits: the arms, in the order of `ids`."""
+        batch = self._check_ids(ids)
+        arms = np.empty(batch.size, np.int64)
+        with self._lock:
+            states = self._states
+            parts = self._sorted(batch)
+            self._each(
+                parts,
+                lambda words: self._ask(self._policy, states, self._arms, self._key, words, arms),
+            )
+        return arms
+
+    def tell(self, ids: npt.ArrayLike, arms: npt.ArrayLike, rewards: npt.ArrayLike) -> None:
+        """The rewards of decisions. If one of them is wrong, nothing is changed."""
+        batch = self._check_ids(ids)
+        numbers = self._check_arms(arms, batch.size)
+        values = self._check_rewards(rewards, batch.size)
+        with self._lock:
+            states = self._states
+            parts = self._sorted(batch)
+            self._check_asked(parts, batch, numbers)
+            if self._grows:
+                self._check_room(parts, batch, numbers, values)
+            self._each(
+                parts, lambda words: self._tell(self._policy, states, words, numbers, values)
+            )
+
+    def forget(self, ids: npt.ArrayLike, arms: npt.ArrayLike) -> None:
+        """Drop decisions whose rewards will never come. If one is wrong, nothing is changed."""
+        batch = self._check_ids(ids)
+        numbers = self._check_arms(arms, batch.size)
+        with self._lock:
+            states = self._states
+            parts = self._sorted(batch)
+            self._check_asked(parts, batch, numbers)
+            run: Any = specialise(forget_own, states, parts[0], numbers)
+            self._each(parts, lambda words: run(states, words, numbers))
+
+    def pulls(self, ids: npt.ArrayLike | None = None) -> Numbers:
+        """How many rewards each arm has had: a row for each of these bandits, or for every one."""
+        batch = slice(None) if ids is None else self._check_ids(ids)
+        with self._lock:
+            return self._states["told"][batch, : self._arms].astype(np.int64)
+
+    def _check_ids(self, ids: npt.ArrayLike) -> Numbers:
+        batch = _whole_numbers(ids, "ids")
+        if batch.size > LARGEST_FLEET:
+            raise ValueError(f"{batch.size} ids in one batch; give at most {LARGEST_FLEET}")
+        wrong = _first_outside(batch, self._size)
+        if wrong is not None:
+            raise ValueError(
+                f"ids[{wrong}]={batch[wrong]} is not one of this fleet's bandits, "
+                f"0 to {self._size - 1}"
+            )
+        return np.ascontiguousarray(batch, np.int64)
+
+    def _check_arms(self, arms: npt.ArrayLike, n: int) -> Numbers:
+        numbers = _whole_numbers(arms, "arms")
+        if numbers.size != n:
+            raise ValueError(f"{numbers.size} arms for {n} ids; give one for each")
+        wrong = _first_outside(numbers, self._arms)
+        if wrong is not None:
+            raise ValueError(
+                f"arms[{wrong}]={numbers[wrong]} is not one of the arms 0 to {self._arms - 1}"
+            )
+        return np.ascontiguousarray(numbers, np.int64)
+
+    def _check_rewards(self, rewards: npt.ArrayLike, n: int) -> npt.NDArray[np.float64]:
+        given = _array(rewards, "rewards", "biuf", "numbers")
+        if given.size != n:
+            raise ValueError(f"{given.size} rewards for {n} ids; give one for each")
+        with np.errstate(over="ignore"):  # of longer floats: infinite, and refused
+            values = np.ascontiguousarray(given, np.float64)
+        largest = LARGEST_REWARD
+        if n > 0 and not (values.min() > -largest and values.max() < largest):  # NaN fails as well
+            wrong = int(np.argmin(np.abs(values) < largest))
+            raise ValueError(
+                f"rewards[{wrong}]={given[wrong]} must be finite and below {largest:g} in size; "
+                "to drop the decision, forget it"
+            )
+        return values
+
+    def _check_asked(self, parts: list[Words], batch: Numbers, arms: Numbers) -> None:
+        wrong = min(
+            self._each(
+                parts,
+                lambda words: self._unasked(
+                    self._states, words, arms, np.zeros(self._arms, np.int64)
+                ),
+            )
+        )
+        if wrong < NOWHERE:
+            raise UnknownDecisionError(
+                f"position {wrong}: bandit {batch[wrong]} has no such decision out for arm "
+                f"{arms[wrong]}; tell or forget what ask() gave, once"
+            )
+
+    def _check_room(
+        self,
+        parts: list[Words],
+        batch: Numbers,
+        arms: Numbers,
+        rewards: npt.NDArray[np.float64],
+    ) -> None:
+        policy, states = self._policy, self._states
+        scratch = np.zeros(1, self._dtype)
+        run: Any = specialise(first_without_room, policy, states, scratch, parts[0], arms, rewards)
+        wrong = min(
+            self._each(
+                parts,
+                lambda words: run(policy, states, np.zeros(1, self._dtype), words, arms, rewards),
+            )
+        )
+        if wrong < NOWHERE:
+            raise ValueError(
+                f"position {wrong}: the record of bandit {batch[wrong]} has no room for one more "
+                f"reward of arm {arms[wrong]}; make a fleet with a longer horizon than "
+                f"{self._horizon}, or of a policy of bounded memory, such as LBSDALM"
+            )
+
+    def _sorted(self, batch: Numbers) -> list[Words]:
+        """The batch, shared out and put in order: see `batches`."""
+        owners = 1 if batch.size <= SMALL_BATCH else self._threads
+
+        def sort(owner: int) -> Words:
+            words, spare = (np.empty(batch.size + 1, np.uint64) for _ in range(2))
+            counts = np.empty(1 << DIGIT_BITS, np.int64)
+            n = self._sort(batch, owner, owners, self._bits, words, spare, counts)
+            return words[:n]
+
+        return self._each(list(range(owners)), sort)
+
+    def _each(self, parts: list[Any], work: Callable[[Any], T]) -> list[T]:
+        """Work on each part, in parallel.
+
+        Parts of a batch belong together, so an interruption waits for all of them.
+        """
+        if len(parts) == 1:
+            return [work(parts[0])]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._threads)
+        futures = []
+        try:
+            for part in parts:
+                futures.append(self._pool.submit(work, part))
+            wait(futures)
+        finally:
+            futures += [self._pool.submit(work, part) for part in parts[len(futures) :]]
+            wait(futures)
+        return [future.result() for future in futures]
+
+    def __repr__(self) -> str:
+        return f"<Fleet of {self._size} × {self._policy}, {self._arms} arms, {self.nbytes} bytes>"
+
+
+def _array(values: npt.ArrayLike, name: str, kinds: str, what: str) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        array = np.empty((0, 0))
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a list or a one-dimensional array of {what}")
+    if array.size > 0 and array.dtype.kind not in kinds:
+        raise ValueError(f"{name} must be {what}, not {array.dtype}")
+    return array
+
+
+def _whole_numbers(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+    return _array(values, name, "iu", "whole numbers")
+
+
+def _first_outside(numbers: npt.NDArray[Any], limit: int) -> int | None:
+    """The position of the first number that is not one of 0 … limit − 1."""
+    if numbers.size == 0 or (numbers.min() >= 0 and numbers.max() < limit):
+        return None
+    return int(np.argmax((numbers < 0) | (numbers >= limit)))
