@@ -1,8 +1,10 @@
-"""Many live bandits at once: ask and tell on arrays."""
+"""Many live bandits at once: ask and tell on arrays, in memory or in a file."""
 
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,12 +23,13 @@ from lastblock.batches import (
     sort_own,
     tell_own,
 )
-from lastblock.errors import UnknownDecisionError
+from lastblock.errors import StateFileError, UnknownDecisionError
+from lastblock.fleet_file import FleetFile
 from lastblock.jit import specialise
-from lastblock.protocol import Policy, check_policy, whole
-from lastblock.random import Seed, Stream, key_of
+from lastblock.protocol import Policy, States, build, check_policy, describe, whole
+from lastblock.random import STREAM_WORDS, Seed, Stream, key_of
 from lastblock.simulation import cores
-from lastblock.state import fleet_dtype
+from lastblock.state import fleet_dtype, layout_id
 
 LARGEST_FLEET = NOWHERE - 1
 """Bandits in a fleet, and positions in a batch, are numbers of 32 bits."""
@@ -45,6 +48,8 @@ class Fleet:
     when it is asked for the first time; until then it costs nothing. Told at once, bandit i of a
     fleet takes the arms of replication i of `simulate` with the same seed and rewards, whatever the
     number of threads; bandit 0 those of a `Bandit` with that seed.
+
+    This one is in memory; `Fleet.create` and `Fleet.open` keep one in a file.
 
     Parameters
     ----------
@@ -85,6 +90,79 @@ class Fleet:
         self._prepare(policy, arms, size, key_of(seed), horizon, threads)
         self._begin(np.zeros(self._size, self._dtype))
 
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        policy: Policy,
+        *,
+        arms: int,
+        size: int,
+        seed: Seed = None,
+        horizon: int | None = None,
+        threads: int | None = None,
+        reserve: bool = False,
+    ) -> "Fleet":
+        """A new fleet in a file, which is mapped into memory; see the class for the parameters.
+
+        The file takes room on the disk as bandits are asked for the first time. When the disk is
+        full then, the system ends the process, as it does with every mapped file; `reserve` takes
+        the room at once, or raises an error.
+        """
+        self = cls.__new__(cls)
+        self._prepare(policy, arms, size, key_of(seed), horizon, threads)
+        file = FleetFile.create(Path(path), self._about(), self.nbytes, reserve=reserve)
+        self._map(file)
+        return self
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, threads: int | None = None) -> "Fleet":
+        """The fleet of a file that `create` made; it goes on bit for bit.
+
+        Only one can be open at a time. A file that is none, cut off, corrupt, or made by a newer
+        version is a `StateFileError`.
+        """
+        threads = _check_threads(threads)
+        file = FleetFile.open(Path(path))
+        self = cls.__new__(cls)
+        try:
+            self._read(file.about, threads)
+        except (KeyError, TypeError, ValueError) as error:
+            file.close()
+            raise StateFileError(
+                f"{path} does not fit this version of lastblock: {error}; "
+                "open it with the version that made it"
+            ) from error
+        self._map(file)
+        return self
+
+    def _about(self) -> dict[str, Any]:
+        """All but the records, as plain data."""
+        return {
+            "policy": describe(self._policy),
+            "layout": layout_id(self._dtype),
+            "arms": self._arms,
+            "size": self._size,
+            "horizon": self._horizon,
+            "key": self._key.tolist(),
+        }
+
+    def _read(self, about: dict[str, Any], threads: int | None) -> None:
+        key = np.array(about["key"], np.uint64)
+        if key.shape != (STREAM_WORDS,):
+            raise ValueError("its seed has another length")
+        policy = build(about["policy"])
+        self._prepare(policy, about["arms"], about["size"], key, about["horizon"], threads)
+        if about["layout"] != layout_id(self._dtype):
+            raise ValueError("its records have another layout")
+
+    def _map(self, file: FleetFile) -> None:
+        try:
+            self._begin(file.records(self._dtype, self._size), file)
+        except BaseException:
+            file.close()
+            raise
+
     def _prepare(
         self,
         policy: Policy,
@@ -94,17 +172,15 @@ class Fleet:
         horizon: int | None,
         threads: int | None,
     ) -> None:
-        """All but the records: checked, and kept."""
+        """All but the records: checked, and kept, with the kernels compiled for them."""
         check_policy(policy)
         self._policy, self._key = policy, key
         self._arms, self._size = whole(arms, "arms"), whole(size, "size")
         self._horizon = None if horizon is None else whole(horizon, "horizon")
-        self._threads = cores() if threads is None else whole(threads, "threads")
+        self._threads = _check_threads(threads)
         self._grows = bool(getattr(policy, "grows", False))
         if not 1 <= self._size <= LARGEST_FLEET:
             raise ValueError(f"size={size} must lie between 1 and {LARGEST_FLEET}")
-        if self._threads < 1:
-            raise ValueError(f"threads={threads} must be at least 1")
         if self._grows and self._horizon is None:
             raise ValueError(
                 f"{type(policy).__name__} keeps every reward, and the records of a fleet do not "
@@ -113,18 +189,26 @@ class Fleet:
         if self._horizon is not None and self._horizon < 1:
             raise ValueError(f"horizon={horizon} must be at least 1")
         self._dtype = fleet_dtype(policy, self._arms, self._horizon)
-
-    def _begin(self, states: npt.NDArray[Any]) -> None:
-        """Take the records, and the kernels compiled for them."""
-        self._states = states
-        self._lock = threading.RLock()
-        self._pool: ThreadPoolExecutor | None = None
         self._bits = max(1, (self._size - 1).bit_length())
-        numbers, words, rewards = np.zeros(1, np.int64), np.zeros(1, np.uint64), np.zeros(1)
+        states, numbers = np.zeros(0, self._dtype), np.zeros(0, np.int64)
+        words, rewards = np.zeros(0, np.uint64), np.zeros(0)
         self._sort: Any = specialise(sort_own, numbers, 0, 1, 1, words, words, numbers)
         self._ask: Any = specialise(ask_own, self._policy, states, 0, self._key, words, numbers)
         self._unasked: Any = specialise(first_unasked, states, words, numbers, numbers)
         self._tell: Any = specialise(tell_own, self._policy, states, words, numbers, rewards)
+
+    def _begin(self, states: States, file: FleetFile | None = None) -> None:
+        """Take the records."""
+        self._records: States | None = states
+        self._file = file
+        self._lock = threading.RLock()
+        self._pool: ThreadPoolExecutor | None = None
+
+    @property
+    def _states(self) -> States:
+        if self._records is None:
+            raise ValueError("this fleet is closed")
+        return self._records
 
     @property
     def policy(self) -> Policy:
@@ -149,8 +233,35 @@ class Fleet:
         """The size of all records in bytes; those that nobody has asked take no memory yet."""
         return self._size * self.state_size
 
+    @property
+    def path(self) -> Path | None:
+        """The file, if there is one."""
+        return None if self._file is None else self._file.path
+
     def __len__(self) -> int:
         return self._size
+
+    def flush(self) -> None:
+        """Wait until the file, if there is one, has everything on the disk."""
+        with self._lock:
+            if self._records is not None and self._file is not None:
+                self._file.flush()
+
+    def close(self) -> None:
+        """Flush, and let go of file and memory; the fleet cannot be used any more."""
+        with self._lock:
+            self.flush()
+            self._records = None
+            if self._file is not None:
+                self._file.close()
+            if self._pool is not None:
+                self._pool.shutdown()
+
+    def __enter__(self) -> "Fleet":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def ask(self, ids: npt.ArrayLike) -> Numbers:
         """A decision of each of these bandits: the arms, in the order of `ids`."""
@@ -305,7 +416,18 @@ class Fleet:
         return [future.result() for future in futures]
 
     def __repr__(self) -> str:
-        return f"<Fleet of {self._size} × {self._policy}, {self._arms} arms, {self.nbytes} bytes>"
+        where = "" if self._file is None else f" in {self._file.path}"
+        return (
+            f"<Fleet of {self._size} × {self._policy}, {self._arms} arms, "
+            f"{self.nbytes} bytes{where}>"
+        )
+
+
+def _check_threads(threads: int | None) -> int:
+    n = cores() if threads is None else whole(threads, "threads")
+    if n < 1:
+        raise ValueError(f"threads={threads} must be at least 1")
+    return n
 
 
 def _array(values: npt.ArrayLike, name: str, kinds: str, what: str) -> npt.NDArray[Any]:

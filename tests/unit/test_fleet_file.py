@@ -1,0 +1,195 @@
+"""Fleets in files: they go on bit for bit, and say what is wrong with a file."""
+
+import re
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import lastblock as lb
+from lastblock import fleet_file
+from lastblock.fleet_file import MAGIC, PAGE
+
+POLICY = lb.LBSDALM()
+ARMS = 3
+SIZE = 200
+OPTIONS = {"arms": ARMS, "size": SIZE, "seed": 7}
+
+
+def play(fleet, batches):
+    """Decisions that stay out, and rewards; returns the arms."""
+    taken = []
+    for t in range(batches):
+        ids = np.arange(t % 7, SIZE, 3)
+        arms = fleet.ask(ids)
+        fleet.tell(ids[::2], arms[::2], (arms[::2] + t) % 3)
+        taken.append(arms.tolist())
+    return taken
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A file with a fleet in the middle of its life."""
+    path = tmp_path / "fleet"
+    with lb.Fleet.create(path, POLICY, **OPTIONS) as fleet:
+        play(fleet, 20)
+    return path
+
+
+def test_a_fleet_in_a_file_goes_on_bit_for_bit(tmp_path):
+    in_memory = lb.Fleet(POLICY, **OPTIONS)
+    path = tmp_path / "fleet"
+    with lb.Fleet.create(path, POLICY, **OPTIONS) as fleet:
+        assert play(fleet, 20) == play(in_memory, 20)
+        assert fleet.path == path
+        assert repr(fleet).endswith(f"bytes in {path}>")
+    for threads in (1, 2):
+        with lb.Fleet.open(str(path), threads=threads) as fleet:
+            assert (fleet.policy, fleet.arms, len(fleet)) == (POLICY, ARMS, SIZE)
+            assert fleet.threads == threads
+            assert play(fleet, 20) == play(in_memory, 20)
+            assert fleet.pulls().tolist() == in_memory.pulls().tolist()
+    assert path.read_bytes()[PAGE:] == in_memory._states.tobytes()
+    assert in_memory.path is None
+    in_memory.flush()
+
+
+def test_untouched_bandits_take_no_room(tmp_path):
+    with lb.Fleet.create(tmp_path / "fleet", POLICY, arms=ARMS, size=100_000) as fleet:
+        fleet.ask([3, 50_000])
+        fleet.flush()
+        assert fleet.nbytes > 1e9
+        assert fleet.path.stat().st_blocks * 512 < 1e6
+        assert fleet.path.stat().st_size == PAGE + fleet.nbytes
+    with lb.Fleet.create(tmp_path / "reserved", POLICY, **OPTIONS, reserve=True) as fleet:
+        assert fleet.path.stat().st_blocks * 512 >= fleet.nbytes
+
+
+def test_a_killed_process_leaves_what_it_told(tmp_path):
+    path = tmp_path / "fleet"
+    code = f"""
+import os, signal
+import lastblock as lb
+fleet = lb.Fleet.create({str(path)!r}, lb.LBSDALM(), arms={ARMS}, size={SIZE}, seed=7)
+ids = list(range({SIZE}))
+fleet.tell(ids, fleet.ask(ids), [1.0] * {SIZE})
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False)
+    assert done.returncode == -9
+    with lb.Fleet.open(path) as fleet:
+        assert fleet.pulls().sum(axis=1).tolist() == [1] * SIZE
+
+
+def test_one_at_a_time(path):
+    with lb.Fleet.open(path) as fleet:
+        with pytest.raises(lb.StateFileError, match="is open elsewhere, in this process or"):
+            lb.Fleet.open(path)
+        fleet.ask([1])
+    with pytest.raises(FileExistsError):
+        lb.Fleet.create(path, POLICY, **OPTIONS)
+    lb.Fleet.open(path).close()
+
+
+def test_a_closed_fleet_says_so(path):
+    in_memory = lb.Fleet(POLICY, **OPTIONS, threads=2)
+    play(in_memory, 3)
+    for fleet in (lb.Fleet.open(path), in_memory):
+        fleet.close()
+        fleet.close()
+        fleet.flush()
+        for act in (
+            lambda fleet: fleet.ask([1]),
+            lambda fleet: fleet.tell([1], [0], [1.0]),
+            lambda fleet: fleet.forget([1], [0]),
+            lambda fleet: fleet.pulls([1]),
+        ):
+            with pytest.raises(ValueError, match="this fleet is closed"):
+                act(fleet)
+        assert len(fleet) == SIZE
+        assert f"{SIZE} × {POLICY}" in repr(fleet)
+
+
+def refused(path, data, message):
+    path.write_bytes(data)
+    with pytest.raises(lb.StateFileError, match=re.escape(message)):
+        lb.Fleet.open(path)
+    assert path.read_bytes() == data
+
+
+def test_files_that_are_none(path, tmp_path):
+    lb.Bandit(POLICY, ARMS).save(tmp_path / "bandit")
+    for data in (b"", b"lastflt", b"x" * 10_000, (tmp_path / "bandit").read_bytes()):
+        refused(path, data, f"{path} is not a lastblock fleet: give a file that Fleet.create()")
+    with pytest.raises(FileNotFoundError):
+        lb.Fleet.open(tmp_path / "nothing")
+    with pytest.raises(IsADirectoryError):
+        lb.Fleet.open(tmp_path)
+
+
+def test_files_that_are_cut_off_or_corrupt(path):
+    data = path.read_bytes()
+    refused(path, data[:100], "is cut off in its header")
+    refused(path, data[: len(data) // 2], f"truncated: {len(data) // 2} of {len(data)} bytes")
+    refused(path, data[:-1], f"truncated: {len(data) - 1} of {len(data)} bytes")
+    refused(path, data + b"\0", f"corrupt: {len(data) + 1} bytes instead of {len(data)}")
+    for place in (20, 30, 150):
+        changed = bytearray(data)
+        changed[place] ^= 1
+        refused(path, bytes(changed), "is corrupt: its checksum is wrong")
+    path.write_bytes(data)
+    with lb.Fleet.open(path) as fleet:
+        play(fleet, 1)
+
+
+def test_a_file_of_a_newer_version(path):
+    data = bytearray(path.read_bytes())
+    data[len(MAGIC) : len(MAGIC) + 4] = struct.pack("<I", 2)
+    refused(path, bytes(data), f"{path} has format 2, this lastblock reads up to 1; upgrade")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"layout": "0" * 16}, "its records have another layout"),
+        ({"policy": {"name": "Elsewhere", "parameters": {}}}, "policy 'Elsewhere' is not known"),
+        ({"policy": {"name": "LBSDALM", "parameters": {"speed": 1}}}, "speed"),
+        ({"key": [1, 2]}, "its seed has another length"),
+        ({"arms": None}, "arms=None must be a whole number"),
+    ],
+)
+def test_a_file_that_does_not_fit(path, change, message):
+    with lb.Fleet.open(path) as fleet:
+        about = fleet._about()
+        nbytes = fleet.nbytes
+    path.unlink()
+    fleet_file.FleetFile.create(path, about | change, nbytes, reserve=False).close()
+    with pytest.raises(lb.StateFileError, match="does not fit this version") as caught:
+        lb.Fleet.open(path)
+    assert message in str(caught.value)
+
+
+def test_what_fails_leaves_no_file(tmp_path, monkeypatch):
+    path = tmp_path / "fleet"
+    with pytest.raises(ValueError, match="size=0"):
+        lb.Fleet.create(path, POLICY, arms=ARMS, size=0)
+    with pytest.raises(FileNotFoundError):
+        lb.Fleet.create(tmp_path / "nowhere" / "fleet", POLICY, **OPTIONS)
+    with pytest.raises(ValueError, match="threads=0"):
+        lb.Fleet.open(path, threads=0)
+
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(fleet_file.os, "posix_fallocate", full)
+    with pytest.raises(OSError, match="No space left"):
+        lb.Fleet.create(path, POLICY, **OPTIONS, reserve=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_byte_orders_are_refused(path, monkeypatch):
+    monkeypatch.setattr(fleet_file.sys, "byteorder", "big")
+    with pytest.raises(lb.StateFileError, match="little-endian, this machine is not"):
+        lb.Fleet.open(path)
