@@ -37,6 +37,11 @@ LARGEST_FLEET = NOWHERE - 1
 SMALL_BATCH = 2048
 """Up to so many ids one thread is faster than waking several."""
 
+MEMORIES = FULL, COMPACT = "full", "compact"
+
+LARGEST_COMPACT_REWARD = 1e38
+"""Larger ones do not fit a float32."""
+
 T = TypeVar("T")
 
 
@@ -63,6 +68,10 @@ class Fleet:
         Anything `numpy.random.SeedSequence` takes; None for a fresh one.
     horizon
         For a policy that keeps every reward: how many rewards of an arm a record has room for.
+    memory
+        "full", or "compact" for smaller records: rewards are kept as float32, counts in as few
+        bytes as they need. The arms are the same where rewards are small whole numbers, or any
+        that float32 holds; see docs/fleet.md.
     threads
         How many to use; by default one for each core.
 
@@ -85,9 +94,10 @@ class Fleet:
         size: int,
         seed: Seed = None,
         horizon: int | None = None,
+        memory: str = "full",
         threads: int | None = None,
     ) -> None:
-        self._prepare(policy, arms, size, key_of(seed), horizon, threads)
+        self._prepare(policy, arms, size, key_of(seed), horizon, memory, threads)
         self._begin(np.zeros(self._size, self._dtype))
 
     @classmethod
@@ -100,6 +110,7 @@ class Fleet:
         size: int,
         seed: Seed = None,
         horizon: int | None = None,
+        memory: str = "full",
         threads: int | None = None,
         reserve: bool = False,
     ) -> "Fleet":
@@ -110,7 +121,7 @@ class Fleet:
         the room at once, or raises an error.
         """
         self = cls.__new__(cls)
-        self._prepare(policy, arms, size, key_of(seed), horizon, threads)
+        self._prepare(policy, arms, size, key_of(seed), horizon, memory, threads)
         file = FleetFile.create(Path(path), self._about(), self.nbytes, reserve=reserve)
         self._map(file)
         return self
@@ -144,6 +155,7 @@ class Fleet:
             "arms": self._arms,
             "size": self._size,
             "horizon": self._horizon,
+            "memory": self._memory,
             "key": self._key.tolist(),
         }
 
@@ -152,7 +164,8 @@ class Fleet:
         if key.shape != (STREAM_WORDS,):
             raise ValueError("its seed has another length")
         policy = build(about["policy"])
-        self._prepare(policy, about["arms"], about["size"], key, about["horizon"], threads)
+        arms, size, horizon = about["arms"], about["size"], about["horizon"]
+        self._prepare(policy, arms, size, key, horizon, about["memory"], threads)
         if about["layout"] != layout_id(self._dtype):
             raise ValueError("its records have another layout")
 
@@ -170,6 +183,7 @@ class Fleet:
         size: int,
         key: Stream,
         horizon: int | None,
+        memory: str,
         threads: int | None,
     ) -> None:
         """All but the records: checked, and kept, with the kernels compiled for them."""
@@ -188,7 +202,10 @@ class Fleet:
             )
         if self._horizon is not None and self._horizon < 1:
             raise ValueError(f"horizon={horizon} must be at least 1")
-        self._dtype = fleet_dtype(policy, self._arms, self._horizon)
+        if memory not in MEMORIES:
+            raise ValueError(f"memory={memory!r} must be 'full' or 'compact'")
+        self._memory = memory
+        self._dtype = fleet_dtype(policy, self._arms, self._horizon, compact=memory == COMPACT)
         self._bits = max(1, (self._size - 1).bit_length())
         states, numbers = np.zeros(0, self._dtype), np.zeros(0, np.int64)
         words, rewards = np.zeros(0, np.uint64), np.zeros(0)
@@ -218,6 +235,11 @@ class Fleet:
     def arms(self) -> int:
         """How many arms each bandit has."""
         return self._arms
+
+    @property
+    def memory(self) -> str:
+        """ "full" or "compact"."""
+        return self._memory
 
     @property
     def threads(self) -> int:
@@ -337,7 +359,7 @@ class Fleet:
             raise ValueError(f"{given.size} rewards for {n} ids; give one for each")
         with np.errstate(over="ignore"):  # of longer floats: infinite, and refused
             values = np.ascontiguousarray(given, np.float64)
-        largest = LARGEST_REWARD
+        largest = LARGEST_REWARD if self._memory == FULL else LARGEST_COMPACT_REWARD
         if n > 0 and not (values.min() > -largest and values.max() < largest):  # NaN fails as well
             wrong = int(np.argmin(np.abs(values) < largest))
             raise ValueError(

@@ -12,6 +12,13 @@ subtraction: a duel costs O(1) however long its blocks are. Cumulative sums must
 Sums of whole numbers below 2⁵³ are exact, so that ties are ties. What no sum of floats can do is to
 keep small rewards beside a huge one: while a reward 10¹⁶ times larger than the others is in the
 ring, the others are lost in its rounding error.
+
+In a compact record the ring holds the rewards themselves, as float32, beside the sum of those that
+are kept. A block is added up one by one, from its shorter side: O(n), for a memory of some dozens
+of rewards. A sum of n float32 numbers is exact in a float64 as long as the largest of them is at
+most 2²⁹ / n times the smallest; for others the sum is taken anew once a lap, so that rounding
+errors do not pile up. Which kind of history it is shows in its fields, so that compiled code has no
+trace of the other kind.
 """
 
 from typing import Any
@@ -20,18 +27,32 @@ import numpy as np
 
 from lastblock.jit import kernel
 from lastblock.protocol import Record
-from lastblock.state import capacity, record
+from lastblock.state import capacity, record, whole_type
 from lastblock.sums import two_sum
 
 SMALLEST_RING = 64
+SMALLEST_COMPACT_RING = 8
 LARGEST_RINGS = (1 << 31) - 1
 """Bytes: numpy's records are no larger."""
 
 STRETCH = 1 << 20
 
 
-def history_dtype(arms: int, rewards: int) -> np.dtype[Any]:
+def history_dtype(arms: int, rewards: int, *, compact: bool = False) -> np.dtype[Any]:
     """Room for at least the last `rewards` rewards of each arm."""
+    if compact:
+        ring = capacity(rewards, SMALLEST_COMPACT_RING)
+        return record(
+            [
+                ("written", whole_type(ring), (arms,)),  # modulo a multiple of the ring
+                ("kept", whole_type(ring), (arms,)),
+                ("sum", np.float64, (arms,)),  # of the kept rewards
+                ("error", np.float64, (0,)),
+                ("prefix", np.float64, (arms, 0)),
+                ("rewards", np.float32, (arms, ring)),
+            ],
+            packed=True,
+        )
     ring = capacity(rewards + 1, SMALLEST_RING)  # one slot is the sum that a full ring starts from
     if arms * ring * 8 > LARGEST_RINGS:
         raise ValueError(
@@ -45,8 +66,15 @@ def history_dtype(arms: int, rewards: int) -> np.dtype[Any]:
             ("sum", np.float64, (arms,)),  # since the last rebase …
             ("error", np.float64, (arms,)),  # … and what rounding took away from it
             ("prefix", np.float64, (arms, ring)),
+            ("rewards", np.float32, (arms, 0)),  # only in a compact history
         ]
     )
+
+
+@kernel
+def is_compact(h: Record) -> bool:
+    """Whether the ring holds rewards; known at compile time."""
+    return bool(h.rewards.shape[1] > 0)
 
 
 @kernel
@@ -56,13 +84,22 @@ def clear(h: Record) -> None:
         h.written[k] = 0
         h.kept[k] = 0
         h.sum[k] = 0.0
-        h.error[k] = 0.0
-        h.prefix[k, 0] = 0.0
+        if not is_compact(h):
+            h.error[k] = 0.0
+            h.prefix[k, 0] = 0.0
 
 
 @kernel
 def append(h: Record, arm: int, reward: float) -> None:
     """Add the newest reward; a full ring loses its oldest."""
+    if is_compact(h):
+        _append_compact(h, arm, reward)
+    else:
+        _append(h, arm, reward)
+
+
+@kernel
+def _append(h: Record, arm: int, reward: float) -> None:
     ring = h.prefix.shape[1]
     n = h.written[arm]
     if n & (min(ring, STRETCH) - 1) == 0:
@@ -82,8 +119,47 @@ def append(h: Record, arm: int, reward: float) -> None:
 
 
 @kernel
+def _append_compact(h: Record, arm: int, reward: float) -> None:
+    ring = h.rewards.shape[1]
+    n = int(h.written[arm])
+    newest = n & (ring - 1)
+    if h.kept[arm] == ring:
+        h.sum[arm] -= h.rewards[arm, newest]
+    else:
+        h.kept[arm] += 1
+    h.rewards[arm, newest] = reward
+    h.sum[arm] += h.rewards[arm, newest]
+    h.written[arm] = (n + 1) & ((1 << (8 * h.written.itemsize - 1)) - 1)
+    if newest == ring - 1:
+        h.sum[arm] = _sum_of(h, arm, n + 1 - int(h.kept[arm]), n + 1)
+
+
+@kernel
+def _sum_of(h: Record, arm: int, first: int, last: int) -> float:
+    """The sum of rewards number first … last − 1 of a compact history."""
+    total = 0.0
+    for i in range(first, last):
+        total += np.float64(h.rewards[arm, i & (h.rewards.shape[1] - 1)])
+    return total
+
+
+@kernel
 def block_sum(h: Record, arm: int, n: int) -> float:
     """The sum of the last n rewards, 0 ≤ n ≤ kept."""
+    return _block_sum_compact(h, arm, n) if is_compact(h) else _block_sum(h, arm, n)
+
+
+@kernel
+def _block_sum_compact(h: Record, arm: int, n: int) -> float:
+    last = int(h.written[arm])
+    older = int(h.kept[arm]) - int(n)
+    if older < n:
+        return float(h.sum[arm] - _sum_of(h, arm, last - int(h.kept[arm]), last - int(n)))
+    return _sum_of(h, arm, last - int(n), last)
+
+
+@kernel
+def _block_sum(h: Record, arm: int, n: int) -> float:
     ring = h.prefix.shape[1]
     newest = h.written[arm]
     oldest = newest - n
@@ -107,10 +183,21 @@ def block_mean(h: Record, arm: int, n: int) -> float:
 @kernel
 def forget_oldest(h: Record, arm: int) -> None:
     """Keep one reward less."""
-    h.kept[arm] -= 1
+    forget_if(h, arm, True)
+
+
+@kernel
+def forget_if(h: Record, arm: int, due: bool) -> None:
+    """Keep one reward less if it is due; no branch depends on that."""
+    if is_compact(h):
+        oldest = (int(h.written[arm]) - int(h.kept[arm])) & (h.rewards.shape[1] - 1)
+        h.sum[arm] -= h.rewards[arm, oldest] if due else np.float32(0.0)
+    h.kept[arm] -= due
 
 
 @kernel
 def is_full(h: Record, arm: int) -> bool:
     """Whether the next reward would push an older one out."""
+    if is_compact(h):
+        return bool(h.kept[arm] == h.rewards.shape[1])
     return bool(h.kept[arm] == h.prefix.shape[1] - 1)

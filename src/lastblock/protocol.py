@@ -10,6 +10,7 @@ each policy; with the JIT off the very same methods run as they are.
     plan(self, s)                        queue the arms of round `s.round`
     observe(self, s, arm, reward)        one reward of an earlier decision
     full(self, s, arm)                   optional: no room for one more reward of this arm
+    compact_layout(self, arms, horizon)  optional, Python: the fields in a compact record of a fleet
     check(self, arms)                    optional, Python: can it play so many arms?
     resized(self, s, before, arm)        optional, Python: arms came or went, see `resized` below
     duels(self, s)                       optional, Python: why the last round was what it was

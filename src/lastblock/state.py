@@ -39,6 +39,13 @@ FIRST_ROOM = 1023
 MOST_LOST = 2**15 - 1
 """Where the count of lost decisions stops, so that it fits two bytes."""
 
+SMALL_COUNT = np.uint32
+LARGEST_COUNT = 2**32 - 1
+"""Counts of rewards in a compact record, and where they stop."""
+
+MOST_OUT = 2**31 - 1
+"""Where the count of decisions that are out stops in a compact record."""
+
 NOBODY = INDEX(2**32 - 1)
 """No arm, in a field that holds one."""
 
@@ -46,6 +53,8 @@ NOBODY = INDEX(2**32 - 1)
 # Numba takes a record for a subtype of another one whose fields are its first ones, and warns. With
 # the same last field in all of them no state begins like another.
 _END: Layout = [("end", np.uint8)]
+
+_WORD = 8
 
 
 def slots(arms: int) -> int:
@@ -80,20 +89,37 @@ class Fields(np.record):  # type: ignore[misc]  # numpy's stubs call its base fi
         self[name] = value
 
 
-def record(fields: Layout) -> np.dtype[Any]:
+def record(fields: Layout, *, packed: bool = False) -> np.dtype[Any]:
     """A record whose fields read as attributes, in kernels and in plain Python.
 
-    Every field starts at a multiple of eight bytes; numpy's own `align` is lost in nested records.
+    Every field starts at a multiple of eight bytes, or, in a packed record, of the size of its
+    numbers; numpy's own `align` is lost in nested records. All of it is a multiple of eight.
     """
     formats = [np.dtype(field[1:] if len(field) > 2 else field[1]) for field in fields]
-    ends = np.cumsum([0] + [-(-format.itemsize // 8) * 8 for format in formats])
+    offsets, end = [], 0
+    for format in formats:
+        small = packed and not format.names
+        offsets.append(_up(end, format.base.itemsize if small else _WORD))
+        end = offsets[-1] + format.itemsize
     plain: Any = {
         "names": [field[0] for field in fields],
         "formats": formats,
-        "offsets": ends[:-1].tolist(),
-        "itemsize": int(ends[-1]),
+        "offsets": offsets,
+        "itemsize": _up(end, _WORD),
     }
     return np.dtype((Fields, np.dtype(plain)))
+
+
+def _up(n: int, step: int) -> int:
+    return -(-n // step) * step
+
+
+def whole_type(largest: int) -> np.dtype[Any]:
+    """The smallest type for whole numbers from −`largest` to `largest`.
+
+    Signed, so that differences are right without the JIT, too.
+    """
+    return np.min_scalar_type(-largest - 1)
 
 
 def state_dtype(
@@ -108,10 +134,30 @@ def state_dtype(
     return record_of(policy, slots(arms if room is None else max(room, arms)), horizon)
 
 
-def fleet_dtype(policy: Policy, arms: int, horizon: int | None) -> np.dtype[Any]:
-    """The layout of a bandit of a fleet: it counts the rewards told."""
+def fleet_dtype(
+    policy: Policy, arms: int, horizon: int | None, *, compact: bool = False
+) -> np.dtype[Any]:
+    """The layout of a bandit of a fleet: it counts the rewards told.
+
+    A compact one has smaller numbers: docs/decisions/0011-fleet.md says which.
+    """
     check_arms(policy, arms)
-    return record_of(policy, slots(arms), horizon, counts=True)
+    if not compact:
+        return record_of(policy, slots(arms), horizon, counts=True)
+    room = slots(arms)
+    header: Layout = [
+        ("stream", np.uint64, (STREAM_WORDS,)),
+        ("round", np.int64),
+        ("arms", np.int64),
+        ("queued", INDEX),
+        ("taken", INDEX),
+        ("queue", np.min_scalar_type(room), (room,)),
+        ("out", np.int32, (room,)),
+        ("lost", whole_type(MOST_LOST), (room,)),
+        ("told", SMALL_COUNT, (room,)),
+    ]
+    fields = getattr(policy, "compact_layout", policy.layout)(room, horizon)
+    return record(header + fields + _END, packed=True)
 
 
 def record_of(
@@ -256,8 +302,15 @@ def reward_arm(policy: Policy, s: Record, arm: int, reward: float) -> None:
     come_back(s, arm)
     s.lost[arm] = 0
     if s.told.shape[0] > 0:  # known at compile time
-        s.told[arm] += 1
+        count_up(s.told, arm)
     policy.observe(s, arm, reward)
+
+
+@kernel
+def count_up(counts: Any, arm: int) -> None:
+    """Count one more. A counter of four bytes stops at its end; which kind it is costs nothing."""
+    if counts.itemsize == _WORD or counts[arm] < LARGEST_COUNT:
+        counts[arm] += 1
 
 
 @kernel

@@ -48,10 +48,12 @@ class LBSDA(NamedTuple):
         return cls(), cls(reference=True)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
-        return [
-            *duel_fields(arms),
-            ("history", history_dtype(arms, FIRST_ROOM if horizon is None else horizon)),
-        ]
+        room = FIRST_ROOM if horizon is None else horizon
+        return [*duel_fields(arms), ("history", history_dtype(arms, room))]
+
+    def compact_layout(self, arms: int, horizon: int | None) -> Layout:
+        room = FIRST_ROOM if horizon is None else horizon
+        return [*duel_fields(arms), ("history", history_dtype(arms, room, compact=True))]
 
     def start(self, s: Record) -> None:
         clear_duels(s)

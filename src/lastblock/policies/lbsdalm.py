@@ -1,7 +1,7 @@
 """LB-SDA-LM: LB-SDA in limited memory (Baudry, Russac & Cappé, 2021, appendix B)."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from lastblock.duels import (
 from lastblock.history import append, clear, forget_oldest, history_dtype
 from lastblock.jit import kernel
 from lastblock.protocol import Layout, Record, policy
-from lastblock.state import enqueue, enqueue_all, shuffle
+from lastblock.state import SMALL_COUNT, count_up, enqueue, enqueue_all, shuffle
 from lastblock.verdicts import Verdict, judge
 
 SIZED_FOR_ROUNDS = 10**9
@@ -103,12 +103,19 @@ class LBSDALM(NamedTuple):
         return max(self.minimum, growing + self.offset)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
+        return self._layout(arms, np.int64, history_dtype(arms, self._largest_memory()))
+
+    def compact_layout(self, arms: int, horizon: int | None) -> Layout:
+        history = history_dtype(arms, self._largest_memory(), compact=True)
+        return self._layout(arms, SMALL_COUNT, history)
+
+    def _layout(self, arms: int, count: Any, history: np.dtype[Any]) -> Layout:
         return [
             *duel_fields(arms),
             ("memory", np.int64),  # m_r …
             ("memory_lasts", np.float64),  # … up to this round
-            ("pulls", np.int64, (arms,)),
-            ("history", history_dtype(arms, self._largest_memory())),
+            ("pulls", count, (arms,)),
+            ("history", history),
         ]
 
     def start(self, s: Record) -> None:
@@ -148,7 +155,7 @@ class LBSDALM(NamedTuple):
         if s.history.kept[arm] >= s.memory:
             forget_oldest(s.history, arm)
         append(s.history, arm, reward)
-        s.pulls[arm] += 1
+        count_up(s.pulls, arm)
         s.sums[arm] += reward
 
     def duels(self, s: Record) -> list[Verdict]:

@@ -6,7 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lastblock.duels import is_owed, most_pulled, obligation, wins_duel
-from lastblock.history import append, block_sum, clear, forget_oldest, history_dtype, is_full
+from lastblock.history import (
+    append,
+    block_sum,
+    clear,
+    forget_if,
+    forget_oldest,
+    history_dtype,
+    is_full,
+)
 from lastblock.jit import kernel, plain, routine
 from lastblock.protocol import Layout, Record, policy
 from lastblock.state import ARM, NOBODY, enqueue, enqueue_all, shuffle, stop_waiting
@@ -15,6 +23,9 @@ from lastblock.verdicts import Verdict, judge
 from lastblock.window import check_window, check_window_fits
 
 NEVER = 1 << 62
+
+LONGEST_SHORT_WINDOW = 1 << 15
+"""Ages of rewards within such a window fit two bytes."""
 
 
 @kernel
@@ -33,10 +44,10 @@ def expire(s: Record, window: int, now: int) -> None:
         # Without delay at most one reward of an arm is due. Which arm's is hard to predict, so the
         # first one goes without a branch.
         due = s.expires[k] <= now
-        kept = h.kept[k] - due
-        age = (now - s.stamp[k, (h.written[k] - kept) & mask]) & 0xFFFFFFFF
+        forget_if(h, k, due)
+        kept = h.kept[k]
+        age = stamp_of(s, now - s.stamp[k, (h.written[k] - kept) & mask])
         following = now - age + window if kept > 0 else NEVER
-        h.kept[k] = kept
         s.expires[k] = following if due else s.expires[k]
         while s.expires[k] <= now:
             drop_oldest(s, k, window, now)
@@ -50,8 +61,15 @@ def drop_oldest(s: Record, arm: int, window: int, now: int) -> None:
     s.expires[arm] = NEVER
     if h.kept[arm] > 0:
         oldest = (h.written[arm] - h.kept[arm]) & (s.stamp.shape[1] - 1)
-        age = (now - s.stamp[arm, oldest]) & 0xFFFFFFFF
+        age = stamp_of(s, now - s.stamp[arm, oldest])
         s.expires[arm] = now - age + window
+
+
+@kernel
+def stamp_of(s: Record, ticks: int) -> int:
+    """A time, or an age, as far as a stamp holds it."""
+    held: int = ticks & ((1 << (8 * s.stamp.itemsize)) - 1)
+    return held
 
 
 @kernel
@@ -142,7 +160,18 @@ class SWLBSDA(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         history = history_dtype(arms, self.window)
-        ring = history["prefix"].shape
+        return self._layout(arms, history, np.uint32, history["prefix"].shape)
+
+    def compact_layout(self, arms: int, horizon: int | None) -> Layout:
+        # By the authors' clock, any number of ticks may pass between two rounds.
+        short = self.window <= LONGEST_SHORT_WINDOW and not self.reference
+        history = history_dtype(arms, self.window, compact=True)
+        stamp = np.uint16 if short else np.uint32
+        return self._layout(arms, history, stamp, history["rewards"].shape)
+
+    def _layout(
+        self, arms: int, history: np.dtype[Any], stamp: Any, ring: tuple[int, ...]
+    ) -> Layout:
         return [
             ("leader", ARM),
             ("since", np.int64),  # the round after which it became the leader
@@ -156,7 +185,7 @@ class SWLBSDA(NamedTuple):
             ("candidate", np.uint8, (arms,)),
             ("history", history),
             ("expires", np.int64, (arms,)),  # when the oldest reward of the arm falls out
-            ("stamp", np.uint32, ring),  # when each reward arrived, modulo 2³²
+            ("stamp", stamp, ring),  # when each reward arrived, modulo 2³² or 2¹⁶
         ]
 
     def start(self, s: Record) -> None:
@@ -216,7 +245,7 @@ class SWLBSDA(NamedTuple):
         h = s.history
         s.time += 1
         clock = s.time if self.reference else s.round
-        s.stamp[arm, h.written[arm] & (s.stamp.shape[1] - 1)] = np.uint32(clock & 0xFFFFFFFF)
+        s.stamp[arm, h.written[arm] & (s.stamp.shape[1] - 1)] = stamp_of(s, clock)
         if is_full(h, arm):  # only late rewards can bring more than one a round
             drop_oldest(s, arm, self.window, clock)
         append(h, arm, reward)
