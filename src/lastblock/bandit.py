@@ -83,6 +83,8 @@ class Bandit:
     1
     """
 
+    _largest_reward = LARGEST_REWARD
+
     # Every change goes through one of six operations, `_ask_arm`, `_tell_arm`, `_forget_arm`,
     # `_add`, `_retire` and `Live.reseed`, under the lock, after all checks. With a journal, `_log`
     # sees to it that neither or both are done: the change, and the event in the journal.
@@ -278,8 +280,8 @@ class Bandit:
             if arm < 0 or self._active[arm] != label:
                 id, arm = self._find(decision)
             value = reward + 0.0 if type(reward) is float else _as_float(reward)
-            if not -LARGEST_REWARD < value < LARGEST_REWARD:  # NaN fails as well
-                raise _out_of_range(reward)
+            if not -self._largest_reward < value < self._largest_reward:  # NaN fails as well
+                raise self._out_of_range(reward)
             if self._journal is None:
                 if arm < 0 or not self._live.tell_at_once(arm, value):
                     self._tell_arm(id, arm, value)
@@ -305,8 +307,8 @@ class Bandit:
             if len(found) != len(values):
                 raise ValueError(f"{len(values)} rewards for {len(found)} decisions")
             for value in values:
-                if not -LARGEST_REWARD < value < LARGEST_REWARD:
-                    raise _out_of_range(value)
+                if not -self._largest_reward < value < self._largest_reward:
+                    raise self._out_of_range(value)
             if len({id for id, _ in found}) < len(found):
                 raise UnknownDecisionError("a decision is there twice; tell each decision once")
             answers = [(id, arm, value) for (id, arm), value in zip(found, values, strict=True)]
@@ -347,6 +349,12 @@ class Bandit:
         del self._out[id]
         if self._chances:
             self._chances.pop(id, None)
+
+    def _out_of_range(self, reward: Any) -> ValueError:
+        return ValueError(
+            f"reward={reward!r} must be finite and below {self._largest_reward:g} in size; "
+            "to drop the decision, forget it"
+        )
 
     def forget(self, decision: Decision | Pending | int) -> None:
         """Drop a decision whose reward will never come."""
@@ -702,10 +710,3 @@ def _as_float(reward: Any) -> float:
         return float(reward) + 0.0  # no −0.0: equal rewards leave equal bytes, in a store too
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"reward={reward!r} is not a number that fits a float") from None
-
-
-def _out_of_range(reward: Any) -> ValueError:
-    return ValueError(
-        f"reward={reward!r} must be finite and below {LARGEST_REWARD:g} in size; "
-        "to drop the decision, forget it"
-    )

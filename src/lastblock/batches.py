@@ -17,7 +17,7 @@ import numpy.typing as npt
 from lastblock.jit import entry, kernel
 from lastblock.protocol import Policy, States
 from lastblock.random import Stream
-from lastblock.state import MOST_OUT, begin, lose_arm, next_arm, reward_arm
+from lastblock.state import begin, lose_arm, next_arm, reward_arm
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -113,10 +113,7 @@ def ask_own(
         s = states[i]
         if s.round == 0:
             begin(policy, s, arms, key, i)
-        arm = next_arm(policy, s)
-        if s.out[arm] < 0:
-            s.out[arm] = MOST_OUT
-        decisions[position_of(words[j])] = arm
+        decisions[position_of(words[j])] = next_arm(policy, s)
 
 
 @entry

@@ -112,9 +112,11 @@ def play(
 
 
 @entry
-def open_live(policy: Policy, states: States, i: int, arms: int, key: Stream) -> None:
-    """Start a live bandit in record i: the policy stream of replication 0 of the same seed."""
-    begin(policy, states[i], arms, key, 0)
+def open_live(
+    policy: Policy, states: States, i: int, arms: int, key: Stream, replication: int
+) -> None:
+    """Start a live bandit in record i, with the policy stream of a replication of the seed."""
+    begin(policy, states[i], arms, key, replication)
 
 
 @entry

@@ -106,7 +106,9 @@ def explained(
 
 
 def _unknown(policy: Policy, round_: int) -> Explanation:
-    text = "The arms have changed since the last round was planned, and it was not kept: ask first."
+    text = (
+        "The last round was not kept, since the arms have changed or a fleet planned it: ask first."
+    )
     return Explanation(policy, round_, (), None, (), (), (), (), {}, None, text)
 
 
@@ -117,17 +119,25 @@ def _as_planned(now: States, planned: npt.NDArray[np.uint64]) -> Record:
     s = now[0]
     if written is not None and s.round > 0:
         h = _innermost(s)["history"]
-        ring = h["prefix"].shape[1]
-        for k in range(written.size):
-            newer = min(int(written[k] - h["written"][k]), ring)
-            h["prefix"][k, (h["written"][k] + 1 + np.arange(newer)) % ring] = np.nan
+        for k, newer in enumerate((written - _written(s)).tolist()):
+            if h["prefix"].shape[1] > 0:
+                _overwrite(h["prefix"][k], h["written"][k] + 1, newer)
+            else:
+                _overwrite(h["rewards"][k], h["written"][k], newer)
     return s
 
 
-def _written(s: Record) -> npt.NDArray[np.int64] | None:
+def _overwrite(ring: npt.NDArray[Any], first: int, n: int) -> None:
+    ring[(int(first) + np.arange(min(n, ring.size))) % ring.size] = np.nan
+
+
+def _written(s: Record) -> Any:
+    """How many rewards of each arm were appended to the history, if there is one."""
     inner = _innermost(s)
     if "history" in inner.dtype.names and "prefix" in inner.dtype["history"].names:
-        return np.array(inner["history"]["written"])
+        h = inner["history"]
+        compact = h["prefix"].shape[1] == 0  # there `written` is a place in the ring
+        return np.array(s["told"] if compact else h["written"], np.int64)
     return None
 
 

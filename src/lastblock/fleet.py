@@ -6,11 +6,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.bandit import LARGEST_REWARD
+from lastblock.bandit import LARGEST_REWARD, Bandit
 from lastblock.batches import (
     DIGIT_BITS,
     NOWHERE,
@@ -23,8 +24,11 @@ from lastblock.batches import (
     sort_own,
     tell_own,
 )
+from lastblock.engine import open_live
 from lastblock.errors import StateFileError, UnknownDecisionError
+from lastblock.fleet_bandit import FleetBandit
 from lastblock.fleet_file import FleetFile
+from lastblock.history import LARGEST_COMPACT_REWARD
 from lastblock.jit import specialise
 from lastblock.protocol import Policy, States, build, check_policy, describe, whole
 from lastblock.random import STREAM_WORDS, Seed, Stream, key_of
@@ -38,9 +42,6 @@ SMALL_BATCH = 2048
 """Up to so many ids one thread is faster than waking several."""
 
 MEMORIES = FULL, COMPACT = "full", "compact"
-
-LARGEST_COMPACT_REWARD = 1e38
-"""Larger ones do not fit a float32."""
 
 T = TypeVar("T")
 
@@ -220,6 +221,7 @@ class Fleet:
         self._file = file
         self._lock = threading.RLock()
         self._pool: ThreadPoolExecutor | None = None
+        self._bandits: WeakValueDictionary[int, FleetBandit] = WeakValueDictionary()
 
     @property
     def _states(self) -> States:
@@ -330,6 +332,38 @@ class Fleet:
         with self._lock:
             return self._states["told"][batch, : self._arms].astype(np.int64)
 
+    def bandit(self, id: int) -> Bandit:
+        """A live bandit on the record of this number; its arms are labelled 0, 1, …
+
+        What it asks and what it is told changes the fleet, and the other way round. It says what it
+        asked for itself (`pending`), and knows the mean of the rewards that it was told itself; the
+        arms of one bandit of a fleet cannot come or go. Saved or copied it is on its own.
+        """
+        i = whole(id, "id")
+        if not 0 <= i < self._size:
+            raise ValueError(f"id={id} is not one of this fleet's bandits, 0 to {self._size - 1}")
+        with self._lock:
+            states, bandit = self._states, self._bandits.get(i)
+            if bandit is None:
+                if states[i]["round"] == 0:
+                    start: Any = specialise(open_live, self._policy, states, 0, 0, self._key, 0)
+                    start(self._policy, states, i, self._arms, self._key, i)
+                bandit = FleetBandit.of(
+                    self._policy,
+                    states,
+                    i,
+                    self._arms,
+                    depth=self._horizon if self._grows else None,
+                    largest_reward=self._largest_reward,
+                    lock=self._lock,
+                )
+                self._bandits[i] = bandit
+            return bandit
+
+    @property
+    def _largest_reward(self) -> float:
+        return LARGEST_REWARD if self._memory == FULL else LARGEST_COMPACT_REWARD
+
     def _check_ids(self, ids: npt.ArrayLike) -> Numbers:
         batch = _whole_numbers(ids, "ids")
         if batch.size > LARGEST_FLEET:
@@ -359,7 +393,7 @@ class Fleet:
             raise ValueError(f"{given.size} rewards for {n} ids; give one for each")
         with np.errstate(over="ignore"):  # of longer floats: infinite, and refused
             values = np.ascontiguousarray(given, np.float64)
-        largest = LARGEST_REWARD if self._memory == FULL else LARGEST_COMPACT_REWARD
+        largest = self._largest_reward
         if n > 0 and not (values.min() > -largest and values.max() < largest):  # NaN fails as well
             wrong = int(np.argmin(np.abs(values) < largest))
             raise ValueError(

@@ -37,6 +37,9 @@ LARGEST_RINGS = (1 << 31) - 1
 
 STRETCH = 1 << 20
 
+LARGEST_COMPACT_REWARD = 1e38
+"""Larger ones do not fit a float32."""
+
 
 def history_dtype(arms: int, rewards: int, *, compact: bool = False) -> np.dtype[Any]:
     """Room for at least the last `rewards` rewards of each arm."""
@@ -72,19 +75,13 @@ def history_dtype(arms: int, rewards: int, *, compact: bool = False) -> np.dtype
 
 
 @kernel
-def is_compact(h: Record) -> bool:
-    """Whether the ring holds rewards; known at compile time."""
-    return bool(h.rewards.shape[1] > 0)
-
-
-@kernel
 def clear(h: Record) -> None:
     """Forget everything."""
     for k in range(h.kept.shape[0]):
         h.written[k] = 0
         h.kept[k] = 0
         h.sum[k] = 0.0
-        if not is_compact(h):
+        if h.prefix.shape[1] > 0:  # this and its like are known at compile time
             h.error[k] = 0.0
             h.prefix[k, 0] = 0.0
 
@@ -92,79 +89,55 @@ def clear(h: Record) -> None:
 @kernel
 def append(h: Record, arm: int, reward: float) -> None:
     """Add the newest reward; a full ring loses its oldest."""
-    if is_compact(h):
-        _append_compact(h, arm, reward)
-    else:
-        _append(h, arm, reward)
-
-
-@kernel
-def _append(h: Record, arm: int, reward: float) -> None:
-    ring = h.prefix.shape[1]
-    n = h.written[arm]
-    if n & (min(ring, STRETCH) - 1) == 0:
-        if ring <= STRETCH:
-            newest = h.prefix[arm, 0]
-            for i in range(ring):
-                h.prefix[arm, i] -= newest
-        h.sum[arm] = 0.0
-        h.error[arm] = 0.0
-    total, error = two_sum(h.sum[arm], reward)
-    h.sum[arm] = total
-    h.error[arm] += error
-    h.prefix[arm, (n + 1) & (ring - 1)] = total + h.error[arm]
-    h.written[arm] = n + 1
-    if h.kept[arm] < ring - 1:
-        h.kept[arm] += 1
-
-
-@kernel
-def _append_compact(h: Record, arm: int, reward: float) -> None:
-    ring = h.rewards.shape[1]
     n = int(h.written[arm])
-    newest = n & (ring - 1)
-    if h.kept[arm] == ring:
-        h.sum[arm] -= h.rewards[arm, newest]
+    ring = h.prefix.shape[1]
+    if ring > 0:
+        if n & (min(ring, STRETCH) - 1) == 0:
+            if ring <= STRETCH:
+                newest = h.prefix[arm, 0]
+                for i in range(ring):
+                    h.prefix[arm, i] -= newest
+            h.sum[arm] = 0.0
+            h.error[arm] = 0.0
+        total, error = two_sum(h.sum[arm], reward)
+        h.sum[arm] = total
+        h.error[arm] += error
+        h.prefix[arm, (n + 1) & (ring - 1)] = total + h.error[arm]
+        h.written[arm] = n + 1
+        if h.kept[arm] < ring - 1:
+            h.kept[arm] += 1
     else:
-        h.kept[arm] += 1
-    h.rewards[arm, newest] = reward
-    h.sum[arm] += h.rewards[arm, newest]
-    h.written[arm] = (n + 1) & ((1 << (8 * h.written.itemsize - 1)) - 1)
-    if newest == ring - 1:
-        h.sum[arm] = _sum_of(h, arm, n + 1 - int(h.kept[arm]), n + 1)
-
-
-@kernel
-def _sum_of(h: Record, arm: int, first: int, last: int) -> float:
-    """The sum of rewards number first … last − 1 of a compact history."""
-    total = 0.0
-    for i in range(first, last):
-        total += np.float64(h.rewards[arm, i & (h.rewards.shape[1] - 1)])
-    return total
+        mask = h.rewards.shape[1] - 1
+        if h.kept[arm] > mask:
+            h.sum[arm] -= h.rewards[arm, n & mask]
+        else:
+            h.kept[arm] += 1
+        h.rewards[arm, n & mask] = reward
+        h.sum[arm] += h.rewards[arm, n & mask]
+        h.written[arm] = (n + 1) & ((1 << (8 * h.written.itemsize - 1)) - 1)
+        if n & mask == mask:
+            total = 0.0
+            for i in range(n + 1 - int(h.kept[arm]), n + 1):
+                total += np.float64(h.rewards[arm, i & mask])
+            h.sum[arm] = total
 
 
 @kernel
 def block_sum(h: Record, arm: int, n: int) -> float:
     """The sum of the last n rewards, 0 ≤ n ≤ kept."""
-    return _block_sum_compact(h, arm, n) if is_compact(h) else _block_sum(h, arm, n)
-
-
-@kernel
-def _block_sum_compact(h: Record, arm: int, n: int) -> float:
-    last = int(h.written[arm])
-    older = int(h.kept[arm]) - int(n)
-    if older < n:
-        return float(h.sum[arm] - _sum_of(h, arm, last - int(h.kept[arm]), last - int(n)))
-    return _sum_of(h, arm, last - int(n), last)
-
-
-@kernel
-def _block_sum(h: Record, arm: int, n: int) -> float:
     ring = h.prefix.shape[1]
-    newest = h.written[arm]
-    oldest = newest - n
+    newest = int(h.written[arm])
+    oldest = newest - int(n)
+    if ring == 0:
+        kept = int(h.kept[arm])
+        mask = h.rewards.shape[1] - 1
+        mostly = kept - n < n  # then the others are fewer
+        total = 0.0
+        for i in range(newest - kept if mostly else oldest, oldest if mostly else newest):
+            total += np.float64(h.rewards[arm, i & mask])
+        return float(h.sum[arm] - total) if mostly else total
     total = h.prefix[arm, newest & (ring - 1)]
-    if ring > STRETCH:  # known at compile time
+    if ring > STRETCH:
         start = (newest - 1) & ~(STRETCH - 1)
         while start > oldest:
             total += h.prefix[arm, start & (ring - 1)]
@@ -189,7 +162,7 @@ def forget_oldest(h: Record, arm: int) -> None:
 @kernel
 def forget_if(h: Record, arm: int, due: bool) -> None:
     """Keep one reward less if it is due; no branch depends on that."""
-    if is_compact(h):
+    if h.prefix.shape[1] == 0:
         oldest = (int(h.written[arm]) - int(h.kept[arm])) & (h.rewards.shape[1] - 1)
         h.sum[arm] -= h.rewards[arm, oldest] if due else np.float32(0.0)
     h.kept[arm] -= due
@@ -198,6 +171,5 @@ def forget_if(h: Record, arm: int, due: bool) -> None:
 @kernel
 def is_full(h: Record, arm: int) -> bool:
     """Whether the next reward would push an older one out."""
-    if is_compact(h):
-        return bool(h.kept[arm] == h.rewards.shape[1])
-    return bool(h.kept[arm] == h.prefix.shape[1] - 1)
+    room = h.prefix.shape[1] - 1 if h.prefix.shape[1] > 0 else h.rewards.shape[1]
+    return bool(h.kept[arm] == room)

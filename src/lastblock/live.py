@@ -95,8 +95,8 @@ class Live:
         plain(note_round)(self.states, self.i, self.words, self.planned, 0)
 
     def _start(self, states: States, i: int, arms: int, key: Stream) -> None:
-        run: Any = specialise(open_live, self.policy, states, 0, 0, key)
-        run(self.policy, states, i, arms, key)
+        run: Any = specialise(open_live, self.policy, states, 0, 0, key, 0)
+        run(self.policy, states, i, arms, key, 0)  # replication 0
 
     def floor(self, wanted: int) -> int:
         """What the traffic floors make of the arm that was just asked for."""

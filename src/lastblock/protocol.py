@@ -14,6 +14,7 @@ each policy; with the JIT off the very same methods run as they are.
     check(self, arms)                    optional, Python: can it play so many arms?
     resized(self, s, before, arm)        optional, Python: arms came or went, see `resized` below
     duels(self, s)                       optional, Python: why the last round was what it was
+    unpacked(self, s, compact)           optional, Python: a compact record was filled into `s`
 
 A change detector is a value of the same sort, decorated with `@detector`; wrappers keep its record:
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.protocol import Record
+from lastblock.protocol import Policy, Record
 from lastblock.state import ARM, LINE, NOBODY
 
 
@@ -105,6 +105,40 @@ def copy(old: Record, new: Record) -> None:
             new[name][tuple(slice(n) for n in old.dtype[name].shape)] = old[name]
         else:
             new[name] = old[name]
+
+
+def unpack(policy: Policy, old: Record, new: Record) -> None:
+    """Copy the record of a fleet's bandit, which may be compact, into an ordinary one.
+
+    The kept rewards become cumulative sums, from the beginning of the ring on. If there are more
+    than fit, the oldest are left behind: a compact ring is full one reward later.
+    """
+    history = None
+    if "history" in old.dtype.names and "rewards" in old.dtype["history"].names:
+        history = old["history"] if old["history"]["prefix"].size == 0 else None
+    for name in new.dtype.names or ():
+        if history is not None and name == "history":
+            _add_up(history, new["history"])
+        elif history is not None and old.dtype[name].shape == history["rewards"].shape:
+            pass  # beside the ring: for the policy
+        elif new.dtype[name].names:
+            copy(old[name], new[name])
+        elif new[name].size > 0:
+            new[name] = old[name]
+    if history is not None and hasattr(policy, "unpacked"):
+        policy.unpacked(new, old)
+
+
+def _add_up(old: Record, new: Record) -> None:
+    ring, room = old["rewards"].shape[1], new["prefix"].shape[1] - 1
+    for k in range(old["kept"].size):
+        kept = min(int(old["kept"][k]), room)
+        numbers = int(old["written"][k]) - kept + np.arange(kept)
+        sums = np.cumsum(old["rewards"][k, numbers % ring], dtype=np.float64)
+        new["prefix"][k, : kept + 1] = [0.0, *sums]
+        new["written"][k] = new["kept"][k] = kept
+        new["sum"][k] = new["prefix"][k, kept]
+        new["error"][k] = 0.0
 
 
 def _room(dtype: np.dtype[Any], wider: np.dtype[Any]) -> int:

@@ -262,7 +262,8 @@ def take_arm(s: Record) -> int:
     """Hand out the next arm of the round."""
     arm: int = s.queue[s.taken]
     s.taken += 1
-    s.out[arm] += 1
+    if s.out.itemsize == _WORD or s.out[arm] < MOST_OUT:
+        s.out[arm] += 1
     return arm
 
 

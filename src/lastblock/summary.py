@@ -104,7 +104,7 @@ def summarised(
 def _row(
     label: Label, state: str, total: Told, out: int, held: float | None, seen: Told
 ) -> ArmSummary:
-    mean = seen.mean if seen.pulls > 0 else None
+    mean = None if seen.pulls == 0 or math.isnan(seen.mean) else seen.mean
     half = seen.half_width
     return ArmSummary(
         label, state, total.pulls, out, held, mean, seen.mean - half, seen.mean + half
@@ -149,9 +149,11 @@ def _in_window(w: Record, arm: int, window: int) -> npt.NDArray[np.float64]:
 
 
 def _in_ring(h: Record, arm: int) -> npt.NDArray[np.float64]:
-    """The kept rewards: the steps between cumulative sums."""
+    """The kept rewards: the steps between cumulative sums, unless they are kept themselves."""
     ring = h.prefix.shape[1]
-    numbers = h.written[arm] - h.kept[arm] + np.arange(h.kept[arm] + 1)
+    numbers = int(h.written[arm]) - int(h.kept[arm]) + np.arange(h.kept[arm] + 1)
+    if ring == 0:
+        return np.asarray(h.rewards[arm, numbers[:-1] % h.rewards.shape[1]], np.float64)
     sums = h.prefix[arm, numbers % ring]
     before = sums[:-1]
     if ring > STRETCH:  # the sums start again there

@@ -252,6 +252,17 @@ class SWLBSDA(NamedTuple):
         if h.kept[arm] == 1:
             s.expires[arm] = clock + self.window
 
+    def unpacked(self, s: Record, compact: Record) -> None:
+        """The stamps of the kept rewards, which lie at the beginning of the ring now."""
+        now = int(s.time if self.reference else s.round)
+        for k in range(s.arms):
+            kept = int(s.history.kept[k])
+            numbers = int(compact.history.written[k]) - kept + np.arange(kept)
+            stamps = compact.stamp[k, numbers % compact.stamp.shape[1]].astype(np.int64)
+            times = now - ((now - stamps) & ((1 << (8 * compact.stamp.itemsize)) - 1))
+            s.stamp[k, :kept] = times & 0xFFFFFFFF
+            s.expires[k] = times[0] + self.window if kept > 0 else NEVER
+
     def duels(self, s: Record) -> list[Verdict]:
         return judge(s, s.history.kept)
 
