@@ -130,7 +130,7 @@ def first_unasked(states: States, words: Words, arms: Numbers, tally: Numbers) -
         for q in range(j, end):
             p = position_of(words[q])
             tally[arms[p]] += 1
-            if tally[arms[p]] > states[i].out[arms[p]]:
+            if tally[arms[p]] > states[i].unanswered[arms[p]]:
                 first = min(first, np.int64(p))
         for q in range(j, end):
             tally[arms[position_of(words[q])]] = 0

@@ -95,14 +95,14 @@ class FleetBandit(Bandit):
 
     def _check_out(self, arms: list[int]) -> None:
         for arm, n in Counter(arms).items():
-            if self._live.s.out[arm] < n:
+            if self._live.s.unanswered[arm] < n:
                 raise UnknownDecisionError(
                     f"a decision for arm {arm} has been told or forgotten through the fleet; "
                     "tell each decision once"
                 )
 
     def _forget_arm(self, id: int, arm: int) -> None:
-        if self._live.s.out[arm] > 0:  # else the fleet has answered it
+        if self._live.s.unanswered[arm] > 0:  # else the fleet has answered it
             self._live.forget(arm)
         del self._out[id]
 

@@ -5,8 +5,8 @@ counters look alike and are not: `queued` and `taken` say how much of the round'
 handed out; `out` says, for each arm, how many decisions still wait for their reward (not for ever:
 some become `stale`, see `stop_waiting`), and `lost` how many were forgotten since its last reward.
 In a simulation nothing is ever out when a round is planned, and nothing is lost. Live, rewards may
-be late, or never come. `told` counts the rewards of each arm, in the records of a fleet; elsewhere
-it has no entries, and no code.
+be late, or never come. In the records of a fleet `told` counts the rewards of each arm, and
+`unanswered` all decisions that are out, stale ones too; elsewhere they have no entries, and no code.
 """
 
 import hashlib
@@ -153,8 +153,10 @@ def fleet_dtype(
         ("taken", INDEX),
         ("queue", np.min_scalar_type(room), (room,)),
         ("out", np.int32, (room,)),
+        ("stale", np.int32, (room,)),
         ("lost", whole_type(MOST_LOST), (room,)),
         ("told", SMALL_COUNT, (room,)),
+        ("unanswered", np.int32, (room,)),
     ]
     fields = getattr(policy, "compact_layout", policy.layout)(room, horizon)
     return record(header + fields + _END, packed=True)
@@ -178,6 +180,7 @@ def record_of(
         ("stale", np.int32, (room,)),
         ("lost", np.int64, (room,)),
         ("told", np.int64, (room if counts else 0,)),
+        ("unanswered", np.int64, (room if counts else 0,)),
     ]
     return record(header + policy.layout(room, horizon) + _END)
 
@@ -220,6 +223,7 @@ def begin(policy: Policy, s: Record, arms: int, key: Stream, replication: int) -
         s.queue[k] = 0
     for k in range(s.told.shape[0]):
         s.told[k] = 0
+        s.unanswered[k] = 0
     policy.start(s)
 
 
@@ -264,6 +268,9 @@ def take_arm(s: Record) -> int:
     s.taken += 1
     if s.out.itemsize == _WORD or s.out[arm] < MOST_OUT:
         s.out[arm] += 1
+    if s.unanswered.shape[0] > 0:  # known at compile time
+        if s.unanswered.itemsize == _WORD or s.unanswered[arm] < MOST_OUT:
+            s.unanswered[arm] += 1
     return arm
 
 
@@ -304,6 +311,7 @@ def reward_arm(policy: Policy, s: Record, arm: int, reward: float) -> None:
     s.lost[arm] = 0
     if s.told.shape[0] > 0:  # known at compile time
         count_up(s.told, arm)
+        s.unanswered[arm] -= 1
     policy.observe(s, arm, reward)
 
 
@@ -320,6 +328,8 @@ def lose_arm(s: Record, arm: int) -> None:
     come_back(s, arm)
     if s.lost[arm] < MOST_LOST:
         s.lost[arm] += 1
+    if s.unanswered.shape[0] > 0:
+        s.unanswered[arm] -= 1
 
 
 @kernel
