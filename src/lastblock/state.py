@@ -6,7 +6,7 @@ handed out; `out` says, for each arm, how many decisions still wait for their re
 some become `stale`, see `stop_waiting`), and `lost` how many were forgotten since its last reward.
 In a simulation nothing is ever out when a round is planned, and nothing is lost. Live, rewards may
 be late, or never come. In the records of a fleet `told` counts the rewards of each arm, and
-`unanswered` all decisions that are out, stale ones too; elsewhere they have no entries, and no code.
+`unanswered` all decisions that are out, stale ones too; elsewhere they are empty, and cost nothing.
 """
 
 import hashlib
