@@ -37,14 +37,15 @@ FIRST_ROOM = 1023
 """Rewards of an arm that a live bandit's first record holds, for a policy that keeps them all."""
 
 MOST_LOST = 2**15 - 1
-"""Where the count of lost decisions stops, so that it fits two bytes."""
+"""Where the count of lost decisions stops, so that it fits two bytes; in a compact record also that
+of the decisions that are waited for."""
 
 SMALL_COUNT = np.uint32
 LARGEST_COUNT = 2**32 - 1
 """Counts of rewards in a compact record, and where they stop."""
 
 MOST_OUT = 2**31 - 1
-"""Where the count of decisions that are out stops in a compact record."""
+"""Where the count of unanswered decisions stops in a compact record."""
 
 NOBODY = INDEX(2**32 - 1)
 """No arm, in a field that holds one."""
@@ -152,8 +153,8 @@ def fleet_dtype(
         ("queued", INDEX),
         ("taken", INDEX),
         ("queue", np.min_scalar_type(room), (room,)),
-        ("out", np.int32, (room,)),
-        ("stale", np.int32, (room,)),
+        ("out", whole_type(MOST_LOST), (room,)),
+        ("stale", whole_type(MOST_LOST), (room,)),
         ("lost", whole_type(MOST_LOST), (room,)),
         ("told", SMALL_COUNT, (room,)),
         ("unanswered", np.int32, (room,)),
@@ -266,7 +267,7 @@ def take_arm(s: Record) -> int:
     """Hand out the next arm of the round."""
     arm: int = s.queue[s.taken]
     s.taken += 1
-    if s.out.itemsize == _WORD or s.out[arm] < MOST_OUT:
+    if s.out.itemsize == _WORD or s.out[arm] < MOST_LOST:
         s.out[arm] += 1
     if s.unanswered.shape[0] > 0:  # known at compile time
         if s.unanswered.itemsize == _WORD or s.unanswered[arm] < MOST_OUT:

@@ -110,10 +110,11 @@ def test_counters_stop_at_their_end():
     fleet = new_fleet(PAPER["LBSDALM"], "compact")
     fleet.tell([1], fleet.ask([1]), [1.0])
     states = fleet._states
-    states["out"][1] = MOST_OUT
+    states["out"][1], states["unanswered"][1] = MOST_LOST, MOST_OUT
     states["told"][1] = states["pulls"][1] = LARGEST_COUNT
     arms = fleet.ask([1])
-    assert states["out"][1].tolist() == [MOST_OUT] * ARMS
+    assert states["out"][1].tolist() == [MOST_LOST] * ARMS
+    assert states["unanswered"][1].tolist() == [MOST_OUT] * ARMS
     fleet.tell([1], arms, [1.0])
     assert fleet.pulls([1]).tolist() == [[LARGEST_COUNT] * ARMS]
     assert states["pulls"][1].tolist() == [LARGEST_COUNT] * ARMS
