@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lastblock import resizing
-from lastblock.bandit import Bandit
+from lastblock.bandit import Bandit, Decision, Pending
 from lastblock.errors import UnknownDecisionError
 from lastblock.explanation import Explanation
 from lastblock.labels import Label
@@ -39,6 +39,7 @@ class FleetBandit(Bandit):
         width = states.dtype["queue"].shape[0]
         self._begin(Live(policy, arms, width=width, depth=depth, states=states, i=i), range(arms))
         self._lock = lock
+        self._acquire, self._release = lock.acquire, lock.release
         self._largest_reward = largest_reward
         self._refresh()
         return self
@@ -80,9 +81,9 @@ class FleetBandit(Bandit):
             self._refresh()
             return super().summary()
 
-    def _tell_arm(self, id: int, arm: int, value: float) -> None:
-        self._check_out([arm])
-        super()._tell_arm(id, arm, value)
+    def tell(self, decision: Decision | Pending | int, reward: float) -> None:
+        """The reward of a decision, unless the fleet has been told it. Errors change nothing."""
+        self.tell_many([decision], [reward])
 
     def _tell_each(self, answers: list[tuple[int, int, float]]) -> None:
         self._check_out([arm for _, arm, _ in answers])
