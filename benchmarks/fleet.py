@@ -1,0 +1,120 @@
+"""A million bandits: ask + tell pairs a second, and memory. ``python -m benchmarks.fleet``."""
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+import lastblock as lb
+from benchmarks.live import pair_us, rewards
+from benchmarks.timing import uniform_ns
+from lastblock.simulation import cores
+
+SIZE = 1_000_000
+ARMS = 8
+BATCH = 1 << 18
+MEANS = np.linspace(0.2, 0.6, ARMS)
+LIMITED = lb.LBSDALM(minimum=64, scale=0.0)
+GIB = 2**30
+
+_MEMORY = f"""
+import numpy as np
+import lastblock as lb
+policy = lb.{LIMITED!r}
+fleet = lb.Fleet(policy, arms={ARMS}, size={SIZE}, seed=1, memory="compact")
+for ids in np.array_split(np.arange({SIZE}), {SIZE // BATCH + 1}):
+    for _ in range(3):
+        fleet.tell(ids, fleet.ask(ids), np.ones(ids.size))
+with open("/proc/self/status") as file:  # the peak of this process alone
+    lines = dict(line.split(":", 1) for line in file)
+print(int(lines["VmHWM"].split()[0]) * 1024, fleet.nbytes)
+"""
+
+
+def available() -> float:
+    """Bytes of memory that are free, as far as the system says."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            lines = dict(line.split(":") for line in file)
+        return float(lines["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError):
+        return float("inf")
+
+
+def serve(fleet: lb.Fleet, rng: np.random.Generator, n: int = BATCH) -> tuple[float, float]:
+    """Seconds, and seconds of all cores together, for a batch of random ids and its rewards."""
+    ids = rng.integers(0, len(fleet), n)
+    wall, busy = time.perf_counter(), time.process_time()
+    arms = fleet.ask(ids)
+    asked = time.perf_counter() - wall, time.process_time() - busy
+    rewards = (rng.random(n) < MEANS[arms]).astype(float)
+    wall, busy = time.perf_counter(), time.process_time()
+    fleet.tell(ids, arms, rewards)
+    return asked[0] + time.perf_counter() - wall, asked[1] + time.process_time() - busy
+
+
+def age(fleet: lb.Fleet, rng: np.random.Generator, pulls: int = 1500) -> None:
+    """Make every bandit one that has had many rewards: copies of some that really had."""
+    few = 2048
+    small = lb.Fleet(fleet.policy, arms=fleet.arms, size=few, seed=2, memory=fleet.memory)
+    for _ in range(pulls // 8):
+        serve(small, rng, 8 * few)
+    for first in range(0, len(fleet), few):
+        part = fleet._states[first : first + few]
+        part[:] = small._states[: part.size]
+
+
+def touch(fleet: lb.Fleet, rng: np.random.Generator, pulls: int = 16) -> None:
+    """Start every bandit: two rounds of all arms, or so."""
+    for ids in np.array_split(np.arange(len(fleet)), len(fleet) // BATCH + 1):
+        for _ in range(pulls):
+            arms = fleet.ask(ids)
+            fleet.tell(ids, arms, (rng.random(ids.size) < MEANS[arms]).astype(float))
+
+
+def main() -> None:
+    unit = uniform_ns()
+    loop = pair_us(lb.Bandit(LIMITED, ARMS, seed=1), rewards()) * 1e3
+    print(f"{SIZE} bandits of {ARMS} arms, batches of {BATCH} random ids, {cores()} threads")
+    print(f"A bare uniform takes {unit:.2f} ns here; ask + tell of one Bandit in a Python loop")
+    print(f"{loop:.0f} ns. Each pair: two sorted batches, all checks, and the decisions.\n")
+    print(
+        f"{'policy':<26}{'records':<9}{'bytes':>6}  {'bandits':<8}{'pairs/s':>10}"
+        f"{'core-ns':>9}{'uniforms':>10}{'one by one':>12}"
+    )
+    policies = {
+        "LB-SDA-LM, 64 rewards": LIMITED,
+        "SW-LB-SDA, 64 rounds": lb.SWLBSDA(window=64),
+        "Thompson": lb.Thompson(),
+    }
+    for name, policy in policies.items():
+        for memory in ("compact", "full"):
+            rng = np.random.default_rng(1)
+            fleet = lb.Fleet(policy, arms=ARMS, size=SIZE, seed=1, memory=memory)
+            if fleet.nbytes > 0.7 * available():
+                print(f"{name:<26}{memory:<9}{fleet.state_size:>6}  needs more memory")
+                continue
+            touch(fleet, rng)
+            for state in ("young", "old"):
+                if state == "old":
+                    age(fleet, rng)
+                seconds = [serve(fleet, rng) for _ in range(12)]
+                wall = min(wall for wall, _ in seconds) / BATCH * 1e9
+                core = min(busy for _, busy in seconds) / BATCH * 1e9
+                print(
+                    f"{name:<26}{memory:<9}{fleet.state_size:>6}  {state:<8}{1e9 / wall:>10,.0f}"
+                    f"{core:>9.0f}{wall / unit:>10.0f}{loop / wall:>11.1f}×",
+                    flush=True,
+                )
+            fleet.close()
+
+    done = subprocess.check_output([sys.executable, "-c", _MEMORY], text=True)
+    peak, records = map(int, done.split())
+    print(f"\n{LIMITED}, compact, {SIZE} bandits of {ARMS} arms, all of them in use:")
+    print(f"the process takes {peak / GIB:.2f} GiB at most, its records {records / GIB:.2f} GiB,")
+    print(f"{peak / (2.5 * GIB):.0%} of 2.5 GiB")
+
+
+if __name__ == "__main__":
+    main()
