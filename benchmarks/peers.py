@@ -15,6 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import scipy.special
@@ -26,7 +27,8 @@ THREE = (0.5, 0.3, 0.4)
 TEN = tuple(0.05 * (k + 1) for k in range(10))
 HORIZON = 10_000
 YOUNG, OLD = 1_000, 100_000
-MEASURED = 2_000
+MEASURED = 5_000
+STRETCHES = 10
 PATIENCE = 20.0  # seconds; a peer too slow to age is given up on
 
 Step = Callable[[], None]
@@ -43,8 +45,9 @@ class Peer:
     note: str = ""
 
 
-def reward(mean: float) -> float:
-    return float(random.random() < mean)
+def drawn(means: Means) -> list[Iterator[float]]:
+    """Rewards of each arm, drawn beforehand, for ever: the draw is not what is timed."""
+    return [cycle([float(random.random() < mean) for _ in range(1021)]) for mean in means]
 
 
 def ours() -> dict[str, Any]:
@@ -62,11 +65,11 @@ def ours() -> dict[str, Any]:
 
 
 def live(policy: Any, means: Means) -> Step:
-    bandit = lb.Bandit(policy, len(means), seed=1)
+    bandit, rewards = lb.Bandit(policy, len(means), seed=1), drawn(means)
 
     def step() -> None:
         decision = bandit.ask()
-        bandit.tell(decision, reward(means[decision.arm]))
+        bandit.tell(decision, next(rewards[decision.arm]))
 
     return step
 
@@ -76,12 +79,12 @@ def mabwiser(learning_policy: str, *arguments: Any) -> Callable[[Means], Step]:
         mab = importlib.import_module("mabwiser.mab")
         rule = getattr(mab.LearningPolicy, learning_policy)(*arguments)
         arms = list(range(len(means)))
-        bandit = mab.MAB(arms, rule, seed=1)
-        bandit.fit(arms, [reward(mean) for mean in means])
+        bandit, rewards = mab.MAB(arms, rule, seed=1), drawn(means)
+        bandit.fit(arms, [next(rewards[arm]) for arm in arms])
 
         def step() -> None:
             arm = bandit.predict()
-            bandit.partial_fit([arm], [reward(means[arm])])
+            bandit.partial_fit([arm], [next(rewards[arm])])
 
         return step
 
@@ -93,10 +96,11 @@ def river(name: str, **arguments: Any) -> Callable[[Means], Step]:
         bandit = importlib.import_module("river.bandit")
         belief = [importlib.import_module("river.proba").Beta()] if "Thompson" in name else []
         policy = getattr(bandit, name)(*belief, seed=1, **arguments)
+        arms, rewards = range(len(means)), drawn(means)
 
         def step() -> None:
-            arm = policy.pull(range(len(means)))
-            policy.update(arm, reward(means[arm]))
+            arm = policy.pull(arms)
+            policy.update(arm, next(rewards[arm]))
 
         return step
 
@@ -108,10 +112,11 @@ def smpybandits(name: str, **arguments: Any) -> Callable[[Means], Step]:
         policies = importlib.import_module("SMPyBandits.Policies")
         policy = getattr(policies, name)(len(means), **arguments)
         policy.startGame()
+        rewards = drawn(means)
 
         def step() -> None:
             arm = policy.choice()
-            policy.getReward(arm, reward(means[arm]))
+            policy.getReward(arm, next(rewards[arm]))
 
         return step
 
@@ -171,7 +176,7 @@ def imported(peer: Peer) -> Iterator[str]:
 
 def live_us(step: Step) -> float:
     """The best of a few stretches: a growing record compiles its new layout once."""
-    return min(pace_us(step, MEASURED // 4) for _ in range(4))
+    return min(pace_us(step, MEASURED // STRETCHES) for _ in range(STRETCHES))
 
 
 def pace_us(step: Step, n: int) -> float:

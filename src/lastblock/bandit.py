@@ -2,8 +2,9 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -22,18 +23,22 @@ from lastblock.protocol import Policy, States, build, check_arms, check_policy, 
 from lastblock.random import STREAM_WORDS, Seed, Stream, key_of
 from lastblock.reliving import relive
 from lastblock.summary import Summary, summarised
-
-LARGEST_REWARD = 1e290
-"""Sums of larger rewards could overflow."""
+from lastblock.sums import LARGEST_REWARD
 
 
-class Decision(NamedTuple):
+@dataclass(slots=True, unsafe_hash=True)
+class Decision:
     """An arm to pull, and the number under which its reward is reported."""
+
+    # Not a named tuple, nor frozen: those take a tenth of ask and tell to make and to read.
 
     arm: Label
     id: int
     probability: float | None = None
     """With which the arm was chosen, where a traffic floor makes it known."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.arm, self.id, self.probability))
 
 
 class Pending(NamedTuple):
@@ -46,8 +51,7 @@ class Pending(NamedTuple):
     """Decisions asked for since."""
 
 
-_NAMED = (Decision, Pending)
-_new_tuple = tuple.__new__
+_new = object.__new__
 
 
 class Bandit:
@@ -120,6 +124,7 @@ class Bandit:
         self._journal: Journal | None = None
         self._reload: Callable[[], Bandit] | None = None
         self._unsure = False  # whether state and journal may differ: a change was interrupted
+        self._is_plain = not live.is_floored  # and no journal: then the short ways are open
         self._live = live
         self._labels = list(labels)  # of all arms there ever were
         self._active = list(labels)  # of the arms in the record, in its order
@@ -139,7 +144,7 @@ class Bandit:
         """
         self = cls.__new__(cls)
         width = states.dtype["queue"].shape[0]
-        live = Live(policy, len(arms), width=width, states=states, i=index)
+        live = Live(policy, len(arms), width=width, states=states[index : index + 1])
         live.note_start()
         self._begin(live, arms)
         return self
@@ -210,27 +215,32 @@ class Bandit:
         It never waits: see `docs/late-rewards.md` for rewards that do.
         """
         if n is None:
-            self._acquire()  # as `with self._lock:`, in half the time
+            acquire, release = self._acquire, self._release  # as `with self._lock:`, but faster
+            acquire()
             try:
-                if self._journal is not None:
-                    return self._ask_logged(self._journal, 1)[0]
-                if self._live.is_floored:
-                    return self._ask_arm()
+                if not self._is_plain:
+                    return self._ask_each(1)[0]
                 # `_ask_arm` once more: a call saved is a twentieth of the time.
                 id = self._next_id
-                arm = self._live.ask(id)
+                decide = self._live.ask
+                arm = decide(id)
                 self._next_id = id + 1
                 self._out[id] = arm
-                return _new_tuple(Decision, (self._active[arm], id, None))
+                decision = _new(Decision)  # as Decision(…), but faster
+                decision.arm, decision.id, decision.probability = self._active[arm], id, None
+                return decision
             finally:
-                self._release()
+                release()
         count = whole(n, "n")
         if count < 1:
             raise ValueError(f"n={n} must be at least 1")
         with self._lock:
-            if self._journal is not None:
-                return self._ask_logged(self._journal, count)
-            return [self._ask_arm() for _ in range(count)]
+            return self._ask_each(count)
+
+    def _ask_each(self, count: int) -> list[Decision]:
+        if self._journal is not None:
+            return self._ask_logged(self._journal, count)
+        return [self._ask_arm() for _ in range(count)]
 
     def _ask_logged(self, journal: Journal, count: int) -> list[Decision]:
         """The journal is told the arms: they are known once the decisions have been taken."""
@@ -255,7 +265,7 @@ class Bandit:
             return self._ask_floored(id, arm)
         self._next_id = id + 1
         self._out[id] = arm
-        return _new_tuple(Decision, (self._active[arm], id, None))  # as Decision(…), but faster
+        return Decision(self._active[arm], id)
 
     def _ask_floored(self, id: int, wanted: int) -> Decision:
         live = self._live
@@ -269,32 +279,34 @@ class Bandit:
 
     def tell(self, decision: Decision | Pending | int, reward: float) -> None:
         """The reward of a decision (or of its id). Errors change nothing."""
-        self._acquire()
+        acquire, release = self._acquire, self._release
+        acquire()
         try:
-            if self._unsure:
-                self._settle()
-            id, arm = -1, -1
-            if type(decision) is Decision:  # nearly always, and as it should be
-                label, id, _ = decision
+            if type(decision) is Decision and type(reward) is float and self._is_plain:
+                id = decision.id
                 arm = self._out.get(id, -1) if type(id) is int else -1
-            if arm < 0 or self._active[arm] != label:
-                id, arm = self._find(decision)
-            value = reward + 0.0 if type(reward) is float else _as_float(reward)
-            if not -self._largest_reward < value < self._largest_reward:  # NaN fails as well
-                raise self._out_of_range(reward)
-            if self._journal is None:
-                if arm < 0 or not self._live.tell_at_once(arm, value):
-                    self._tell_arm(id, arm, value)
-                    return
-                del self._out[id]
-                if self._chances:
-                    self._chances.pop(id, None)
-            elif self._live.depth is None:
-                self._log([("tell", id, self._number(id), value)], self._tell_arm, id, arm, value)
-            else:
-                self._tell_each([(id, arm, value)])
+                if arm >= 0 and self._active[arm] == decision.arm:
+                    take_in = self._live.tell_at_once
+                    if take_in(arm, reward):
+                        del self._out[id]
+                        return
+            self._tell_checked(decision, reward)
         finally:
-            self._release()
+            release()
+
+    def _tell_checked(self, decision: Decision | Pending | int, reward: float) -> None:
+        if self._unsure:
+            self._settle()
+        id, arm = self._find(decision)
+        value = _as_float(reward)
+        if not -self._largest_reward < value < self._largest_reward:  # NaN fails as well
+            raise self._out_of_range(reward)
+        if self._journal is None:
+            self._tell_arm(id, arm, value)
+        elif self._live.depth is None:
+            self._log([("tell", id, self._number(id), value)], self._tell_arm, id, arm, value)
+        else:
+            self._tell_each([(id, arm, value)])
 
     def tell_many(
         self, decisions: Iterable[Decision | Pending | int], rewards: Iterable[float]
@@ -397,7 +409,7 @@ class Bandit:
         """The id and the arm of a decision that is out."""
         id: Any = decision
         label: Label | None = None
-        if isinstance(decision, _NAMED):
+        if isinstance(decision, Decision | Pending):
             id, label = decision.id, decision.arm
         arm = self._out.get(id) if type(id) is int else None
         if arm is None:
@@ -504,6 +516,7 @@ class Bandit:
         """
         with self._lock:
             self._journal, self._reload = journal, reload
+            self._is_plain = journal is None and not self._live.is_floored
 
     def _log(self, events: list[Event], change: Callable[..., None], *arguments: Any) -> None:
         """Tell the journal, if there is one, and make the change: neither or both."""

@@ -6,12 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.events import ASK, NO_CHANCE, TELL
-from lastblock.jit import entry, kernel
+from lastblock.jit import entry, kernel, moment
 from lastblock.notes import note_reward, note_round
 from lastblock.protocol import EnvironmentTable, Policy, Record, States
 from lastblock.random import ENVIRONMENT, Stream, below, next_word, seed_stream, uniform
 from lastblock.restarts import note_extra, restarts_of
 from lastblock.state import begin, lose_arm, next_arm, plan_if_due, reward_arm, take_arm
+from lastblock.sums import LARGEST_REWARD
 
 RECENT = 64
 """How many of the last pulls are looked at to tell whether a policy has found the best arm."""
@@ -111,27 +112,23 @@ def play(
         outcome.restarts[i] = restarts_of(s)
 
 
-@entry
-def open_live(
-    policy: Policy, states: States, i: int, arms: int, key: Stream, replication: int
-) -> None:
-    """Start a live bandit in record i, with the policy stream of a replication of the seed."""
-    begin(policy, states[i], arms, key, replication)
+@moment
+def open_live(policy: Policy, states: States, arms: int, key: Stream, replication: int) -> None:
+    """Start a live bandit, with the policy stream of a replication of the seed."""
+    begin(policy, states[0], arms, key, replication)
 
 
-@entry
+@moment
 def ask_live(
     policy: Policy,
     states: States,
-    i: int,
-    words: npt.NDArray[np.uint64],
     planned: npt.NDArray[np.uint64],
     id: int,
 ) -> int:
-    """The arm of the next decision. `words` are the records as plain numbers."""
-    s = states[i]
+    """The arm of the next decision."""
+    s = states[0]
     if plan_if_due(policy, s):
-        note_round(states, i, words, planned, id)
+        note_round(s, planned, id)
     return take_arm(s)
 
 
@@ -154,42 +151,43 @@ def force_arm(s: Record, floor: npt.NDArray[np.float64], wanted: int) -> int:
     return -1
 
 
-@entry
-def floor_live(states: States, i: int, floor: npt.NDArray[np.float64], wanted: int) -> int:
+@moment
+def floor_live(states: States, floor: npt.NDArray[np.float64], wanted: int) -> int:
     """What traffic floors make of the arm that was just asked for; −1 if they do not care."""
-    return force_arm(states[i], floor, wanted)
+    return force_arm(states[0], floor, wanted)
 
 
-@entry
+@moment
 def tell_live(
-    policy: Any, states: States, i: int, told: npt.NDArray[np.float64], arm: int, reward: float
+    policy: Any, states: States, told: npt.NDArray[np.float64], arm: int, reward: float
 ) -> bool:
-    """Take in a reward; False, and nothing changed, if the record must grow first."""
-    if policy.full(states[i], arm):
+    """Take in a reward; False, and nothing changed, if it is too large or the record is full."""
+    if not -LARGEST_REWARD < reward < LARGEST_REWARD:  # NaN, too
         return False
-    reward_arm(policy, states[i], arm, reward)
-    note_reward(told, arm, reward)
+    if policy.full(states[0], arm):
+        return False
+    value = reward + 0.0  # no −0.0: equal rewards leave equal bytes
+    reward_arm(policy, states[0], arm, value)
+    note_reward(told, arm, value)
     return True
 
 
-@entry
-def full_live(policy: Any, states: States, i: int, arm: int) -> bool:
+@moment
+def full_live(policy: Any, states: States, arm: int) -> bool:
     """Whether the record must grow before it takes a reward of this arm."""
-    return bool(policy.full(states[i], arm))
+    return bool(policy.full(states[0], arm))
 
 
-@entry
-def forget_live(states: States, i: int, arm: int) -> None:
+@moment
+def forget_live(states: States, arm: int) -> None:
     """A decision whose reward will never come."""
-    lose_arm(states[i], arm)
+    lose_arm(states[0], arm)
 
 
 @entry
 def relive(
     policy: Any,
     states: States,
-    i: int,
-    words: npt.NDArray[np.uint64],
     planned: npt.NDArray[np.uint64],
     told: npt.NDArray[np.float64],
     floor: npt.NDArray[np.float64],
@@ -204,12 +202,12 @@ def relive(
     `places` says where in the record an arm is; −1 for retired ones. Returns the row that could not
     be done: of an ask that gives something else, or of a reward for which the record must grow.
     """
-    s = states[i]
+    s = states[0]
     for row in range(first, run.shape[0]):
         kind, place = run[row, 0], places[int(run[row, 2])]
         if kind == ASK:
             if plan_if_due(policy, s):
-                note_round(states, i, words, planned, int(run[row, 1]))
+                note_round(s, planned, int(run[row, 1]))
             wanted = take_arm(s)
             arm = int(wanted)
             chance = NO_CHANCE

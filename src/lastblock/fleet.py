@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.bandit import LARGEST_REWARD, Bandit
+from lastblock.bandit import Bandit
 from lastblock.batches import (
     DIGIT_BITS,
     NOWHERE,
@@ -34,6 +34,7 @@ from lastblock.protocol import Policy, States, build, check_policy, describe, wh
 from lastblock.random import STREAM_WORDS, Seed, Stream, key_of
 from lastblock.simulation import cores
 from lastblock.state import fleet_dtype, layout_id
+from lastblock.sums import LARGEST_REWARD
 
 LARGEST_FLEET = NOWHERE - 1
 """Bandits in a fleet, and positions in a batch, are numbers of 32 bits."""
@@ -345,13 +346,13 @@ class Fleet:
         with self._lock:
             states, bandit = self._states, self._bandits.get(i)
             if bandit is None:
-                if states[i]["round"] == 0:
-                    start: Any = specialise(open_live, self._policy, states, 0, 0, self._key, 0)
-                    start(self._policy, states, i, self._arms, self._key, i)
+                record = states[i : i + 1]
+                if record[0]["round"] == 0:
+                    start: Any = specialise(open_live, self._policy, record, 0, self._key, 0)
+                    start(self._policy, record, self._arms, self._key, i)
                 bandit = FleetBandit.of(
                     self._policy,
-                    states,
-                    i,
+                    record,
                     self._arms,
                     depth=self._horizon if self._grows else None,
                     largest_reward=self._largest_reward,

@@ -13,31 +13,31 @@ from lastblock.errors import UnknownDecisionError
 from lastblock.explanation import Explanation
 from lastblock.labels import Label
 from lastblock.live import Live
-from lastblock.notes import BEGINNING, LEADER, SINCE, WORD
+from lastblock.memory import WORD
+from lastblock.notes import BEGINNING, LEADER, SINCE
 from lastblock.protocol import Policy, States
 from lastblock.state import leader_of
 from lastblock.summary import Summary
 
 
 class FleetBandit(Bandit):
-    """A live bandit on record i of a fleet. The fleet may change the record at any time."""
+    """A live bandit on a record of a fleet. The fleet may change the record at any time."""
 
     @classmethod
     def of(
         cls,
         policy: Policy,
         states: States,
-        i: int,
         arms: int,
         *,
         depth: int | None,
         largest_reward: float,
         lock: threading.RLock,
     ) -> "FleetBandit":
-        """The bandit of a record that has been started."""
+        """The bandit of one record, which has been started."""
         self = cls.__new__(cls)
         width = states.dtype["queue"].shape[0]
-        self._begin(Live(policy, arms, width=width, depth=depth, states=states, i=i), range(arms))
+        self._begin(Live(policy, arms, width=width, depth=depth, states=states), range(arms))
         self._lock = lock
         self._acquire, self._release = lock.acquire, lock.release
         self._largest_reward = largest_reward

@@ -1,6 +1,6 @@
 """How kernels are compiled, and where the compiled code is kept.
 
-Three decorators:
+Four decorators:
 
 - ``kernel``: a short function called by other kernels, and compiled into them. Never cached by
   itself, since the machine code of its callers contains it.
@@ -8,6 +8,7 @@ Three decorators:
 - ``entry``: a function called from Python. Cached on disk, in a folder named by a hash of every
   source file that kernels can see: numba only looks at the time stamp of the one file that holds
   the cached function, so without this an edited policy would leave an old engine in the cache.
+- ``moment``: the same for what is done in a moment, shorter than letting go of the GIL takes.
 
 Classes from outside the package (a user's own policy) are not covered by that hash, so `specialise`
 compiles their kernels in memory only. A cache that cannot know is not asked.
@@ -84,13 +85,22 @@ def _inner(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
 
 def entry(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function that Python calls, and keep the result on disk."""
+    return _outer(function, nogil=True)
+
+
+def moment(function: Callable[P, R]) -> Callable[P, R]:
+    """The same for a function that returns at once: other threads wait for it."""
+    return _outer(function, nogil=False)
+
+
+def _outer(function: Callable[P, R], nogil: bool) -> Callable[P, R]:
     folder = cache_folder()
     compiled: Callable[P, R]
     if folder is None:
-        compiled = _in_memory(function)
+        compiled = _in_memory(function, nogil)
     else:
         with _numba_cache_folder(folder):
-            compiled = _njit(cache=True, **_FLAGS)(function)
+            compiled = _njit(cache=True, **{**_FLAGS, "nogil": nogil})(function)
     return compiled
 
 
@@ -116,7 +126,7 @@ def specialise(function: Callable[P, R], *arguments: Any) -> Callable[P, R]:
     dispatcher: Any = function
     typeof: Any = numba.typeof
     if any(is_foreign(argument) for argument in arguments):
-        dispatcher = _in_memory(dispatcher.py_func)
+        dispatcher = _in_memory(dispatcher.py_func, dispatcher.targetoptions["nogil"])
     signature = tuple(typeof(argument) for argument in arguments)
     dispatcher.compile(signature)
     compiled: Callable[P, R] = dispatcher.overloads[signature].entry_point
@@ -124,8 +134,8 @@ def specialise(function: Callable[P, R], *arguments: Any) -> Callable[P, R]:
 
 
 @functools.cache
-def _in_memory(function: Any) -> Any:
-    return _njit(**_FLAGS)(function)
+def _in_memory(function: Any, nogil: bool = True) -> Any:
+    return _njit(**{**_FLAGS, "nogil": nogil})(function)
 
 
 def is_foreign(value: object) -> bool:

@@ -4,6 +4,7 @@ The record may be one of an array that belongs to somebody else. Arms, rewards a
 are numbers here; labels and decisions are the bandit's affair.
 """
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -21,7 +22,8 @@ from lastblock.engine import (
     tell_live,
 )
 from lastblock.jit import plain, specialise
-from lastblock.notes import BEGINNING, WORD, Notes, note_round
+from lastblock.memory import WORD
+from lastblock.notes import BEGINNING, Notes, note_round
 from lastblock.protocol import Policy, Record, States, resized
 from lastblock.random import Stream, key_of
 from lastblock.state import (
@@ -34,7 +36,7 @@ from lastblock.state import (
 
 
 class Live:
-    """Record `i` of `states`. What is slow, or may fail, makes a new one of these; `become` is
+    """The one record of `states`. What is slow, or may fail, makes a new one of these; `become` is
     neither.
 
     `width` is how many arms fit, `depth` how many rewards of an arm, for a policy that keeps them
@@ -50,63 +52,61 @@ class Live:
         depth: int | None = None,
         floored: bool = False,
         states: States | None = None,
-        i: int = 0,
     ) -> None:
-        self.policy, self.i = policy, i
+        self.policy = policy
         self.width = slots(arms if width is None else width)
         self.depth = FIRST_ROOM if depth is None and getattr(policy, "grows", False) else depth
         self.is_foreign = states is not None
         if states is None:
             states = np.zeros(1, state_dtype(policy, arms, self.depth, self.width))
         self.states = states
-        self.words = states.view(np.uint64)
         self._note(Notes(states.dtype, self.width))
-        self._ask: Any = specialise(ask_live, policy, states, 0, self.words, self.planned, 0)
-        self._tell: Any = specialise(tell_live, policy, states, 0, self.told, 0, 0.0)
+        self._ask: Any = specialise(ask_live, policy, states, self.planned, 0)
+        self._tell: Any = specialise(tell_live, policy, states, self.told, 0, 0.0)
         self.is_floored = floored
         if floored:
-            self._floor: Any = specialise(floor_live, states, 0, self.notes.floor, 0)
-        self._forget: Any = specialise(forget_live, states, 0, 0)
+            self._floor: Any = specialise(floor_live, states, self.notes.floor, 0)
+        self._forget: Any = specialise(forget_live, states, 0)
         self._bind()
 
     @property
     def s(self) -> Record:
         """The record."""
-        return self.states[self.i]
+        return self.states[0]
 
     def _note(self, notes: Notes) -> None:
         self.notes, self.told, self.planned = notes, notes.told, notes.planned
 
     def _bind(self) -> None:
         """Hand the arrays to the two kernels of every decision once for all: that is faster."""
-        record = (self.policy, self.states, self.i)
-        self.ask: Callable[[int], int] = partial(self._ask, *record, self.words, self.planned)
+        record = (self.policy, self.states)
+        self.ask: Callable[[int], int] = partial(self._ask, *record, self.planned)
         """The arm of the decision with this id."""
         self.tell_at_once: Callable[[int, float], bool] = partial(self._tell, *record, self.told)
-        """The reward of a decision that was out; False if the record must grow first."""
+        """The reward of a decision that was out; False if it is too large or the record full."""
 
     def start(self, arms: int, key: Stream) -> None:
         """Start the policy in the record."""
-        self._start(self.states, self.i, arms, key)
+        self._start(self.states, arms, key)
         self.note_start()
 
     def note_start(self) -> None:
         """Begin the notes, for a record that has started."""
-        plain(note_round)(self.states, self.i, self.words, self.planned, 0)
+        plain(note_round)(self.s, self.planned, 0)
 
-    def _start(self, states: States, i: int, arms: int, key: Stream) -> None:
-        run: Any = specialise(open_live, self.policy, states, 0, 0, key, 0)
-        run(self.policy, states, i, arms, key, 0)  # replication 0
+    def _start(self, states: States, arms: int, key: Stream) -> None:
+        run: Any = specialise(open_live, self.policy, states, 0, key, 0)
+        run(self.policy, states, arms, key, 0)  # replication 0
 
     def floor(self, wanted: int) -> int:
         """What the traffic floors make of the arm that was just asked for."""
-        arm = int(self._floor(self.states, self.i, self.notes.floor, wanted))
+        arm = int(self._floor(self.states, self.notes.floor, wanted))
         return wanted if arm < 0 else arm
 
     @property
     def unfloored(self) -> float:
         """The share of decisions that no floor takes."""
-        return max(0.0, 1.0 - float(self.notes.floor.sum()))
+        return max(0.0, 1.0 - math.fsum(self.notes.floor.tolist()))
 
     def tell(self, arm: int, reward: float) -> None:
         """The reward of a decision that was out."""
@@ -115,23 +115,22 @@ class Live:
 
     def forget(self, arm: int) -> None:
         """A decision whose reward will never come."""
-        self._forget(self.states, self.i, arm)
+        self._forget(self.states, arm)
 
     def copy(self) -> "Live":
         """The same in an array of its own."""
         other = Live.__new__(Live)
         other.__dict__.update(self.__dict__)
-        other.states = self.states[self.i : self.i + 1].copy()
-        other.words = other.states.view(np.uint64)
+        other.states = self.states.copy()
         other._note(self.notes.copy())
-        other.i, other.is_foreign = 0, False
+        other.is_foreign = False
         other._bind()
         return other
 
     def become(self, other: "Live") -> None:
         """Take the other one's contents, and its arrays unless they must stay where they are."""
         if self.is_foreign:
-            self.states[self.i] = other.states[0]
+            self.states[:] = other.states
             self._note(other.notes)
             self._bind()
         else:
@@ -155,7 +154,7 @@ class Live:
             )
         self._keep(new, list(range(arms)))
         started = np.zeros(1, new.states.dtype)
-        self._start(started, 0, arms + 1, key_of(0))
+        self._start(started, arms + 1, key_of(0))
         resizing.enter(new.s, started[0], new._wider())
         resized(self.policy, new.s, self.s, arms)
         return new
@@ -195,13 +194,13 @@ class Live:
         """Whether the record must grow before it takes a reward of this arm."""
         if self.depth is None:
             return False
-        full: Any = specialise(full_live, self.policy, self.states, 0, 0)
-        return bool(full(self.policy, self.states, self.i, arm))
+        full: Any = specialise(full_live, self.policy, self.states, 0)
+        return bool(full(self.policy, self.states, arm))
 
     def reseed(self, key: Stream) -> None:
         """Other random streams: those of a bandit that has just started."""
         started = np.zeros(1, self.states.dtype)
-        self._start(started, 0, int(self.s.arms), key)
+        self._start(started, int(self.s.arms), key)
         resizing.copy_streams(started[0], self.s)
 
     @property
@@ -213,7 +212,7 @@ class Live:
         planned = np.zeros(1, self.states.dtype)
         planned.view(np.uint64)[: self.planned.size - BEGINNING] = self.planned[BEGINNING:]
         parts = (
-            to_little(self.states[self.i : self.i + 1]),
+            to_little(self.states),
             self.told.astype("<f8").tobytes(),
             self.notes.floor.astype("<f8").tobytes(),
             self.planned[:BEGINNING].astype("<u8").tobytes(),

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.bandit import LARGEST_REWARD
 from lastblock.labels import Label, check_labels
 from lastblock.protocol import number
 from lastblock.spelling import nearest
 from lastblock.state import INDEX
+from lastblock.sums import LARGEST_REWARD
 
 Source: TypeAlias = Any
 """A CSV or Parquet file, a data frame, a mapping of columns, a structured array, or two or three

@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.jit import kernel
-from lastblock.protocol import States
+from lastblock.memory import WORD, copy_beginning
+from lastblock.protocol import Record
 from lastblock.state import NOBODY, leader_of
 
 BYTES_AN_ARM = 64
 """A field with more than that, a history, ends the beginning of the record."""
 
-WORD = 8
 LEADER, SINCE, BEGINNING = 0, 1, 2
 
 NORMAL_95 = 1.959964
@@ -112,20 +112,13 @@ def _first_large(dtype: np.dtype[Any], limit: int) -> tuple[int, bool]:
 
 @kernel
 def note_round(
-    states: States,
-    i: int,
-    words: npt.NDArray[np.uint64],
+    s: Record,
     planned: npt.NDArray[np.uint64],
     decision: int,
 ) -> None:
-    """A round has been planned in record i, to begin with this decision.
-
-    `words` are the records once more.
-    """
-    first = i * (words.shape[0] // states.shape[0])
-    for j in range(planned.shape[0] - BEGINNING):
-        planned[BEGINNING + j] = words[first + j]
-    leader = np.uint64(leader_of(states[i]))
+    """A round has been planned, to begin with this decision."""
+    copy_beginning(s, planned, BEGINNING)
+    leader = np.uint64(leader_of(s))
     if leader != planned[LEADER]:
         planned[LEADER] = leader
         planned[SINCE] = np.uint64(decision)

@@ -73,8 +73,6 @@ def _play(live: Live, run: Run, places: Numbers) -> None:
         arguments: tuple[Any, ...] = (
             live.policy,
             live.states,
-            live.i,
-            live.words,
             live.planned,
             live.told,
             live.notes.floor,

@@ -2,6 +2,9 @@
 
 from lastblock.jit import kernel
 
+LARGEST_REWARD = 1e290
+"""Sums of larger ones could overflow."""
+
 
 @kernel
 def two_sum(a: float, b: float) -> tuple[float, float]:

@@ -1,5 +1,7 @@
 """The live bandit: decisions out in any number and order, errors that change nothing, its files."""
 
+import copy
+import pickle
 import struct
 
 import numpy as np
@@ -311,6 +313,31 @@ def test_another_bandits_decision_is_refused(bandit):
         with pytest.raises(lb.UnknownDecisionError, match="was never asked for"):
             bandit.tell(odd, 1.0)
     assert bandit.to_bytes() == before
+
+
+def test_a_decision_is_a_value():
+    bandit = new_bandit()
+    twin = bandit.copy()
+    decision = bandit.ask()
+    assert decision == twin.ask() == pickle.loads(pickle.dumps(decision))
+    assert decision != bandit.ask()
+    assert len({decision, copy.copy(decision)}) == 1
+    arm, id, probability = decision
+    assert (arm, id, probability) == (decision.arm, 0, None)
+    assert repr(decision) == f"Decision(arm={arm!r}, id=0, probability=None)"
+
+
+@pytest.mark.parametrize("policy", [lb.LBSDALM(), lb.LBSDA()], ids=str)
+def test_the_short_way_and_the_checked_way_are_one(policy):
+    """`tell` has a short way for a decision and a float; ids and whole numbers go the other."""
+    short, checked = new_bandit(policy), new_bandit(policy)
+    for t in range(1200):  # LB-SDA's record grows
+        reward = (-0.0, 1.0, 2.0, -1.0)[t % 4]
+        decision = short.ask()
+        short.tell(decision, reward)
+        checked.ask()
+        checked.tell(decision.id, np.float64(reward))
+    assert short.to_bytes() == checked.to_bytes()
 
 
 def test_an_interrupted_growth_loses_nothing(monkeypatch):

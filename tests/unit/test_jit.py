@@ -79,7 +79,7 @@ from lastblock.jit import cache_folder, specialise
 from lastblock.state import state_dtype
 
 states = np.zeros(1, state_dtype(lb.LBSDALM(), 2))
-specialise(forget_live, states, 0, 0)
+specialise(forget_live, states, 0)
 print(cache_folder())
 print(numba.config.CACHE_DIR)
 """

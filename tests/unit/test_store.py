@@ -269,7 +269,7 @@ def test_the_log_of_what_was_out_when_events_began_to_be_kept(path, tmp_path):
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     (row,) = pq.read_table(tmp_path / "log.parquet").to_pylist()
-    assert (row["arm"], row["decision"], row["probability"]) == early[3]
+    assert (row["arm"], row["decision"], row["probability"]) == tuple(early[3])
     assert (row["reward"], row["asked"]) == (2.5, None)
 
 
