@@ -51,6 +51,7 @@ class Pending(NamedTuple):
     """Decisions asked for since."""
 
 
+_DECISIONS = (Decision, Pending)
 _new = object.__new__
 
 
@@ -269,9 +270,7 @@ class Bandit:
 
     def _ask_floored(self, id: int, wanted: int) -> Decision:
         live = self._live
-        arm = live.floor(wanted)
-        rest = live.unfloored if arm == wanted else 0.0
-        chance = min(1.0, float(live.notes.floor[arm]) + rest)
+        arm, chance = live.floor(wanted)
         self._next_id = id + 1
         self._out[id] = arm
         self._chances[id] = chance
@@ -282,13 +281,15 @@ class Bandit:
         acquire, release = self._acquire, self._release
         acquire()
         try:
-            if type(decision) is Decision and type(reward) is float and self._is_plain:
+            if type(decision) is Decision and type(reward) is float and self._journal is None:
                 id = decision.id
                 arm = self._out.get(id, -1) if type(id) is int else -1
                 if arm >= 0 and self._active[arm] == decision.arm:
                     take_in = self._live.tell_at_once
                     if take_in(arm, reward):
                         del self._out[id]
+                        if not self._is_plain:
+                            self._chances.pop(id, None)
                         return
             self._tell_checked(decision, reward)
         finally:
@@ -298,7 +299,7 @@ class Bandit:
         if self._unsure:
             self._settle()
         id, arm = self._find(decision)
-        value = _as_float(reward)
+        value = reward + 0.0 if type(reward) is float else _as_float(reward)
         if not -self._largest_reward < value < self._largest_reward:  # NaN fails as well
             raise self._out_of_range(reward)
         if self._journal is None:
@@ -409,7 +410,7 @@ class Bandit:
         """The id and the arm of a decision that is out."""
         id: Any = decision
         label: Label | None = None
-        if isinstance(decision, Decision | Pending):
+        if isinstance(decision, _DECISIONS):
             id, label = decision.id, decision.arm
         arm = self._out.get(id) if type(id) is int else None
         if arm is None:

@@ -133,28 +133,35 @@ def ask_live(
 
 
 @kernel
-def force_arm(s: Record, floor: npt.NDArray[np.float64], wanted: int) -> int:
+def apply_floor(s: Record, floor: npt.NDArray[np.float64], wanted: int) -> tuple[int, float]:
     """Between the policy, which has decided for an arm, and the traffic floors one uniform decides.
 
-    Returns −1 where the policy has its way, else another arm or the same: then the policy's
-    decision is taken back, and is the next one of its round.
+    Returns the arm and its probability. Where a floor has its way, be it for the same arm, the
+    policy's decision is taken back, and is the next one of its round.
     """
     u = uniform(s.stream)
+    arm = int(wanted)
+    total = 0.0
+    forced = False
     for k in range(s.arms):
-        if u < floor[k]:
-            s.taken -= 1
-            s.out[wanted] -= 1
-            s.out[k] += 1
-            note_extra(s)
-            return k
+        if not forced and u < floor[k]:
+            forced = True
+            arm = k
         u -= floor[k]
-    return -1
+        total += floor[k]
+    if forced:
+        s.taken -= 1
+        s.out[wanted] -= 1
+        s.out[arm] += 1
+        note_extra(s)
+    own = max(0.0, 1.0 - total) if arm == wanted else 0.0
+    return arm, min(1.0, floor[arm] + own)
 
 
 @moment
-def floor_live(states: States, floor: npt.NDArray[np.float64], wanted: int) -> int:
-    """What traffic floors make of the arm that was just asked for; −1 if they do not care."""
-    return force_arm(states[0], floor, wanted)
+def floor_live(states: States, floor: npt.NDArray[np.float64], wanted: int) -> tuple[int, float]:
+    """What traffic floors make of the arm that was just asked for, and its probability."""
+    return apply_floor(states[0], floor, wanted)
 
 
 @moment
@@ -191,7 +198,6 @@ def relive(
     planned: npt.NDArray[np.uint64],
     told: npt.NDArray[np.float64],
     floor: npt.NDArray[np.float64],
-    unfloored: float,
     is_floored: bool,
     run: npt.NDArray[np.float64],
     first: int,
@@ -208,14 +214,10 @@ def relive(
         if kind == ASK:
             if plan_if_due(policy, s):
                 note_round(s, planned, int(run[row, 1]))
-            wanted = take_arm(s)
-            arm = int(wanted)
+            arm = int(take_arm(s))
             chance = NO_CHANCE
             if is_floored:
-                forced = force_arm(s, floor, wanted)
-                if forced >= 0:
-                    arm = forced
-                chance = min(1.0, floor[arm] + (unfloored if arm == wanted else 0.0))
+                arm, chance = apply_floor(s, floor, arm)
             if arm != place or chance != run[row, 3]:
                 return row
         elif place >= 0:

@@ -4,7 +4,6 @@ The record may be one of an array that belongs to somebody else. Arms, rewards a
 are numbers here; labels and decisions are the bandit's affair.
 """
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -98,15 +97,10 @@ class Live:
         run: Any = specialise(open_live, self.policy, states, 0, key, 0)
         run(self.policy, states, arms, key, 0)  # replication 0
 
-    def floor(self, wanted: int) -> int:
-        """What the traffic floors make of the arm that was just asked for."""
-        arm = int(self._floor(self.states, self.notes.floor, wanted))
-        return wanted if arm < 0 else arm
-
-    @property
-    def unfloored(self) -> float:
-        """The share of decisions that no floor takes."""
-        return max(0.0, 1.0 - math.fsum(self.notes.floor.tolist()))
+    def floor(self, wanted: int) -> tuple[int, float]:
+        """What the traffic floors make of the arm that was just asked for, and its probability."""
+        floored: tuple[int, float] = self._floor(self.states, self.notes.floor, wanted)
+        return floored
 
     def tell(self, arm: int, reward: float) -> None:
         """The reward of a decision that was out."""

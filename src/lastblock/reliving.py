@@ -76,7 +76,6 @@ def _play(live: Live, run: Run, places: Numbers) -> None:
             live.planned,
             live.told,
             live.notes.floor,
-            live.unfloored,
             live.is_floored,
             run,
             row,
