@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lastblock import files
-from lastblock.events import ASK, KINDS, TELL
+from lastblock.events import ASK, FORGET, KINDS, TELL
 from lastblock.labels import Label
 from lastblock.snapshot import unpack
 from lastblock.store.storage import Row, Storage
@@ -79,24 +79,17 @@ def _words(labels: Sequence[Label]) -> list[Any]:
 def _parts(storage: Storage, number: int, after: int) -> Iterator[list[Row]]:
     while rows := storage.rows(number, after, PART):
         yield rows
-        after = rows[-1].event
+        _, after, *_ = rows[-1]
 
 
 def _events(storage: Storage, number: int) -> Iterator[list[tuple[Any, ...]]]:
     for rows in _parts(storage, number, 0):
-        yield [
-            (
-                row.event,
-                row.time,
-                KINDS[row.kind],
-                row.decision,
-                row.arm,
-                row.reward,
-                row.probability,
-                row.extra,
-            )
-            for row in rows
-        ]
+        events = []
+        for _, event, time, kind, decision, arm, value in rows:
+            values = (value if kind == TELL else None, value if kind == ASK else None)
+            extra = value if kind > FORGET else None
+            events.append((event, time, KINDS[kind], decision, arm, *values, extra))
+        yield events
 
 
 def _decisions(storage: Storage, number: int) -> Iterator[list[tuple[Any, ...]]]:
@@ -110,12 +103,12 @@ def _decisions(storage: Storage, number: int) -> Iterator[list[tuple[Any, ...]]]
     }
     for rows in _parts(storage, number, first.event):
         told = []
-        for row in rows:
-            if row.kind == ASK:
-                out[row.decision] = row.arm, row.probability, row.time
-            elif row.decision is not None:
-                arm, chance, asked = out.pop(row.decision)
-                if row.kind == TELL:
-                    told.append((row.decision, arm, chance, row.reward, asked, row.time))
+        for _, _, time, kind, decision, arm, value in rows:
+            if kind == ASK:
+                out[decision] = arm, value, time
+            elif decision is not None:
+                _, chance, asked = out.pop(decision)
+                if kind == TELL:
+                    told.append((decision, arm, chance, value, asked, time))
         if told:
             yield told

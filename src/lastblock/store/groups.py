@@ -43,8 +43,10 @@ class Groups:
                 self._wait()
             was_empty = self._written == self._added
             self._rows += rows
-            self._snapshots += snapshots
-            self._added += len(rows) + len(snapshots)
+            self._added += len(rows)
+            if snapshots:
+                self._snapshots += snapshots
+                self._added += len(snapshots)
             if was_empty:
                 self._wake.notify()
 

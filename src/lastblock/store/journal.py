@@ -7,12 +7,12 @@ from typing import Any
 
 from lastblock.bandit import Bandit
 from lastblock.errors import StoreError
-from lastblock.events import ASK, KINDS, TELL, Event
+from lastblock.events import KINDS, Event
 from lastblock.snapshot import unpack
 from lastblock.store.groups import Write
 from lastblock.store.storage import Row, Snapshot
 
-_new_tuple = tuple.__new__
+_CODES = {kind: code for code, kind in enumerate(KINDS)}
 
 
 class Journal:
@@ -40,7 +40,11 @@ class Journal:
         now = time.time_ns() // 1000
         before = self.event
         after = before + len(events)
-        rows = [row_of(self.number, before + 1 + i, now, event) for i, event in enumerate(events)]
+        number = self.number
+        rows: list[Row] = [
+            (number, place, now, _CODES[kind], decision, arm, _kept(value))
+            for place, (kind, decision, arm, value) in enumerate(events, before + 1)
+        ]
         snapshots: list[Snapshot] = []
         if after - self.saved >= self._snapshot_every:
             # Asks have been taken already; all other changes are still to come.
@@ -75,23 +79,14 @@ def snapshot_of(bandit: Bandit, number: int, event: int) -> Snapshot:
     return Snapshot(number, event, json.dumps(about["policy"]), about["layout"], body)
 
 
-def row_of(number: int, place: int, now: int, event: Event) -> Row:
-    """An event as it is kept."""
-    kind, decision, arm, value = event
-    row: tuple[Any, ...]
-    if kind == "tell":
-        row = (number, place, now, TELL, decision, arm, value, None, None)
-    elif kind == "ask":
-        row = (number, place, now, ASK, decision, arm, None, value, None)
-    else:
-        extra = None if value is None else json.dumps(value, ensure_ascii=False)
-        row = (number, place, now, KINDS.index(kind), decision, arm, None, None, extra)
-    return _new_tuple(Row, row)  # as Row(…), but faster
+def _kept(value: Any) -> Any:
+    """What there is to say of an event, as it is kept."""
+    if type(value) is float or value is None:
+        return value
+    return json.dumps(value, ensure_ascii=False)
 
 
 def event_of(row: Row) -> Event:
     """The event again."""
-    kind = KINDS[row.kind]
-    values = {"ask": row.probability, "tell": row.reward}
-    value = values[kind] if kind in values else row.extra and json.loads(row.extra)
-    return kind, row.decision, row.arm, value
+    _, _, _, code, decision, arm, value = row
+    return KINDS[code], decision, arm, json.loads(value) if isinstance(value, str) else value

@@ -45,11 +45,12 @@ def recover(
             _relive(bandit, part)
             event += len(part.run)
         for row in waiting:
-            if row.bandit == number and row.event > event:
-                if row.event != event + 1:
+            of, place, *_ = row
+            if of == number and place > event:
+                if place != event + 1:
                     raise ValueError(f"event {event + 1} is missing")
                 bandit.apply(event_of(row))
-                event = row.event
+                event = place
     except ValueError as error:
         raise StoreError(
             f"bandit {name!r} in {storage.label} is damaged: its events do not fit its snapshot "

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lastblock.errors import StoreError
-from lastblock.events import KINDS
+from lastblock.events import ASK, FORGET, KINDS, TELL
 from lastblock.labels import Label
 from lastblock.store.owners import Owners
 from lastblock.store.storage import Part, Row, Snapshot
@@ -27,8 +27,8 @@ PATIENCE = 60.0
 PAGES_FREE = 1024
 """Empty pages that are kept for later; if there are more, and more than full ones, they go."""
 
-_COLUMNS = len(Row._fields)
-_ROWS = (*(2**k for k in range(12)), 3000)  # × 9 parameters: below SQLite's limit of 32 766
+_COLUMNS = 7
+_ROWS = (*(2**k for k in range(12)), 4000)  # × 7 parameters: below SQLite's limit of 32 766
 
 _SCHEMA = f"""
 CREATE TABLE bandits (
@@ -70,9 +70,12 @@ PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
 """
 
-# One statement for many rows: the interpreter's lock is taken and given back once for each.
+# One statement for many rows: the interpreter's lock is taken and given back once for each. To hand
+# over a value takes as long as to write it.
 _INSERT = {
-    rows: "INSERT INTO events SELECT * FROM (VALUES "
+    rows: "INSERT INTO events SELECT column1, column2, column3, column4, column5, column6, "
+    f"iif(column4 = {TELL}, column7, NULL), iif(column4 = {ASK}, column7, NULL), "
+    f"iif(column4 > {FORGET}, column7, NULL) FROM (VALUES "
     + ",".join([f"({','.join('?' * _COLUMNS)})"] * rows)
     + ") LIMIT ?"
     for rows in _ROWS
@@ -255,13 +258,13 @@ class SQLiteStorage:
 
     def rows(self, bandit: int, after: int, size: int) -> list[Row]:
         """The same, with all there is to say of them."""
-        found = self._read(
-            "SELECT * FROM events WHERE bandit = ? AND event > ? ORDER BY event LIMIT ?",
+        return self._read(
+            "SELECT bandit, event, time, kind, decision, arm, coalesce(reward, probability, extra) "
+            "FROM events WHERE bandit = ? AND event > ? ORDER BY event LIMIT ?",
             bandit,
             after,
             size,
         )
-        return [Row._make(row) for row in found]
 
     def arms(self, bandit: int) -> list[Label]:
         """The labels of all arms that there ever were."""
@@ -278,8 +281,9 @@ class SQLiteStorage:
                 values += [None] * (_COLUMNS * (room - len(part)))
                 values.append(len(part))
                 run(_INSERT[room], values)
-            for row in [row for row in rows if row[_KIND] == _ADD_ARM]:
-                run("INSERT INTO arms VALUES (?, ?, ?)", (row.bandit, row.arm, row.extra))
+            for bandit, _, _, kind, _, arm, label in rows:
+                if kind == _ADD_ARM:
+                    run("INSERT INTO arms VALUES (?, ?, ?)", (bandit, arm, label))
             for snapshot in snapshots:
                 self._keep(run, snapshot)
         if snapshots and not self._keep_events:
@@ -311,7 +315,6 @@ class SQLiteStorage:
 
 
 _ADD_ARM = KINDS.index("add_arm")
-_KIND = Row._fields.index("kind")
 
 _left_alone: list[sqlite3.Connection] = []
 

@@ -5,26 +5,26 @@ says what is wrong in one line, and then nothing has been written.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lastblock.labels import Label
 
+Row: TypeAlias = tuple[int, int, int, int, int | None, int | None, Any]
+"""An event, as it is kept:
 
-class Row(NamedTuple):
-    """An event, as it is kept."""
+- the number of the bandit;
+- the number of the event, 1, 2, … for each bandit;
+- the time, in microseconds since 1970;
+- the kind, a place in `KINDS`;
+- the decision;
+- the arm, its place among all arms that there ever were;
+- a value: the probability of an ask, the reward of a tell, else JSON, of the label of a new arm or
+  of the words of a new seed.
 
-    bandit: int
-    event: int  # 1, 2, … for each bandit
-    time: int  # microseconds since 1970
-    kind: int  # a place in `KINDS`
-    decision: int | None = None
-    arm: int | None = None  # its place among all arms that there ever were
-    reward: float | None = None
-    probability: float | None = None
-    extra: str | None = None  # JSON: the label of a new arm, the words of a new seed
+A plain tuple, since one is made for each call, and others take longer to make."""
 
 
 class Snapshot(NamedTuple):
