@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import lastblock as lb
+from lastblock.errors import ScenarioError
 from lastblock.lab.scenario_file import TEMPLATE, names, read
 
 ROOT = Path(__file__).parents[2]
@@ -249,6 +250,32 @@ def test_policies_within_policies(load):
     assert policy(load, text) == lb.Binarized(inner, low=-1.0)
     text = 'policy = "Binarized"\nof = { policy = "Binarized", of = "Thompson" }'
     assert policy(load, text) == lb.Binarized(lb.Binarized(lb.Thompson()))
+
+
+def test_detectors_within_policies(load):
+    text = 'policy = "Restarting"\nof = "UCB1"\ndetector = "MeanShift"'
+    assert policy(load, text) == lb.Restarting(lb.UCB1(), lb.MeanShift())
+    text = 'policy = "Restarting"\nof = "LBSDALM"\ndetector = { detector = "GLR", delta = 0.1 }'
+    assert policy(load, text) == lb.Restarting(lb.LBSDALM(), lb.GLR(delta=0.1))
+
+
+@pytest.mark.parametrize(
+    ("detector", "complaint"),
+    [
+        ('"MeanShif"', "unknown detector 'MeanShif'; did you mean 'MeanShift'?"),
+        ('"UCB1"', "unknown detector 'UCB1'"),
+        ("{ delta = 0.1 }", 'which detector? write detector = "…"'),
+        ("{ detector = 3 }", "detector=3 must be a name in quotes"),
+        ('{ detector = "GLR", delt = 1 }', "GLR has no parameter 'delt'; did you mean 'delta'?"),
+        ('{ detector = "GLR", delta = 2 }', "delta=2"),
+        ("7", "detector: 7 must be a table"),
+    ],
+)
+def test_detectors_that_are_none(load, detector, complaint):
+    with pytest.raises(ScenarioError, match=re.escape(complaint)):
+        policy(load, f'policy = "Restarting"\nof = "UCB1"\ndetector = {detector}')
+    with pytest.raises(ScenarioError, match="Restarting needs detector; write detector = …"):
+        policy(load, 'policy = "Restarting"\nof = "UCB1"')
 
 
 def test_policies_that_know_the_environment_are_told_it(load):

@@ -6,9 +6,8 @@ import traceback
 from pathlib import Path
 
 from lastblock.errors import ResultError, ScenarioError
-from lastblock.families import FAMILIES
 from lastblock.jit import cache_folder
-from lastblock.protocol import POLICIES
+from lastblock.lab.registries import REGISTRIES
 
 OURS = 1
 YOURS = 2
@@ -92,7 +91,7 @@ def _own_classes() -> list[str]:
     package = __name__.partition(".")[0]
     return [
         name
-        for registry in (POLICIES, FAMILIES)
+        for registry in REGISTRIES
         for name, cls in registry.items()
         if cls.__module__.partition(".")[0] != package
     ]

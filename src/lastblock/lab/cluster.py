@@ -21,8 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lastblock.families import FAMILIES
-from lastblock.protocol import POLICIES
+from lastblock.lab.registries import REGISTRIES
 
 _SECONDS_TO_CONNECT = 5
 
@@ -51,7 +50,7 @@ class ClusterExecutor(Executor):
         self._own_modules.pickle_by_value()
         own = [
             {name: cls for name, cls in registry.items() if _is_own(cls.__module__)}
-            for registry in (POLICIES, FAMILIES)
+            for registry in REGISTRIES
         ]
         call = _dumps((function, args, kwargs))
         future: Future[Any] = self._executor.submit(_call, _dumps(own), call)
@@ -124,7 +123,7 @@ _registering = threading.Lock()
 def _call(own: bytes, call: bytes) -> Any:
     """On the worker: make the user's policies and arms known there, then call the function."""
     with _registering:  # a policy that wraps another checks whether that one is known
-        for registry, classes in zip((POLICIES, FAMILIES), pickle.loads(own), strict=True):
+        for registry, classes in zip(REGISTRIES, pickle.loads(own), strict=True):
             registry.update(classes)
         function, args, kwargs = pickle.loads(call)
     return function(*args, **kwargs)

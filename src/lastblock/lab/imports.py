@@ -1,4 +1,4 @@
-"""Policies and arm families of the user's own, from Python files that a scenario names.
+"""Policies, detectors and arm families of the user's own, from Python files that a scenario names.
 
 A file is imported under a name made from its path, so that files of the same name do not meet, and
 an edited file replaces its former self. Its policies and arms can be sent to other processes, which
@@ -14,9 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lastblock.families import FAMILIES
 from lastblock.lab.document import Table, read_text, shown
-from lastblock.protocol import POLICIES
+from lastblock.lab.registries import REGISTRIES
 from lastblock.spelling import nearest
 
 
@@ -92,10 +91,10 @@ def import_text(name: str, path: str, text: str) -> File:
 
 
 def _definitions(module: str) -> list[tuple[dict[str, type[Any]], type[Any]]]:
-    """The policies and families that a module has registered, with the registry."""
+    """The policies, detectors and families that a module has registered, with the registry."""
     return [
         (registry, cls)
-        for registry in (POLICIES, FAMILIES)
+        for registry in REGISTRIES
         for cls in registry.values()
         if cls.__module__ == module
     ]
@@ -140,12 +139,12 @@ def _reason(item: Any, error: Exception) -> str:
 
 @contextmanager
 def _all_or_nothing() -> Iterator[None]:
-    """Forget the policies and families of a file that fails half-way."""
-    before = dict(POLICIES), dict(FAMILIES)
+    """Forget the policies, detectors and families of a file that fails half-way."""
+    before = [dict(registry) for registry in REGISTRIES]
     try:
         yield
     except BaseException:
-        for registry, old in zip((POLICIES, FAMILIES), before, strict=True):
+        for registry, old in zip(REGISTRIES, before, strict=True):
             registry.clear()
             registry.update(old)
         raise

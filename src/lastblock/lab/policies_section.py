@@ -4,10 +4,10 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 from lastblock.lab.document import Table, shown
-from lastblock.protocol import POLICIES, Policy, check_arms
+from lastblock.protocol import DETECTORS, POLICIES, Detector, Policy, check_arms
 from lastblock.simulation import Environment
 from lastblock.spelling import advice
 from lastblock.state import state_dtype
@@ -15,6 +15,16 @@ from lastblock.tunings import TUNINGS
 
 _INNER = "of"
 """What the file calls a wrapper's parameter `policy`, since that is the key of the wrapper."""
+
+
+class Sort(NamedTuple):
+    """Policies, or the change detectors within them: what the file calls one, and all there are."""
+
+    key: str
+    registry: dict[str, type[Any]]
+
+
+POLICY, DETECTOR = Sort("policy", POLICIES), Sort("detector", DETECTORS)
 
 
 @dataclass(frozen=True)
@@ -57,34 +67,42 @@ def read_policies(top: Table, world: World) -> dict[str, Policy]:
 
 def read_policy(table: Table, world: World) -> Policy:
     """One policy, with its parameters, tunings and inner policies."""
-    name = table.need("policy", 'which policy? write policy = "…"')
+    policy: Policy = _read(table, world, POLICY)
+    return policy
+
+
+def _read(table: Table, world: World, sort: Sort) -> Any:
+    name = table.need(sort.key, f'which {sort.key}? write {sort.key} = "…"')
     if not isinstance(name, str):
-        raise table.error(f"policy={shown(name)} must be a name in quotes", "policy")
-    maker = _maker(table, name)
-    given = [key for key in table if key not in ("policy", "label")]
+        raise table.error(f"{sort.key}={shown(name)} must be a name in quotes", sort.key)
+    maker = _maker(table, name, sort)
+    given = [key for key in table if key not in (sort.key, "label")]
     for key in given:
         if key not in maker.keys:
             plain = name.partition(".")[0]
             hint = advice(key, maker.keys)
-            if name != plain and key in POLICIES[plain]._fields:
-                hint = f'to set it, write policy = "{plain}"'
+            if name != plain and key in sort.registry[plain]._fields:
+                hint = f'to set it, write {sort.key} = "{plain}"'
             raise table.error(f"{name} has no parameter {key!r}; {hint}", key)
     values = _values(table, maker, given, world)
     try:
-        policy: Policy = maker.make(**values)
-        check_arms(policy, world.environment.n_arms)
+        made = maker.make(**values)
+        if sort is POLICY:
+            check_arms(made, world.environment.n_arms)
     except ValueError as error:
         raise table.blame(error) from None
-    except Exception as error:  # somebody's own policy may raise anything
-        raise table.error(f"{name}: {type(error).__name__}: {error}", "policy") from None
-    return policy
+    except Exception as error:  # somebody's own class may raise anything
+        raise table.error(f"{name}: {type(error).__name__}: {error}", sort.key) from None
+    return made
 
 
 class Maker:
     """A policy's class, or one of its constructors, and what it asks for."""
 
-    def __init__(self, name: str, make: Callable[..., Any], hints: Mapping[str, Any]) -> None:
-        self.name = name
+    def __init__(
+        self, name: str, make: Callable[..., Any], hints: Mapping[str, Any], sort: Sort
+    ) -> None:
+        self.name, self.sort = name, sort
         self.make = make
         signature = inspect.signature(make)
         self.parameters = dict(signature.parameters)
@@ -109,21 +127,22 @@ def constructors(cls: type[Any]) -> list[str]:
     ]
 
 
-def _maker(table: Table, name: str) -> Maker:
-    policy, dot, constructor = name.partition(".")
-    if policy not in POLICIES:
-        raise table.error(f"unknown policy {policy!r}; {advice(policy, POLICIES)}", "policy")
-    cls = POLICIES[policy]
+def _maker(table: Table, name: str, sort: Sort) -> Maker:
+    plain, dot, constructor = name.partition(".")
+    if plain not in sort.registry:
+        hint = advice(plain, sort.registry)
+        raise table.error(f"unknown {sort.key} {plain!r}; {hint}", sort.key)
+    cls = sort.registry[plain]
     if not dot:
-        return Maker(name, cls, get_type_hints(cls))
+        return Maker(name, cls, get_type_hints(cls), sort)
     known = constructors(cls)
     if constructor not in known:
-        options = [f"{policy}.{other}" for other in known] or [policy]
+        options = [f"{plain}.{other}" for other in known] or [plain]
         raise table.error(
-            f"{policy} has no constructor {constructor!r}; {advice(name, options)}", "policy"
+            f"{plain} has no constructor {constructor!r}; {advice(name, options)}", sort.key
         )
     make = getattr(cls, constructor)
-    return Maker(name, make, get_type_hints(make.__func__))
+    return Maker(name, make, get_type_hints(make.__func__), sort)
 
 
 def _values(table: Table, maker: Maker, given: list[str], world: World) -> dict[str, Any]:
@@ -134,7 +153,9 @@ def _values(table: Table, maker: Maker, given: list[str], world: World) -> dict[
         parameter = "policy" if key == _INNER and "policy" in maker.parameters else key
         value = table.values[key]
         if parameter == "policy" or maker.hints.get(key) is Policy:
-            values[parameter] = _inner(table, key, world)
+            values[parameter] = _inner(table, key, world, POLICY)
+        elif maker.hints.get(key) is Detector:
+            values[key] = _inner(table, key, world, DETECTOR)
         elif _is_tuning(maker.hints.get(key), value):
             tuned.append(key)
         elif isinstance(value, str) and value not in (words := _words(maker.hints.get(key))):
@@ -166,20 +187,20 @@ def _missing(table: Table, maker: Maker, name: str) -> Exception:
         )
     key = _INNER if name == "policy" else name
     message = f"{maker.name} needs {key}; write {key} = …"
-    if "." not in maker.name and "tuned" in constructors(POLICIES[maker.name]):
-        message += f', or policy = "{maker.name}.tuned"'
-    return table.error(message, "policy")
+    if "." not in maker.name and "tuned" in constructors(maker.sort.registry[maker.name]):
+        message += f', or {maker.sort.key} = "{maker.name}.tuned"'
+    return table.error(message, maker.sort.key)
 
 
-def _inner(table: Table, key: str, world: World) -> Policy:
-    """The policy within a wrapper: a name, or a table as in ``[[policies]]``."""
+def _inner(table: Table, key: str, world: World, sort: Sort) -> Any:
+    """What is within a wrapper: a name, or a table as in ``[[policies]]``."""
     value = table.values[key]
     if isinstance(value, str):
-        return read_policy(Table(table.document, (*table.path, key), {"policy": value}), world)
+        return _read(Table(table.document, (*table.path, key), {sort.key: value}), world, sort)
     inner = table.as_table(value, key)
     if "label" in inner:
         raise inner.error("only the outer policy has a label; leave it out here", "label")
-    return read_policy(inner, world)
+    return _read(inner, world, sort)
 
 
 def _is_tuning(hint: Any, value: Any) -> bool:
