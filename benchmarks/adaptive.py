@@ -1,7 +1,7 @@
 """Adaptive LB-SDA beside tuned windows: ``python -m benchmarks.adaptive --half development``.
 
-On the random problems of `lastblock.lab.problems`: regret ratios to SW-LB-SDA with the window that
-T and the number of changes give, and with the best window in hindsight. Intervals are for 95 %,
+On the random problems of `lastblock.lab.suite`: regret ratios to SW-LB-SDA with the window that T
+and the number of changes give, and with the best window in hindsight. Intervals are for 95 %,
 from differences taken replication by replication. Then false restarts where nothing ever changes,
 and a long calm.
 """
@@ -14,7 +14,7 @@ import numpy as np
 import lastblock as lb
 from lastblock.engine import Outcome, play
 from lastblock.jit import specialise
-from lastblock.lab.problems import HALVES, KINDS, Problem, calm_problems, count, problem
+from lastblock.lab.suite.problems import HALVES, KINDS, Problem, calm_problems, count, problem
 from lastblock.random import key_of
 from lastblock.state import state_dtype
 

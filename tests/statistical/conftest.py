@@ -3,7 +3,7 @@
 import pytest
 
 from lastblock.lab.scenario import Scenario
-from lastblock.lab.scenario_file import names
+from lastblock.lab.scenario_files.reading import names
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,8 @@ import pytest
 import lastblock as lb
 from lastblock.engine import Outcome, play
 from lastblock.jit import specialise
-from lastblock.lab.problems import calm_problems
 from lastblock.lab.scenario import Scenario
+from lastblock.lab.suite.problems import calm_problems
 from lastblock.random import key_of
 from lastblock.state import state_dtype
 

@@ -6,7 +6,7 @@ from unittest import mock
 import pytest
 
 import lastblock as lb
-from lastblock.lab import imports
+from lastblock.lab.scenario_files import imports
 
 
 @pytest.fixture

@@ -21,7 +21,8 @@ import lastblock as lb
 from lastblock import cli, files
 from lastblock.cli import main
 from lastblock.cli.parser import COMMANDS
-from lastblock.lab import cluster, scenario_file
+from lastblock.lab import cluster
+from lastblock.lab.scenario_files import reading
 
 SCENARIO = """
 title = "Three coins"
@@ -202,7 +203,7 @@ def test_init_writes_a_scenario_that_runs(lastblock, folder):
     status, out, _ = lastblock("init")
     assert status == 0
     assert "lastblock run scenario.toml" in out
-    assert (folder / "scenario.toml").read_text() == scenario_file.TEMPLATE
+    assert (folder / "scenario.toml").read_text() == reading.TEMPLATE
     lb.lab.Scenario.load("scenario.toml")
     assert lastblock("init", "other.toml")[0] == 0
 
@@ -222,7 +223,7 @@ def test_policies_are_listed_and_told_about(lastblock):
 def test_scenarios_are_listed_and_printed(lastblock):
     status, out, _ = lastblock("scenarios")
     assert status == 0
-    for name in scenario_file.names():
+    for name in reading.names():
         assert f"\n{name} " in out
     status, out, _ = lastblock("scenarios", "stationary")
     assert status == 0
@@ -533,7 +534,7 @@ def test_our_own_mistakes_are_said_to_be_ours(lastblock, monkeypatch):
     def fail():
         raise RuntimeError("boom\nand more")
 
-    monkeypatch.setattr(scenario_file, "names", fail)
+    monkeypatch.setattr(reading, "names", fail)
     status, out, err = lastblock("scenarios")
     assert (status, out) == (1, "")
     assert_one_line(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastblock.lab.locate import locate
+from lastblock.lab.scenario_files.locate import locate
 
 # Every line that ends in a mark, «name», holds the key or element of that name in PATHS.
 MARKED = r'''

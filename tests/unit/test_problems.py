@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lastblock.environments.drifting import Drifting
-from lastblock.lab.problems import (
+from lastblock.lab.suite.problems import (
     ARMS,
     EACH,
     HALVES,

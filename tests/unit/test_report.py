@@ -15,8 +15,8 @@ import lastblock as lb
 from browser import Page, open_browser
 from lastblock.lab import statistics
 from lastblock.lab.descriptions import describe_environment
-from lastblock.lab.report import write_report
-from lastblock.lab.report_results import pooled
+from lastblock.lab.report.page import write_report
+from lastblock.lab.report.results import pooled
 
 HOSTILE = (
     "</script><b class=evil>$title & \"quoted\" 'text'</b><script>document.evil = 1</script>"

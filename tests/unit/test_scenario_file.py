@@ -7,7 +7,7 @@ import pytest
 
 import lastblock as lb
 from lastblock.errors import ScenarioError
-from lastblock.lab.scenario_file import TEMPLATE, names, read
+from lastblock.lab.scenario_files.reading import TEMPLATE, names, read
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```toml\n(.*?)^```", re.DOTALL | re.MULTILINE)

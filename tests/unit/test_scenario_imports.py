@@ -10,7 +10,7 @@ import pytest
 
 import lastblock as lb
 from lastblock.errors import ScenarioError
-from lastblock.lab.scenario_file import read
+from lastblock.lab.scenario_files.reading import read
 
 pytestmark = pytest.mark.usefixtures("own_imports")
 

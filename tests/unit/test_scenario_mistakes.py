@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lastblock.errors import ScenarioError
-from lastblock.lab.scenario_file import names, read
+from lastblock.lab.scenario_files.reading import names, read
 
 GOOD = """\
 horizon = 1000

@@ -12,10 +12,19 @@ import lastblock as lb
 from lastblock.cli import main
 from lastblock.cli import suite as command
 from lastblock.errors import ResultError, ScenarioError
-from lastblock.lab import problems, suite, suite_statistics
-from lastblock.lab.problems import Problem, problem
-from lastblock.lab.report_suite import _KINDS
-from lastblock.lab.rivals import ADAPTIVE, COUNTED, ORACLE, RIVALS, TUNED, rivals, told_of, windows
+from lastblock.lab.report.suite import _KINDS
+from lastblock.lab.suite import halves, problems, statistics
+from lastblock.lab.suite.problems import Problem, problem
+from lastblock.lab.suite.rivals import (
+    ADAPTIVE,
+    COUNTED,
+    ORACLE,
+    RIVALS,
+    TUNED,
+    rivals,
+    told_of,
+    windows,
+)
 from lastblock.models import Family
 
 # ---- Scenarios and rivals ----------------------------------------------------------------------
@@ -26,12 +35,12 @@ def test_there_are_enough_problems_in_two_halves():
     assert problem(7).environment.n_arms in problems.ARMS
     assert repr(problem(7).environment) != repr(problem(7, "test").environment)
     assert command.HALVES == problems.HALVES
-    assert command.SUITE == suite.NAME
+    assert command.SUITE == halves.NAME
     assert list(_KINDS) == list(problems.KINDS)
 
 
 def test_every_problem_is_a_scenario():
-    scenarios = suite.scenarios(replications=3)
+    scenarios = halves.scenarios(replications=3)
     assert len({scenario.name for scenario in scenarios}) == problems.count()
     for i, scenario in enumerate(scenarios):
         assert scenario.name == f"adaptive-suite-development-{i:03}"
@@ -41,13 +50,13 @@ def test_every_problem_is_a_scenario():
         grid = [policy.window for label, policy in scenario.policies.items() if "window" in label]
         assert grid == sorted(grid)
         assert 2 * scenario.environment.n_arms <= grid[0] < grid[-1] < scenario.horizon
-    assert len({s.seed for half in problems.HALVES for s in suite.scenarios(half)}) == 120
+    assert len({s.seed for half in problems.HALVES for s in halves.scenarios(half)}) == 120
 
 
 def test_worlds_without_a_change_are_for_those_that_count():
-    calm = suite.calm_scenarios("test", replications=2)
+    calm = halves.calm_scenarios("test", replications=2)
     assert len(calm) == len(problems.calm_problems())
-    taken = {s.seed for half in problems.HALVES for s in suite.scenarios(half)}
+    taken = {s.seed for half in problems.HALVES for s in halves.scenarios(half)}
     for scenario in calm:
         assert scenario.environment.changes == ()
         assert tuple(scenario.policies) == COUNTED
@@ -108,13 +117,13 @@ def test_windows_fit_the_problem():
 @pytest.mark.parametrize("text", ["", "a", "3-1", "60", "1,,2", "-1", "1-2-3"])
 def test_odd_numbers_of_problems(text):
     with pytest.raises(ScenarioError, match="write numbers from 0 to 59, such as 0-4 or 3,17"):
-        suite.read_numbers(text)
+        halves.read_numbers(text)
 
 
 def test_relevant_changes_have_another_leader():
     a, b, c = [0.1, 0.9], [0.5, 0.9], [0.95, 0.9]
     phases = {100 * i: [lb.Bernoulli(p) for p in means] for i, means in enumerate([a, b, c, a, a])}
-    assert suite.relevant_changes(lb.Piecewise(phases)) == [2, 3]
+    assert halves.relevant_changes(lb.Piecewise(phases)) == [2, 3]
 
 
 # ---- Statistics --------------------------------------------------------------------------------
@@ -124,7 +133,7 @@ def test_ratios_are_paired():
     rng = np.random.default_rng(1)
     luck = rng.gamma(4.0, 25.0, 4000)
     ours, theirs = 0.5 * luck + rng.normal(0.0, 1.0, 4000), luck
-    ratio = suite_statistics.log_ratio(ours, theirs)
+    ratio = statistics.log_ratio(ours, theirs)
     assert math.exp(ratio.log) == pytest.approx(ours.mean() / theirs.mean())
     # Nearly all luck is shared; unpaired, the error would be that of two means.
     apart = math.hypot(*(x.std() / x.mean() / math.sqrt(x.size) for x in (ours, theirs)))
@@ -135,12 +144,12 @@ def test_ratios_are_paired():
     ]
     assert ratio.se == pytest.approx(np.std(resampled), rel=0.15)  # 400 draws: 3.5 % is one s.e.
     assert ratio.low < ratio.log < ratio.high
-    assert all(map(math.isnan, suite_statistics.log_ratio(ours, 0.0 * theirs)))
+    assert all(map(math.isnan, statistics.log_ratio(ours, 0.0 * theirs)))
 
 
 def test_rates_have_the_interval_of_a_poisson_count():
-    assert suite_statistics.rate_of(0, 10_000) == pytest.approx((0.0, 0.0, 3.6889), abs=1e-4)
-    assert suite_statistics.rate_of(10, 20_000) == pytest.approx((5.0, 2.3977, 9.1952), abs=1e-4)
+    assert statistics.rate_of(0, 10_000) == pytest.approx((0.0, 0.0, 3.6889), abs=1e-4)
+    assert statistics.rate_of(10, 20_000) == pytest.approx((5.0, 2.3977, 9.1952), abs=1e-4)
 
 
 def results_of(half="development"):
@@ -168,7 +177,7 @@ def results_of(half="development"):
 
 
 def test_summary():
-    found = suite_statistics.sum_up(results_of(), [])
+    found = statistics.sum_up(results_of(), [])
     assert found.about["problems"] == 2
     assert [row["policy"] for row in found.summary] == list(RIVALS)
     row = found.summary[0]
@@ -181,7 +190,7 @@ def test_summary():
     # Problem 0 is stationary: three restarts in four replications.
     assert row["false_restarts"] == pytest.approx(3e4 / (4 * problem(0).horizon))
     # Problem 5: the leader falls, and a change of the best arm is found by three of four.
-    relevant = suite.relevant_changes(problem(5).environment)
+    relevant = halves.relevant_changes(problem(5).environment)
     assert row["changes"] == len(relevant) > 0
     assert row["found"] == 0.75
     assert row["delay"] == 50.0
@@ -194,23 +203,23 @@ def test_summary():
 
 
 def test_a_suite_is_kept(tmp_path):
-    found = suite_statistics.sum_up(results_of(), [])
-    again = suite_statistics.load(found.save(tmp_path / "half"))
+    found = statistics.sum_up(results_of(), [])
+    again = statistics.load(found.save(tmp_path / "half"))
     assert again.about == found.about == json.loads((tmp_path / "half/summary.json").read_text())
     pd.testing.assert_frame_equal(again.ratios, found.ratios)
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "half/ratios.parquet"), found.ratios)
     (tmp_path / "half/calm.csv").unlink()
     with pytest.raises(ResultError, match="holds no whole suite"):
-        suite_statistics.load(tmp_path / "half")
+        statistics.load(tmp_path / "half")
     with pytest.raises(ResultError, match="nothing to sum up"):
-        suite_statistics.sum_up({}, [])
+        statistics.sum_up({}, [])
 
 
 def test_a_single_replication_has_no_intervals(tmp_path):
     results = {0: made_result({label: [10.0] for label in RIVALS}, horizon=problem(0).horizon,
                               restarts={label: [0] for label in COUNTED},
                               parameters={TUNED: {"window": 9}})}  # fmt: skip
-    found = suite_statistics.sum_up(results, [])
+    found = statistics.sum_up(results, [])
     assert found.summary[0]["tuned"] == 1.0
     assert found.summary[0]["tuned_low"] is None
     assert "–" in command.describe(found)
@@ -234,13 +243,13 @@ def small(monkeypatch, tmp_path):
         return {ADAPTIVE: lb.AdaptiveLBSDA(alertness=0.5), TUNED: lb.SWLBSDA(window=60)}
 
     calm = {"coins": lb.Piecewise({0: coins[0]})}
-    monkeypatch.setattr(suite, "problem", tiny)
-    monkeypatch.setattr(suite_statistics, "problem", tiny)
-    monkeypatch.setattr(suite, "rivals", two)
-    monkeypatch.setattr(suite, "windows", lambda made: {})
-    monkeypatch.setattr(suite, "calm_problems", lambda: calm)
-    monkeypatch.setattr(suite, "CALM_STEPS", 300)
-    for module in (suite, suite_statistics):
+    monkeypatch.setattr(halves, "problem", tiny)
+    monkeypatch.setattr(statistics, "problem", tiny)
+    monkeypatch.setattr(halves, "rivals", two)
+    monkeypatch.setattr(halves, "windows", lambda made: {})
+    monkeypatch.setattr(halves, "calm_problems", lambda: calm)
+    monkeypatch.setattr(halves, "CALM_STEPS", 300)
+    for module in (halves, statistics):
         monkeypatch.setattr(module, "COUNTED", (ADAPTIVE,))
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -273,8 +282,8 @@ def test_the_command(small, capsys):
     one = pd.read_parquet(folder / "development/ratios.parquet")
     ratio = one.loc[(one["problem"] == 1) & (one["policy"] == ADAPTIVE), "tuned"].item()
     runs = [
-        lb.simulate(p, suite.problem(1).environment, horizon=300, replications=3, seed=1)
-        for p in suite.rivals(None).values()
+        lb.simulate(p, halves.problem(1).environment, horizon=300, replications=3, seed=1)
+        for p in halves.rivals(None).values()
     ]
     assert ratio == pytest.approx(runs[0].mean()[-1] / runs[1].mean()[-1])
     calm = pd.read_csv(folder / "development/calm.csv")

@@ -24,7 +24,7 @@ def make_extras(wanted: Collection[str], options: argparse.Namespace) -> dict[st
     extras: dict[str, Any] = {}
     if "means" in wanted:
         from lastblock.lab.figures import means_figure  # noqa: PLC0415
-        from lastblock.lab.scenario_file import read  # noqa: PLC0415
+        from lastblock.lab.scenario_files.reading import read  # noqa: PLC0415
 
         extras["means"] = figure_path(options.out, "means")
         means_figure([read(name) for name in _CHANGING], extras["means"])

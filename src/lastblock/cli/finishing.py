@@ -18,7 +18,7 @@ def finish(
     """Draw the figures, write the report, and say where it is, in the last line."""
     from lastblock.cli.running import pace, print_json, say  # noqa: PLC0415
     from lastblock.lab.figures import regret_figure  # noqa: PLC0415
-    from lastblock.lab.report import write_report  # noqa: PLC0415
+    from lastblock.lab.report.page import write_report  # noqa: PLC0415
 
     results = [one.result for one in ran]
     for result in results:

@@ -61,7 +61,7 @@ def execute(options: argparse.Namespace) -> int:
     from lastblock.cli.extras import make_extras  # noqa: PLC0415
     from lastblock.cli.finishing import finish  # noqa: PLC0415
     from lastblock.cli.running import run_scenarios  # noqa: PLC0415
-    from lastblock.lab.scenario_file import read  # noqa: PLC0415
+    from lastblock.lab.scenario_files.reading import read  # noqa: PLC0415
 
     wanted = [names.check(name, NAMES, "name") for name in options.names] or list(NAMES)
     scenarios = [

@@ -48,7 +48,7 @@ def execute(options: argparse.Namespace) -> int:
         return run_suite(options)
 
     from lastblock.cli.running import run_scenarios  # noqa: PLC0415
-    from lastblock.lab.scenario_file import read  # noqa: PLC0415
+    from lastblock.lab.scenario_files.reading import read  # noqa: PLC0415
 
     numbers = {name: getattr(options, name) for name in ("horizon", "replications", "seed")}
     scenarios = [read(source, **numbers) for source in options.sources]

@@ -16,7 +16,7 @@ from lastblock.spelling import nearest
 if TYPE_CHECKING:
     from lastblock.cli.running import Ran
     from lastblock.lab.results import Result
-    from lastblock.lab.suite_statistics import Suite
+    from lastblock.lab.suite.statistics import Suite
 
 SUITE = "adaptive-suite"
 HALVES = ("development", "test")
@@ -64,15 +64,15 @@ def run_suite(options: argparse.Namespace) -> int:
     """Run the problems of a half, sum up, write everything down."""
     from lastblock.cli.finishing import REPORT  # noqa: PLC0415
     from lastblock.cli.running import pace, run_scenarios, say  # noqa: PLC0415
-    from lastblock.lab import suite  # noqa: PLC0415
-    from lastblock.lab.report import write_report  # noqa: PLC0415
-    from lastblock.lab.suite_statistics import sum_up  # noqa: PLC0415
+    from lastblock.lab.report.page import write_report  # noqa: PLC0415
+    from lastblock.lab.suite import halves  # noqa: PLC0415
+    from lastblock.lab.suite.statistics import sum_up  # noqa: PLC0415
 
     half = options.half or HALVES[0]
-    numbers = suite.read_numbers(options.problems) if options.problems is not None else None
-    replications = options.replications or suite.REPLICATIONS
-    problems = suite.scenarios(half, replications, numbers)
-    calm = suite.calm_scenarios(half, replications)
+    numbers = halves.read_numbers(options.problems) if options.problems is not None else None
+    replications = options.replications or halves.REPLICATIONS
+    problems = halves.scenarios(half, replications, numbers)
+    calm = halves.calm_scenarios(half, replications)
     folder = options.out / SUITE
     ran = run_scenarios([*problems, *calm], options, out=folder, tell=_teller(len(problems)))
     results = [one.result for one in ran]
@@ -94,7 +94,7 @@ def run_suite(options: argparse.Namespace) -> int:
 
 def _teller(problems: int) -> "Callable[[Result], str]":
     """A line for each problem, as it is done."""
-    from lastblock.lab.rivals import ADAPTIVE, TUNED  # noqa: PLC0415
+    from lastblock.lab.suite.rivals import ADAPTIVE, TUNED  # noqa: PLC0415
 
     done: list[str] = []
 
@@ -179,7 +179,7 @@ def _as_data(found: "Suite", ran: "Sequence[Ran]", report: Path) -> dict[str, An
 
 def read_suites(out: Path) -> "list[Suite]":
     """The halves that were run before, in --out."""
-    from lastblock.lab.suite_statistics import load  # noqa: PLC0415
+    from lastblock.lab.suite.statistics import load  # noqa: PLC0415
 
     folders = [out / SUITE / half for half in HALVES]
     return [load(folder) for folder in folders if (folder / "summary.json").is_file()]

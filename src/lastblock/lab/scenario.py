@@ -106,7 +106,7 @@ class Scenario:
         >>> sorted(lb.lab.Scenario.load("stationary").policies)
         ['LB-SDA', 'LB-SDA-LM', 'TS', 'UCB1', 'kl-UCB']
         """
-        from lastblock.lab.scenario_file import read  # it needs this class  # noqa: PLC0415
+        from lastblock.lab.scenario_files.reading import read  # it needs this class  # noqa: PLC0415
 
         return read(
             source, horizon=horizon, replications=replications, seed=seed, reference=reference

@@ -15,21 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lastblock import files
 from lastblock.errors import ResultError
-from lastblock.lab import (
-    markup,
-    report_overview,
-    report_paper,
-    report_results,
-    report_setup,
-    report_suite,
-)
-from lastblock.lab.report_paper import Image
+from lastblock.lab.report import markup, overview, paper, results, setup, suite
+from lastblock.lab.report.paper import Image
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from lastblock.lab.results import Result
-    from lastblock.lab.suite_statistics import Suite
+    from lastblock.lab.suite.statistics import Suite
 
 
 def write_report(
@@ -61,7 +54,7 @@ def write_report(
         What to type to get the same page again.
     """
     results = list(results) if isinstance(results, Sequence) else [results]
-    others = [*report_paper.sections(table1, takeover, means), *report_suite.sections(suites)]
+    others = [*paper.sections(table1, takeover, means), *suite.sections(suites)]
     if not results and not others:
         raise ResultError("nothing to report; give at least one result")
     path = Path(path)
@@ -92,43 +85,43 @@ def _page(
         seen.append(found)
     if len(results) > 1:
         links = [f"#{section.key}" for section in sections]
-        glance = report_overview.glance(results, links, seen)
+        glance = overview.glance(results, links, seen)
         sections.insert(0, _Section("glance", "At a glance", glance))
     sections += [_Section(*other) for other in others]
     if results or commands:
-        again = report_setup.again(results, commands)
+        again = setup.again(results, commands)
         sections.append(_Section("again", "Run it again", again))
 
     script = _asset("report.js")
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(_asset("report.html")).substitute(
         version=escape(lastblock.__version__),
-        title=escape(report_overview.title(results)),
+        title=escape(overview.title(results)),
         style=_asset("report.css"),
         script=script,
         script_hash=f"sha256-{digest}",  # no other script runs
-        tiles=report_overview.tiles(results, sum(seen)),
+        tiles=overview.tiles(results, sum(seen)),
         links="\n".join(f'<li><a href="#{s.key}">{escape(s.name)}</a></li>' for s in sections),
         sections="\n".join(f'<section id="{s.key}">\n{s.html}\n</section>' for s in sections),
     )
 
 
 def _asset(name: str) -> str:
-    return resources("lastblock.lab").joinpath("assets", name).read_text(encoding="utf-8")
+    return resources("lastblock.lab.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _scenario(result: "Result") -> tuple[str, int]:
     """The section of one scenario, and how many of its claims are seen."""
     styles = markup.styles(result.labels)
-    claims, seen = report_results.claims(result)
+    claims, seen = results.claims(result)
     parts = [
-        report_setup.head(result),
-        report_results.figure(result, styles),
+        setup.head(result),
+        results.figure(result, styles),
         claims,
-        report_results.final_regret(result, styles),
-        report_results.differences(result, styles),
-        report_results.delays(result, styles),
-        report_results.pulls(result, styles),
-        report_setup.setup(result, styles),
+        results.final_regret(result, styles),
+        results.differences(result, styles),
+        results.delays(result, styles),
+        results.pulls(result, styles),
+        setup.setup(result, styles),
     ]
     return "\n".join(part for part in parts if part), seen

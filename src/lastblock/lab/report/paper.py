@@ -5,8 +5,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
-from lastblock.lab import markup
-from lastblock.lab.markup import Cell, Column
+from lastblock.lab.report import markup
+from lastblock.lab.report.markup import Cell, Column
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lastblock.lab import markup, statistics
+from lastblock.lab import statistics
 from lastblock.lab.figures import regret_figure
-from lastblock.lab.markup import Cell, Column, Rail, Style
-from lastblock.lab.report_paper import image
+from lastblock.lab.report import markup
+from lastblock.lab.report.markup import Cell, Column, Rail, Style
+from lastblock.lab.report.paper import image
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,18 +5,18 @@ from pathlib import Path
 
 from lastblock.environments.drifting import Drifting
 from lastblock.errors import ScenarioError
-from lastblock.lab.claims_section import read_claims
-from lastblock.lab.document import Document, Table, read_text, shown
-from lastblock.lab.environment_section import read_environment
-from lastblock.lab.imports import read_imports
-from lastblock.lab.policies_section import World, read_policies
 from lastblock.lab.scenario import NAME, Scenario
+from lastblock.lab.scenario_files.claims import read_claims
+from lastblock.lab.scenario_files.document import Document, Table, read_text, shown
+from lastblock.lab.scenario_files.environment import read_environment
+from lastblock.lab.scenario_files.imports import read_imports
+from lastblock.lab.scenario_files.policies import World, read_policies
 from lastblock.protocol import whole
 from lastblock.simulation import Environment, check_size
 from lastblock.spelling import nearest
 from lastblock.theory import count_changes
 
-_FOLDER = Path(__file__).parent / "scenarios"
+_FOLDER = Path(__file__).parents[1] / "scenarios"
 _KEYS = (
     "name",
     "title",

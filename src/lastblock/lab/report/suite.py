@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from lastblock.lab import markup
-from lastblock.lab.markup import Cell, Column, Style
-from lastblock.lab.rivals import RIVALS, UNPLAYED
+from lastblock.lab.report import markup
+from lastblock.lab.report.markup import Cell, Column, Style
+from lastblock.lab.suite.rivals import RIVALS, UNPLAYED
 
 if TYPE_CHECKING:
-    from lastblock.lab.suite_statistics import Suite
+    from lastblock.lab.suite.statistics import Suite
 
 _KINDS = {
     "stationary": "no change",

@@ -16,7 +16,7 @@ from lastblock.arms.exponential import Exponential
 from lastblock.arms.gaussian import Gaussian
 from lastblock.arms.poisson import Poisson
 from lastblock.environments.piecewise import Piecewise
-from lastblock.lab.problems import Problem
+from lastblock.lab.suite.problems import Problem
 from lastblock.models import Family
 from lastblock.policies.adaptivelbsda import AdaptiveLBSDA
 from lastblock.policies.cusumucb import CUSUMUCB

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lastblock.errors import ScenarioError
-from lastblock.lab.locate import KeyPath, locate
+from lastblock.lab.scenario_files.locate import KeyPath, locate
 from lastblock.spelling import advice
 
 _LONGEST_VALUE = 60

@@ -18,9 +18,9 @@ import numpy as np
 from lastblock import files
 from lastblock.errors import ResultError
 from lastblock.lab.intervals import Sample, mean_of
-from lastblock.lab.problems import problem
-from lastblock.lab.rivals import COUNTED, ORACLE, RIVALS, TUNED, WINDOWS
-from lastblock.lab.suite import relevant_changes
+from lastblock.lab.suite.halves import relevant_changes
+from lastblock.lab.suite.problems import problem
+from lastblock.lab.suite.rivals import COUNTED, ORACLE, RIVALS, TUNED, WINDOWS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,6 +1,6 @@
 """The suite of random problems: a scenario for each, to be run like any other.
 
-Its problems are those of `problems`, its policies those of `rivals`; `suite_statistics` sums up.
+Its problems are those of `problems`, its policies those of `rivals`; `statistics` sums up.
 """
 
 import re
@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from lastblock.environments.piecewise import Piecewise
 from lastblock.errors import ScenarioError
-from lastblock.lab.problems import HALVES, Problem, calm_problems, count, problem
-from lastblock.lab.rivals import COUNTED, rivals, windows
 from lastblock.lab.scenario import Scenario
+from lastblock.lab.suite.problems import HALVES, Problem, calm_problems, count, problem
+from lastblock.lab.suite.rivals import COUNTED, rivals, windows
 
 NAME = "adaptive-suite"
 REPLICATIONS = 20

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from lastblock.lab import markup
-from lastblock.lab.markup import Cell, Column
+from lastblock.lab.report import markup
+from lastblock.lab.report.markup import Cell, Column
 
 if TYPE_CHECKING:
     from lastblock.lab.results import Result

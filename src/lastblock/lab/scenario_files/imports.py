@@ -14,8 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lastblock.lab.document import Table, read_text, shown
 from lastblock.lab.registries import REGISTRIES
+from lastblock.lab.scenario_files.document import Table, read_text, shown
 from lastblock.spelling import nearest
 
 

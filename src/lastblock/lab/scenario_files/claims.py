@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from lastblock.errors import ScenarioError
 from lastblock.lab.claims import Claim
-from lastblock.lab.document import Table, shown
+from lastblock.lab.scenario_files.document import Table, shown
 from lastblock.lab.verdicts import CHECKS
 from lastblock.spelling import advice
 

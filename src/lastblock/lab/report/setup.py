@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from lastblock.lab import markup
-from lastblock.lab.markup import Cell, Column, Style
+from lastblock.lab.report import markup
+from lastblock.lab.report.markup import Cell, Column, Style
 from lastblock.models import Family
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from lastblock.environments.drifting import Drifting, Sinusoid
 from lastblock.environments.drifting import Table as Knots
 from lastblock.environments.piecewise import Piecewise, Stationary
 from lastblock.families import FAMILIES, Arm
-from lastblock.lab.document import Table, shown
+from lastblock.lab.scenario_files.document import Table, shown
 from lastblock.protocol import whole
 from lastblock.simulation import Environment
 from lastblock.spelling import advice

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, get_type_hints
 
-from lastblock.lab.document import Table, shown
+from lastblock.lab.scenario_files.document import Table, shown
 from lastblock.protocol import DETECTORS, POLICIES, Detector, Policy, check_arms
 from lastblock.simulation import Environment
 from lastblock.spelling import advice

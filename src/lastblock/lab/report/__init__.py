@@ -1,0 +1,1 @@
+"""One HTML file for results of any number of scenarios."""

@@ -1,0 +1,5 @@
+"""The suite of random problems, for policies that claim to need no tuning."""
+
+from lastblock.lab.suite.halves import scenarios
+
+__all__ = ["scenarios"]
