@@ -6,7 +6,7 @@ from math import fsum, inf, log, sqrt
 
 from oracle.rounds import Oracle, last, mean
 
-MEMORY, KEPT, CAUTION, MOST_ALERT, ALARM, CALM = 511, 32, 4.0, 0.25, 0.25, 20_000
+MEMORY, KEPT, CAUTION, MOST_ALERT, ALARM, CALM = 511, 32, 4.5, 0.25, 0.25, 20_000
 TOLERANCE, PATIENCE, SECOND_LOOK = Fraction(3, 4), 2, 128
 SMALLEST, LEVELS, TRUSTED = 16, 10, 24.0
 NEVER_ENOUGH = 2.0  # no alarm is raised below log(1 + age), and at an age of a dozen at least

@@ -30,7 +30,7 @@ MEMORY = 511
 KEPT = 32
 """Rewards of an arm that outlive a restart, at most."""
 
-CAUTION = 4.0
+CAUTION = 4.5
 """Evidence asked for beyond log(1 + age) where changes are rare."""
 
 MOST_ALERT = 0.25
