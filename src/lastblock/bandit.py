@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from lastblock import files, snapshot
 from lastblock.changes import Change, changes_of
-from lastblock.errors import StateFileError, UnknownDecisionError
+from lastblock.errors import StateFileError, UnknownDecisionError, short
 from lastblock.events import KINDS, Event, Journal
 from lastblock.explanation import Explanation, explained
 from lastblock.labels import ACTIVE, RETIRED, Label, check_floor, check_label, check_labels
@@ -186,7 +186,7 @@ class Bandit:
     def pending(self) -> tuple[Pending, ...]:
         """Decisions without a reward yet, oldest first."""
         with self._lock:
-            return tuple(self._pending(id, arm) for id, arm in self._out.items())
+            return tuple(self._pending(id, arm) for id, arm in sorted(self._out.items()))
 
     def _pending(self, id: int, arm: int) -> Pending:
         age = self._next_id - 1 - id
@@ -216,22 +216,26 @@ class Bandit:
         It never waits: see `docs/late-rewards.md` for rewards that do.
         """
         if n is None:
-            acquire, release = self._acquire, self._release  # as `with self._lock:`, but faster
-            acquire()
-            try:
-                if not self._is_plain:
-                    return self._ask_each(1)[0]
-                # `_ask_arm` once more: a call saved is a twentieth of the time.
-                id = self._next_id
-                decide = self._live.ask
-                arm = decide(id)
-                self._next_id = id + 1
-                self._out[id] = arm
-                decision = _new(Decision)  # as Decision(…), but faster
-                decision.arm, decision.id, decision.probability = self._active[arm], id, None
-                return decision
-            finally:
-                release()
+            acquire, release = self._acquire, self._release
+            try:  # as `with self._lock:`, but faster; see `_let_go`
+                acquire()
+                if self._is_plain:
+                    # `_ask_arm` once more: a call saved is a twentieth of the time.
+                    id = self._next_id
+                    decide = self._live.ask
+                    arm = decide(id)
+                    self._next_id = id + 1
+                    self._out[id] = arm
+                    decision = _new(Decision)  # as Decision(…), but faster
+                    decision.arm, decision.id, decision.probability = self._active[arm], id, None
+                else:
+                    (decision,) = self._ask_each(1)
+            except BaseException:
+                self._catch_up()
+                self._let_go()
+                raise
+            release()
+            return decision
         count = whole(n, "n")
         if count < 1:
             raise ValueError(f"n={n} must be at least 1")
@@ -260,48 +264,65 @@ class Bandit:
 
     def _ask_arm(self) -> Decision:
         id = self._next_id
-        live = self._live
-        arm = live.ask(id)
-        if live.is_floored:
-            return self._ask_floored(id, arm)
-        self._next_id = id + 1
-        self._out[id] = arm
-        return Decision(self._active[arm], id)
+        try:
+            asked = self._live.ask(id)
+            arm, chance = asked if self._live.is_floored else (asked, None)
+            self._note_out(id, arm, chance)
+            return Decision(self._active[arm], id, chance)
+        except BaseException:
+            self._catch_up()
+            raise
 
-    def _ask_floored(self, id: int, wanted: int) -> Decision:
-        live = self._live
-        arm, chance = live.floor(wanted)
+    def _note_out(self, id: int, arm: int, chance: float | None) -> None:
         self._next_id = id + 1
         self._out[id] = arm
-        self._chances[id] = chance
-        return Decision(self._active[arm], id, chance)
+        if chance is not None:
+            self._chances[id] = chance
+
+    def _catch_up(self) -> None:
+        """After an interrupt: a decision that was taken, and that nobody got to know, is out."""
+        asked, arm, chance = self._live.last_asked
+        if asked == self._next_id + 1:
+            self._note_out(self._next_id, arm, chance)
+
+    def _let_go(self) -> None:
+        """After an error in the short ways.
+
+        Python looks for interrupts as soon as a call has returned. So a lock that is acquired
+        before the `try` could stay so for ever; acquired within, it may not have been.
+        """
+        with suppress(RuntimeError):
+            self._release()
 
     def tell(self, decision: Decision | Pending | int, reward: float) -> None:
         """The reward of a decision (or of its id). Errors change nothing."""
         acquire, release = self._acquire, self._release
-        acquire()
         try:
+            acquire()
+            told = False
             if type(decision) is Decision and type(reward) is float and self._journal is None:
                 id = decision.id
                 arm = self._out.get(id, -1) if type(id) is int else -1
                 if arm >= 0 and self._active[arm] == decision.arm:
+                    del self._out[id]  # before it is told: an interrupt would come afterwards
                     take_in = self._live.tell_at_once
-                    if take_in(arm, reward):
-                        del self._out[id]
-                        if not self._is_plain:
-                            self._chances.pop(id, None)
-                        return
-            self._tell_checked(decision, reward)
-        finally:
-            release()
+                    told = take_in(arm, reward)
+                    if not told:
+                        self._out[id] = arm
+                    elif not self._is_plain:
+                        self._chances.pop(id, None)
+            if not told:
+                self._tell_checked(decision, reward)
+        except BaseException:
+            self._let_go()
+            raise
+        release()
 
     def _tell_checked(self, decision: Decision | Pending | int, reward: float) -> None:
         if self._unsure:
             self._settle()
         id, arm = self._find(decision)
-        value = reward + 0.0 if type(reward) is float else _as_float(reward)
-        if not -self._largest_reward < value < self._largest_reward:  # NaN fails as well
-            raise self._out_of_range(reward)
+        value = self._checked(reward)
         if self._journal is None:
             self._tell_arm(id, arm, value)
         elif self._live.depth is None:
@@ -313,15 +334,13 @@ class Bandit:
         self, decisions: Iterable[Decision | Pending | int], rewards: Iterable[float]
     ) -> None:
         """The rewards of many decisions, in this order; if one of them is wrong, none counts."""
+        asked = list(decisions)  # first of all: somebody's generator may do anything
+        values = [self._checked(reward) for reward in rewards]
+        if len(asked) != len(values):
+            raise ValueError(f"{len(values)} rewards for {len(asked)} decisions")
         with self._lock:
             self._settle()
-            found = [self._find(decision) for decision in decisions]
-            values = [_as_float(reward) for reward in rewards]
-            if len(found) != len(values):
-                raise ValueError(f"{len(values)} rewards for {len(found)} decisions")
-            for value in values:
-                if not -self._largest_reward < value < self._largest_reward:
-                    raise self._out_of_range(value)
+            found = [self._find(decision) for decision in asked]
             if len({id for id, _ in found}) < len(found):
                 raise UnknownDecisionError("a decision is there twice; tell each decision once")
             answers = [(id, arm, value) for (id, arm), value in zip(found, values, strict=True)]
@@ -357,17 +376,26 @@ class Bandit:
             self._chances.pop(id, None)
 
     def _tell_arm(self, id: int, arm: int, value: float) -> None:
-        if arm >= 0:  # else a late reward of a retired arm
-            self._live.tell(arm, value)
         del self._out[id]
-        if self._chances:
-            self._chances.pop(id, None)
+        if arm >= 0:  # else a late reward of a retired arm
+            before = self._live.told[arm, 0]
+            try:
+                self._live.tell(arm, value)
+            except BaseException:
+                if self._live.told[arm, 0] == before:
+                    self._out[id] = arm
+                raise
+        self._chances.pop(id, None)
 
-    def _out_of_range(self, reward: Any) -> ValueError:
-        return ValueError(
-            f"reward={reward!r} must be finite and below {self._largest_reward:g} in size; "
-            "to drop the decision, forget it"
-        )
+    def _checked(self, reward: Any) -> float:
+        """A reward as a number that can be added up."""
+        value = reward + 0.0 if type(reward) is float else _as_float(reward)
+        if not -self._largest_reward < value < self._largest_reward:  # NaN fails as well
+            raise ValueError(
+                f"reward={short(reward)} must be finite and below {self._largest_reward:g} in "
+                "size; to drop the decision, forget it"
+            )
+        return value
 
     def forget(self, decision: Decision | Pending | int) -> None:
         """Drop a decision whose reward will never come."""
@@ -384,10 +412,10 @@ class Bandit:
             self._forget_arm(id, arm)
 
     def _forget_arm(self, id: int, arm: int) -> None:
-        if arm >= 0:
-            self._live.forget(arm)
         del self._out[id]
         self._chances.pop(id, None)
+        if arm >= 0:
+            self._live.forget(arm)
 
     def expire(self, *, older_than: int, reward: float | None = None) -> tuple[Pending, ...]:
         """Drop the decisions that have waited for more than `older_than` later ones.
@@ -397,6 +425,8 @@ class Bandit:
         limit = whole(older_than, "older_than")
         if limit < 0:
             raise ValueError(f"older_than={older_than} must not be negative")
+        if reward is not None:
+            reward = self._checked(reward)
         with self._lock:
             self._settle()
             late = [pending for pending in self.pending if pending.age > limit]
@@ -412,10 +442,12 @@ class Bandit:
         label: Label | None = None
         if isinstance(decision, _DECISIONS):
             id, label = decision.id, decision.arm
+        if isinstance(id, np.integer):  # from a table of logs
+            id = int(id)
         arm = self._out.get(id) if type(id) is int else None
         if arm is None:
             raise self._unknown(id)
-        if label is not None and label != self._label(arm):
+        if label is not None and not _same(label, self._label(arm)):
             raise UnknownDecisionError(
                 f"decision {id} was for arm {self._label(arm)!r}, not {label!r}; "
                 "tell what ask() gave, to the bandit that gave it"
@@ -468,9 +500,9 @@ class Bandit:
         """Never decide for this arm again. Its late rewards are accepted and ignored."""
         with self._lock:
             self._settle()
-            if label in self._retired:
+            if isinstance(label, str | int) and label in self._retired:
                 raise ValueError(f"arm {label!r} was retired before")
-            if type(label) is bool or label not in self._active:
+            if type(label) is bool or not isinstance(label, str | int) or label not in self._active:
                 raise ValueError(f"arm {label!r} is not one of the arms {self._active}")
             self._check_resizable(len(self._active) - 1)
             arm = self._active.index(label)
@@ -513,8 +545,18 @@ class Bandit:
 
         If it raises an error, nothing is changed. `reload` gives the bandit as the journal has it:
         needed where an error, or an interrupt, does not tell whether the journal has the events.
-        Without it, each `ask` costs a copy of the bandit.
+        Without it, each `ask` costs a copy of the bandit. None ends it. The journal of a store's
+        bandit is the store's: give a copy of the bandit another one.
         """
+        with self._lock:
+            if self._reload is not None:
+                raise ValueError(
+                    "this bandit has a journal that must not be lost, such as a store's; "
+                    "attach yours to a copy() of the bandit"
+                )
+            self._attach(journal, reload)
+
+    def _attach(self, journal: Journal | None, reload: "Callable[[], Bandit] | None") -> None:
         with self._lock:
             self._journal, self._reload = journal, reload
             self._is_plain = journal is None and not self._live.is_floored
@@ -561,13 +603,16 @@ class Bandit:
         kind, id, number, value = event
         with self._lock:
             if kind == "ask":
+                before = self.copy()
                 asked = self.ask()
                 if (asked.id, self._number(asked.id), asked.probability) != (id, number, value):
+                    self._become(before)
                     raise ValueError(f"event {event!r} does not fit: the bandit gave {asked}")
-            elif kind == "tell":
-                self.tell(id, value)  # type: ignore[arg-type]  # an unknown id is an error anyway
-            elif kind == "forget":
-                self.forget(id)  # type: ignore[arg-type]  # likewise
+            elif kind in ("tell", "forget"):
+                found, _ = self._find(id)  # type: ignore[arg-type]  # None is unknown, too
+                if self._number(found) != number:
+                    raise ValueError(f"event {event!r} does not fit: that was another arm")
+                self.tell(found, value) if kind == "tell" else self.forget(found)
             elif kind == "add_arm":
                 self.add_arm(value)
             elif kind == "retire_arm" and number in self._numbers:
@@ -651,7 +696,7 @@ class Bandit:
                 for label, told in self._retired.items()
             ],
             "next_id": self._next_id,
-            "out": [[id, int(arm), self._chances.get(id)] for id, arm in self._out.items()],
+            "out": [[id, int(arm), self._chances.get(id)] for id, arm in sorted(self._out.items())],
         }
 
     @classmethod
@@ -692,7 +737,7 @@ class Bandit:
     @classmethod
     def from_bytes(cls, data: bytes) -> "Bandit":
         """A bandit from `to_bytes`, or a `StateFileError` that says what is wrong with the data."""
-        return cls._from(*snapshot.unpack(data))
+        return cls._from(*snapshot.unpack(bytes(data)))
 
     def to_json(self) -> str:
         """The same as text; the record within it is base64."""
@@ -719,8 +764,13 @@ class Bandit:
 
 def _as_float(reward: Any) -> float:
     if isinstance(reward, str | bytes):
-        raise ValueError(f"reward={reward!r} is text; give a number")
+        raise ValueError(f"reward={short(reward)} is text; give a number")
     try:
         return float(reward) + 0.0  # no −0.0: equal rewards leave equal bytes, in a store too
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"reward={reward!r} is not a number that fits a float") from None
+        raise ValueError(f"reward={short(reward)} is not a number that fits a float") from None
+
+
+def _same(label: Any, other: Label) -> bool:
+    """Whatever somebody may have put into a decision."""
+    return isinstance(label, str | int) and label == other

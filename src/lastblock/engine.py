@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from lastblock.events import ASK, NO_CHANCE, TELL
 from lastblock.jit import entry, kernel, moment
-from lastblock.notes import note_reward, note_round
+from lastblock.notes import note_decision, note_reward, note_round
 from lastblock.protocol import EnvironmentTable, Policy, Record, States
 from lastblock.random import ENVIRONMENT, Stream, below, next_word, seed_stream, uniform
 from lastblock.restarts import note_extra, restarts_of
@@ -129,7 +129,19 @@ def ask_live(
     s = states[0]
     if plan_if_due(policy, s):
         note_round(s, planned, id)
-    return take_arm(s)
+    arm = take_arm(s)
+    note_decision(planned, id, arm, arm)
+    return arm
+
+
+@kernel
+def chance_of(floor: npt.NDArray[np.float64], arms: int, arm: int, wanted: int) -> float:
+    """The probability of an arm: its floor, and what no floor takes if the policy wanted it."""
+    total = 0.0
+    for k in range(arms):
+        total += floor[k]
+    own = max(0.0, 1.0 - total) if arm == wanted else 0.0
+    return float(min(1.0, floor[arm] + own))
 
 
 @kernel
@@ -141,27 +153,36 @@ def apply_floor(s: Record, floor: npt.NDArray[np.float64], wanted: int) -> tuple
     """
     u = uniform(s.stream)
     arm = int(wanted)
-    total = 0.0
     forced = False
     for k in range(s.arms):
         if not forced and u < floor[k]:
             forced = True
             arm = k
         u -= floor[k]
-        total += floor[k]
     if forced:
         s.taken -= 1
         s.out[wanted] -= 1
         s.out[arm] += 1
         note_extra(s)
-    own = max(0.0, 1.0 - total) if arm == wanted else 0.0
-    return arm, min(1.0, floor[arm] + own)
+    return arm, chance_of(floor, s.arms, arm, wanted)
 
 
 @moment
-def floor_live(states: States, floor: npt.NDArray[np.float64], wanted: int) -> tuple[int, float]:
-    """What traffic floors make of the arm that was just asked for, and its probability."""
-    return apply_floor(states[0], floor, wanted)
+def ask_floored_live(
+    policy: Policy,
+    states: States,
+    planned: npt.NDArray[np.uint64],
+    floor: npt.NDArray[np.float64],
+    id: int,
+) -> tuple[int, float]:
+    """The same with traffic floors: the arm and its probability."""
+    s = states[0]
+    if plan_if_due(policy, s):
+        note_round(s, planned, id)
+    wanted = take_arm(s)
+    arm, chance = apply_floor(s, floor, wanted)
+    note_decision(planned, id, arm, wanted)
+    return arm, chance
 
 
 @moment
@@ -214,10 +235,11 @@ def relive(
         if kind == ASK:
             if plan_if_due(policy, s):
                 note_round(s, planned, int(run[row, 1]))
-            arm = int(take_arm(s))
-            chance = NO_CHANCE
+            wanted = int(take_arm(s))
+            arm, chance = wanted, NO_CHANCE
             if is_floored:
-                arm, chance = apply_floor(s, floor, arm)
+                arm, chance = apply_floor(s, floor, wanted)
+            note_decision(planned, int(run[row, 1]), arm, wanted)
             if arm != place or chance != run[row, 3]:
                 return row
         elif place >= 0:

@@ -1,5 +1,16 @@
 """Errors to tell apart. Each is a ValueError and leaves the state as it was."""
 
+_LONGEST = 60
+
+
+def short(value: object) -> str:
+    """A value in a message, whatever it is."""
+    try:
+        text = repr(value)
+    except Exception:  # a whole number of thousands of digits, or somebody's own class
+        return f"a {type(value).__name__}"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
 
 class UnknownDecisionError(ValueError):
     """A reward for a decision that was never asked for, or that has been answered already."""

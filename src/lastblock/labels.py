@@ -7,12 +7,15 @@ from typing import TypeAlias
 
 import numpy as np
 
+from lastblock.errors import short
 from lastblock.protocol import number
 
 Label: TypeAlias = str | int
 
 ACTIVE = "active"
 RETIRED = "retired"
+
+MOST = 1_000_000
 
 SLACK = 1e-12
 """Ten times 0.1 is not 1 for a float."""
@@ -24,7 +27,10 @@ def check_labels(arms: Sequence[Label] | int) -> list[Label]:
     if isinstance(arms, str | bytes | set | frozenset | dict):
         raise ValueError(f"arms={arms!r} is a {type(arms).__name__}; give a list of labels")
     try:
-        labels = list(range(operator.index(arms)))  # type: ignore[arg-type]  # is it a number?
+        count = operator.index(arms)  # type: ignore[arg-type]  # is it a number?
+        if count > MOST:
+            raise ValueError(f"arms={short(count)} is too many; at most {MOST} fit")
+        labels = list(range(count))
     except TypeError:
         try:
             labels = [check_label(label) for label in arms]  # type: ignore[union-attr]  # then not

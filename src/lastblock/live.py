@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from lastblock import resizing
 from lastblock.engine import (
+    ask_floored_live,
     ask_live,
-    floor_live,
+    chance_of,
     forget_live,
     full_live,
     open_live,
@@ -22,7 +23,7 @@ from lastblock.engine import (
 )
 from lastblock.jit import plain, specialise
 from lastblock.memory import WORD
-from lastblock.notes import BEGINNING, Notes, note_round
+from lastblock.notes import ASKED, BEGINNING, TAKEN, WANTED, Notes, note_round
 from lastblock.protocol import Policy, Record, States, resized
 from lastblock.random import Stream, key_of
 from lastblock.state import (
@@ -60,11 +61,10 @@ class Live:
             states = np.zeros(1, state_dtype(policy, arms, self.depth, self.width))
         self.states = states
         self._note(Notes(states.dtype, self.width))
-        self._ask: Any = specialise(ask_live, policy, states, self.planned, 0)
-        self._tell: Any = specialise(tell_live, policy, states, self.told, 0, 0.0)
         self.is_floored = floored
-        if floored:
-            self._floor: Any = specialise(floor_live, states, self.notes.floor, 0)
+        ask: Any = ask_floored_live if floored else ask_live
+        self._ask: Any = specialise(ask, policy, states, *self._noted, 0)
+        self._tell: Any = specialise(tell_live, policy, states, self.told, 0, 0.0)
         self._forget: Any = specialise(forget_live, states, 0)
         self._bind()
 
@@ -73,14 +73,19 @@ class Live:
         """The record."""
         return self.states[0]
 
+    @property
+    def _noted(self) -> tuple[npt.NDArray[Any], ...]:
+        """The notes that asking needs."""
+        return (self.planned, self.notes.floor) if self.is_floored else (self.planned,)
+
     def _note(self, notes: Notes) -> None:
         self.notes, self.told, self.planned = notes, notes.told, notes.planned
 
     def _bind(self) -> None:
         """Hand the arrays to the two kernels of every decision once for all: that is faster."""
         record = (self.policy, self.states)
-        self.ask: Callable[[int], int] = partial(self._ask, *record, self.planned)
-        """The arm of the decision with this id."""
+        self.ask: Callable[[int], Any] = partial(self._ask, *record, *self._noted)
+        """The arm of the decision with this id; with traffic floors, also its probability."""
         self.tell_at_once: Callable[[int, float], bool] = partial(self._tell, *record, self.told)
         """The reward of a decision that was out; False if it is too large or the record full."""
 
@@ -97,10 +102,13 @@ class Live:
         run: Any = specialise(open_live, self.policy, states, 0, key, 0)
         run(self.policy, states, arms, key, 0)  # replication 0
 
-    def floor(self, wanted: int) -> tuple[int, float]:
-        """What the traffic floors make of the arm that was just asked for, and its probability."""
-        floored: tuple[int, float] = self._floor(self.states, self.notes.floor, wanted)
-        return floored
+    @property
+    def last_asked(self) -> tuple[int, int, float | None]:
+        """How many decisions have been asked for, the arm of the last one and its probability."""
+        asked, arm, wanted = self.planned[[ASKED, TAKEN, WANTED]].astype(int).tolist()
+        if not self.is_floored:
+            return asked, arm, None
+        return asked, arm, plain(chance_of)(self.notes.floor, int(self.s.arms), arm, wanted)
 
     def tell(self, arm: int, reward: float) -> None:
         """The reward of a decision that was out."""

@@ -2,6 +2,7 @@
 
 import operator
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +22,9 @@ Source: TypeAlias = Any
 arrays: arms, rewards and propensities."""
 
 Columns: TypeAlias = dict[str, npt.NDArray[Any]]
+
+_WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})"), re.compile(r"-?(0|[1-9]\d{0,17})\.0")
+"""Numbers as they are written, alone or where a data frame had gaps."""
 
 _NAMED = 12  # columns that a message lists
 
@@ -174,16 +178,34 @@ def _read(path: Path, wanted: list[str], format: str, open_file: Callable[[Path]
     try:
         names, read_columns = open_file(path)
         _check_names(wanted, names)
-        table = read_columns(list(dict.fromkeys(wanted)))
+        table = read_columns(list(dict.fromkeys(wanted)))  # the arm comes first
     except pa.ArrowException as error:
         raise ValueError(f"log={str(path)!r} cannot be read as {format}: {_line(error)}") from None
     columns: Columns = {}
     for name in wanted:
         values = table[name]
+        if open_file is _open_csv and name == wanted[0]:
+            columns[name] = _labels_of_text(values)
+            continue
         if pa.types.is_dictionary(values.type):
             values = values.cast(values.type.value_type)
         columns[name] = values.to_numpy()
     return columns
+
+
+def _labels_of_text(values: Any) -> npt.NDArray[Any]:
+    """The arms of a CSV file: numbers if all of them are, and no two ways to write one meet."""
+    labels: npt.NDArray[Any]
+    column = values.unify_dictionaries().combine_chunks()
+    texts = column.dictionary.to_pylist()
+    for whole in _WHOLE:
+        if column.null_count == 0 and all(whole.fullmatch(text) for text in texts):
+            numbers = np.array([int(text.partition(".")[0]) for text in texts])
+            labels = numbers[column.indices.to_numpy(zero_copy_only=False)]
+            break
+    else:
+        labels = column.to_numpy(zero_copy_only=False)
+    return labels
 
 
 def _open_parquet(path: Path) -> tuple[list[str], Callable[[list[str]], Any]]:
@@ -194,6 +216,7 @@ def _open_parquet(path: Path) -> tuple[list[str], Callable[[list[str]], Any]]:
 
 
 def _open_csv(path: Path) -> tuple[list[str], Callable[[list[str]], Any]]:
+    import pyarrow as pa  # noqa: PLC0415
     import pyarrow.csv as pc  # noqa: PLC0415
 
     parsing = pc.ParseOptions(newlines_in_values=True)
@@ -202,8 +225,12 @@ def _open_csv(path: Path) -> tuple[list[str], Callable[[list[str]], Any]]:
 
     def read_columns(wanted: list[str]) -> Any:
         # Text such as NA may well be a label; only what is empty is missing.
+        # Arms are taken as they are written: 007 is not 7.
         converting = pc.ConvertOptions(
-            include_columns=wanted, null_values=[""], strings_can_be_null=True
+            include_columns=wanted,
+            null_values=[""],
+            strings_can_be_null=True,
+            column_types={wanted[0]: pa.dictionary(pa.int32(), pa.string())},
         )
         return pc.read_csv(path, parse_options=parsing, convert_options=converting)
 

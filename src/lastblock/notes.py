@@ -1,7 +1,8 @@
 """What a live bandit notes beside its policy's record, for its users and not for the policy.
 
 - For each arm: the number of rewards told, their mean and spread (`told`), its traffic floor.
-- Of the last round (`planned`): who leads, since which decision, and then the beginning of the
+- Of the last round (`planned`): who leads, since which decision; how many decisions have been asked
+  for, the arm of the last one and the arm that the policy wanted; and then the beginning of the
   policy's record as it was when the round was planned, with which `explain` can tell why.
 
 The kernels write that in passing; a copy of the beginning takes some ten nanoseconds, one of the
@@ -23,7 +24,7 @@ from lastblock.state import NOBODY, leader_of
 BYTES_AN_ARM = 64
 """A field with more than that, a history, ends the beginning of the record."""
 
-LEADER, SINCE, BEGINNING = 0, 1, 2
+LEADER, SINCE, ASKED, TAKEN, WANTED, BEGINNING = range(6)
 
 NORMAL_95 = 1.959964
 """The 97.5 % quantile of the standard normal law."""
@@ -122,6 +123,14 @@ def note_round(
     if leader != planned[LEADER]:
         planned[LEADER] = leader
         planned[SINCE] = np.uint64(decision)
+
+
+@kernel
+def note_decision(planned: npt.NDArray[np.uint64], decision: int, arm: int, wanted: int) -> None:
+    """A decision has been taken: should an interrupt lose the answer, it is to be found here."""
+    planned[ASKED] = np.uint64(decision + 1)
+    planned[TAKEN] = np.uint64(arm)
+    planned[WANTED] = np.uint64(wanted)
 
 
 @kernel

@@ -69,7 +69,7 @@ def from_text(text: str) -> tuple[dict[str, Any], bytes]:
     """The description and the record, or a `StateFileError` that says what is wrong."""
     try:
         data = json.loads(text)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise StateFileError(f"the state is not JSON ({error}); restore it from a copy") from None
     if not isinstance(data, dict) or type(data.get("lastblock")) is not int:
         raise StateFileError("this is not a lastblock state: give a text that to_json() made")

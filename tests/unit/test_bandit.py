@@ -340,6 +340,28 @@ def test_the_short_way_and_the_checked_way_are_one(policy):
     assert short.to_bytes() == checked.to_bytes()
 
 
+def test_what_is_far_too_much():
+    bandit = new_bandit()
+    decision = bandit.ask()
+    for reward in (10**5000, "x" * 1000, 10**300):
+        with pytest.raises(ValueError, match="reward=") as raised:
+            bandit.tell(decision, reward)
+        assert len(str(raised.value)) < 200
+    with pytest.raises(ValueError, match="is too many"):
+        lb.Bandit(POLICY, arms=10**9)
+    with pytest.raises(lb.StateFileError, match="not JSON"):
+        lb.Bandit.from_json("[" * 200_000)
+    with pytest.raises(ValueError, match="is not one of the arms"):
+        bandit.retire_arm(["red"])
+    assert lb.Bandit.from_bytes(memoryview(bandit.to_bytes())).pending == bandit.pending
+
+
+def test_saving_where_there_is_no_folder(tmp_path):
+    with pytest.raises(FileNotFoundError, match="has no folder to lie in; make"):
+        new_bandit().save(tmp_path / "none" / "b.lastblock")
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_interrupted_growth_loses_nothing(monkeypatch):
     bandit = new_bandit(lb.LBSDA(), arms=2)
     while max(bandit.pulls.values()) < 1023:

@@ -5,6 +5,7 @@ import json
 import math
 import pickle
 import random
+import signal
 import threading
 
 import numpy as np
@@ -83,6 +84,28 @@ def test_tell_many_is_all_or_nothing(bandit):
     refuses(bandit, "never asked for", lambda: bandit.tell_many([a, 999], [1.0, 2.0]), unknown)
 
 
+def test_rewards_that_tell_by_themselves(bandit):
+    """A generator may do anything, also tell the very decisions that it makes rewards for."""
+    a, b, _ = bandit.pending
+
+    def rewards():
+        for decision in (a, b):
+            bandit.tell(decision, 1.0)
+            yield 1.0
+
+    with pytest.raises(lb.UnknownDecisionError, match="told or forgotten already"):
+        bandit.tell_many([a, b], rewards())
+    assert len(bandit.pending) == 1
+    assert sum(bandit.pulls.values()) == bandit.asked - 1
+
+
+def test_ids_from_tables(bandit):
+    a, b, _ = bandit.pending
+    bandit.tell(np.int64(a.id), np.float32(0.5))
+    bandit.forget(np.uint32(b.id))
+    assert len(bandit.pending) == 1
+
+
 def test_expire(bandit):
     bandit.ask(10)
     assert [out.age for out in bandit.pending] == list(range(12, -1, -1))
@@ -103,6 +126,8 @@ def test_expire(bandit):
     assert bandit.expire(older_than=1000) == ()
     refuses(bandit, "older_than=-1", lambda: bandit.expire(older_than=-1))
     refuses(bandit, "reward=inf", lambda: bandit.expire(older_than=0, reward=math.inf))
+    refuses(bandit, "reward=nan", lambda: bandit.expire(older_than=1000, reward=math.nan))
+    refuses(bandit, "is text", lambda: bandit.expire(older_than=1000, reward="0"))
 
 
 def test_rewards_of_any_size_and_sign():
@@ -523,6 +548,25 @@ def test_events_are_the_whole_life(policy):
         again.apply(("sing", 1))
 
 
+def test_events_that_do_not_fit_change_nothing(bandit):
+    out = bandit.pending[0]
+    number = ARMS.index(out.arm)
+    twin = bandit.copy()
+    decision = twin.ask()
+    right = ARMS.index(decision.arm)
+    for event, message in (
+        (("ask", decision.id, (right + 1) % 3, None), "the bandit gave"),
+        (("ask", decision.id + 1, right, None), "the bandit gave"),
+        (("tell", out.id, (number + 1) % 3, 1.0), "another arm"),
+        (("forget", out.id, (number + 1) % 3, None), "another arm"),
+        (("tell", 999, number, 1.0), "never asked for"),
+        (("retire_arm", None, 7, None), "does not fit"),
+    ):
+        refuses(bandit, message, lambda event=event: bandit.apply(event))
+    bandit.apply(("ask", decision.id, right, None))
+    assert bandit.to_bytes() == twin.to_bytes()
+
+
 def test_a_journal_that_fails_changes_nothing(bandit):
     def full_disk(events):
         raise OSError("no space left")
@@ -632,3 +676,39 @@ def test_rewards_that_never_come_do_not_silence_an_arm(policy):
     assert asked[500:1000].count(0) > 350
     if policy == lb.SWLBSDA(window=60):
         assert asked[1500:].count(2) > 1000
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
+@pytest.mark.parametrize("floor", [None, 0.1])
+def test_interrupts_lose_nothing(floor):
+    """At whatever moment one comes: the lock is free, and every decision is out or told."""
+    bandit = new_bandit(floor=floor)
+    free = []
+
+    def take_lock():
+        with bandit.locked():
+            free.append(True)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for n in range(300):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-4 + 1e-6 * n)
+                while True:
+                    decision = bandit.ask()
+                    bandit.tell(decision, 1.0)
+                    bandit.tell_many(bandit.ask(2), [0.0, 1.0])
+            except KeyboardInterrupt:
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
+            other = threading.Thread(target=take_lock, daemon=True)
+            other.start()
+            other.join(10.0)
+            assert len(free) == n + 1
+            assert sum(bandit.pulls.values()) + len(bandit.pending) == bandit.asked
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert lb.Bandit.from_bytes(bandit.to_bytes()).pending == bandit.pending

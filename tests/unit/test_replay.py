@@ -97,6 +97,23 @@ def test_labels():
     assert lb.Replay(([2, 0, 2], rewards), arms=4).arms == (0, 1, 2, 3)
 
 
+@pytest.mark.parametrize(
+    ("written", "arms"),
+    [
+        (("7", "8", "10"), (7, 8, 10)),
+        (("7.0", "8.0", "10.0"), (7, 8, 10)),  # as a data frame with gaps writes them
+        (("007", "7", "8"), ("007", "7", "8")),
+        (("7", "7.0", "8"), ("7", "7.0", "8")),
+        (("1e3", "1000", "8"), ("1000", "1e3", "8")),
+        (("-1", "0", "1"), (-1, 0, 1)),
+        (("true", "false", "1"), ("1", "false", "true")),
+    ],
+)
+def test_labels_of_files_are_as_they_are_written(tmp_path, written, arms):
+    (tmp_path / "log.csv").write_text("arm,reward\n" + "".join(f"{arm},1\n" for arm in written))
+    assert lb.Replay(tmp_path / "log.csv").arms == arms
+
+
 def test_text_that_looks_missing_is_a_label(tmp_path):
     (tmp_path / "log.csv").write_text("arm,reward\nNA,1\nnull,0\n")
     assert lb.Replay(tmp_path / "log.csv").arms == ("NA", "null")
@@ -558,11 +575,11 @@ def test_files_that_cannot_be_read(tmp_path):
         ("torn.csv", b"arm,reward\na,1\nb\n", "torn.csv' cannot be read as CSV: .*Expected 2 col"),
         ("bare.csv", b"arm,reward\n", "the log has no events"),
         ("twice.csv", b"arm,reward,arm\na,1,b\n", "the log has 2 columns 'arm'; rename one"),
-        ("other.csv", b"arm,reward\n\xff\xfe,1\n", "'arm', row 0: .* is not an arm"),
+        ("other.csv", b"arm,reward\n\xff\xfe,1\n", "cannot be read as CSV: .*invalid UTF8"),
         ("torn.parquet", b"PAR1", "torn.parquet' cannot be read as Parquet: "),
         ("gap.csv", b"arm,reward\na,1\nb,\n", "'reward', row 1: nan must be finite"),
         ("gone.csv", b"arm,reward\na,1\n,1\n", "'arm', row 1: None is not an arm"),
-        ("dates.csv", b"arm,reward\n2021-01-01,1\n", "'arm' holds datetime64.*; give arms as str"),
+        ("dates.csv", b"arm,reward\n2021-01-01,1\n", "holds only arm '2021-01-01'"),
         ("named.csv", b"arms,reward\na,1\n", "no column 'arm'; did you mean 'arms'"),
     ]:
         (tmp_path / name).write_bytes(data)

@@ -216,6 +216,16 @@ def test_a_file_shrinks_when_events_go(path, monkeypatch):
 # The log.
 
 
+def test_the_journal_of_a_stores_bandit_is_the_stores(tmp_path):
+    with lb.Store(tmp_path / "s.db") as store:
+        bandit = store.create("button", lb.LBSDALM(), ["red", "green", "blue"], seed=1)
+        for journal in (lambda events: None, None):
+            with pytest.raises(ValueError, match=r"attach yours to a copy\(\)"):
+                bandit.attach(journal)
+        bandit.tell(bandit.ask(), 1.0)
+        assert store.verify("button") == 2
+
+
 def test_events_are_a_log(path, tmp_path):
     with lb.Store(path, durability="interval", keep_events=True, snapshot_every=100) as store:
         bandit = new_bandit(store.create, name=NAME, floor=0.1)
@@ -328,7 +338,7 @@ def test_an_interrupt_leaves_bandit_and_log_alike(path, durability, monkeypatch)
         journal._write = write
         monkeypatch.undo()
         twin.ask()
-        bandit.attach(journal, journal.reload)
+        bandit._attach(journal, journal.reload)
         live([bandit, twin], range(40, 60))
         assert bandit.to_bytes() == twin.to_bytes()
     with lb.Store(path) as store:

@@ -32,7 +32,7 @@ class Journal:
         self.event, self.saved = event, saved  # the last one, and that of the last snapshot
         self._snapshot_every = snapshot_every
         self._write, self._recover = write, recover
-        bandit.attach(self, self.reload)
+        bandit._attach(self, self.reload)
 
     def __call__(self, events: Sequence[Event]) -> None:
         if not events:
@@ -69,7 +69,7 @@ class Journal:
         def refuse(_: Sequence[Event]) -> None:
             raise StoreError(reason)
 
-        self.bandit.attach(refuse)
+        self.bandit._attach(refuse, None)
 
 
 def snapshot_of(bandit: Bandit, number: int, event: int) -> Snapshot:
