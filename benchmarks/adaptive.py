@@ -12,11 +12,7 @@ import math
 import numpy as np
 
 import lastblock as lb
-from lastblock.engine import Outcome, play
-from lastblock.jit import specialise
 from lastblock.lab.suite.problems import HALVES, KINDS, Problem, calm_problems, count, problem
-from lastblock.random import key_of
-from lastblock.state import state_dtype
 
 WINDOWS = [1 << j for j in range(7, 17)]
 CALM_STEPS = 20_000
@@ -38,20 +34,6 @@ def final_regrets(policy, made: Problem, replications: int) -> np.ndarray:
 
 def tuned(made: Problem):
     return lb.SWLBSDA.tuned(horizon=made.horizon, changes=made.changes)
-
-
-def restarts(policy, environment, horizon: int, replications: int, seed: int = 1) -> np.ndarray:
-    """The number of restarts of each replication, and its final regret."""
-    state = np.empty(1, state_dtype(policy, environment.n_arms, horizon))
-    outcome = Outcome.empty(1, 1, len(environment.changes) + 1, environment.n_arms)
-    table = environment.compile(horizon)
-    streams, times = np.empty((2, 4), np.uint64), np.array([horizon])
-    run = specialise(play, policy, table, state, key_of(seed), streams, 0, times, outcome)
-    rows = []
-    for i in range(replications):
-        run(policy, table, state, key_of(seed), streams, i, times, outcome)
-        rows.append((int(state[0]["restarts"]), float(outcome.regret[0, 0])))
-    return np.array(rows)
 
 
 def log_ratio(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
@@ -110,9 +92,12 @@ def calm(policies: dict, replications: int) -> None:
     print("\nFalse restarts in 10⁴ steps without a change")
     for name, policy in policies.items():
         for about, environment in calm_problems().items():
-            found = restarts(policy, environment, CALM_STEPS, replications)[:, 0]
-            rate = found.mean() / CALM_STEPS * 1e4
-            print(f"  {name:<26}{about:<24}{rate:.3f} ({found.sum():.0f} in {replications} runs)")
+            run = lb.simulate(
+                policy, environment, horizon=CALM_STEPS, replications=replications, seed=1
+            )
+            rate = run.restarts.mean() / CALM_STEPS * 1e4
+            found = f"{run.restarts.sum()} in {replications} runs"
+            print(f"  {name:<26}{about:<24}{rate:.3f} ({found})", flush=True)
 
 
 def long_calm(policies: dict, replications: int) -> None:
@@ -133,7 +118,7 @@ def main() -> None:
     policies = {"AdaptiveLBSDA()": lb.AdaptiveLBSDA()}
     policies |= {f"alertness {c:g}": lb.AdaptiveLBSDA(c) for c in options.alertness}
     suite(policies, options.half, options.replications, not options.no_hindsight)
-    calm(policies, 5 * options.replications)
+    calm(policies, 50 * options.replications)  # they are rare
     long_calm(policies, options.replications)
 
 
