@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from lives import change, new_bandit
 
 import lastblock as lb
 from lastblock.store import sqlite
+from lastblock.store.groups import Groups
+from lastblock.store.storage import Snapshot
 
 TRIALS = Path(__file__).parent / "store_trials.py"
 NAME = "button"
@@ -213,6 +216,50 @@ def test_a_file_shrinks_when_events_go(path, monkeypatch):
     assert path.stat().st_size < large / 2
 
 
+def test_of_snapshots_that_wait_only_the_latest_stays(path):
+    twin = new_bandit()
+    with lb.Store(path, durability="interval", interval=60.0, snapshot_every=1) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        store.flush()
+        live([bandit, twin], range(40))  # from now on the thread waits
+        assert len(store._groups._snapshots) == 1
+        store.flush()
+        assert count(path) <= 1
+    with lb.Store(path) as store:
+        assert store.bandit(NAME).to_bytes() == twin.to_bytes()
+
+
+def test_snapshots_that_come_while_a_group_is_written():
+    """Neither those of a group that fails are lost, nor those that come meanwhile."""
+    written, meanwhile = [], []
+
+    def write(rows, snapshots):
+        while meanwhile:
+            groups.put([row(3)], [snapshot(3), snapshot(9, bandit=2)])
+            if meanwhile.pop():
+                raise lb.StoreError("no")
+        written.append((rows, snapshots))
+
+    def row(event):
+        return 1, event, 0, 0, event, 0, None
+
+    def snapshot(event, bandit=1):
+        return Snapshot(bandit, event, "{}", "", b"")
+
+    for fails in (False, True):
+        groups = Groups(write, 0.001)
+        meanwhile.append(fails)
+        groups.put([row(1), row(2)], [snapshot(1), snapshot(2)])
+        with suppress(lb.StoreError):  # unless the thread had failed before, and tried again
+            groups.flush()
+        groups.close()
+        assert [each for rows, _ in written for each in rows] == [row(1), row(2), row(3)]
+        assert written[-1][1] == [snapshot(3), snapshot(9, bandit=2)]
+        assert len(written) == (1 if fails else 2)
+        assert fails or written[0][1] == [snapshot(2)]
+        written.clear()
+
+
 # The log.
 
 
@@ -343,6 +390,49 @@ def test_an_interrupt_leaves_bandit_and_log_alike(path, durability, monkeypatch)
         assert bandit.to_bytes() == twin.to_bytes()
     with lb.Store(path) as store:
         assert store.bandit(NAME).to_bytes() == twin.to_bytes()
+
+
+def interrupt_after(monkeypatch, owner, name, wanted=lambda *arguments: True):
+    """Let the next such call be the last thing that is done before an interrupt."""
+    real, hits = getattr(owner, name), [True]
+
+    def call(*arguments, **options):
+        result = real(*arguments, **options)
+        if hits and wanted(*arguments):
+            hits.pop()
+            raise KeyboardInterrupt
+        return result
+
+    monkeypatch.setattr(owner, name, call)
+
+
+def test_an_interrupt_while_a_group_fills(path, monkeypatch):
+    """It is written nevertheless, and flush waits for it."""
+    with lb.Store(path, durability="interval", interval=0.001) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        twin = new_bandit()
+        groups = store._groups
+        for _ in range(3):
+            store.flush()
+            interrupt_after(monkeypatch, groups._wake, "notify")
+            with pytest.raises(KeyboardInterrupt):
+                bandit.ask()
+            monkeypatch.undo()
+            interrupt_after(monkeypatch, groups, "_add")
+            with pytest.raises(KeyboardInterrupt):
+                bandit.ask()
+            monkeypatch.undo()
+            twin.ask()
+            assert bandit.to_bytes() == twin.to_bytes()
+            interrupt_after(monkeypatch, groups, "_gate")
+            bandit.ask()
+            twin.ask()
+            with pytest.raises(KeyboardInterrupt):
+                store.flush()
+            monkeypatch.undo()
+            store.flush()
+            assert groups._written == groups._added
+            assert count(path) == bandit.asked == twin.asked
 
 
 # Owners.

@@ -21,16 +21,20 @@ class Groups:
     """A queue that is written every `interval` seconds, if there is anything in it.
 
     What could not be written stays in the queue, and until it is written nothing more is taken.
-    All writing is done in the thread: an interrupt never hits it.
+    All writing is done in the thread: an interrupt never hits it. It may hit whoever calls, after
+    any call within these methods; so what belongs together is changed without one in between, and
+    nobody but the thread waits on a condition, which an interrupt could leave without its lock.
     """
 
     def __init__(self, write: Write, interval: float) -> None:
         self._write, self._interval = write, interval
         self._lock = threading.Lock()
-        self._wake, self._done = threading.Condition(self._lock), threading.Condition(self._lock)
+        self._wake = threading.Condition(self._lock)
+        self._gates: list[threading.Lock] = []  # of those who wait; locked until a group is through
         self._rows: list[Row] = []
-        self._snapshots: list[Snapshot] = []
-        self._added = self._written = self._failures = 0
+        self._snapshots: dict[int, Snapshot] = {}  # of each bandit the latest: it holds the others
+        self._added = self._taken = self._written = 0  # calls of `put`
+        self._failures = 0
         self._error: BaseException | None = None
         self._is_urgent = self._is_closing = False
         self._thread = threading.Thread(target=self._work, name="lastblock-store", daemon=True)
@@ -38,22 +42,43 @@ class Groups:
 
     def put(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
         """Into the next group. If the last one could not be written, a StoreError, and nothing."""
+        latest = {snapshot.bandit: snapshot for snapshot in snapshots}
+        while not self._add(rows, latest):
+            self.flush()
+
+    def _add(self, rows: Sequence[Row], snapshots: dict[int, Snapshot]) -> bool:
         with self._lock:
+            if self._is_closing:
+                raise StoreError("the store is closed")
             if self._error is not None or len(self._rows) >= MOST:
-                self._wait()
-            was_empty = self._written == self._added
+                return False
+            if self._written == self._added:
+                self._wake.notify()  # it gets the lock when all is there
             self._rows += rows
-            self._added += len(rows)
-            if snapshots:
-                self._snapshots += snapshots
-                self._added += len(snapshots)
-            if was_empty:
-                self._wake.notify()
+            self._snapshots |= snapshots
+            self._added += 1
+            return True
 
     def flush(self) -> None:
         """Write now, and wait for it."""
         with self._lock:
-            self._wait()
+            goal, failures = self._added, self._failures
+        while gate := self._gate(goal, failures):
+            gate.acquire()
+
+    def _gate(self, goal: int, failures: int) -> "threading.Lock | None":
+        """What opens after the next group, if that is needed."""
+        with self._lock:
+            if self._written >= goal:
+                return None
+            if self._failures > failures:
+                raise StoreError(str(self._error)) from self._error
+            gate = threading.Lock()
+            gate.acquire()
+            self._gates.append(gate)
+            self._is_urgent = True
+            self._wake.notify()
+            return gate
 
     def waiting(self) -> list[Row]:
         """What may not have been written yet, in order."""
@@ -62,24 +87,17 @@ class Groups:
 
     def close(self) -> None:
         """Write, and end the thread; if it cannot be written, it stays as it was."""
-        with self._lock:
-            if self._is_closing:
-                return
-            self._wait()
-            self._is_closing = True
-            self._wake.notify()
+        while not self._end():
+            self.flush()
         self._thread.join()
 
-    def _wait(self) -> None:
-        goal, failures = self._added, self._failures
-        while self._written < goal:
-            if self._failures > failures:
-                raise StoreError(str(self._error)) from self._error
-            if self._is_closing:
-                raise StoreError("the store is closed")
-            self._is_urgent = True
+    def _end(self) -> bool:
+        with self._lock:
+            if self._written < self._added:
+                return False
+            self._is_closing = True
             self._wake.notify()
-            self._done.wait()
+            return True
 
     def _work(self) -> None:
         begun = -self._interval
@@ -89,27 +107,20 @@ class Groups:
             try:
                 self._write(rows, snapshots)
             except BaseException as error:
-                with self._lock:
-                    self._error = error
-                    self._failures += 1
-                    self._done.notify_all()
+                self._through(error)
             else:
-                with self._lock:
-                    del self._rows[: len(rows)], self._snapshots[: len(snapshots)]
-                    self._written += len(rows) + len(snapshots)
-                    self._error = None
-                    self._done.notify_all()
+                self._through(None, rows, snapshots)
 
     def _fill(self, begun: float) -> bool:
         """Wait until there is a group to write; False if there will be none."""
         with self._lock:
-            while not (self._rows or self._snapshots):
+            while self._written == self._added:
                 if self._is_closing:
                     return False
                 self._is_urgent = False
                 self._wake.wait()
             due = begun + (self._interval if self._error is None else AGAIN)
-            while not (self._is_urgent or self._is_closing) and time.monotonic() < due:
+            while not self._is_urgent and time.monotonic() < due:
                 self._wake.wait(max(0.0, due - time.monotonic()))
             return True
 
@@ -117,4 +128,26 @@ class Groups:
         """The group: all that is there. It stays in the queue until it is written."""
         with self._lock:
             self._is_urgent = False
-            return list(self._rows), list(self._snapshots)
+            self._taken = self._added
+            return list(self._rows), list(self._snapshots.values())
+
+    def _through(
+        self,
+        error: BaseException | None,
+        rows: Sequence[Row] = (),
+        snapshots: Sequence[Snapshot] = (),
+    ) -> None:
+        """Note what became of a group; these have been written."""
+        with self._lock:
+            self._error = error
+            if error is None:
+                del self._rows[: len(rows)]
+                for snapshot in snapshots:
+                    if self._snapshots[snapshot.bandit] is snapshot:  # else a later one came
+                        del self._snapshots[snapshot.bandit]
+                self._written = self._taken
+            else:
+                self._failures += 1
+            gates, self._gates = self._gates, []
+        for gate in gates:
+            gate.release()
