@@ -32,9 +32,12 @@ class Journal:
         self.event, self.saved = event, saved  # the last one, and that of the last snapshot
         self._snapshot_every = snapshot_every
         self._write, self._recover = write, recover
+        self._reason: str | None = None
         bandit._attach(self, self.reload)
 
     def __call__(self, events: Sequence[Event]) -> None:
+        if self._reason is not None:
+            raise StoreError(self._reason)
         if not events:
             return
         now = time.time_ns() // 1000
@@ -60,11 +63,19 @@ class Journal:
 
     def reload(self) -> Bandit:
         """The bandit as the storage has it, with what waits to be written."""
+        if self._reason is not None:
+            raise StoreError(self._reason)
         bandit, self.event, self.saved = self._recover()
         return bandit
 
+    @property
+    def is_ended(self) -> bool:
+        """Whether the bandit refuses all changes."""
+        return self._reason is not None
+
     def end(self, reason: str) -> None:
         """Let the bandit refuse all changes from now on."""
+        self._reason = reason  # in one step: whatever interrupts the rest, it is ended
 
         def refuse(_: Sequence[Event]) -> None:
             raise StoreError(reason)

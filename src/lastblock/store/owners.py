@@ -21,8 +21,8 @@ else:
 _PROCESS = struct.Struct("<q")
 _FLOCK = struct.Struct("@hhqqi")
 
-_held: set[tuple[str, int]] = set()
-"""By this process, where the system knows locks of processes only."""
+_held: dict[tuple[str, int], int] = {}
+"""By which file of this process, where the system knows locks of processes only."""
 
 
 class Owners:
@@ -35,20 +35,24 @@ class Owners:
 
     def take(self, place: int, *, wait: bool = False) -> int | None:
         """Lock a place; if somebody has it, the number of that process (0 if unknown)."""
-        if place in self._mine:
-            return os.getpid()
-        if not _lock(self._file, self._path, place, wait):
-            return self._process(place)
-        self._mine.add(place)
-        self._note(place, os.getpid())
-        return None
+        self._mine.add(place)  # first: an interrupt may follow the lock at once
+        try:
+            if _lock(self._file, self._path, place, wait):
+                self._note(place, os.getpid())
+                return None
+        except BaseException:
+            _unlock(self._file, self._path, place)
+            self._mine.discard(place)
+            raise
+        self._mine.discard(place)
+        return self._process(place)
 
     def give(self, place: int) -> None:
-        """Unlock it."""
+        """Unlock it, if it is locked here. After an interrupt it can be done again."""
         if place in self._mine:
             self._note(place, 0)
-            self._mine.remove(place)
             _unlock(self._file, self._path, place)
+            self._mine.discard(place)
 
     def close(self) -> None:
         """Unlock all."""
@@ -58,9 +62,9 @@ class Owners:
 
     def abandon(self) -> None:
         """Close the file; another process that shares it keeps the locks."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        file, self._file = self._file, -1  # never twice: the number may be another file's by then
+        if file >= 0:
+            os.close(file)
 
     def _note(self, place: int, process: int) -> None:
         with suppress(OSError):  # on a full disk nobody is told who it is
@@ -87,7 +91,8 @@ if sys.platform == "win32":
 
     def _unlock(file: int, path: str, place: int) -> None:
         os.lseek(file, _FAR + place, os.SEEK_SET)
-        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+        with suppress(OSError):  # it was not locked
+            msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
 
 elif hasattr(fcntl, "F_OFD_SETLK"):  # the lock of an open file, not of a process
 
@@ -108,16 +113,17 @@ elif hasattr(fcntl, "F_OFD_SETLK"):  # the lock of an open file, not of a proces
 else:
 
     def _lock(file: int, path: str, place: int, wait: bool) -> bool:
-        if (path, place) in _held:
+        if _held.setdefault((path, place), file) != file:
             return False
         flags: Any = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
         try:
             fcntl.lockf(file, flags, 1, place)
         except (BlockingIOError, PermissionError):
+            del _held[path, place]
             return False
-        _held.add((path, place))
         return True
 
     def _unlock(file: int, path: str, place: int) -> None:
-        _held.discard((path, place))
-        fcntl.lockf(file, fcntl.LOCK_UN, 1, place)
+        if _held.get((path, place)) == file:  # else it is another's
+            fcntl.lockf(file, fcntl.LOCK_UN, 1, place)
+            del _held[path, place]
