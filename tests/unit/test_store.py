@@ -15,8 +15,10 @@ import pytest
 from lives import change, new_bandit
 
 import lastblock as lb
-from lastblock.store import sqlite
+from lastblock.store import owners, sqlite
 from lastblock.store.groups import Groups
+from lastblock.store.owners import Owners
+from lastblock.store.sqlite_view import SQLiteView
 from lastblock.store.storage import Snapshot
 
 TRIALS = Path(__file__).parent / "store_trials.py"
@@ -406,6 +408,86 @@ def interrupt_after(monkeypatch, owner, name, wanted=lambda *arguments: True):
     monkeypatch.setattr(owner, name, call)
 
 
+class Connection:
+    """One whose methods can be replaced."""
+
+    def __init__(self, real):
+        self._real, self.execute = real, real.execute
+
+    def __getattr__(self, name):
+        return getattr(self._real, name)
+
+
+def others_can_write(path):
+    connection = sqlite3.connect(path, timeout=0, isolation_level=None)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    finally:
+        connection.close()
+    return True
+
+
+@pytest.mark.parametrize("statement", ["BEGIN", "INSERT", "UPDATE", "COMMIT"])
+def test_an_interrupt_after_any_statement(path, statement, monkeypatch):
+    twin = new_bandit()
+    with lb.Store(path, snapshot_every=1) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        live([bandit, twin], range(30))
+        storage = store._storage
+        monkeypatch.setattr(storage, "_connection", Connection(storage._connection))
+        interrupt_after(
+            monkeypatch,
+            storage._connection,
+            "execute",
+            lambda query, *_: query.startswith(statement),
+        )
+        with pytest.raises(KeyboardInterrupt) as caught:
+            bandit.ask()
+        assert others_can_write(path)  # also while somebody still has the error and its frames
+        if statement == "COMMIT":
+            twin.ask()
+        assert bandit.to_bytes() == twin.to_bytes()
+        live([bandit, twin], range(30, 40))
+        assert bandit.to_bytes() == twin.to_bytes()
+        assert caught.tb is not None
+    with lb.Store(path) as store:
+        assert store.bandit(NAME).to_bytes() == twin.to_bytes()
+
+
+def test_a_transaction_that_was_left_open(path):
+    twin = new_bandit()
+    with lb.Store(path, keep_events=True) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        live([bandit, twin], range(20))
+        store._storage._connection.execute("BEGIN IMMEDIATE")
+        store._storage._connection.execute("DELETE FROM events")
+        assert store.verify(NAME) > 0
+        live([bandit, twin], range(20, 30))
+        assert others_can_write(path)
+        assert store.verify(NAME) == count(path)
+        assert bandit.to_bytes() == twin.to_bytes()
+
+
+def test_a_signal_within_a_change(path):
+    """Its handler cannot change the store, and does not hurt what it interrupts."""
+    with lb.Store(path, keep_events=True) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        names = []
+
+        def work(run):
+            run("UPDATE bandits SET policy = 'x'")
+            with pytest.raises(lb.StoreError, match="is in the middle of a change"):
+                new_bandit(store.create, name="other")
+            names.append(store.names())
+
+        store._storage._change(work)
+        assert names == [(NAME,)]
+        connection = sqlite3.connect(path)
+        assert connection.execute("SELECT policy FROM bandits").fetchone() == ("x",)
+        connection.close()
+        bandit.ask()
+
+
 def test_an_interrupt_while_a_group_fills(path, monkeypatch):
     """It is written nevertheless, and flush waits for it."""
     with lb.Store(path, durability="interval", interval=0.001) as store:
@@ -433,6 +515,161 @@ def test_an_interrupt_while_a_group_fills(path, monkeypatch):
             store.flush()
             assert groups._written == groups._added
             assert count(path) == bandit.asked == twin.asked
+
+
+def test_an_interrupt_leaves_no_snapshot_of_what_is_not_in_the_log(path, monkeypatch):
+    twin = new_bandit()
+    with lb.Store(path) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        live([bandit, twin], range(20))
+        journal = store._journals[NAME]
+
+        def interrupted(*_):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(journal, "_write", interrupted)
+        monkeypatch.setattr(journal, "_recover", interrupted)  # twice
+        with pytest.raises(KeyboardInterrupt):
+            bandit.ask()
+        monkeypatch.undo()
+        store.snapshot(NAME)
+        assert bandit.to_bytes() == twin.to_bytes()
+        live([bandit, twin], range(20, 30))
+    with lb.Store(path) as store:
+        assert store.bandit(NAME).to_bytes() == twin.to_bytes()
+
+
+def test_an_interrupt_leaves_no_owner(path, monkeypatch):
+    """Wherever it hits: nothing is owned that nobody has, and all can be done again."""
+    with lb.Store(path) as store:
+        new_bandit(store.create, name=NAME)
+    beside = path.with_name("shop.db-owners")
+
+    def is_free(place):
+        others = Owners(beside)
+        try:
+            return others.take(place) is None
+        finally:
+            others.close()
+
+    for owner, name in ((owners, "_lock"), (owners, "_unlock"), (sqlite, "_identity")):
+        interrupt_after(monkeypatch, owner, name)
+        with pytest.raises(KeyboardInterrupt):
+            lb.Store(path)
+        monkeypatch.undo()
+        assert is_free(0)
+    with lb.Store(path) as store:
+        for owner, name in ((owners, "_lock"), (store, "_recover")):
+            interrupt_after(monkeypatch, owner, name)
+            with pytest.raises(KeyboardInterrupt):
+                store.bandit(NAME)
+            monkeypatch.undo()
+            assert is_free(1)
+        for owner, name in ((store._storage, "disown"), (owners, "_unlock")):
+            bandit = store.bandit(NAME)
+            interrupt_after(monkeypatch, owner, name)
+            with pytest.raises(KeyboardInterrupt):
+                store.release(NAME)
+            monkeypatch.undo()
+            with pytest.raises(lb.StoreError, match="was released"):
+                bandit.ask()
+            assert is_free(1)
+            assert store.bandit(NAME) is not bandit
+            store.bandit(NAME).ask()
+            assert not is_free(1)
+
+
+@pytest.mark.parametrize("durability", ["always", "interval"])
+def test_an_interrupt_while_closing(path, durability, monkeypatch):
+    places = ["storage.close", "owners.abandon"] + ["groups._end"] * (durability != "always")
+    for place in places:
+        store = lb.Store(path, durability=durability)
+        bandit = store.bandit(NAME) if NAME in store else new_bandit(store.create, name=NAME)
+        bandit.ask()
+        owner, name = place.split(".")
+        parts = {
+            "storage": store._storage,
+            "owners": store._storage._owners,
+            "groups": store._groups,
+        }
+        interrupt_after(monkeypatch, parts[owner], name)
+        with pytest.raises(KeyboardInterrupt):
+            store.close()
+        monkeypatch.undo()
+        store.close()
+        with pytest.raises(lb.StoreError, match="is closed; open it again"):
+            bandit.ask()
+        with lb.Store(path) as again:
+            assert again.bandit(NAME).to_bytes() == bandit.to_bytes()
+
+
+# Reading while others write.
+
+
+@pytest.mark.parametrize("keep_events", [False, True])
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("method", ["names", "snapshot", "last", "part", "rows", "arms"])
+def test_what_is_read_is_of_one_moment(path, tmp_path, monkeypatch, keep_events, own, method):
+    """Between any two reads the bandit lives on, and its events are pruned."""
+    real, hits = getattr(SQLiteView, method), []
+
+    def read(self, *arguments, **options):
+        result = real(self, *arguments, **options)
+        first = 100 + 10 * len(hits)
+        hits.append(method)
+        live([bandit], range(first, first + 9))
+        store.snapshot(NAME)
+        live([bandit], [first + 9])
+        return result
+
+    with lb.Store(path, keep_events=keep_events) as store:
+        bandit = new_bandit(store.create, name=NAME, floor=0.1)
+        live([bandit], range(50))
+        events = count(path)
+        log = tmp_path / "log.parquet"
+        with store if own else lb.Store(path, keep_events=keep_events) as reader:
+            monkeypatch.setattr(SQLiteView, method, read)
+            assert reader.verify(NAME) >= (events if keep_events else 0)
+            assert reader.export(NAME, log, "events") >= (events if keep_events else 0)
+            reader.export(NAME, log)
+            monkeypatch.undo()
+            assert hits
+            reader.verify(NAME)
+
+
+def test_a_thread_writes_while_it_is_verified(path, tmp_path):
+    with lb.Store(path, durability="interval", interval=0.001, snapshot_every=20) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        stop = threading.Event()
+
+        def play():
+            while not stop.is_set():
+                bandit.tell(bandit.ask(), 1.0)
+
+        thread = threading.Thread(target=play)
+        thread.start()
+        try:
+            with lb.Store(path) as other:
+                for _ in range(15):
+                    for each in (store, other):
+                        each.verify(NAME)
+                        each.export(NAME, tmp_path / "log.parquet")
+        finally:
+            stop.set()
+            thread.join()
+        assert store.verify(NAME) <= 21
+
+
+def test_a_file_that_was_replaced(path):
+    with lb.Store(path) as store:
+        new_bandit(store.create, name=NAME)
+        path.rename(path.with_name("moved.db"))
+        for _ in range(2):
+            with pytest.raises(lb.StoreError, match="was moved or replaced; close it and open"):
+                store.verify(NAME)
+            path.write_bytes(b"")
+        path.with_name("moved.db").rename(path)
+        assert store.verify(NAME) == 0
 
 
 # Owners.
@@ -537,6 +774,20 @@ def test_a_file_cut_in_half(path):
         assert sum(store.bandit(NAME).pulls.values()) == 1000
 
 
+@pytest.mark.parametrize("data", [b"\n", b"SQLite format 3\0", b"x" * 511, bytes(512)])
+def test_files_that_are_short(path, data):
+    path.write_bytes(data)
+    refuses(path, "is not a store: it is no SQLite file; give another file")
+
+
+def test_an_empty_file_is_a_new_store(path):
+    path.touch()
+    with lb.Store(path) as store:
+        new_bandit(store.create, name=NAME).ask()
+    with lb.Store(path) as store:
+        assert store.verify(NAME) == 1
+
+
 def test_files_of_others(path):
     path.write_bytes(b"red,green,blue\n" * 100)
     refuses(path, "is not a store: it is no SQLite file")
@@ -586,6 +837,28 @@ def test_damaged_events(path, damage, message):
         store.verify(NAME)
 
 
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ("DELETE FROM events WHERE event = 500", "of those after 0 some are missing"),
+        ("DELETE FROM events WHERE event = 1", "of those after 0 some are missing"),
+        ("UPDATE events SET decision = 2000 WHERE event = 500", "decision 2000 is not out"),
+        ("DELETE FROM arms WHERE arm = 2", "arm 2 has no label"),
+    ],
+)
+def test_damaged_logs(path, tmp_path, damage, message):
+    prepared(path)
+    connection = sqlite3.connect(path)
+    connection.execute(damage)
+    connection.commit()
+    connection.close()
+    log = tmp_path / "log.parquet"
+    with lb.Store(path) as store, pytest.raises(lb.StoreError, match="is damaged: ") as caught:
+        store.export(NAME, log)
+    assert f"({message}); restore the file from a copy" in str(caught.value)
+    assert not log.exists()
+
+
 def test_names(path):
     with lb.Store(path) as store:
         with pytest.raises(lb.StoreError, match="no bandit 'button'; It has: none; create one"):
@@ -629,6 +902,11 @@ def test_wrong_places(tmp_path):
         lb.Store(tmp_path)
     with pytest.raises(lb.StoreError, match="it has no folder; make that first"):
         lb.Store(tmp_path / "no" / "shop.db")
+    with lb.Store(tmp_path / "shop.db") as store:
+        new_bandit(store.create, name=NAME)
+        with pytest.raises(FileNotFoundError) as caught:
+            store.export(NAME, tmp_path / "no" / "log.parquet")
+        assert str(caught.value) == f"there is no folder {tmp_path / 'no'}; make it first"
 
 
 @pytest.mark.parametrize("durability", ["always", "interval"])

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from lastblock import files
+from lastblock.errors import StateFileError, StoreError
 from lastblock.events import ASK, FORGET, KINDS, TELL
 from lastblock.labels import Label
 from lastblock.snapshot import unpack
-from lastblock.store.storage import Row, Storage
+from lastblock.store.storage import Row, View
 
 PART = 65_536
 """Rows in memory at a time."""
@@ -18,7 +19,7 @@ PART = 65_536
 DECISIONS, EVENTS = "decisions", "events"
 
 
-def export(storage: Storage, number: int, path: str | os.PathLike[str], what: str) -> int:
+def export(view: View, name: str, number: int, path: str | os.PathLike[str], what: str) -> int:
     """Write a log; returns how many rows it has."""
     try:
         import pyarrow as pa  # noqa: PLC0415  # heavy, and of an extra
@@ -27,7 +28,9 @@ def export(storage: Storage, number: int, path: str | os.PathLike[str], what: st
         raise ImportError("Parquet files need pyarrow: pip install 'lastblock[lab]'") from None
     if what not in (DECISIONS, EVENTS):
         raise ValueError(f"what={what!r} must be {DECISIONS!r} or {EVENTS!r}")
-    labels = storage.arms(number)
+    if not Path(path).absolute().parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {Path(path).parent}; make it first")
+    labels = view.arms(number)
     of_arms = pa.int64() if all(_is_small(label) for label in labels) else pa.string()
     time = pa.timestamp("us", tz="UTC")
     columns: dict[str, Any] = {
@@ -51,17 +54,25 @@ def export(storage: Storage, number: int, path: str | os.PathLike[str], what: st
         },
     }[what]
     schema = pa.schema(list(columns.items()))
-    parts = _decisions(storage, number) if what == DECISIONS else _events(storage, number)
+    parts = _decisions(view, number) if what == DECISIONS else _events(view, number)
     arm = list(columns).index("arm")
     words = _words(labels)
     written = 0
     with files.replacing(Path(path)) as file, pq.ParquetWriter(file, schema) as writer:
-        for part in parts:
-            values = [list(column) for column in zip(*part, strict=True)]
-            values[arm] = [None if n is None else words[n] for n in values[arm]]
-            arrays = [pa.array(v, t) for v, t in zip(values, columns.values(), strict=True)]
-            writer.write_table(pa.table(arrays, schema=schema))
-            written += len(part)
+        try:
+            for part in parts:
+                values = [list(column) for column in zip(*part, strict=True)]
+                values[arm] = [_word(words, n) for n in values[arm]]
+                arrays = [pa.array(v, t) for v, t in zip(values, columns.values(), strict=True)]
+                writer.write_table(pa.table(arrays, schema=schema))
+                written += len(part)
+        except StateFileError as error:
+            raise StoreError(f"bandit {name!r} in {view.label}: {error}") from error
+        except LookupError as error:
+            raise StoreError(
+                f"bandit {name!r} in {view.label} is damaged: its events do not fit its snapshot "
+                f"({error.args[0]}); restore the file from a copy"
+            ) from error
     return written
 
 
@@ -76,14 +87,23 @@ def _words(labels: Sequence[Label]) -> list[Any]:
     return [json.dumps(label, ensure_ascii=False) for label in labels]
 
 
-def _parts(storage: Storage, number: int, after: int) -> Iterator[list[Row]]:
-    while rows := storage.rows(number, after, PART):
+def _word(words: Sequence[Any], arm: int | None) -> Any:
+    if arm is not None and not 0 <= arm < len(words):
+        raise LookupError(f"arm {arm} has no label")
+    return None if arm is None else words[arm]
+
+
+def _parts(view: View, number: int, after: int) -> Iterator[list[Row]]:
+    while rows := view.rows(number, after, PART):
+        _, last, *_ = rows[-1]
+        if last != after + len(rows):
+            raise LookupError(f"of those after {after} some are missing")
         yield rows
-        _, after, *_ = rows[-1]
+        after = last
 
 
-def _events(storage: Storage, number: int) -> Iterator[list[tuple[Any, ...]]]:
-    for rows in _parts(storage, number, 0):
+def _events(view: View, number: int) -> Iterator[list[tuple[Any, ...]]]:
+    for rows in _parts(view, number, view.snapshot(number, first=True).event):
         events = []
         for _, event, time, kind, decision, arm, value in rows:
             values = (value if kind == TELL else None, value if kind == ASK else None)
@@ -92,21 +112,23 @@ def _events(storage: Storage, number: int) -> Iterator[list[tuple[Any, ...]]]:
         yield events
 
 
-def _decisions(storage: Storage, number: int) -> Iterator[list[tuple[Any, ...]]]:
+def _decisions(view: View, number: int) -> Iterator[list[tuple[Any, ...]]]:
     """Those that were told, in the order of their rewards. In memory: those that are out."""
-    first = storage.snapshot(number, first=True)
+    first = view.snapshot(number, first=True)
     about, _ = unpack(first.body)
     active = about["active"]
     out: dict[Any, tuple[Any, ...]] = {
         id: (active[arm] if arm >= 0 else -1 - arm, chance, None)
         for id, arm, chance in about["out"]
     }
-    for rows in _parts(storage, number, first.event):
+    for rows in _parts(view, number, first.event):
         told = []
         for _, _, time, kind, decision, arm, value in rows:
             if kind == ASK:
                 out[decision] = arm, value, time
             elif decision is not None:
+                if decision not in out:
+                    raise LookupError(f"decision {decision} is not out")
                 _, chance, asked = out.pop(decision)
                 if kind == TELL:
                     told.append((decision, arm, chance, value, asked, time))

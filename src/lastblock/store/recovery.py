@@ -8,7 +8,7 @@ from lastblock.bandit import Bandit
 from lastblock.errors import StateFileError, StoreError
 from lastblock.events import KINDS
 from lastblock.store.journal import event_of
-from lastblock.store.storage import Part, Row, Storage
+from lastblock.store.storage import Part, Row, View
 
 PART = 65_536
 """Events that are in memory at a time."""
@@ -23,23 +23,23 @@ class Recovered(NamedTuple):
 
 
 def recover(
-    storage: Storage, name: str, number: int, waiting: Sequence[Row] = (), *, first: bool = False
+    view: View, name: str, number: int, waiting: Sequence[Row] = (), *, first: bool = False
 ) -> Recovered:
     """The bandit as it was after its last event; `waiting` holds rows that may not be stored yet.
 
     With `first` from the earliest snapshot, however long that takes.
     """
-    saved = storage.snapshot(number, first=first)
-    last = storage.last(number)
+    saved = view.snapshot(number, first=first)
+    last = view.last(number)
     try:
         bandit = Bandit.from_bytes(saved.body)
     except StateFileError as error:
-        raise StoreError(f"bandit {name!r} in {storage.label}: {error}") from error
+        raise StoreError(f"bandit {name!r} in {view.label}: {error}") from error
     event = saved.event
     try:
         while event < last:
             size = min(PART, last - event)
-            part = storage.part(number, event, size)
+            part = view.part(number, event, size)
             if len(part.run) < size:
                 raise ValueError(f"of those after {event} some are missing")
             _relive(bandit, part)
@@ -53,7 +53,7 @@ def recover(
                 event = place
     except ValueError as error:
         raise StoreError(
-            f"bandit {name!r} in {storage.label} is damaged: its events do not fit its snapshot "
+            f"bandit {name!r} in {view.label} is damaged: its events do not fit its snapshot "
             f"({error}); restore the file from a copy"
         ) from error
     return Recovered(bandit, event, saved.event)

@@ -4,29 +4,30 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeAlias, TypeVar
 
 from lastblock.errors import StoreError
 from lastblock.events import ASK, FORGET, KINDS, TELL
 from lastblock.labels import Label
 from lastblock.store.owners import Owners
-from lastblock.store.storage import Part, Row, Snapshot
+from lastblock.store.sqlite_errors import NOT_A_STORE, PATIENCE, explained
+from lastblock.store.sqlite_view import SQLiteView
+from lastblock.store.storage import Row, Snapshot
+
+Run: TypeAlias = Callable[..., sqlite3.Cursor]
+Made = TypeVar("Made")
 
 VERSION = 1
 APPLICATION = 0x6C617374  # "last": SQLite's mark for whose file it is
 
-PATIENCE = 60.0
-"""Seconds to wait while other processes write to the same file."""
-
 PAGES_FREE = 1024
 """Empty pages that are kept for later; if there are more, and more than full ones, they go."""
 
+_SMALLEST = 512  # bytes of an SQLite file that holds anything
 _COLUMNS = 7
 _ROWS = (*(2**k for k in range(12)), 4000)  # × 7 parameters: below SQLite's limit of 32 766
 
@@ -89,22 +90,18 @@ class SQLiteStorage:
         self._path = Path(path).absolute()
         self._keep_events = keep_events
         self._lock = threading.RLock()
+        self._is_changing = False
+        self._file: tuple[int, int] | None = None  # as long as it is open
         self._check_place()
         try:
-            self._owners = Owners(self._path.with_name(f"{self._path.name}-owners"))
-        except OSError as error:
-            raise StoreError(
-                f"{self.label} cannot be used: {error.strerror} ({self._path.name}-owners beside "
-                "it must be writable); give it a folder that you may write to"
-            ) from error
-        try:
+            self._owners = self._beside()
             self._owners.take(0, wait=True)  # one at a time
-            with self._explained():
+            with explained(self.label):
                 self._open(sync)
+            self._owners.give(0)
         except BaseException:
             self.close()
             raise
-        self._owners.give(0)
 
     @property
     def label(self) -> str:
@@ -123,8 +120,19 @@ class SQLiteStorage:
         except OSError as error:
             raise StoreError(f"{self.label} cannot be reached: {error.strerror}") from error
 
+    def _beside(self) -> Owners:
+        try:
+            return Owners(self._path.with_name(f"{self._path.name}-owners"))
+        except OSError as error:
+            raise StoreError(
+                f"{self.label} cannot be used: {error.strerror} ({self._path.name}-owners beside "
+                "it must be writable); give it a folder that you may write to"
+            ) from error
+
     def _open(self, sync: bool) -> None:
         size = self._path.stat().st_size if self._path.exists() else 0
+        if 0 < size < _SMALLEST:  # SQLite would take one byte for none
+            raise StoreError(f"{self.label} {NOT_A_STORE}")
         self._connection = sqlite3.connect(
             self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
         )
@@ -145,56 +153,68 @@ class SQLiteStorage:
         run("PRAGMA journal_mode = WAL")
         run(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
         run(f"PRAGMA journal_size_limit = {1 << 22}")
-        with self._transaction():  # also tells whether the file can be written
-            if not tables:
-                for statement in _SCHEMA.split(";"):
-                    run(statement)
+        missing = () if tables else _SCHEMA.split(";")
+        self._change(lambda run: [run(statement) for statement in missing])  # or it is read-only
+        self._file = _identity(self._path)
 
     def close(self) -> None:
         """Give everything back. Twice is no error."""
         with self._lock:
-            if hasattr(self, "_connection"):
-                self._connection.close()
-            self._owners.close()
+            self._file = None
+            try:
+                if hasattr(self, "_connection"):
+                    self._connection.close()
+            finally:
+                if hasattr(self, "_owners"):
+                    self._owners.close()
 
     def abandon(self) -> None:
         """In a child of the process that opened it: touch nothing, own nothing."""
         _left_alone.append(self._connection)  # closing it could hurt the parent's
         self._owners.abandon()
 
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """SQLite's errors, in words."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise StoreError(f"{self.label} {_meaning(error)}") from error
-
-    @contextmanager
-    def _transaction(self) -> Iterator[Any]:
-        with self._lock, self._explained():
-            run = self._connection.execute
-            run("BEGIN IMMEDIATE")
+    def _change(self, work: Callable[[Run], Made]) -> Made:
+        """All of it or nothing, whatever happens and whenever it is interrupted."""
+        # No context manager: an interrupt may hit one after its begin and before its end is known.
+        with self._lock:
+            if self._is_changing:  # a signal's handler got in between
+                raise StoreError(f"{self.label} is in the middle of a change; call after it")
             try:
-                yield run
-                run("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    with suppress(sqlite3.Error):  # the first error says more
-                        run("ROLLBACK")
-                raise
+                self._is_changing = True
+                self._roll_back()
+                with explained(self.label):
+                    run = self._connection.execute
+                    run("BEGIN IMMEDIATE")
+                    made = work(run)
+                    run("COMMIT")
+                return made
+            finally:
+                self._is_changing = False
+                self._roll_back()
 
-    def _read(self, query: str, *values: Any) -> list[Any]:
-        with self._lock, self._explained():
-            return self._connection.execute(query, values).fetchall()
+    def _roll_back(self) -> None:
+        """End a transaction that was left open."""
+        with suppress(sqlite3.Error):  # the first error says more
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
     def names(self) -> dict[str, int]:
         """The numbers of all bandits."""
-        return dict(self._read("SELECT name, bandit FROM bandits ORDER BY name"))
+        with self.view() as view:
+            return view.names()
+
+    def view(self) -> SQLiteView:
+        """All that is read in it is as it was at one moment."""
+        if self._file is None:
+            raise StoreError(f"{self.label} is closed")
+        if _identity(self._path) != self._file:
+            raise StoreError(f"{self.label} was moved or replaced; close it and open it again")
+        return SQLiteView(self._path, self.label)
 
     def create(self, name: str, snapshot: Snapshot, arms: Sequence[Label]) -> int:
         """A new bandit's number. The name must be free."""
-        with self._transaction() as run:
+
+        def insert(run: Run) -> int:
             if run("SELECT 1 FROM bandits WHERE name = ?", (name,)).fetchone():
                 raise StoreError(f"{self.label} has a bandit {name!r} already; take another name")
             number = run(
@@ -204,13 +224,18 @@ class SQLiteStorage:
             ).lastrowid
             for arm, label in enumerate(arms):
                 run("INSERT INTO arms VALUES (?, ?, ?)", (number, arm, _json(label)))
-            return int(number)
+            return int(number or 0)
+
+        return self._change(insert)
 
     def delete(self, bandit: int) -> None:
         """Forget a bandit and its events."""
-        with self._transaction() as run:
+
+        def remove(run: Run) -> None:
             for table in ("bandits", "arms", "events"):
                 run(f"DELETE FROM {table} WHERE bandit = ?", (bandit,))
+
+        self._change(remove)
         self._shrink()
 
     def own(self, bandit: int) -> int | None:
@@ -223,57 +248,10 @@ class SQLiteStorage:
         with self._lock:
             self._owners.give(bandit)
 
-    def snapshot(self, bandit: int, *, first: bool = False) -> Snapshot:
-        """The latest one, or the earliest one from which all later events are there."""
-        which = "snapshot, last_event"
-        if first:
-            which = "ifnull(beginning, snapshot), ifnull(first_event, last_event)"
-        rows = self._read(f"SELECT policy, layout, {which} FROM bandits WHERE bandit = ?", bandit)
-        if not rows:
-            raise StoreError(f"{self.label} has no bandit number {bandit} any more")
-        policy, layout, body, event = rows[0]
-        return Snapshot(bandit, event, policy, layout, body)
-
-    def last(self, bandit: int) -> int:
-        """The last event; 0 if there is none."""
-        ((last,),) = self._read("SELECT max(event) FROM events WHERE bandit = ?", bandit)
-        return last or 0
-
-    def part(self, bandit: int, after: int, size: int) -> Part:
-        """The next so many events after one of them, at most."""
-        wanted = "FROM events WHERE bandit = ? AND event > ? AND event <= ?"
-        values = bandit, after, after + size
-        with self._lock, self._explained():
-            cursor = self._connection.execute(
-                "SELECT kind, ifnull(decision, -1), ifnull(arm, -1), "
-                f"ifnull(reward, ifnull(probability, -1.0)) {wanted} ORDER BY event",
-                values,
-            )
-            numbers = np.fromiter(chain.from_iterable(cursor), np.float64)
-            changes = self._connection.execute(
-                f"SELECT event - ? - 1, arm, extra {wanted} AND kind > 2 ORDER BY event",
-                (after, *values),
-            ).fetchall()
-        return Part(numbers.reshape(-1, 4), changes)
-
-    def rows(self, bandit: int, after: int, size: int) -> list[Row]:
-        """The same, with all there is to say of them."""
-        return self._read(
-            "SELECT bandit, event, time, kind, decision, arm, coalesce(reward, probability, extra) "
-            "FROM events WHERE bandit = ? AND event > ? ORDER BY event LIMIT ?",
-            bandit,
-            after,
-            size,
-        )
-
-    def arms(self, bandit: int) -> list[Label]:
-        """The labels of all arms that there ever were."""
-        found = self._read("SELECT label FROM arms WHERE bandit = ? ORDER BY arm", bandit)
-        return [json.loads(label) for (label,) in found]
-
     def write(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
         """All of it or nothing."""
-        with self._transaction() as run:
+
+        def insert(run: Run) -> None:
             for first in range(0, len(rows), _ROWS[-1]):
                 part = rows[first : first + _ROWS[-1]]
                 room = next(size for size in _ROWS if size >= len(part))
@@ -286,10 +264,12 @@ class SQLiteStorage:
                     run("INSERT INTO arms VALUES (?, ?, ?)", (bandit, arm, label))
             for snapshot in snapshots:
                 self._keep(run, snapshot)
+
+        self._change(insert)
         if snapshots and not self._keep_events:
             self._shrink()
 
-    def _keep(self, run: Any, snapshot: Snapshot) -> None:
+    def _keep(self, run: Run, snapshot: Snapshot) -> None:
         if self._keep_events:
             before = "ifnull(beginning, snapshot), ifnull(first_event, last_event)"
         else:
@@ -319,23 +299,13 @@ _ADD_ARM = KINDS.index("add_arm")
 _left_alone: list[sqlite3.Connection] = []
 
 
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file that is, by whatever name; None if there is none."""
+    with suppress(OSError):
+        found = path.stat()
+        return found.st_dev, found.st_ino
+    return None
+
+
 def _json(label: Label) -> str:
     return json.dumps(label, ensure_ascii=False)
-
-
-def _meaning(error: sqlite3.Error) -> str:
-    """What is wrong, and what to do."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if isinstance(error, sqlite3.ProgrammingError):
-        return "is closed"
-    meanings = {
-        sqlite3.SQLITE_FULL: "cannot grow: the disk is full; free some space and call again",
-        sqlite3.SQLITE_IOERR: f"cannot be read or written ({error}); look after the disk",
-        sqlite3.SQLITE_READONLY: "is read-only; change its permissions, or copy it",
-        sqlite3.SQLITE_CANTOPEN: "cannot be opened; look after its folder and permissions",
-        sqlite3.SQLITE_PERM: "is read-only; change its permissions, or copy it",
-        sqlite3.SQLITE_NOTADB: "is not a store: it is no SQLite file; give another file",
-        sqlite3.SQLITE_CORRUPT: "is damaged, perhaps cut short; restore it from a copy",
-        sqlite3.SQLITE_BUSY: f"is busy: others have been writing for {PATIENCE:g} s; call again",
-    }
-    return meanings.get(code, f"failed: {error}")

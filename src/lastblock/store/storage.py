@@ -5,6 +5,7 @@ says what is wrong in one line, and then nothing has been written.
 """
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -47,30 +48,15 @@ class Part(NamedTuple):
     """Of those that are neither asks nor tells nor forgets: place in the run, arm, extra."""
 
 
-class Storage(Protocol):
-    """Bandits by number, their events, and who owns them."""
+class View(Protocol):
+    """Bandits and their events as they were at one moment, whoever writes meanwhile."""
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """What messages call the storage."""
 
     def names(self) -> dict[str, int]:
         """The numbers of all bandits."""
-
-    def create(self, name: str, snapshot: Snapshot, arms: Sequence[Label]) -> int:
-        """A new bandit's number, which `snapshot` does not know yet. The name must be free."""
-
-    def delete(self, bandit: int) -> None:
-        """Forget a bandit and its events."""
-
-    def own(self, bandit: int) -> int | None:
-        """Take a bandit until `disown`, `close` or the end of this process, however it ends.
-
-        If somebody has it, returns the number of that process; else None.
-        """
-
-    def disown(self, bandit: int) -> None:
-        """Let others own it."""
 
     def snapshot(self, bandit: int, *, first: bool = False) -> Snapshot:
         """The latest one, or the earliest one from which all later events are there."""
@@ -86,6 +72,35 @@ class Storage(Protocol):
 
     def arms(self, bandit: int) -> list[Label]:
         """The labels of all arms that there ever were."""
+
+
+class Storage(Protocol):
+    """Bandits by number, their events, and who owns them."""
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+
+    def names(self) -> dict[str, int]:
+        """The numbers of all bandits."""
+
+    def view(self) -> AbstractContextManager[View]:
+        """To read in. It does not keep others from writing."""
+
+    def create(self, name: str, snapshot: Snapshot, arms: Sequence[Label]) -> int:
+        """A new bandit's number, which `snapshot` does not know yet. The name must be free."""
+
+    def delete(self, bandit: int) -> None:
+        """Forget a bandit and its events."""
+
+    def own(self, bandit: int) -> int | None:
+        """Take a bandit until `disown`, `close` or the end of this process, however it ends.
+
+        If somebody has it, returns the number of that process; else None.
+        """
+
+    def disown(self, bandit: int) -> None:
+        """Let others own it."""
 
     def write(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
         """All of it or nothing. A snapshot's events are there already, or among the rows."""

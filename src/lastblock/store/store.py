@@ -4,7 +4,7 @@ import math
 import os
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -119,8 +119,7 @@ class Store:
                 )
             bandit = Bandit(policy, arms, seed=seed, floor=floor, room=room)
             made = self._storage.create(name, snapshot_of(bandit, 0, 0), list(bandit.arms))
-            self._own(name, made)
-            return self._open(name, made, Recovered(bandit, 0, 0))
+            return self._open(name, made, lambda: Recovered(bandit, 0, 0))
 
     def bandit(self, name: str) -> Bandit:
         """A bandit of the store, as it was left: its snapshot, and the events since.
@@ -129,15 +128,13 @@ class Store:
         """
         with self._lock:
             self._check_open()
-            if name in self._journals:
-                return self._journals[name].bandit
-            found = self._find(name)
-            self._own(name, found)
-            try:
-                return self._open(name, found, recover(self._storage, name, found))
-            except BaseException:
-                self._storage.disown(found)
-                raise
+            journal = self._journals.get(name)
+            if journal is not None:
+                if not journal.is_ended:
+                    return journal.bandit
+                self.release(name)  # which was interrupted
+            found = self._find(name, self._storage.names())
+            return self._open(name, found, lambda: self._recover(name, found))
 
     def _own(self, name: str, found: int) -> None:
         owner = self._storage.own(found)
@@ -150,19 +147,25 @@ class Store:
             f"bandit {name!r} in {self._storage.label} is open in {where}; close it there first"
         )
 
-    def _open(self, name: str, found: int, recovered: Recovered) -> Bandit:
-        def reload() -> Recovered:  # the store lives as long as any of its bandits
-            waiting = [] if self._groups is None else self._groups.waiting()  # look there first
-            return recover(self._storage, name, found, waiting)
-
-        bandit, event, saved = recovered
-        self._journals[name] = Journal(
-            bandit, found, event, saved, self._snapshot_every, self._write, reload
-        )
+    def _open(self, name: str, found: int, make: Callable[[], Recovered]) -> Bandit:
+        try:
+            self._own(name, found)
+            bandit, event, saved = make()
+            every, write = self._snapshot_every, self._write
+            self._journals[name] = Journal(
+                bandit, found, event, saved, every, write, lambda: self._recover(name, found)
+            )  # which has the store: it lives as long as any of its bandits
+        except BaseException:
+            self._storage.disown(found)
+            raise
         return bandit
 
-    def _find(self, name: str) -> int:
-        names = self._storage.names()
+    def _recover(self, name: str, found: int) -> Recovered:
+        waiting = [] if self._groups is None else self._groups.waiting()  # look there first
+        with self._storage.view() as view:
+            return recover(view, name, found, waiting)
+
+    def _find(self, name: str, names: Mapping[str, int]) -> int:
         if name in names:
             return names[name]
         near = nearest(str(name), names)
@@ -188,6 +191,7 @@ class Store:
             self.bandit(name)
             journal = self._journals[name]
             with journal.bandit.locked():
+                journal.bandit.tell_many((), ())  # after an interrupt: first it must be sure
                 snapshot = journal.snapshot(journal.event)
                 self._write([], [snapshot])
                 journal.saved = snapshot.event
@@ -209,18 +213,18 @@ class Store:
             with journal.bandit.locked():
                 self.flush()
                 journal.end(f"bandit {name!r} was released; open it again with bandit()")
-            del self._journals[name]
             self._storage.disown(journal.number)
+            del self._journals[name]
 
     def delete(self, name: str) -> None:
         """Remove a bandit and all its events from the file."""
         with self._lock:
             self._check_open()
-            found = self._find(name)
+            found = self._find(name, self._storage.names())
             if name in self._journals:
                 self.release(name)
-            self._own(name, found)
             try:
+                self._own(name, found)
                 self._storage.delete(found)
             finally:
                 self._storage.disown(found)
@@ -230,18 +234,17 @@ class Store:
 
         Returns how many they are; a `StoreError` if the result is not the same, byte for byte.
         """
-        with self._lock:
-            self.flush()
-            found = self._find(name)
-            begin = self._storage.snapshot(found, first=True).event
-            latest = recover(self._storage, name, found)
-            again = recover(self._storage, name, found, first=True)
-            if (again.event, again.bandit.to_bytes()) != (latest.event, latest.bandit.to_bytes()):
-                raise StoreError(
-                    f"bandit {name!r} in {self._storage.label} is damaged: its events lead to "
-                    "another state than its snapshot; restore the file from a copy"
-                )
-            return again.event - begin
+        self.flush()
+        with self._storage.view() as view:
+            found = self._find(name, view.names())
+            latest = recover(view, name, found)
+            again = recover(view, name, found, first=True)
+        if (again.event, again.bandit.to_bytes()) != (latest.event, latest.bandit.to_bytes()):
+            raise StoreError(
+                f"bandit {name!r} in {self._storage.label} is damaged: its events lead to "
+                "another state than its snapshot; restore the file from a copy"
+            )
+        return again.event - again.saved
 
     def export(self, name: str, path: str | os.PathLike[str], what: str = export.DECISIONS) -> int:
         """Write a Parquet file; returns its number of rows. It needs pyarrow.
@@ -249,21 +252,22 @@ class Store:
         "decisions": those that were told, with arm, probability and reward, for `Replay`; "events":
         all that happened. Of the events that are in the file: keep them with `keep_events`.
         """
-        with self._lock:
-            self.flush()
-            return export.export(self._storage, self._find(name), path, what)
+        self.flush()
+        with self._storage.view() as view:
+            return export.export(view, name, self._find(name, view.names()), path, what)
 
     def close(self) -> None:
         """Write what is to be written, and let others have the bandits. Twice is no error."""
         with self._lock:
-            if self._is_closed:
+            if not self._at_exit.alive:
                 return
             if self._groups is not None:
-                self._groups.flush()  # if that fails, the store stays open
+                self._groups.close()  # if that fails, the store stays open
             self._is_closed = True
             for journal in self._journals.values():
                 journal.end(f"{self._storage.label} is closed; open it again with Store()")
-            self._at_exit()
+            self._storage.close()
+            self._at_exit.detach()  # last: after an interrupt all of this can be done again
 
     def _check_open(self) -> None:
         if self._is_closed:
