@@ -42,7 +42,7 @@ class Groups:
 
     def put(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
         """Into the next group. If the last one could not be written, a StoreError, and nothing."""
-        latest = {snapshot.bandit: snapshot for snapshot in snapshots}
+        latest = {snapshot.bandit: snapshot for snapshot in snapshots} if snapshots else {}
         while not self._add(rows, latest):
             self.flush()
 
