@@ -21,7 +21,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the name of a file")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path} has no folder to lie in; make {path.parent} first")
+        raise FileNotFoundError(f"there is no folder {path.parent}; make it first")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         with temporary.open("xb") as file:

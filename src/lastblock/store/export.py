@@ -28,8 +28,6 @@ def export(view: View, name: str, number: int, path: str | os.PathLike[str], wha
         raise ImportError("Parquet files need pyarrow: pip install 'lastblock[lab]'") from None
     if what not in (DECISIONS, EVENTS):
         raise ValueError(f"what={what!r} must be {DECISIONS!r} or {EVENTS!r}")
-    if not Path(path).absolute().parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {Path(path).parent}; make it first")
     labels = view.arms(number)
     of_arms = pa.int64() if all(_is_small(label) for label in labels) else pa.string()
     time = pa.timestamp("us", tz="UTC")
