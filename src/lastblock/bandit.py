@@ -251,7 +251,7 @@ class Bandit:
         """The journal is told the arms: they are known once the decisions have been taken."""
         if self._unsure:
             self._settle()
-        before = self.copy() if self._reload is None else None
+        before = self._as_it_is() if self._reload is None else None
         self._unsure = True
         try:
             asked = [self._ask_arm() for _ in range(count)]
@@ -261,6 +261,10 @@ class Bandit:
             raise
         self._unsure = False
         return asked
+
+    def _as_it_is(self) -> "Bandit":
+        """What `_go_back` needs to undo a change."""
+        return self.copy()
 
     def _ask_arm(self) -> Decision:
         id = self._next_id

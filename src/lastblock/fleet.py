@@ -6,7 +6,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, TypeVar
-from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +25,8 @@ from lastblock.batches import (
 )
 from lastblock.engine import open_live
 from lastblock.errors import StateFileError, UnknownDecisionError
-from lastblock.fleet_bandit import FleetBandit
+from lastblock.fleet_bandit import CLOSED, FleetBandit, FleetBandits
+from lastblock.fleet_check import FINE, RecordCheck
 from lastblock.fleet_file import FleetFile
 from lastblock.history import LARGEST_COMPACT_REWARD
 from lastblock.jit import specialise
@@ -41,6 +41,9 @@ LARGEST_FLEET = NOWHERE - 1
 
 SMALL_BATCH = 2048
 """Up to so many ids one thread is faster than waking several."""
+
+CHECKED_AT_ONCE = 1 << 14
+"""Records of a file, by one thread."""
 
 MEMORIES = FULL, COMPACT = "full", "compact"
 
@@ -100,7 +103,14 @@ class Fleet:
         threads: int | None = None,
     ) -> None:
         self._prepare(policy, arms, size, key_of(seed), horizon, memory, threads)
-        self._begin(np.zeros(self._size, self._dtype))
+        try:
+            states = np.zeros(self._size, self._dtype)
+        except (MemoryError, ValueError):  # or more than numpy can count
+            raise MemoryError(
+                f"size={size} bandits take {self.nbytes} bytes, more memory than there is; choose "
+                "a smaller size, memory='compact', or keep them in a file with Fleet.create()"
+            ) from None
+        self._begin(states)
 
     @classmethod
     def create(
@@ -133,7 +143,8 @@ class Fleet:
         """The fleet of a file that `create` made; it goes on bit for bit.
 
         Only one can be open at a time. A file that is none, cut off, corrupt, or made by a newer
-        version is a `StateFileError`.
+        version is a `StateFileError`, and so is one with a damaged record: every record that has
+        been written is looked at.
         """
         threads = _check_threads(threads)
         file = FleetFile.open(Path(path))
@@ -146,7 +157,7 @@ class Fleet:
                 f"{path} does not fit this version of lastblock: {error}; "
                 "open it with the version that made it"
             ) from error
-        self._map(file)
+        self._map(file, checked=False)
         return self
 
     def _about(self) -> dict[str, Any]:
@@ -171,12 +182,39 @@ class Fleet:
         if about["layout"] != layout_id(self._dtype):
             raise ValueError("its records have another layout")
 
-    def _map(self, file: FleetFile) -> None:
+    def _map(self, file: FleetFile, *, checked: bool = True) -> None:
         try:
-            self._begin(file.records(self._dtype, self._size), file)
+            states = file.records(self._dtype, self._size)
         except BaseException:
             file.close()
             raise
+        self._begin(states, file)
+        del states
+        try:
+            damage = None if checked else self._first_damage(file.written)
+        except BaseException:
+            self.close()
+            raise
+        if damage is not None:
+            self.close()
+            raise StateFileError(f"{file.path} is corrupt: {damage}; restore it from a copy")
+
+    def _first_damage(self, written: list[tuple[int, int]]) -> str | None:
+        """What is wrong with the first of these records that would lead a kernel astray."""
+        states, check = self._states, RecordCheck(self._policy, self._dtype, self._arms)
+        parts = [
+            (first, min(first + CHECKED_AT_ONCE, end))
+            for start, end in written
+            for first in range(start, end, CHECKED_AT_ONCE)
+        ]
+        found = self._each(parts, lambda part: check.first_damaged(states, *part))
+        for number, what, _ in found:
+            if number != FINE:
+                return f"in the record of bandit {number}, {what}"
+        for part, (_, _, unfinished) in zip(parts, found, strict=True):
+            if unfinished:
+                check.finish_rounds(states, *part)
+        return None
 
     def _prepare(
         self,
@@ -222,12 +260,12 @@ class Fleet:
         self._file = file
         self._lock = threading.RLock()
         self._pool: ThreadPoolExecutor | None = None
-        self._bandits: WeakValueDictionary[int, FleetBandit] = WeakValueDictionary()
+        self._bandits = FleetBandits()
 
     @property
     def _states(self) -> States:
         if self._records is None:
-            raise ValueError("this fleet is closed")
+            raise ValueError(CLOSED)
         return self._records
 
     @property
@@ -273,14 +311,15 @@ class Fleet:
                 self._file.flush()
 
     def close(self) -> None:
-        """Flush, and let go of file and memory; the fleet cannot be used any more."""
+        """Flush, and let go of file and memory; fleet and bandits cannot be used any more."""
         with self._lock:
             self.flush()
+            self._bandits.close()
             self._records = None
-            if self._file is not None:
-                self._file.close()
             if self._pool is not None:
                 self._pool.shutdown()
+            if self._file is not None:
+                self._file.close()
 
     def __enter__(self) -> "Fleet":
         return self
@@ -338,7 +377,8 @@ class Fleet:
 
         What it asks and what it is told changes the fleet, and the other way round. It says what it
         asked for itself (`pending`), and knows the mean of the rewards that it was told itself; the
-        arms of one bandit of a fleet cannot come or go. Saved or copied it is on its own.
+        arms of one bandit of a fleet cannot come or go. Saved or copied it is on its own. It knows
+        its decisions until they are answered, even if you do not keep it.
         """
         i = whole(id, "id")
         if not 0 <= i < self._size:
@@ -358,7 +398,7 @@ class Fleet:
                     largest_reward=self._largest_reward,
                     lock=self._lock,
                 )
-                self._bandits[i] = bandit
+                self._bandits.add(i, bandit)
             return bandit
 
     @property

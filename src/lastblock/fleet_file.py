@@ -14,6 +14,7 @@ what has been written survives the process, though not the machine, before it is
 reading a file never runs code.
 """
 
+import errno
 import hashlib
 import json
 import mmap
@@ -51,6 +52,8 @@ class FleetFile:
         self._map: mmap.mmap | None = None
         self.about: dict[str, Any] = {}
         self._offset = 0
+        self.written: list[tuple[int, int]] = []
+        """The records that have been written, from and to: the others are holes in the file."""
 
     @classmethod
     def create(
@@ -58,7 +61,7 @@ class FleetFile:
     ) -> "FleetFile":
         """A new file with room for so many bytes of records, all of them zero."""
         _check_byte_order()
-        self = cls(path, path.open("x+b"))
+        self = cls(path, _opened(path, "x+b"))
         try:
             self._lock()
             description = json.dumps(about, ensure_ascii=False, separators=(",", ":")).encode()
@@ -67,12 +70,7 @@ class FleetFile:
             needed = _HEAD.size + len(description) + _DIGEST_SIZE
             self._offset = -(-needed // PAGE) * PAGE
             head = _HEAD.pack(MAGIC, VERSION, len(description), self._offset) + description
-            self._file.write(head + _digest(head))
-            self._file.truncate(self._offset + nbytes)
-            self._file.flush()
-            if reserve:
-                os.posix_fallocate(self._file.fileno(), 0, self._offset + nbytes)
-            os.fsync(self._file.fileno())
+            self._extend(head + _digest(head), self._offset + nbytes, reserve)
             self.about = about
         except BaseException:
             self.close()
@@ -80,11 +78,27 @@ class FleetFile:
             raise
         return self
 
+    def _extend(self, head: bytes, nbytes: int, reserve: bool) -> None:
+        try:
+            self._file.write(head)
+            self._file.truncate(nbytes)
+            self._file.flush()
+            if reserve:
+                os.posix_fallocate(self._file.fileno(), 0, nbytes)
+            os.fsync(self._file.fileno())
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or "file too large"
+            raise OSError(
+                getattr(error, "errno", None) or errno.EFBIG,
+                f"{self.path} cannot have {nbytes} bytes ({reason}); "
+                "make room, choose another disk or a smaller fleet",
+            ) from None
+
     @classmethod
     def open(cls, path: Path) -> "FleetFile":
         """A file that `create` made, or a `StateFileError` that says what is wrong with it."""
         _check_byte_order()
-        self = cls(path, path.open("r+b"))
+        self = cls(path, _opened(path, "r+b"))
         try:
             self._lock()
             self._read_header()
@@ -138,7 +152,14 @@ class FleetFile:
                 f"{self.path} is corrupt: {found} bytes instead of {expected}; "
                 "restore it from a copy"
             )
-        self._map = mmap.mmap(self._file.fileno(), expected)
+        self.written = _written(self._file, self._offset, dtype.itemsize, size)
+        try:
+            self._map = mmap.mmap(self._file.fileno(), expected)
+        except OSError as error:
+            raise MemoryError(
+                f"{self.path} has {expected} bytes, which do not fit into memory "
+                f"({error.strerror}); give the process more address space"
+            ) from None
         self._file.close()  # the map has a handle of its own, with the lock
         return np.frombuffer(self._map, dtype, count=size, offset=self._offset)
 
@@ -154,6 +175,47 @@ class FleetFile:
                 self._map.close()
             self._map = None
         self._file.close()
+
+
+def _opened(path: Path, mode: str) -> BinaryIO:
+    """The file, or an error of the same kind that says what to do about it."""
+    try:
+        return path.open(mode)  # type: ignore[return-value]
+    except OSError as error:
+        number = error.errno or errno.EIO
+        raise OSError(number, f"{path} {_problem(path, error)}") from None  # of the same class
+
+
+def _problem(path: Path, error: OSError) -> str:
+    match error:
+        case FileExistsError():
+            return "exists; open it with Fleet.open(), or give another name"
+        case FileNotFoundError() if path.parent.is_dir():
+            return "is not there; make a fleet with Fleet.create()"
+        case FileNotFoundError() | NotADirectoryError():
+            return f"cannot be, since {path.parent} is no folder; make it first"
+        case IsADirectoryError():
+            return "is a folder; give the name of a file"
+        case PermissionError():
+            return "may not be written, which a fleet must; change its permissions or copy it"
+    return f"cannot be opened ({error.strerror}); give the name of a file"
+
+
+def _written(file: BinaryIO, offset: int, itemsize: int, size: int) -> list[tuple[int, int]]:
+    """The records that lie, at least in part, in what has been written of a file with holes."""
+    if not hasattr(os, "SEEK_DATA"):
+        return [(0, size)]
+    found: list[tuple[int, int]] = []
+    end = offset
+    with suppress(OSError):  # there is nothing more
+        while True:
+            start = max(offset, os.lseek(file.fileno(), end, os.SEEK_DATA))
+            end = os.lseek(file.fileno(), start, os.SEEK_HOLE)
+            first, last = (start - offset) // itemsize, -(-(end - offset) // itemsize)
+            if found and first <= found[-1][1]:
+                first = found.pop()[0]
+            found.append((first, min(last, size)))
+    return found
 
 
 def _check_byte_order() -> None:

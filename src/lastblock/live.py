@@ -132,6 +132,8 @@ class Live:
     def become(self, other: "Live") -> None:
         """Take the other one's contents, and its arrays unless they must stay where they are."""
         if self.is_foreign:
+            if other.states.dtype != self.states.dtype:
+                raise ValueError("this bandit's record has another layout")
             self.states[:] = other.states
             self._note(other.notes)
             self._bind()

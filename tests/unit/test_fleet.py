@@ -289,6 +289,12 @@ def test_impossible_fleets():
         lb.Fleet(POLICY, arms=2, size=5, seed=-1)
 
 
+def test_a_fleet_that_does_not_fit_says_so():
+    message = r"size=4294967295 bandits take \d+ bytes, more memory than there is; choose a smaller"
+    with pytest.raises(MemoryError, match=message):
+        new_fleet(size=2**32 - 1)
+
+
 def test_threads_of_the_user_lose_nothing():
     fleet = new_fleet(size=10)
 

@@ -10,6 +10,7 @@ import pytest
 from compact_plays import PAPER
 
 import lastblock as lb
+from lastblock import fleet_bandit
 
 ARMS = 3
 SEED = 7
@@ -212,23 +213,145 @@ def test_there_is_one_bandit_of_a_number_at_a_time():
     bandit = fleet.bandit(np.int64(2))
     bandit.ask()
     assert fleet.bandit(2) is bandit
-    del bandit
-    gc.collect()
-    assert fleet.bandit(2).pending == ()
     fleet.close()
     with pytest.raises(ValueError, match="this fleet is closed"):
         fleet.bandit(2)
 
 
-def test_a_bandit_keeps_the_file_of_its_fleet(tmp_path):
-    path = tmp_path / "fleet"
-    fleet = lb.Fleet.create(path, FULL["policy"], arms=ARMS, size=20, seed=SEED)
-    bandit = fleet.bandit(2)
-    fleet.close()
-    play(bandit, 10)
-    with pytest.raises(lb.StateFileError, match="is open elsewhere"):
-        lb.Fleet.open(path)
-    del bandit
+def held(fleet):
+    """How many bandits the fleet keeps alive itself."""
+    return len(fleet._bandits._out)
+
+
+def test_nobody_has_to_keep_a_bandit_that_has_decisions_out():
+    fleet = new_fleet(FULL)
+    first, second = fleet.bandit(7).ask(), fleet.bandit(7).ask()
     gc.collect()
+    assert (first.id, second.id) == (0, 1)
+    assert [pending.id for pending in fleet.bandit(7).pending] == [0, 1]
+    fleet.bandit(7).tell(first, 1.0)
+    assert held(fleet) == 1
+    fleet.bandit(7).forget(second)
+    assert held(fleet) == 0
+    gc.collect()
+    with pytest.raises(lb.UnknownDecisionError, match="decision 1 has been told or forgotten"):
+        fleet.bandit(7).tell(second, 1.0)
+    third = fleet.bandit(7).ask()
+    assert third.id == 2  # no id comes twice
+    assert fleet.bandit(7).expire(older_than=0) == ()
+    fleet.bandit(7).ask()
+    assert [late.id for late in fleet.bandit(7).expire(older_than=0)] == [2]
+    assert fleet.bandit(8).ask().id == 0
+    assert held(fleet) == 2
+    assert sum(fleet.bandit(7).pulls.values()) == 1
+
+
+def test_what_the_fleet_answers_is_not_kept_for_ever(monkeypatch):
+    monkeypatch.setattr(fleet_bandit, "FEW_OUT", 4)
+    fleet = new_fleet(FULL, size=60)
+    fleet._bandits._enough = 4
+    kept = fleet.bandit(0).ask()
+    for i in range(1, 60):
+        decision = fleet.bandit(i).ask()
+        fleet.tell([i], [decision.arm], [1.0])
+        assert held(fleet) <= 5
+    bandit = fleet.bandit(1)
+    for _ in range(50):
+        fleet.tell([1], [bandit.ask().arm], [1.0])
+        assert len(bandit.pending) <= 5
+    fleet.bandit(0).tell(kept, 1.0)
+
+
+@all_three
+def test_a_journal_that_fails_leaves_the_record_as_it_was(kind):
+    fleet, undisturbed = new_fleet(kind), new_fleet(kind)
+    for one in (fleet, undisturbed):
+        play(one.bandit(5), 100)
+    bandit = fleet.bandit(5)
+    waiting = bandit.ask()
+    undisturbed.bandit(5).ask()
+    events, fails = [], True
+
+    def journal(new):
+        if fails:
+            raise OSError("the disk is full")
+        events.extend(new)
+
+    bandit.attach(journal)
+    before, told = fleet._states.tobytes(), bandit.summary()
+    for act in (
+        bandit.ask,
+        lambda: bandit.ask(5),
+        lambda: bandit.tell(waiting, 1.0),
+        lambda: bandit.forget(waiting),
+    ):
+        with pytest.raises(OSError, match="the disk is full"):
+            act()
+        assert fleet._states.tobytes() == before
+        assert [pending.id for pending in bandit.pending] == [waiting.id]
+        assert (bandit.asked, bandit.summary()) == (waiting.id + 1, told)
+    fails = False
+    bandit.tell(waiting, 1.0)
+    undisturbed.bandit(5).tell(waiting.id, 1.0)
+    assert play(bandit, 100, 100) == play(undisturbed.bandit(5), 100, 100)
+    assert fleet._states.tobytes() == undisturbed._states.tobytes()
+    assert len(events) == 201
+    with pytest.raises(ValueError, match="cannot be reloaded; attach the journal without reload"):
+        bandit.attach(journal, bandit.copy)
+
+
+@both
+def test_what_the_fleet_has_answered_expires_in_silence(kind):
+    fleet = new_fleet(kind)
+    bandit = fleet.bandit(4)
+    first, second, third = bandit.ask(3)  # every arm once
+    fleet.tell([4], [first.arm], [1.0])
+    before = fleet._states.tobytes()
+    with pytest.raises(ValueError, match="must be finite"):
+        bandit.expire(older_than=0, reward=np.nan)
+    assert fleet._states.tobytes() == before
+    assert len(bandit.pending) == 3
+    assert [late.id for late in bandit.expire(older_than=0, reward=0.5)] == [second.id]
+    assert [pending.id for pending in bandit.pending] == [third.id]
+    assert sum(bandit.pulls.values()) == 2
+    fleet.forget([4], [third.arm])
+    bandit.ask()
+    assert bandit.expire(older_than=0) == ()
+    assert len(bandit.pending) == 1
+
+
+@both
+def test_a_closed_fleet_takes_its_bandits_and_its_file_with_it(kind, tmp_path):
+    path = tmp_path / "fleet"
+    fleet = lb.Fleet.create(path, **kind, arms=ARMS, size=20, seed=SEED)
+    bandit = fleet.bandit(2)
+    play(bandit, 10)
+    waiting = bandit.ask()
+    fleet.close()
+    for act in (
+        bandit.ask,
+        lambda: bandit.ask(3),
+        lambda: bandit.tell(waiting, 1.0),
+        lambda: bandit.tell_many([], []),
+        lambda: bandit.forget(waiting),
+        lambda: bandit.expire(older_than=0),
+        lambda: bandit.pulls,
+        lambda: bandit.pending,
+        lambda: bandit.asked,
+        lambda: bandit.arms,
+        lambda: bandit.policy,
+        bandit.summary,
+        bandit.explain,
+        bandit.copy,
+        bandit.to_bytes,
+        lambda: bandit.attach(None),
+        lambda: bandit.reseed(1),
+        lambda: bandit.locked().acquire(),
+    ):
+        with pytest.raises(ValueError, match="this fleet is closed"):
+            act()
+    assert repr(bandit) == "<Bandit of a closed fleet>"
     with lb.Fleet.open(path) as fleet:
         assert fleet.pulls([2]).sum() == 10
+        assert fleet.bandit(2).pending == ()  # a file counts what is out, it does not number it
+        fleet.tell([2], [waiting.arm], [1.0])

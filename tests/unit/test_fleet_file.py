@@ -88,7 +88,7 @@ def test_one_at_a_time(path):
         with pytest.raises(lb.StateFileError, match="is open elsewhere, in this process or"):
             lb.Fleet.open(path)
         fleet.ask([1])
-    with pytest.raises(FileExistsError):
+    with pytest.raises(FileExistsError, match=f"{path} exists; open it with Fleet.open"):
         lb.Fleet.create(path, POLICY, **OPTIONS)
     lb.Fleet.open(path).close()
 
@@ -123,10 +123,21 @@ def test_files_that_are_none(path, tmp_path):
     lb.Bandit(POLICY, ARMS).save(tmp_path / "bandit")
     for data in (b"", b"lastflt", b"x" * 10_000, (tmp_path / "bandit").read_bytes()):
         refused(path, data, f"{path} is not a lastblock fleet: give a file that Fleet.create()")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="nothing is not there; make a fleet with"):
         lb.Fleet.open(tmp_path / "nothing")
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(IsADirectoryError, match="is a folder; give the name of a file"):
         lb.Fleet.open(tmp_path)
+    with pytest.raises(NotADirectoryError, match=f"since {path} is no folder; make it first"):
+        lb.Fleet.open(path / "nothing")
+
+
+def test_a_file_that_may_not_be_written(path, monkeypatch):
+    def refuse(self, mode):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(fleet_file.Path, "open", refuse)  # whoever runs this may write anything
+    with pytest.raises(PermissionError, match=f"{path} may not be written, which a fleet must"):
+        lb.Fleet.open(path)
 
 
 def test_files_that_are_cut_off_or_corrupt(path):
@@ -142,6 +153,96 @@ def test_files_that_are_cut_off_or_corrupt(path):
     path.write_bytes(data)
     with lb.Fleet.open(path) as fleet:
         play(fleet, 1)
+
+
+DAMAGE = [
+    ("arms", 4, "arms is 4 instead of 3"),
+    ("round", -1, "round is -1, not between 0 and"),
+    ("queued", 4, "queued is 4, not between 0 and 3"),
+    ("taken", 2**31, "taken is 2147483648, not between 0 and 3"),
+    ("queue", [0, 1, 3], "queue[2] is 3, not between 0 and 2"),
+    ("unanswered", [0, -1, 0], "unanswered[1] is -1, not between 0 and"),
+    ("leader", 3, "leader is 3, not between 0 and 2"),
+    ("pulls", [0, 0, -5], "pulls[2] is -5, not between 0 and"),
+    ("kept", [1, 1, 512], "history.kept[2] is 512, not between 0 and 511"),
+    ("written", [-1, 0, 0], "history.written[0] is -1, not between 0 and"),
+]
+
+
+@pytest.mark.parametrize(("field", "value", "message"), DAMAGE)
+def test_a_damaged_record_is_found(path, field, value, message):
+    with lb.Fleet.open(path) as fleet:
+        dtype = fleet._dtype
+    data = bytearray(path.read_bytes())
+    records = np.frombuffer(data, dtype, offset=PAGE)
+    for i in (171, 30):  # the first one is named
+        record = records[i]
+        (record if field in dtype.names else record["history"])[field] = value
+    del record, records
+    where = f"{path} is corrupt: in the record of bandit 30, "
+    refused(path, bytes(data), f"{where}{message}")
+
+
+def test_of_those_that_nobody_has_asked_nothing_is_out(tmp_path):
+    path = tmp_path / "fleet"
+    with lb.Fleet.create(path, POLICY, **OPTIONS) as fleet:
+        fleet.ask([3])
+        fleet._states["leader"][7] = 99  # a start writes it anew
+    with lb.Fleet.open(path) as fleet:
+        fleet._states["unanswered"][8, 1] = 1
+    with pytest.raises(lb.StateFileError, match=r"bandit 8, unanswered\[1\] is 1 instead of 0"):
+        lb.Fleet.open(path)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_noise_is_refused_or_harmless(path, seed):
+    """Whatever it is, no kernel goes astray: one that did would end the tests."""
+    rng = np.random.default_rng(seed)
+    data = bytearray(path.read_bytes())
+    with lb.Fleet.open(path) as fleet:
+        start = PAGE + 5 * fleet.state_size + rng.integers(0, 600)
+    size = rng.choice([1, 8, 512])
+    data[start : start + size] = rng.bytes(size)
+    path.write_bytes(data)
+    try:
+        fleet = lb.Fleet.open(path)
+    except lb.StateFileError:
+        refused(path, bytes(data), "in the record of bandit 5")
+        return
+    with fleet:
+        ids = np.full(100, 5)
+        arms = fleet.ask(ids)
+        assert set(arms) <= {0, 1, 2}
+        fleet.tell(ids, arms, np.ones(100))
+
+
+def without(states, i):
+    return states[:i].tobytes() + states[i + 1 :].tobytes()
+
+
+def test_a_round_that_was_being_planned_is_planned_again(path):
+    """As a process leaves it that is killed at the wrong moment."""
+    with lb.Fleet.open(path) as fleet:
+        fleet._states["queued"][30] = 1
+        fleet._states["taken"][30] = 2
+        rounds = fleet._states["round"].copy()
+        others = without(fleet._states, 30)
+    with lb.Fleet.open(path) as fleet:
+        assert (fleet._states["queued"][30], fleet._states["taken"][30]) == (0, 0)
+        assert without(fleet._states, 30) == others
+        fleet.tell([30], fleet.ask([30]), [1.0])
+        assert fleet._states["round"][30] == rounds[30] + 1
+
+
+def test_holes_are_not_looked_at_and_stay(tmp_path):
+    path = tmp_path / "fleet"
+    with lb.Fleet.create(path, POLICY, arms=ARMS, size=100_000) as fleet:
+        fleet.ask([3, 50_000, 99_999])
+    with lb.Fleet.open(path) as fleet:
+        looked_at = sum(end - start for start, end in fleet._file.written)
+        assert all(any(a <= i < b for a, b in fleet._file.written) for i in (3, 50_000, 99_999))
+        assert looked_at < 1000
+        assert path.stat().st_blocks * 512 < 1e6
 
 
 def test_a_file_of_a_newer_version(path):
@@ -175,8 +276,10 @@ def test_what_fails_leaves_no_file(tmp_path, monkeypatch):
     path = tmp_path / "fleet"
     with pytest.raises(ValueError, match="size=0"):
         lb.Fleet.create(path, POLICY, arms=ARMS, size=0)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="nowhere is no folder; make it first"):
         lb.Fleet.create(tmp_path / "nowhere" / "fleet", POLICY, **OPTIONS)
+    with pytest.raises(OSError, match=r"cannot have \d+ bytes \(.*\); make room, choose another"):
+        lb.Fleet.create(path, POLICY, arms=ARMS, size=2**32 - 1)
     with pytest.raises(ValueError, match="threads=0"):
         lb.Fleet.open(path, threads=0)
 
@@ -184,7 +287,7 @@ def test_what_fails_leaves_no_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(fleet_file.os, "posix_fallocate", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match=r"\(No space left on device\); make room"):
         lb.Fleet.create(path, POLICY, **OPTIONS, reserve=True)
     assert list(tmp_path.iterdir()) == []
 
