@@ -10,7 +10,9 @@ import pytest
 
 import lastblock as lb
 from lastblock import fleet_file
+from lastblock.fleet_check import FINE, RecordCheck
 from lastblock.fleet_file import MAGIC, PAGE
+from lastblock.state import fleet_dtype
 
 POLICY = lb.LBSDALM()
 ARMS = 3
@@ -181,6 +183,52 @@ def test_a_damaged_record_is_found(path, field, value, message):
     del record, records
     where = f"{path} is corrupt: in the record of bandit 30, "
     refused(path, bytes(data), f"{where}{message}")
+
+
+def test_a_policy_may_name_bounds_of_its_own(path, monkeypatch):
+    bounds = {"memory": (1, 40)}
+    monkeypatch.setattr(lb.LBSDALM, "bounds", lambda self, arms: bounds, raising=False)
+    with pytest.raises(lb.StateFileError, match=r"bandit 0, memory is 50, not between 1 and 40"):
+        lb.Fleet.open(path)
+
+
+INSIDE = [
+    (lb.SWUCB(window=64), "recent.arm", "recent.arm[1] is 3, not between 0 and 2"),
+    (lb.SWUCB(window=64), "recent.pulls", "recent.pulls[1] is 65, not between 0 and 64"),
+    (lb.Giro(), "history.others", "history.others[1] is 129, not between 0 and 128"),
+    (lb.BESA(), "pulls", "pulls[1] is 129, not between 0 and 128"),
+    (lb.SSMC(), "against", "against[1] is 3, not between 0 and 2"),
+    (lb.PlayTheWinner(), "at", "at is 3, not between 0 and 2"),
+    (lb.PlayTheWinner(), "circle", "circle[1] is 3, not between 0 and 2"),
+    (lb.Binarized(lb.LBSDALM()), "inner.queue", "inner.queue[1] is 3, not between 0 and 2"),
+    (lb.Binarized(lb.LBSDALM()), "inner.leader", "inner.leader is 3, not between 0 and 2"),
+    (
+        lb.Restarting(lb.UCB1(), lb.GLR()),
+        "detector.rung",
+        "detector.rung[1] is 28, not between 0 and 27",
+    ),
+    (lb.OracleRestart(lb.UCB1(), (0, 9)), "phase", "phase is 2, not between 0 and 1"),
+]
+
+
+@pytest.mark.parametrize(("policy", "field", "message"), INSIDE)
+def test_records_within_records(policy, field, message):
+    value = int(message.split()[2].rstrip(","))
+    states = np.zeros(5, fleet_dtype(policy, ARMS, 100))
+    check = RecordCheck(policy, states.dtype, ARMS)
+    states["round"], states["arms"] = 1, ARMS
+    if "inner" in states.dtype.names:
+        states["inner"]["arms"] = ARMS
+    assert check.first_damaged(states, 0, 5) == (FINE, "", False)
+    part = states
+    for name in field.split("."):
+        part = part[name]
+    for outside in (value, -1):
+        if outside >= 0 or part.dtype.kind == "i":
+            part[(3, 1)[: part.ndim]] = outside
+            number, what, _ = check.first_damaged(states, 0, 5)
+            assert (number, what) == (3, message.replace(str(value), str(outside))), what
+    assert check.first_damaged(states, 0, 3)[0] == FINE
 
 
 def test_of_those_that_nobody_has_asked_nothing_is_out(tmp_path):
