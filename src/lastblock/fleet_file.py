@@ -87,9 +87,9 @@ class FleetFile:
                 os.posix_fallocate(self._file.fileno(), 0, nbytes)
             os.fsync(self._file.fileno())
         except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or "file too large"
-            raise OSError(
-                getattr(error, "errno", None) or errno.EFBIG,
+            reason = getattr(error, "strerror", None) or "too many"
+            raise _as_told(
+                error,
                 f"{self.path} cannot have {nbytes} bytes ({reason}); "
                 "make room, choose another disk or a smaller fleet",
             ) from None
@@ -182,8 +182,14 @@ def _opened(path: Path, mode: str) -> BinaryIO:
     try:
         return path.open(mode)  # type: ignore[return-value]
     except OSError as error:
-        number = error.errno or errno.EIO
-        raise OSError(number, f"{path} {_problem(path, error)}") from None  # of the same class
+        raise _as_told(error, f"{path} {_problem(path, error)}") from None
+
+
+def _as_told(error: OSError | OverflowError, message: str) -> OSError:
+    """An error of the same kind that says what to do."""
+    told = type(error)(message) if isinstance(error, OSError) else OSError(message)
+    told.errno = getattr(error, "errno", errno.EFBIG)
+    return told
 
 
 def _problem(path: Path, error: OSError) -> str:

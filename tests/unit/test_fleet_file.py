@@ -90,7 +90,7 @@ def test_one_at_a_time(path):
         with pytest.raises(lb.StateFileError, match="is open elsewhere, in this process or"):
             lb.Fleet.open(path)
         fleet.ask([1])
-    with pytest.raises(FileExistsError, match=f"{path} exists; open it with Fleet.open"):
+    with pytest.raises(FileExistsError, match=f"^{path} exists; open it with Fleet.open"):
         lb.Fleet.create(path, POLICY, **OPTIONS)
     lb.Fleet.open(path).close()
 
@@ -192,6 +192,7 @@ def test_a_policy_may_name_bounds_of_its_own(path, monkeypatch):
         lb.Fleet.open(path)
 
 
+RESTARTING = lb.Restarting(lb.UCB1(), lb.GLR())
 INSIDE = [
     (lb.SWUCB(window=64), "recent.arm", "recent.arm[1] is 3, not between 0 and 2"),
     (lb.SWUCB(window=64), "recent.pulls", "recent.pulls[1] is 65, not between 0 and 64"),
@@ -335,8 +336,9 @@ def test_what_fails_leaves_no_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(fleet_file.os, "posix_fallocate", full)
-    with pytest.raises(OSError, match=r"\(No space left on device\); make room"):
+    with pytest.raises(OSError, match=r"\(No space left on device\); make room") as caught:
         lb.Fleet.create(path, POLICY, **OPTIONS, reserve=True)
+    assert caught.value.errno == 28
     assert list(tmp_path.iterdir()) == []
 
 
