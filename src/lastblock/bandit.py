@@ -607,7 +607,7 @@ class Bandit:
         kind, id, number, value = event
         with self._lock:
             if kind == "ask":
-                before = self.copy()
+                before = self._as_it_is()
                 asked = self.ask()
                 if (asked.id, self._number(asked.id), asked.probability) != (id, number, value):
                     self._become(before)
