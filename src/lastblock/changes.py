@@ -12,8 +12,7 @@ class Change(NamedTuple):
     """A change of the world, at which a policy has forgotten what came before."""
 
     decision: int
-    """About when: the id of the first decision that still counts, counted as if all rewards came
-    at once."""
+    """About when, reckoned from the number of the arm's rewards since, as if all came at once."""
     noticed: int
     """The id of the last decision asked for when it was noticed."""
     arm: Label | None

@@ -33,7 +33,7 @@ from lastblock.jit import specialise
 from lastblock.protocol import Policy, States, build, check_policy, describe, whole
 from lastblock.random import STREAM_WORDS, Seed, Stream, key_of
 from lastblock.simulation import cores
-from lastblock.state import fleet_dtype, layout_id
+from lastblock.state import fleet_dtype, grows, layout_id
 from lastblock.sums import LARGEST_REWARD
 
 LARGEST_FLEET = NOWHERE - 1
@@ -232,7 +232,7 @@ class Fleet:
         self._arms, self._size = whole(arms, "arms"), whole(size, "size")
         self._horizon = None if horizon is None else whole(horizon, "horizon")
         self._threads = _check_threads(threads)
-        self._grows = bool(getattr(policy, "grows", False))
+        self._grows = grows(policy, self._arms)
         if not 1 <= self._size <= LARGEST_FLEET:
             raise ValueError(f"size={size} must lie between 1 and {LARGEST_FLEET}")
         if self._grows and self._horizon is None:

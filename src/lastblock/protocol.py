@@ -69,8 +69,17 @@ class Policy(Protocol):
     def _asdict(self) -> dict[str, Any]: ...
 
 
+FOUND = ("size", "old", "new")
+"""Where a detector leaves what it has noticed: the number of the arm's rewards since the change,
+the arm's mean before it and since."""
+
+
 class Detector(Protocol):
-    """What a wrapper needs of a change detector."""
+    """What a wrapper needs of a change detector.
+
+    `layout` names the fields of its record, among them those in `FOUND`; `notice` takes in a reward
+    and says whether the arm has changed; `reset` forgets everything.
+    """
 
     def layout(self, arms: int) -> Layout: ...
     def reset(self, d: Record) -> None: ...
@@ -164,6 +173,14 @@ def check_detector(detector: object) -> None:
     if DETECTORS.get(type(detector).__name__) is not type(detector):
         raise ValueError(
             f"detector={detector!r} is not a change detector; give one such as MeanShift()"
+        )
+    made: Any = detector
+    fields = {field[0] for field in made.layout(2)}
+    missing = [name for name in FOUND if name not in fields]
+    if missing:
+        raise ValueError(
+            f"{type(detector).__name__}: its layout has no {' and no '.join(missing)}; a detector "
+            "leaves there how many rewards came since the change, and the means before and since"
         )
 
 

@@ -25,7 +25,7 @@ class Restart(NamedTuple):
     noticed: int
     """The decision after which it was noticed."""
     since: int
-    """The first decision that still counts; about there the arm changed."""
+    """The decision at about which the arm changed, reckoned from its rewards since."""
     arm: int | None
     """The number of the arm that gave it away; None if it has left."""
     old: float

@@ -163,6 +163,13 @@ def fleet_dtype(
     return record(header + fields + _END, packed=True)
 
 
+def grows(policy: Policy, arms: int) -> bool:
+    """Whether its records keep every reward; a wrapper's do if the wrapped policy's do."""
+    if not getattr(policy, "grows", False):
+        return False
+    return record_of(policy, arms, 1) != record_of(policy, arms, 4096)
+
+
 def record_of(
     policy: Policy, room: int, horizon: int | None, *, counts: bool = False
 ) -> np.dtype[Any]:

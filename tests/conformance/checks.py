@@ -153,7 +153,7 @@ def check_shift_is_as_declared(policy):
 def check_scale_is_as_declared(policy):
     if policy.scale_invariant:
         plain = live_arms(policy, HORIZON)
-        for scale in (0.125, 4.0, 2.0**20):
+        for scale in (0.125, 4.0, 2.0**20, 2.0**-600, 2.0**900):
             assert live_arms(policy, HORIZON, lambda x, a=scale: a * x) == plain, f"scale {scale}"
 
 

@@ -163,8 +163,11 @@ class AdaptiveLBSDA(Oracle):
         z, size, old, new = largest_shift(arm.rewards)
         caution = max(0.0, CAUTION - log(1 + self.recent + self.earlier))
         if z > log(1 + self.now - self.since) + caution:
-            self.since = arm.times[-min(size, KEPT)]
-            self.restarts.append((self.now, self.since, k, old, new))
+            kept = min(size, KEPT)
+            age = self.now - arm.times[-kept]
+            back = min(self.now - self.since, age * (size - 1) // (kept - 1))
+            self.restarts.append((self.now, self.now - back, k, old, new))
+            self.since = self.now - age
             self.recent += 1
             self.suspect = k
             self.leader = None

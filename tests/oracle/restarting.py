@@ -10,8 +10,8 @@ from oracle.rounds import mean
 
 
 def mean_shift(rewards, age, caution=4.0):
-    z, _, old, new = largest_shift(rewards)
-    return (old, new) if z > log(1.0 + age) + caution else None
+    z, size, old, new = largest_shift(rewards)
+    return (size, old, new) if z > log(1.0 + age) + caution else None
 
 
 def likelihood_ratio(rewards, age, delta=0.01):
@@ -25,7 +25,7 @@ def likelihood_ratio(rewards, age, delta=0.01):
         ratio = at * kl("bernoulli", means[0], centre, 1.0)
         ratio += (n - at) * kl("bernoulli", means[1], centre, 1.0)
         if ratio >= log(3.0 * n**1.5 / delta):
-            return float(mean(rewards[:at])), float(mean(rewards[at:]))
+            return n - at, float(mean(rewards[:at])), float(mean(rewards[at:]))
     return None
 
 
@@ -58,7 +58,9 @@ class Restarting:
         self.rewards[arm].append(reward)
         found = self.notice(self.rewards[arm], self.now - self.since)
         if found:
-            self.restarts.append((self.now, self.now, arm, *found))
+            size, old, new = found
+            back = (self.now - self.since) * (size - 1) // len(self.rewards[arm])
+            self.restarts.append((self.now, self.now - back, arm, old, new))
             self.rewards = [[] for _ in range(self.arms)]
             self.since = self.now
             self.due = True

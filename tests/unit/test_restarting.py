@@ -1,8 +1,10 @@
 """Restarting: any policy can be wrapped; what can be wrong is said."""
 
 import os
+import random
 import subprocess
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -105,3 +107,38 @@ def test_the_last_restarts_are_remembered():
 
 def test_other_policies_remember_none():
     assert last_changes(lb.Bandit(lb.LBSDALM(), 3, seed=1)._live.s) == []
+
+
+def test_a_detector_that_does_not_say_what_it_found():
+    @lb.detector()
+    class Mute(NamedTuple):
+        def layout(self, arms):
+            return [("old", np.float64)]
+
+    with pytest.raises(ValueError, match="Mute: its layout has no size and no new; a detector"):
+        lb.Restarting(lb.UCB1(), Mute())
+    del lb.DETECTORS["Mute"]
+
+
+@pytest.mark.parametrize("shift", [1.0, 0.3])
+@pytest.mark.parametrize(
+    "policy", [lb.AdaptiveLBSDA(), lb.Restarting(lb.Thompson(), lb.MeanShift())], ids=repr
+)
+def test_when_the_world_changed(policy, shift):
+    """Even if it takes hundreds of rewards to see it."""
+    world = random.Random(3)
+    bandit = lb.Bandit(policy, 3, seed=1)
+    while not bandit.changes:
+        decision = bandit.ask()
+        fallen = shift if decision.id >= 1500 else 0.0
+        bandit.tell(decision, world.gauss((2.0 - fallen) if decision.arm == 0 else 0.0, 0.5))
+    (change,) = bandit.changes
+    assert change.arm == 0
+    assert abs(change.decision - 1500) <= 0.1 * (change.noticed - 1500) + 16
+
+
+def test_a_fleet_of_policies_that_restart():
+    """The record has a fixed size, unless the policy within grows."""
+    lb.Fleet(lb.Restarting(lb.UCB1(), lb.MeanShift()), arms=3, size=2, seed=1)
+    with pytest.raises(ValueError, match="Restarting keeps every reward"):
+        lb.Fleet(lb.Restarting(lb.LBSDA(), lb.MeanShift()), arms=3, size=2, seed=1)

@@ -33,7 +33,8 @@ def split_fields(arms: int) -> Layout:
         ("rung", np.int64, (arms,)),  # the coarsest one in use
         ("first", np.float64, (arms, GRAIN * (RUNGS + 1))),
         ("recent", np.float64, (arms, RUNGS, 2 * GRAIN)),
-        ("old", np.float64),  # the means before the split …
+        ("size", np.int64),  # rewards since the split …
+        ("old", np.float64),  # … the mean before it …
         ("new", np.float64),  # … and since
     ]
 
@@ -100,7 +101,8 @@ def is_split(
 
 @kernel
 def note_split(s: Record, at: int, head: float, n: int, total: float) -> bool:
-    """Leave the means before and after the split."""
+    """Leave where the split is, and the means before and after it."""
+    s.size = n - at
     s.old = head / at
     s.new = (total - head) / (n - at)
     return True
@@ -180,6 +182,7 @@ class GLR(NamedTuple):
         return split_fields(arms)
 
     def reset(self, d: Record) -> None:
+        d.size = 0
         d.old = 0.0
         d.new = 0.0
         for k in range(d.pulls.shape[0]):

@@ -8,8 +8,11 @@ needs more than 8192 rewards to be seen is too small to matter.
 Two means are compared by how far they are apart, in squared deviations: z = (a − b)² / 2(w/s + v/m)
 for blocks of s and m rewards. A variance taken from few rewards is not to be trusted: a block that
 happens to be calm would raise alarms. So each block's variance is at least a share ν/n of the other
-one's, where ν is the number of rewards that make a variance trustworthy: `TRUSTED`, times the
-kurtosis less one where the tails are long (the variance of a sample variance grows alike).
+one's, where ν is the number of rewards that make a variance trustworthy: `TRUSTED`, more where the
+tails are long (the variance of a sample variance grows with the kurtosis).
+
+Rewards are taken in units of the first distance between two of them, rounded to a power of two so
+that no digit is lost: squares of very large or very small ones stay within the floats.
 """
 
 import math
@@ -37,6 +40,7 @@ def shift_fields(arms: int) -> Layout:
     return [
         ("count", np.int64, (arms,)),
         ("base", np.float64, (arms,)),  # the first reward, taken from all: sums stay small
+        ("unit", np.float64, (arms,)),  # what they are multiplied with; 0 while all are equal
         ("total", np.float64, (arms,)),
         ("square", np.float64, (arms,)),
         ("fourth", np.float64, (arms,)),  # powers of the distance from the mean so far
@@ -52,6 +56,7 @@ def shift_fields(arms: int) -> Layout:
 def forget_arm(d: Record, arm: int) -> None:
     """Begin again with an arm."""
     d.count[arm] = 0
+    d.unit[arm] = 0.0
     d.total[arm] = 0.0
     d.square[arm] = 0.0
     d.fourth[arm] = 0.0
@@ -65,6 +70,19 @@ def forget_shift(d: Record) -> None:
     d.new = 0.0
 
 
+@kernel
+def unit_of(x: float) -> float:
+    """A power of two about as large as 1/x, as far as floats go."""
+    _, exponent = math.frexp(x)
+    return math.ldexp(1.0, min(1000, max(-1000, -exponent)))
+
+
+@kernel
+def sum_of(d: Record, arm: int) -> float:
+    """What an arm's rewards exceed its first one by, in all."""
+    return float(d.total[arm] / d.unit[arm]) if d.unit[arm] > 0.0 else 0.0
+
+
 @routine
 def largest_shift(d: Record, arm: int, reward: float, least: float) -> float:
     """Take in a reward; the largest z of the comparisons that are due, 0 if none is above `least`.
@@ -76,6 +94,10 @@ def largest_shift(d: Record, arm: int, reward: float, least: float) -> float:
     if n == 0:
         d.base[arm] = reward
     x = reward - d.base[arm]
+    if x != 0.0:
+        if d.unit[arm] == 0.0:
+            d.unit[arm] = unit_of(x)
+        x *= d.unit[arm]
     if n > 0:
         away = x - d.total[arm] / n
         away *= away
@@ -107,8 +129,8 @@ def largest_shift(d: Record, arm: int, reward: float, least: float) -> float:
                 if gap > least * spread and gap > best * spread:
                     best = gap / spread if spread > 0.0 else math.inf
                     d.size = s
-                    d.old = old + d.base[arm]
-                    d.new = new + d.base[arm]
+                    d.old = old / d.unit[arm] + d.base[arm]
+                    d.new = new / d.unit[arm] + d.base[arm]
         d.totals[arm, j, slot] = total
         d.squares[arm, j, slot] = square
         step *= 2
@@ -126,7 +148,7 @@ def pooled(v_new: float, v_old: float, s: int, m: int, trusted: float) -> float:
 
 @kernel
 def tails(d: Record, arm: int) -> float:
-    """The kurtosis less one, at least 1: 2 for Gaussian rewards, 8 for exponential ones."""
+    """√2(κ − 1) for a kurtosis of κ, at least 1: 2 for Gaussian rewards, 4 for exponential ones."""
     n = d.count[arm]
     mean = d.total[arm] / n
     variance = d.square[arm] / n - mean * mean

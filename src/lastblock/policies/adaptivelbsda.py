@@ -8,7 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lastblock.detectors.meanshift import forget_arm, forget_shift, largest_shift, shift_fields
+from lastblock.detectors.meanshift import (
+    forget_arm,
+    forget_shift,
+    largest_shift,
+    shift_fields,
+    sum_of,
+)
 from lastblock.duels import (
     is_ahead,
     is_owed,
@@ -109,8 +115,8 @@ def wins(s: Record, arm: int, leader: int) -> bool:
     if h.kept[arm] < MEMORY or h.kept[leader] < MEMORY:
         return True
     d = s.detector
-    mine = d.total[arm] + (d.base[arm] - d.base[leader]) * d.count[arm]
-    return bool(mine * d.count[leader] >= d.total[leader] * d.count[arm])
+    mine = sum_of(d, arm) + (d.base[arm] - d.base[leader]) * d.count[arm]
+    return bool(mine * d.count[leader] >= sum_of(d, leader) * d.count[arm])
 
 
 @kernel
@@ -159,7 +165,9 @@ def restart(s: Record, arm: int, now: int) -> None:
     kept = min(d.size, KEPT)
     first = s.stamp[arm, (h.written[arm] - kept + 1) & (KEPT - 1)]
     age = (now - first) & 0xFFFFFFFF
-    note_restart(s, now, now - age, arm, d.old + s.origin, d.new + s.origin)
+    # The split may be further back than times are kept: at the pace of the last rewards.
+    back = min(now - s.since, age * (d.size - 1) // (kept - 1))
+    note_restart(s, now, now - back, arm, d.old + s.origin, d.new + s.origin)
     s.since = now - age
     s.recent_restarts += 1
     s.suspect = arm

@@ -93,6 +93,7 @@ class Restarting(NamedTuple):
             ("due", np.uint8),  # another one is
             *restart_fields(),
             ("asked", np.int64, (arms,)),  # the time of the arm's last decision
+            ("seen", np.int64, (arms,)),  # its rewards since the last restart
             ("inner", record_of(self.policy, arms, horizon)),
             ("detector", record(self.detector.layout(arms))),
         ]
@@ -103,6 +104,7 @@ class Restarting(NamedTuple):
         clear_restarts(s)
         for k in range(s.asked.shape[0]):
             s.asked[k] = 0
+            s.seen[k] = 0
         self.detector.reset(s.detector)
         share_stream(s)
         self.policy.start(ready_to_start(s))
@@ -131,9 +133,15 @@ class Restarting(NamedTuple):
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
         self.policy.observe(ready_to_observe(s), arm, reward)
-        if self.detector.notice(s.detector, arm, reward, s.round - s.since):
-            note_restart(s, s.round, s.round, arm, s.detector.old, s.detector.new)
-            self.detector.reset(s.detector)
+        s.seen[arm] += 1
+        d = s.detector
+        if self.detector.notice(d, arm, reward, s.round - s.since):
+            # When the change was, if the arm's rewards came at an even pace.
+            back = (s.round - s.since) * (min(d.size, s.seen[arm]) - 1) // s.seen[arm]
+            note_restart(s, s.round, s.round - max(0, back), arm, d.old, d.new)
+            self.detector.reset(d)
+            for k in range(s.seen.shape[0]):
+                s.seen[k] = 0
             s.since = s.round
             s.due = 1
 
