@@ -12,7 +12,7 @@ from lastblock.changes import Change, last_change
 from lastblock.labels import Label
 from lastblock.protocol import Policy, Record, States
 from lastblock.state import NOBODY, leader_of
-from lastblock.verdicts import FLAGGED, FORCED, PROBED, REASONS, SILENT, WAITS, WON, Verdict
+from lastblock.verdicts import FLAGGED, FORCED, LOOKED, PROBED, REASONS, SILENT, WAITS, WON, Verdict
 
 INDICES = {"index": "index", "chance": "probability"}
 """Fields by which a policy chooses, and what to call them."""
@@ -44,7 +44,8 @@ class Explanation:
     forced: tuple[Label, ...]
     """Under-explored arms, pulled without a duel."""
     flagged: tuple[Label, ...]
-    """Arms that lost, and are pulled since nobody has looked at them for long."""
+    """Arms that lost, or were not compared, and are pulled since nobody has looked at them for
+    long."""
     waiting: tuple[Label, ...]
     """Arms that won but wait for rewards that are out."""
     index: Mapping[Label, float]
@@ -70,8 +71,11 @@ def explained(
     arms = tuple(labels[k] for k in s.queue[: s.queued])
     lead = leader_of(s)
     leader = None if lead == NOBODY else labels[lead]
-    verdicts = _verdicts(policy, s) if leader is not None else []
-    index = None if verdicts else _index(s, labels)
+    # A wrapper that hands out one arm at a time may not have asked the wrapped policy just now:
+    # then duels and indices are not why.
+    aside = _aside(policy, s, arms[0])
+    verdicts = _verdicts(policy, s) if leader is not None and aside is None else []
+    index = None if verdicts or aside is not None else _index(s, labels)
     round_ = int(s.round)
     change = last_change(s, labels)
     lines = [f"Round {round_} of {policy}."]
@@ -82,6 +86,8 @@ def explained(
     lines += [_sentence(verdict, labels, leader) for verdict in verdicts]
     if round_ == 1 and len(arms) == s.arms > 1:
         lines.append("The first round: every arm once.")
+    elif aside is not None:
+        lines.append(aside.text)
     elif index is not None:
         name, values = index
         lines.append(
@@ -97,12 +103,62 @@ def explained(
         leader,
         tuple(_duel(v, labels) for v in verdicts if v.length > 0 and v.reason != FORCED),
         _with(verdicts, FORCED, labels),
-        _with(verdicts, FLAGGED, labels) + _with(verdicts, PROBED, labels),
+        arms[:1]
+        if aside is not None and aside.silent
+        else _with(verdicts, FLAGGED, labels) + _with(verdicts, PROBED, labels),
         _with(verdicts, WAITS, labels),
         {} if index is None else index[1],
         change,
         "\n".join(lines),
     )
+
+
+class _Aside(NamedTuple):
+    """Why a wrapper pulls an arm, if not for what the wrapped policy compares now."""
+
+    text: str
+    silent: bool = False
+
+
+def _aside(policy: Any, s: Record, arm: Label) -> _Aside | None:
+    whole = True  # whether the wrappers hand out whole rounds
+    while "inner" in s.dtype.names:
+        if "asked" in s.dtype.names and _looked(policy, s):
+            return _Aside(f"{arm!r} was not chosen by {policy.policy}: {REASONS[LOOKED]}.", True)
+        whole = whole and not {"due", "phase"} & set(s.dtype.names)
+        policy, s = policy.policy, s["inner"]
+    if whole:
+        return None
+    if s.round == 1 and s.queued == s.arms > 1:
+        return _Aside(f"The first round of {policy}, as if new: every arm once.")
+    if s.taken > 1:
+        return _Aside(
+            f"{arm!r} is number {s.taken} of the {s.queued} arms of round {s.round} of {policy}, "
+            "planned before."
+        )
+    return None
+
+
+def _looked(policy: Any, s: Record) -> bool:
+    """Whether the arm was pulled for its long silence: `Restarting`, after it has planned.
+
+    The record has its last decision no longer, this one is written over it. If the wrapped policy's
+    last arm is another one, the wrapped policy was not asked. If it is the same one, and yet was
+    the longest silent, then every decision since was a look at another arm, and they tell how long
+    it was silent.
+    """
+    age = s.round - s.since
+    if s.round == 1 or s.arms == 1 or (s.restarts > 0 and age == 1):  # it begins
+        return False
+    arm, inner = s.queue[0], s["inner"]
+    if inner.queue[inner.taken - 1] != arm:
+        return True
+    others = {int(s.asked[k]) for k in range(s.arms) if k != arm}
+    first = min(others)
+    if not others.issuperset(range(first, s.round)):
+        return False
+    silent = float(s.round - first + 1) * policy.alertness
+    return bool(silent * silent > age * (s.arms - 1.0))
 
 
 def _unknown(policy: Policy, round_: int) -> Explanation:

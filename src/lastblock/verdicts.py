@@ -20,6 +20,7 @@ PROBED = "probed"
 OVERRULED = "overruled"
 SILENT = "silent"
 LEVEL = "level"
+LOOKED = "looked"
 
 REASONS = {
     FORCED: "it is under-explored and pulled without a duel",
@@ -31,6 +32,7 @@ REASONS = {
     OVERRULED: "it won by its last block, but not by all its rewards since the restart",
     SILENT: "none of its rewards is there, so it cannot duel",
     LEVEL: "it has as many pulls as the leader and is not compared (the authors' rule)",
+    LOOKED: "it is looked at since it has been silent for long",
 }
 
 
