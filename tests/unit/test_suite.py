@@ -120,6 +120,20 @@ def test_odd_numbers_of_problems(text):
         halves.read_numbers(text)
 
 
+@pytest.mark.parametrize("text", ["0", "0-2", "3,17", "0-2,7,9-59"])
+def test_numbers_are_written_as_they_are_read(text):
+    assert halves.write_numbers(halves.read_numbers(text)) == text
+
+
+def test_names_of_parts_are_short_and_differ():
+    assert halves.name_of("development", range(problems.count())) == "development"
+    assert halves.name_of("test", [4, 3, 5]) == "test-3-5"
+    odd, even = (halves.name_of("test", range(i, 60, 2)) for i in (1, 0))
+    assert odd != even
+    assert odd.startswith("test-30-problems-")
+    assert len(odd) < 40
+
+
 def test_relevant_changes_have_another_leader():
     a, b, c = [0.1, 0.9], [0.5, 0.9], [0.95, 0.9]
     phases = {100 * i: [lb.Bernoulli(p) for p in means] for i, means in enumerate([a, b, c, a, a])}
@@ -205,9 +219,14 @@ def test_summary():
 def test_a_suite_is_kept(tmp_path):
     found = statistics.sum_up(results_of(), [])
     again = statistics.load(found.save(tmp_path / "half"))
+    assert found.about["numbers"] == [0, 5]
     assert again.about == found.about == json.loads((tmp_path / "half/summary.json").read_text())
     pd.testing.assert_frame_equal(again.ratios, found.ratios)
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "half/ratios.parquet"), found.ratios)
+    # A file of an earlier version, which does not say which problems it has.
+    old = {name: value for name, value in found.about.items() if name != "numbers"}
+    (tmp_path / "half/summary.json").write_text(json.dumps(old))
+    assert statistics.load(tmp_path / "half").about == found.about
     (tmp_path / "half/calm.csv").unlink()
     with pytest.raises(ResultError, match="holds no whole suite"):
         statistics.load(tmp_path / "half")
@@ -260,7 +279,7 @@ def test_the_command(small, capsys):
     assert main(arguments) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert "adaptive-suite, development half: 2 problems, 3 replications" in out
+    assert "adaptive-suite, development half, problems 0-1: 2 problems, 3 replications" in out
     assert "worst case of Adaptive LB-SDA: " in out
     lines = out.splitlines()
     assert lines[-1] == "report: results/report.html"
@@ -279,21 +298,47 @@ def test_the_command(small, capsys):
         "development",
         2,
     )
-    one = pd.read_parquet(folder / "development/ratios.parquet")
+    assert about["numbers"] == [0, 1]
+    one = pd.read_parquet(folder / "development-0-1/ratios.parquet")
     ratio = one.loc[(one["problem"] == 1) & (one["policy"] == ADAPTIVE), "tuned"].item()
     runs = [
         lb.simulate(p, halves.problem(1).environment, horizon=300, replications=3, seed=1)
         for p in halves.rivals(None).values()
     ]
     assert ratio == pytest.approx(runs[0].mean()[-1] / runs[1].mean()[-1])
-    calm = pd.read_csv(folder / "development/calm.csv")
+    calm = pd.read_csv(folder / "development-0-1/calm.csv")
     assert set(calm["policy"]) == {ADAPTIVE}
     assert calm["steps"].tolist() == [900, 900]
 
     # The page is written again from what is kept.
     (small / "results/report.html").unlink()
     assert main(["report"]) == 0
-    assert "Adaptive suite, development half" in (small / "results/report.html").read_text()
+    page = (small / "results/report.html").read_text()
+    assert "Adaptive suite, development half, problems 0-1" in page
+
+
+def test_a_part_leaves_the_whole_half_alone(small, capsys, monkeypatch):
+    def name(half, numbers):  # as if these two were the whole half
+        return half if numbers == [0, 1] else halves.name_of(half, numbers)
+
+    monkeypatch.setattr(statistics, "name_of", name)
+    arguments = ["run", "adaptive-suite", "--replications", "3", "--problems"]
+    assert main([*arguments, "0,1"]) == 0
+    folder = small / "results/adaptive-suite"
+    whole = {path: path.read_bytes() for path in (folder / "development").iterdir()}
+    assert len(whole) == 6
+    assert main([*arguments, "1"]) == 0
+    assert {path: path.read_bytes() for path in (folder / "development").iterdir()} == whole
+    about = json.loads((folder / "development-1/summary.json").read_text())
+    assert (about["problems"], about["numbers"]) == (1, [1])
+    page = (small / "results/report.html").read_text()
+    assert "Adaptive suite, development half, problem 1<" in page
+    capsys.readouterr()
+    assert main(["report"]) == 0
+    page = (small / "results/report.html").read_text()
+    assert "Adaptive suite, development half<" in page
+    assert "Adaptive suite, development half, problem 1<" in page
+    assert page.count('id="suite-development') == 2
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def run_suite(options: argparse.Namespace) -> int:
     found = sum_up(
         dict(zip(indices, results[: len(problems)], strict=True)), results[len(problems) :], half
     )
-    found.save(folder / half)
+    found.save(folder / found.name)
     command = shlex.join(["lastblock", *options.typed])
     report = write_report(options.out / REPORT, [], suites=[found], commands=[command])
     if options.json:
@@ -113,7 +113,7 @@ def describe(found: "Suite") -> str:
     about = found.about
     problems, replications = about["problems"], about["replications"]
     head = (
-        f"{SUITE}, {about['half']} half: {problems} problem{'s' * (problems != 1)}, "
+        f"{SUITE}, {found.title}: {problems} problem{'s' * (problems != 1)}, "
         f"{replications} replication{'s' * (replications != 1)}"
     )
     header = (
@@ -170,7 +170,7 @@ def _percent(value: float | None) -> str:
 def _as_data(found: "Suite", ran: "Sequence[Ran]", report: Path) -> dict[str, Any]:
     return {
         "suite": SUITE,
-        **{name: found.about[name] for name in ("half", "problems", "replications")},
+        **{name: found.about[name] for name in ("half", "problems", "numbers", "replications")},
         "seconds": round(sum(one.seconds for one in ran), 3),
         "report": str(report),
         "policies": found.summary,
@@ -178,8 +178,12 @@ def _as_data(found: "Suite", ran: "Sequence[Ran]", report: Path) -> dict[str, An
 
 
 def read_suites(out: Path) -> "list[Suite]":
-    """The halves that were run before, in --out."""
+    """The halves that were run before, in --out, and the parts of them."""
     from lastblock.lab.suite.statistics import load  # noqa: PLC0415
 
-    folders = [out / SUITE / half for half in HALVES]
+    folders = [
+        folder
+        for half in HALVES
+        for folder in (out / SUITE / half, *sorted((out / SUITE).glob(f"{half}-*")))
+    ]
     return [load(folder) for folder in folders if (folder / "summary.json").is_file()]

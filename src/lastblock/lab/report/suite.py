@@ -28,9 +28,9 @@ _KINDS = {
 
 
 def sections(suites: "Sequence[Suite]") -> list[tuple[str, str, str]]:
-    """A section for each half: a key, a short name, and HTML."""
+    """A section for each half, or part of one: a key, a short name, and HTML."""
     return [
-        (f"suite-{suite.about['half']}", f"Suite, {suite.about['half']}", _section(suite))
+        (f"suite-{suite.name.replace(',', '_')}", f"Suite, {suite.name}", _section(suite))
         for suite in suites
     ]
 
@@ -39,14 +39,14 @@ def _section(suite: "Suite") -> str:
     about = suite.about
     styles = markup.styles(RIVALS)
     lead = (
-        f"{about['problems']} random problems of the {about['half']} half, "
+        f"{about['problems']} random problem{'s' * (about['problems'] != 1)} ({suite.title}), "
         f"{about['replications']} replications of each. Every comparison is paired: policies meet "
         "the same draws."
     )
     missing = "; ".join(f"{label} sits out drifts: {why}" for label, why in UNPLAYED.items())
     return "\n".join(
         (
-            f"<h2>Adaptive suite, {escape(about['half'])} half</h2>",
+            f"<h2>Adaptive suite, {escape(suite.title)}</h2>",
             f'<p class="lead">{escape(lead)}</p>',
             _regrets(suite, styles),
             _changes(suite, styles),

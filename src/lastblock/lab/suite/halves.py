@@ -3,6 +3,7 @@
 Its problems are those of `problems`, its policies those of `rivals`; `statistics` sums up.
 """
 
+import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -17,6 +18,8 @@ NAME = "adaptive-suite"
 REPLICATIONS = 20
 CALM = "calm"
 CALM_STEPS = 20_000
+LONGEST_NAME = 24
+"""A longer list of problems is not spelt out in the name of a folder."""
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
@@ -80,6 +83,35 @@ def read_numbers(text: str) -> list[int]:
             )
         chosen.update(range(first, last + 1))
     return sorted(chosen)
+
+
+def write_numbers(numbers: Iterable[int]) -> str:
+    """Numbers of problems, as `read_numbers` reads them.
+
+    >>> write_numbers([0, 1, 2, 7])
+    '0-2,7'
+    """
+    runs: list[list[int]] = []
+    for i in sorted(set(numbers)):
+        if runs and runs[-1][-1] == i - 1:
+            runs[-1].append(i)
+        else:
+            runs.append([i])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
+
+
+def name_of(half: str, numbers: Sequence[int]) -> str:
+    """A short name for these problems of a half, for folders and links.
+
+    >>> name_of("test", range(60)), name_of("test", [0, 1, 2, 7])
+    ('test', 'test-0-2,7')
+    """
+    if set(numbers) == set(range(count())):
+        return half
+    text = write_numbers(numbers)
+    if len(text) > LONGEST_NAME:
+        text = f"{len(set(numbers))}-problems-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return f"{half}-{text}"
 
 
 def relevant_changes(environment: object) -> list[int]:

@@ -18,7 +18,7 @@ import numpy as np
 from lastblock import files
 from lastblock.errors import ResultError
 from lastblock.lab.intervals import Sample, mean_of
-from lastblock.lab.suite.halves import relevant_changes
+from lastblock.lab.suite.halves import name_of, relevant_changes, write_numbers
 from lastblock.lab.suite.problems import problem
 from lastblock.lab.suite.rivals import COUNTED, ORACLE, RIVALS, TUNED, WINDOWS
 
@@ -80,7 +80,7 @@ class Suite:
     """The suite of a half, summed up."""
 
     about: dict[str, Any]
-    """half, problems (their number), replications, and the rows of `summary`."""
+    """half, problems (how many), numbers (which), replications, and the rows of `summary`."""
     ratios: "pd.DataFrame"
     """A row for each problem and policy: problem, kind, title, horizon, policy, regret and its se;
     tuned, tuned_log, tuned_se, tuned_low, tuned_high: the ratio to the tuned window; best_window
@@ -98,6 +98,19 @@ class Suite:
         """A row for each policy; None for what there is not."""
         rows: list[dict[str, Any]] = self.about["policies"]
         return rows
+
+    @property
+    def name(self) -> str:
+        """The half, with the numbers of its problems unless it has all of them."""
+        return name_of(self.about["half"], self.about["numbers"])
+
+    @property
+    def title(self) -> str:
+        """The same in words."""
+        half, numbers = self.about["half"], self.about["numbers"]
+        if self.name == half:
+            return f"{half} half"
+        return f"{half} half, problem{'s' * (len(numbers) != 1)} {write_numbers(numbers)}"
 
     def save(self, folder: str | Path) -> Path:
         """Write summary.json, and each frame as CSV; the ratios as Parquet too."""
@@ -124,6 +137,8 @@ def load(folder: str | Path) -> Suite:
         frames = {name: pd.read_csv(folder / f"{name}.csv") for name in _FRAMES}
     except (OSError, ValueError) as error:
         raise ResultError(f"{folder} holds no whole suite ({error}); run it again") from None
+    # Those of earlier versions do not say which problems they have.
+    about.setdefault("numbers", sorted({int(i) for i in frames["ratios"]["problem"]}))
     return Suite(about, **frames)
 
 
@@ -152,6 +167,7 @@ def sum_up(
     about = {
         "half": half,
         "problems": len(results),
+        "numbers": sorted(results),
         "replications": min(result.replications for result in results.values()),
         "policies": [_summary(label, ratios, delays, calm_frame) for label in RIVALS],
     }
