@@ -171,7 +171,9 @@ def exponential(stream: Stream) -> float:
 
 @routine
 def gamma(stream: Stream, shape: float) -> float:
-    """A standard gamma variate (Marsaglia & Tsang, 2000)."""
+    """A standard gamma variate (Marsaglia & Tsang, 2000); NaN for a shape that is none."""
+    if not shape > 0.0:  # from a damaged record: the loop below would never end
+        return math.nan
     boost = 1.0
     if shape < 1.0:
         boost = to_open_unit(next_word(stream)) ** (1.0 / shape)

@@ -1,6 +1,7 @@
 """Random streams never change silently, and the samplers have the right laws."""
 
 import itertools
+import math
 
 import numba
 import numpy as np
@@ -239,3 +240,9 @@ def test_log_factorial():
     for k in [*range(60), 100, 10**4, 10**9]:
         exact = special.gammaln(k + 1.0)
         assert random.log_factorial(float(k)) == pytest.approx(exact, abs=1e-11 * max(1.0, exact))
+
+
+@pytest.mark.parametrize("shape", [0.0, -1.0, math.nan])
+def test_a_gamma_law_that_there_is_not(shape):
+    """A damaged record must not make a kernel draw for ever."""
+    assert math.isnan(random.gamma(np.arange(1, 5, dtype=np.uint64), shape))
