@@ -126,7 +126,7 @@ def specialise(function: Callable[P, R], *arguments: Any) -> Callable[P, R]:
     dispatcher: Any = function
     typeof: Any = numba.typeof
     if any(is_foreign(argument) for argument in arguments):
-        dispatcher = _in_memory(dispatcher.py_func, dispatcher.targetoptions["nogil"])
+        dispatcher = _in_memory(dispatcher.py_func, dispatcher.targetoptions.get("nogil", True))
     signature = tuple(typeof(argument) for argument in arguments)
     dispatcher.compile(signature)
     compiled: Callable[P, R] = dispatcher.overloads[signature].entry_point

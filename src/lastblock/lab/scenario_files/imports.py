@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from lastblock.lab.registries import REGISTRIES
@@ -72,7 +72,7 @@ def import_text(name: str, path: str, text: str) -> File:
             return file
     file = File(name, path, text)
     with _all_or_nothing():
-        code = compile(text, path, "exec")
+        code = _compiled(text, path)
         for registry, cls in _definitions(name):  # of the file before it was edited
             del registry[cls.__name__]
         sys.modules[name] = file  # where annotations are looked up
@@ -88,6 +88,13 @@ def import_text(name: str, path: str, text: str) -> File:
         _origins[cls] = file
         cls.__reduce__ = _reduce  # type: ignore[assignment]  # a method of every class
     return file
+
+
+def _compiled(text: str, path: str) -> CodeType:
+    try:
+        return compile(text, path, "exec")
+    except ValueError as error:  # what older Pythons say of a null byte
+        raise SyntaxError(str(error), (path, 1, None, None)) from None
 
 
 def _definitions(module: str) -> list[tuple[dict[str, type[Any]], type[Any]]]:
