@@ -16,6 +16,7 @@ from lastblock.changes import Change, changes_of
 from lastblock.errors import StateFileError, UnknownDecisionError, short
 from lastblock.events import KINDS, Event, Journal
 from lastblock.explanation import Explanation, explained
+from lastblock.jit import is_foreign
 from lastblock.labels import ACTIVE, RETIRED, Label, check_floor, check_label, check_labels
 from lastblock.live import Live
 from lastblock.notes import BEGINNING, Told
@@ -125,7 +126,11 @@ class Bandit:
         self._journal: Journal | None = None
         self._reload: Callable[[], Bandit] | None = None
         self._unsure = False  # whether state and journal may differ: a change was interrupted
-        self._is_plain = not live.is_floored  # and no journal: then the short ways are open
+        # The short ways are open without a journal; to `tell`, if the policy cannot raise an error;
+        # to `ask`, without floors.
+        self._may_raise = is_foreign(live.policy)
+        self._is_quick = not self._may_raise
+        self._is_plain = not live.is_floored
         self._live = live
         self._labels = list(labels)  # of all arms there ever were
         self._active = list(labels)  # of the arms in the record, in its order
@@ -217,7 +222,7 @@ class Bandit:
         """
         if n is None:
             acquire, release = self._acquire, self._release
-            try:  # as `with self._lock:`, but faster; see `_let_go`
+            try:  # as `with self._lock:`, but faster; see `_is_locked_here`
                 acquire()
                 if self._is_plain:
                     # `_ask_arm` once more: a call saved is a twentieth of the time.
@@ -231,8 +236,9 @@ class Bandit:
                 else:
                     (decision,) = self._ask_each(1)
             except BaseException:
-                self._catch_up()
-                self._let_go()
+                if self._is_locked_here():
+                    self._catch_up()
+                    release()
                 raise
             release()
             return decision
@@ -289,14 +295,14 @@ class Bandit:
         if asked == self._next_id + 1:
             self._note_out(self._next_id, arm, chance)
 
-    def _let_go(self) -> None:
-        """After an error in the short ways.
+    def _is_locked_here(self) -> bool:
+        """Whether this thread has the lock: after an error in the short ways.
 
         Python looks for interrupts as soon as a call has returned. So a lock that is acquired
         before the `try` could stay so for ever; acquired within, it may not have been.
         """
-        with suppress(RuntimeError):
-            self._release()
+        lock: Any = self._lock
+        return bool(lock._is_owned())
 
     def tell(self, decision: Decision | Pending | int, reward: float) -> None:
         """The reward of a decision (or of its id). Errors change nothing."""
@@ -304,7 +310,7 @@ class Bandit:
         try:
             acquire()
             told = False
-            if type(decision) is Decision and type(reward) is float and self._journal is None:
+            if type(decision) is Decision and type(reward) is float and self._is_quick:
                 id = decision.id
                 arm = self._out.get(id, -1) if type(id) is int else -1
                 if arm >= 0 and self._active[arm] == decision.arm:
@@ -318,7 +324,8 @@ class Bandit:
             if not told:
                 self._tell_checked(decision, reward)
         except BaseException:
-            self._let_go()
+            if self._is_locked_here():
+                release()
             raise
         release()
 
@@ -382,12 +389,15 @@ class Bandit:
     def _tell_arm(self, id: int, arm: int, value: float) -> None:
         del self._out[id]
         if arm >= 0:  # else a late reward of a retired arm
-            before = self._live.told[arm, 0]
+            told = self._live.told[arm, 0]
+            before = self._live.states.copy() if self._may_raise else None
             try:
                 self._live.tell(arm, value)
             except BaseException:
-                if self._live.told[arm, 0] == before:
+                if self._live.told[arm, 0] == told:
                     self._out[id] = arm
+                    if before is not None and before.dtype == self._live.states.dtype:
+                        self._live.states[:] = before
                 raise
         self._chances.pop(id, None)
 
@@ -563,6 +573,7 @@ class Bandit:
     def _attach(self, journal: Journal | None, reload: "Callable[[], Bandit] | None") -> None:
         with self._lock:
             self._journal, self._reload = journal, reload
+            self._is_quick = journal is None and not self._may_raise
             self._is_plain = journal is None and not self._live.is_floored
 
     def _log(self, events: list[Event], change: Callable[..., None], *arguments: Any) -> None:

@@ -3,12 +3,14 @@
 import copy
 import pickle
 import struct
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import lastblock as lb
 from lastblock import files, snapshot
+from lastblock.state import enqueue
 
 POLICY = lb.LBSDALM()
 ARMS = ["red", "green", "blue"]
@@ -338,6 +340,37 @@ def test_the_short_way_and_the_checked_way_are_one(policy):
         checked.ask()
         checked.tell(decision.id, np.float64(reward))
     assert short.to_bytes() == checked.to_bytes()
+
+
+def test_a_policy_of_ones_own_that_raises_an_error():
+    @lb.policy()
+    class Picky(NamedTuple):
+        most: float = 5.0
+
+        def layout(self, arms, horizon):
+            return [("sums", np.float64, (arms,))]
+
+        def start(self, s):
+            enqueue(s, 0)
+
+        def plan(self, s):
+            enqueue(s, s.round % s.arms)
+
+        def observe(self, s, arm, reward):
+            if reward > self.most:
+                raise ValueError("that is too much")
+            s.sums[arm] += reward
+
+    bandit = lb.Bandit(Picky(), arms=3, seed=1)
+    decision = bandit.ask()
+    before = bandit.to_bytes()
+    for reward in (9.0, 9):
+        with pytest.raises(ValueError, match="that is too much"):
+            bandit.tell(decision, reward)
+        assert bandit.to_bytes() == before
+    bandit.tell(decision, 1.0)
+    assert bandit.pending == ()
+    del lb.POLICIES["Picky"]
 
 
 def test_what_is_far_too_much():
