@@ -30,7 +30,7 @@ def pytest_xdist_make_scheduler(config, log):
     """Share the tests between processes by `group` (`--dist loadscope`)."""
     if config.getvalue("dist") != "loadscope":
         return None
-    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415
+    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415  # only where it runs
 
     class Groups(LoadScopeScheduling):
         def _split_scope(self, nodeid):

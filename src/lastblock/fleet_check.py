@@ -97,7 +97,7 @@ class RecordCheck:
 
 def _views(states: States) -> tuple[Bytes, Shorts, Ints, Words]:
     plain = states.view(np.ndarray)
-    return tuple(plain.view(kind) for kind in (np.int8, np.int16, np.int32, np.int64))  # type: ignore[return-value]
+    return tuple(plain.view(kind) for kind in (np.int8, np.int16, np.int32, np.int64))  # type: ignore[return-value]  # as many as there are kinds
 
 
 def _place(dtype: np.dtype[Any], name: str) -> int:
@@ -200,7 +200,7 @@ def _number_at(
         value = words[at]
     if rule[2] == 0 and size < _WORD:
         value &= (np.int64(1) << (8 * size)) - 1
-    return value  # type: ignore[return-value]
+    return value  # type: ignore[return-value]  # compiled: any whole number will do
 
 
 @entry

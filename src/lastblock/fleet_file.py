@@ -33,7 +33,7 @@ from lastblock.errors import StateFileError
 try:
     import fcntl
 except ImportError:  # not everywhere
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # there is none on Windows
 
 MAGIC = b"lastflt\n"
 VERSION = 1
@@ -180,7 +180,7 @@ class FleetFile:
 def _opened(path: Path, mode: str) -> BinaryIO:
     """The file, or an error of the same kind that says what to do about it."""
     try:
-        return path.open(mode)  # type: ignore[return-value]
+        return path.open(mode)  # type: ignore[return-value]  # the mode is a binary one
     except OSError as error:
         raise _as_told(error, f"{path} {_problem(path, error)}") from None
 

@@ -210,14 +210,14 @@ def _labels_of_text(values: Any) -> npt.NDArray[Any]:
 
 def _open_parquet(path: Path) -> tuple[list[str], Callable[[list[str]], Any]]:
     """The names of the columns, and a function that reads some of them."""
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415  # optional, and slow to import
 
     return pq.read_schema(path).names, lambda wanted: pq.read_table(path, columns=wanted)
 
 
 def _open_csv(path: Path) -> tuple[list[str], Callable[[list[str]], Any]]:
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.csv as pc  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415  # optional, and slow to import
+    import pyarrow.csv as pc  # noqa: PLC0415  # optional, and slow to import
 
     parsing = pc.ParseOptions(newlines_in_values=True)
     with pc.open_csv(path, parse_options=parsing) as file:
@@ -341,7 +341,7 @@ def _order_of_text(values: list[Any], name: str) -> npt.NDArray[np.int64]:
         try:
             time = datetime.fromisoformat(value) if isinstance(value, str) else value
             # NaN and NaT, too, are not equal to themselves.
-            if time is None or not time == time:  # noqa: PLR0124
+            if time is None or not time == time:  # noqa: PLR0124  # that is the question
                 raise ValueError
         except (TypeError, ValueError):
             raise ValueError(

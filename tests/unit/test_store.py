@@ -107,7 +107,7 @@ def test_a_store_lives_as_long_as_its_bandits(path):
     live([bandit], range(20))
     data = bandit.to_bytes()
     del bandit
-    import gc  # noqa: PLC0415
+    import gc  # noqa: PLC0415  # here alone
 
     gc.collect()
     with lb.Store(path) as store:
@@ -294,7 +294,7 @@ def test_events_are_a_log(path, tmp_path):
         assert events == 300 + 30 + len(told) + 3
         with pytest.raises(ValueError, match="what='rewards' must be 'decisions' or 'events'"):
             store.export(NAME, tmp_path / "log.parquet", "rewards")
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415  # optional, and slow to import
 
     table = pq.read_table(tmp_path / "log.parquet").to_pydict()
     columns = ("arm", "decision", "probability", "reward")
@@ -325,7 +325,7 @@ def test_the_log_of_what_was_out_when_events_began_to_be_kept(path, tmp_path):
         bandit = store.bandit(NAME)
         bandit.tell(early[3], 2.5)
         assert store.export(NAME, tmp_path / "log.parquet") == 1
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415  # optional, and slow to import
 
     (row,) = pq.read_table(tmp_path / "log.parquet").to_pylist()
     assert (row["arm"], row["decision"], row["probability"]) == tuple(early[3])

@@ -69,7 +69,7 @@ def offer(
     files: str | None = None,
 ) -> None:
     """What the shell completes an argument with; whether it is right is checked elsewhere."""
-    action.offered = names, files  # type: ignore[attr-defined]
+    action.offered = names, files  # type: ignore[attr-defined]  # a note of ours on it
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> Any:

@@ -59,7 +59,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
 
 def execute(options: argparse.Namespace) -> int:
     """Print a table for each group of results that can be compared."""
-    from lastblock.lab.statistics import differences  # noqa: PLC0415
+    from lastblock.lab.statistics import differences  # noqa: PLC0415  # slow to import
 
     texts = []
     for group in _groups(read_results(options)):

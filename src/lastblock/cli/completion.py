@@ -28,7 +28,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
 
 def execute(options: argparse.Namespace) -> int:
     """Print the script."""
-    import shtab  # noqa: PLC0415
+    import shtab  # noqa: PLC0415  # optional, and slow to import
 
     from lastblock.cli.parser import make_parser  # which imports this module  # noqa: PLC0415
 
@@ -36,11 +36,11 @@ def execute(options: argparse.Namespace) -> int:
     for action in _actions(parser):
         offered, files = getattr(action, "offered", (None, None))
         if offered and files:
-            action.complete = _names_or_files(list(offered()))  # type: ignore[attr-defined]
+            action.complete = _names_or_files(list(offered()))  # type: ignore[attr-defined]  # what shtab looks for
         elif offered:
             action.choices = list(offered())
         elif files:
-            action.complete = getattr(shtab, files)  # type: ignore[attr-defined]
+            action.complete = getattr(shtab, files)  # type: ignore[attr-defined]  # what shtab looks for
     print(shtab.complete(parser, options.shell))
     return 0
 

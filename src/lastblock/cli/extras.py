@@ -23,18 +23,18 @@ def make_extras(wanted: Collection[str], options: argparse.Namespace) -> dict[st
     """Those that are wanted, as the report takes them; they are also kept in --out."""
     extras: dict[str, Any] = {}
     if "means" in wanted:
-        from lastblock.lab.figures import means_figure  # noqa: PLC0415
-        from lastblock.lab.scenario_files.reading import read  # noqa: PLC0415
+        from lastblock.lab.figures import means_figure  # noqa: PLC0415  # slow to import
+        from lastblock.lab.scenario_files.reading import read  # noqa: PLC0415  # slow to import
 
         extras["means"] = figure_path(options.out, "means")
         means_figure([read(name) for name in _CHANGING], extras["means"])
     if "takeover" in wanted:
-        from lastblock.lab.takeover_figure import takeover_figure  # noqa: PLC0415
+        from lastblock.lab.takeover_figure import takeover_figure  # noqa: PLC0415  # slow to import
 
         extras["takeover"] = figure_path(options.out, "takeover")
         takeover_figure(extras["takeover"])
     if "table1" in wanted:
-        from lastblock.lab.table1 import table1  # noqa: PLC0415
+        from lastblock.lab.table1 import table1  # noqa: PLC0415  # slow to import
 
         if sys.stderr.isatty() and not options.quiet:
             print("measuring table 1 …", file=sys.stderr)
@@ -59,7 +59,7 @@ def _cell(value: Any, column: Any) -> str:
 
 def read_extras(out: Path) -> dict[str, Any]:
     """Those that an earlier command kept in --out."""
-    import pandas as pd  # noqa: PLC0415
+    import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
     extras: dict[str, Any] = {
         name: path for name in ("means", "takeover") if (path := figure_path(out, name)).is_file()

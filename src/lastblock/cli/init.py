@@ -38,7 +38,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
 
 def execute(options: argparse.Namespace) -> int:
     """Write the file."""
-    from lastblock.lab.scenario_files.reading import TEMPLATE  # noqa: PLC0415
+    from lastblock.lab.scenario_files.reading import TEMPLATE  # noqa: PLC0415  # slow to import
 
     path: Path = options.file
     if path.exists():

@@ -46,7 +46,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
 
 def execute(options: argparse.Namespace) -> int:
     """Draw the figure and say where it is."""
-    from lastblock.lab import figures  # noqa: PLC0415
+    from lastblock.lab import figures  # noqa: PLC0415  # slow to import
 
     draw = figures.regret_figure if options.kind == "regret" else figures.best_arm_figure
     results = read_results(options)

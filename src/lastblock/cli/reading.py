@@ -23,7 +23,7 @@ def add_results(parser: Any, nargs: str, text: str) -> None:
 
 def read_results(options: argparse.Namespace, at_least: int = 1) -> "list[Result]":
     """Those that were asked for, or else all in --out."""
-    from lastblock.lab.results import load  # noqa: PLC0415
+    from lastblock.lab.results import load  # noqa: PLC0415  # slow to import
 
     if options.results:
         return [load(_find(name, options.out)) for name in options.results]

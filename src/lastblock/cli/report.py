@@ -34,7 +34,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
 
 def execute(options: argparse.Namespace) -> int:
     """Write the page and say where it is."""
-    from lastblock.lab.report.page import write_report  # noqa: PLC0415
+    from lastblock.lab.report.page import write_report  # noqa: PLC0415  # slow to import
 
     extras = {} if options.results else read_extras(options.out)
     results = read_results(options, at_least=0 if extras else 1)

@@ -58,10 +58,10 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
 
 def execute(options: argparse.Namespace) -> int:
     """Run what is asked for, and draw it."""
-    from lastblock.cli.extras import make_extras  # noqa: PLC0415
-    from lastblock.cli.finishing import finish  # noqa: PLC0415
-    from lastblock.cli.running import run_scenarios  # noqa: PLC0415
-    from lastblock.lab.scenario_files.reading import read  # noqa: PLC0415
+    from lastblock.cli.extras import make_extras  # noqa: PLC0415  # slow to import
+    from lastblock.cli.finishing import finish  # noqa: PLC0415  # slow to import
+    from lastblock.cli.running import run_scenarios  # noqa: PLC0415  # slow to import
+    from lastblock.lab.scenario_files.reading import read  # noqa: PLC0415  # slow to import
 
     wanted = [names.check(name, NAMES, "name") for name in options.names] or list(NAMES)
     scenarios = [

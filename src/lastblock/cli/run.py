@@ -47,8 +47,8 @@ def execute(options: argparse.Namespace) -> int:
     if is_suite(options):
         return run_suite(options)
 
-    from lastblock.cli.running import run_scenarios  # noqa: PLC0415
-    from lastblock.lab.scenario_files.reading import read  # noqa: PLC0415
+    from lastblock.cli.running import run_scenarios  # noqa: PLC0415  # slow to import
+    from lastblock.lab.scenario_files.reading import read  # noqa: PLC0415  # slow to import
 
     numbers = {name: getattr(options, name) for name in ("horizon", "replications", "seed")}
     scenarios = [read(source, **numbers) for source in options.sources]

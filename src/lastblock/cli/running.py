@@ -76,7 +76,7 @@ def run_scenarios(
 
     `out` is where they go if not to --out, `tell` what is printed instead of the table.
     """
-    from lastblock.lab.runner import run, steps_missing  # noqa: PLC0415
+    from lastblock.lab.runner import run, steps_missing  # noqa: PLC0415  # slow to import
 
     out = options.out if out is None else out
     tell = _table_of if tell is None else tell
@@ -141,7 +141,7 @@ def describe(result: "Result") -> str:
 
 def policy_rows(result: "Result") -> list[dict[str, Any]]:
     """What is told about every policy, as plain data; None for what is not a number."""
-    from lastblock.lab.statistics import summary  # noqa: PLC0415
+    from lastblock.lab.statistics import summary  # noqa: PLC0415  # slow to import
 
     frame = summary(result).merge(result.timing, on="policy").merge(result.policies, on="policy")
     names = "policy", "mean", "se", "q25", "q75", "ns_per_step", "state_bytes"
@@ -195,7 +195,7 @@ def _executor(options: argparse.Namespace) -> "Iterator[Executor | None]":
     if options.cluster is None:
         yield None
         return
-    from lastblock.lab.cluster import ClusterError, connect  # noqa: PLC0415
+    from lastblock.lab.cluster import ClusterError, connect  # noqa: PLC0415  # slow to import
 
     try:
         with connect(options.cluster) as executor:

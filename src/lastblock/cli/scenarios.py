@@ -14,14 +14,14 @@ examples:
 
 def scenario_names() -> list[str]:
     """What `lastblock run` knows by name."""
-    from lastblock.lab.scenario_files.reading import names  # noqa: PLC0415
+    from lastblock.lab.scenario_files.reading import names  # noqa: PLC0415  # slow to import
 
     return names()
 
 
 def runnable_names() -> list[str]:
     """These, and the suite of random problems."""
-    from lastblock.lab.suite.halves import NAME  # noqa: PLC0415
+    from lastblock.lab.suite.halves import NAME  # noqa: PLC0415  # slow to import
 
     return [*scenario_names(), NAME]
 
@@ -42,9 +42,9 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
 
 def execute(options: argparse.Namespace) -> int:
     """Print the list, or one scenario."""
-    from lastblock.lab.scenario_files.reading import read  # noqa: PLC0415
-    from lastblock.lab.suite.halves import NAME  # noqa: PLC0415
-    from lastblock.lab.suite.problems import HALVES, count, problem  # noqa: PLC0415
+    from lastblock.lab.scenario_files.reading import read  # noqa: PLC0415  # slow to import
+    from lastblock.lab.suite.halves import NAME  # noqa: PLC0415  # slow to import
+    from lastblock.lab.suite.problems import HALVES, count, problem  # noqa: PLC0415  # slow to import
 
     if options.name == NAME:
         print("\n".join(problem(i).title for i in range(count())))

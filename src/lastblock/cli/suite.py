@@ -62,11 +62,11 @@ def check_options(options: argparse.Namespace) -> None:
 
 def run_suite(options: argparse.Namespace) -> int:
     """Run the problems of a half, sum up, write everything down."""
-    from lastblock.cli.finishing import REPORT  # noqa: PLC0415
-    from lastblock.cli.running import pace, run_scenarios, say  # noqa: PLC0415
-    from lastblock.lab.report.page import write_report  # noqa: PLC0415
-    from lastblock.lab.suite import halves  # noqa: PLC0415
-    from lastblock.lab.suite.statistics import sum_up  # noqa: PLC0415
+    from lastblock.cli.finishing import REPORT  # noqa: PLC0415  # slow to import
+    from lastblock.cli.running import pace, run_scenarios, say  # noqa: PLC0415  # slow to import
+    from lastblock.lab.report.page import write_report  # noqa: PLC0415  # slow to import
+    from lastblock.lab.suite import halves  # noqa: PLC0415  # slow to import
+    from lastblock.lab.suite.statistics import sum_up  # noqa: PLC0415  # slow to import
 
     half = options.half or HALVES[0]
     numbers = halves.read_numbers(options.problems) if options.problems is not None else None
@@ -94,7 +94,7 @@ def run_suite(options: argparse.Namespace) -> int:
 
 def _teller(problems: int) -> "Callable[[Result], str]":
     """A line for each problem, as it is done."""
-    from lastblock.lab.suite.rivals import ADAPTIVE, TUNED  # noqa: PLC0415
+    from lastblock.lab.suite.rivals import ADAPTIVE, TUNED  # noqa: PLC0415  # slow to import
 
     done: list[str] = []
 
@@ -179,7 +179,7 @@ def _as_data(found: "Suite", ran: "Sequence[Ran]", report: Path) -> dict[str, An
 
 def read_suites(out: Path) -> "list[Suite]":
     """The halves that were run before, in --out, and the parts of them."""
-    from lastblock.lab.suite.statistics import load  # noqa: PLC0415
+    from lastblock.lab.suite.statistics import load  # noqa: PLC0415  # slow to import
 
     folders = [
         folder

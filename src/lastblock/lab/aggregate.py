@@ -66,7 +66,7 @@ class Aggregate:
         return {"t": times, "mean": mean, "se": se, "q25": q25, "q75": q75, "best_share": share}
 
     def final(self) -> dict[str, Any]:
-        import pandas as pd  # noqa: PLC0415
+        import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
         regret = self._gather(lambda chunk: chunk.regret[:, -1])
         restarts = self._gather(lambda chunk: chunk.restarts)
@@ -87,7 +87,7 @@ class Aggregate:
         }
 
     def delays(self) -> dict[str, Any]:
-        import pandas as pd  # noqa: PLC0415
+        import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
         delays = self._gather(lambda chunk: chunk.delays)
         n, phases = delays.shape

@@ -146,7 +146,7 @@ def pack(outcome: Outcome, seconds: float) -> bytes:
 
 def unpack(data: bytes) -> Finished:
     """The outcome, or a `StateFileError`."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415  # optional, and slow to import
 
     about, payload = snapshot.unpack(data)
     tables: list[npt.NDArray[Any]] = []

@@ -106,7 +106,7 @@ def connect(address: str) -> Iterator[ClusterExecutor]:
 
 def _knock(address: str) -> None:
     """See whether a scheduler answers: a client that finds none is noisy, and slow to give up."""
-    import distributed  # noqa: PLC0415
+    import distributed  # noqa: PLC0415  # optional, and slow to import
 
     async def knock() -> None:
         settings = distributed.Security().get_connection_args("client")
@@ -131,9 +131,9 @@ def _call(own: bytes, call: bytes) -> Any:
 
 def _dumps(value: Any) -> bytes:
     """A pickle with the classes of the user's modules inside."""
-    import cloudpickle  # noqa: PLC0415
+    import cloudpickle  # noqa: PLC0415  # optional, and slow to import
 
-    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it ships no type information
         def reducer_override(self, obj: Any) -> Any:
             # Other ways to pickle a user's policy or arm would look for its file.
             if isinstance(obj, tuple) and _is_own(type(obj).__module__):
@@ -154,7 +154,7 @@ class _OwnModules:
 
     def pickle_by_value(self) -> None:
         """All that are imported now; there may be more since the last time."""
-        import cloudpickle  # noqa: PLC0415
+        import cloudpickle  # noqa: PLC0415  # optional, and slow to import
 
         for name in sys.modules.keys() - self._seen:
             self._seen.add(name)
@@ -166,7 +166,7 @@ class _OwnModules:
 
     def forget(self) -> None:
         """Leave the settings of pickling as they were."""
-        import cloudpickle  # noqa: PLC0415
+        import cloudpickle  # noqa: PLC0415  # optional, and slow to import
 
         while self._registered:
             cloudpickle.unregister_pickle_by_value(self._registered.pop())

@@ -94,7 +94,7 @@ class _Curve(NamedTuple):
 
 
 def _draw_regret(panel: "Axes", result: "Result") -> None:
-    from lastblock.lab import canvas  # noqa: PLC0415
+    from lastblock.lab import canvas  # noqa: PLC0415  # slow to import
 
     n = result.replications
     about = f"mean of {n:,} replications; band: quartiles" if n > 1 else "one replication"
@@ -120,9 +120,9 @@ def _draw_regret(panel: "Axes", result: "Result") -> None:
 
 
 def _draw_best_arm(panel: "Axes", result: "Result") -> None:
-    from matplotlib.ticker import PercentFormatter  # noqa: PLC0415
+    from matplotlib.ticker import PercentFormatter  # noqa: PLC0415  # optional, and slow to import
 
-    from lastblock.lab import canvas  # noqa: PLC0415
+    from lastblock.lab import canvas  # noqa: PLC0415  # slow to import
 
     n = result.replications
     about = f"share of all pulls, {n:,} replications" if n > 1 else "one replication"
@@ -137,7 +137,7 @@ def _draw_best_arm(panel: "Axes", result: "Result") -> None:
 
 
 def _draw_means(panel: "Axes", scenario: "Scenario") -> None:
-    from lastblock.lab import canvas  # noqa: PLC0415
+    from lastblock.lab import canvas  # noqa: PLC0415  # slow to import
 
     environment: Any = scenario.environment
     horizon, changes = scenario.horizon, list(environment.changes)
@@ -239,7 +239,7 @@ def _stroke(panel: "Axes", look: Look, x: Any, y: Any, **options: Any) -> None:
 
 
 def _time_axis(panel: "Axes", horizon: int, changes: Sequence[int]) -> None:
-    from matplotlib.ticker import EngFormatter, MaxNLocator  # noqa: PLC0415
+    from matplotlib.ticker import EngFormatter, MaxNLocator  # noqa: PLC0415  # optional, and slow to import
 
     for change in changes:
         panel.axvline(change, color="0.45", linestyle=(0, (1, 2)), linewidth=1.1, zorder=1)
@@ -251,7 +251,7 @@ def _time_axis(panel: "Axes", horizon: int, changes: Sequence[int]) -> None:
 
 def _names(panel: "Axes", curves: Sequence[_Curve], number: Callable[[_Curve], str]) -> None:
     """The name of each curve to its right, with a piece of it; as near to its end as they fit."""
-    from lastblock.lab import canvas  # noqa: PLC0415
+    from lastblock.lab import canvas  # noqa: PLC0415  # slow to import
 
     bottom, top = panel.get_ylim()
     ends = [float((curve.y[-1] - bottom) / (top - bottom)) for curve in curves]

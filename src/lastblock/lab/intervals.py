@@ -145,14 +145,14 @@ def _row_means(x: Sample, rows: npt.NDArray[np.int64]) -> Sample:
 
 
 def _t_quantile(q: float, freedom: float) -> float:
-    from scipy.special import stdtrit  # noqa: PLC0415
+    from scipy.special import stdtrit  # noqa: PLC0415  # optional, and slow to import
 
     return float(stdtrit(freedom, q))
 
 
 def _p_value(value: float, se: float, freedom: float) -> float:
     """Student's, two-sided, of the value's being 0."""
-    from scipy.special import stdtr  # noqa: PLC0415
+    from scipy.special import stdtr  # noqa: PLC0415  # optional, and slow to import
 
     if np.isnan(se):
         return np.nan

@@ -136,7 +136,7 @@ class Result:
     def save(self, folder: str | Path) -> Path:
         """Write the Parquet files; each is written whole or not at all."""
         import pyarrow as pa  # optional dependencies, and slow to import  # noqa: PLC0415
-        import pyarrow.parquet as pq  # noqa: PLC0415
+        import pyarrow.parquet as pq  # noqa: PLC0415  # optional, and slow to import
 
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -152,8 +152,8 @@ class Result:
 
 def check_place(folder: Path) -> None:
     """Raise a `ResultError` if results of another version would be overwritten."""
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415  # optional, and slow to import
+    import pyarrow.parquet as pq  # noqa: PLC0415  # optional, and slow to import
 
     try:
         metadata = pq.read_schema(folder / "curves.parquet").metadata or {}
@@ -173,8 +173,8 @@ def _of_another_version(folder: Path, about: dict[str, Any]) -> str:
 
 def load(path: str | Path) -> Result:
     """Read the results in a folder, as `run` left them."""
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415  # optional, and slow to import
+    import pyarrow.parquet as pq  # noqa: PLC0415  # optional, and slow to import
 
     folder = Path(path)
     if not (folder / "curves.parquet").is_file():
@@ -210,7 +210,7 @@ def load(path: str | Path) -> Result:
 
 def concatenate(frames: Sequence["pd.DataFrame"], labels: Sequence[str]) -> "pd.DataFrame":
     """One frame of many, with the policies in their order."""
-    import pandas as pd  # noqa: PLC0415
+    import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
     whole = pd.concat(frames, ignore_index=True)
     whole["policy"] = pd.Categorical(whole["policy"], categories=list(labels), ordered=False)

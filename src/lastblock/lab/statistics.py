@@ -78,7 +78,7 @@ def differences(
     level, method
         As for `summary`.
     """
-    import pandas as pd  # noqa: PLC0415
+    import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
     level = check_method(level, method)
     entries = _entries(_as_list(results))
@@ -129,7 +129,7 @@ def delay_summary(result: "Result") -> "pd.DataFrame":
     those that did not count as infinite. A delay is the number of pulls until a best arm had 32 of
     the last 64.
     """
-    import pandas as pd  # noqa: PLC0415
+    import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
     rows = []
     for label in result.labels:

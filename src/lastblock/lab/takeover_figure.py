@@ -41,9 +41,9 @@ def takeover_figure(path: str | Path | None = None) -> "Picture":
 
 def _draw(panel: "Axes", frame: "pd.DataFrame", rule: str, number: int, title: str) -> None:
     """The window before a round, a row for each arm."""
-    from matplotlib.patches import Rectangle  # noqa: PLC0415
+    from matplotlib.patches import Rectangle  # noqa: PLC0415  # optional, and slow to import
 
-    from lastblock.lab import canvas  # noqa: PLC0415
+    from lastblock.lab import canvas  # noqa: PLC0415  # slow to import
 
     rows = frame[frame["rule"] == rule].set_index(["round", "arm"])
     rounds = range(number - WINDOW, number)
@@ -88,7 +88,7 @@ def _pulls(number: int) -> str:
 
 def _note_duels(panel: "Axes", frame: "pd.DataFrame") -> None:
     """Who wins against the leader: an arm that does is pulled."""
-    from lastblock.lab import canvas  # noqa: PLC0415
+    from lastblock.lab import canvas  # noqa: PLC0415  # slow to import
 
     now = frame[(frame["rule"] == "naive") & (frame["round"] == ROUND)].set_index("arm")
     for arm, won in now["won"].dropna().items():

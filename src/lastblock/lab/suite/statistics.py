@@ -129,7 +129,7 @@ class Suite:
 
 def load(folder: str | Path) -> Suite:
     """What `Suite.save` wrote."""
-    import pandas as pd  # noqa: PLC0415
+    import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
     folder = Path(folder)
     try:
@@ -257,7 +257,7 @@ def _calm_rows(result: "Result") -> list[dict[str, Any]]:
 
 
 def _by_kind(ratios: "pd.DataFrame") -> "pd.DataFrame":
-    import pandas as pd  # noqa: PLC0415
+    import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
     rows = []
     for label in RIVALS:
