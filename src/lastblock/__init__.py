@@ -11,16 +11,18 @@ from importlib import import_module
 from typing import Any
 
 from lastblock import arms, detectors, policies, theory
-from lastblock.bandit import Bandit, Decision, Pending
+from lastblock.bandit import Bandit
 from lastblock.changes import Change
+from lastblock.decisions import Decision, Pending
 from lastblock.environments.drifting import Drifting, Sinusoid, Table
 from lastblock.environments.piecewise import Piecewise, Stationary
 from lastblock.errors import StateFileError, StoreError, UnknownDecisionError
+from lastblock.evaluation import Evaluation
 from lastblock.explanation import Duel, Explanation
 from lastblock.families import FAMILIES, family
 from lastblock.fleet import Fleet
 from lastblock.protocol import DETECTORS, POLICIES, detector, policy
-from lastblock.replay import Evaluation, Replay
+from lastblock.replay import Replay
 from lastblock.simulation import Run, Trace, simulate, trace
 from lastblock.state import state_size
 from lastblock.store import Store

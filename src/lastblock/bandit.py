@@ -2,17 +2,17 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from lastblock import files, snapshot
 from lastblock.changes import Change, changes_of
+from lastblock.decisions import Decision, Pending
 from lastblock.errors import StateFileError, UnknownDecisionError, short
 from lastblock.events import KINDS, Event, Journal
 from lastblock.explanation import Explanation, explained
@@ -25,32 +25,6 @@ from lastblock.random import STREAM_WORDS, Seed, Stream, key_of
 from lastblock.reliving import relive
 from lastblock.summary import Summary, summarised
 from lastblock.sums import LARGEST_REWARD
-
-
-@dataclass(slots=True, unsafe_hash=True)
-class Decision:
-    """An arm to pull, and the number under which its reward is reported."""
-
-    # Not a named tuple, nor frozen: those take a tenth of ask and tell to make and to read.
-
-    arm: Label
-    id: int
-    probability: float | None = None
-    """With which the arm was chosen, where a traffic floor makes it known."""
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter((self.arm, self.id, self.probability))
-
-
-class Pending(NamedTuple):
-    """A decision whose reward is still out."""
-
-    arm: Label
-    id: int
-    probability: float | None
-    age: int
-    """Decisions asked for since."""
-
 
 _DECISIONS = (Decision, Pending)
 _new = object.__new__

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock import resizing
-from lastblock.bandit import Bandit, Decision, Pending
+from lastblock.bandit import Bandit
+from lastblock.decisions import Decision, Pending
 from lastblock.errors import UnknownDecisionError
 from lastblock.events import Journal
 from lastblock.explanation import Explanation

@@ -1,0 +1,32 @@
+"""What a live bandit hands out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from lastblock.labels import Label
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Decision:
+    """An arm to pull, and the number under which its reward is reported."""
+
+    # Not a named tuple, nor frozen: those take a tenth of ask and tell to make and to read.
+
+    arm: Label
+    id: int
+    probability: float | None = None
+    """With which the arm was chosen, where a traffic floor makes it known."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.arm, self.id, self.probability))
+
+
+class Pending(NamedTuple):
+    """A decision whose reward is still out."""
+
+    arm: Label
+    id: int
+    probability: float | None
+    age: int
+    """Decisions asked for since."""
