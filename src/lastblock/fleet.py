@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.bandit import Bandit
+from lastblock.batch_input import LARGEST_FLEET, check_arms, check_ids, check_rewards
 from lastblock.batches import (
     DIGIT_BITS,
     NOWHERE,
@@ -35,9 +36,6 @@ from lastblock.random import STREAM_WORDS, Seed, Stream, key_of
 from lastblock.simulation import cores
 from lastblock.state import fleet_dtype, grows, layout_id
 from lastblock.sums import LARGEST_REWARD
-
-LARGEST_FLEET = NOWHERE - 1
-"""Bandits in a fleet, and positions in a batch, are numbers of 32 bits."""
 
 SMALL_BATCH = 2048
 """Up to so many ids one thread is faster than waking several."""
@@ -329,7 +327,7 @@ class Fleet:
 
     def ask(self, ids: npt.ArrayLike) -> Numbers:
         """A decision of each of these bandits: the arms, in the order of `ids`."""
-        batch = self._check_ids(ids)
+        batch = check_ids(ids, self._size)
         arms = np.empty(batch.size, np.int64)
         with self._lock:
             states = self._states
@@ -342,9 +340,9 @@ class Fleet:
 
     def tell(self, ids: npt.ArrayLike, arms: npt.ArrayLike, rewards: npt.ArrayLike) -> None:
         """The rewards of decisions. If one of them is wrong, nothing is changed."""
-        batch = self._check_ids(ids)
-        numbers = self._check_arms(arms, batch.size)
-        values = self._check_rewards(rewards, batch.size)
+        batch = check_ids(ids, self._size)
+        numbers = check_arms(arms, self._arms, batch.size)
+        values = check_rewards(rewards, self._largest_reward, batch.size)
         with self._lock:
             states = self._states
             parts = self._sorted(batch)
@@ -357,8 +355,8 @@ class Fleet:
 
     def forget(self, ids: npt.ArrayLike, arms: npt.ArrayLike) -> None:
         """Drop decisions whose rewards will never come. If one is wrong, nothing is changed."""
-        batch = self._check_ids(ids)
-        numbers = self._check_arms(arms, batch.size)
+        batch = check_ids(ids, self._size)
+        numbers = check_arms(arms, self._arms, batch.size)
         with self._lock:
             states = self._states
             parts = self._sorted(batch)
@@ -368,7 +366,7 @@ class Fleet:
 
     def pulls(self, ids: npt.ArrayLike | None = None) -> Numbers:
         """How many rewards each arm has had: a row for each of these bandits, or for every one."""
-        batch = slice(None) if ids is None else self._check_ids(ids)
+        batch = slice(None) if ids is None else check_ids(ids, self._size)
         with self._lock:
             return self._states["told"][batch, : self._arms].astype(np.int64)
 
@@ -404,44 +402,6 @@ class Fleet:
     @property
     def _largest_reward(self) -> float:
         return LARGEST_REWARD if self._memory == FULL else LARGEST_COMPACT_REWARD
-
-    def _check_ids(self, ids: npt.ArrayLike) -> Numbers:
-        batch = _whole_numbers(ids, "ids")
-        if batch.size > LARGEST_FLEET:
-            raise ValueError(f"{batch.size} ids in one batch; give at most {LARGEST_FLEET}")
-        wrong = _first_outside(batch, self._size)
-        if wrong is not None:
-            raise ValueError(
-                f"ids[{wrong}]={batch[wrong]} is not one of this fleet's bandits, "
-                f"0 to {self._size - 1}"
-            )
-        return np.ascontiguousarray(batch, np.int64)
-
-    def _check_arms(self, arms: npt.ArrayLike, n: int) -> Numbers:
-        numbers = _whole_numbers(arms, "arms")
-        if numbers.size != n:
-            raise ValueError(f"{numbers.size} arms for {n} ids; give one for each")
-        wrong = _first_outside(numbers, self._arms)
-        if wrong is not None:
-            raise ValueError(
-                f"arms[{wrong}]={numbers[wrong]} is not one of the arms 0 to {self._arms - 1}"
-            )
-        return np.ascontiguousarray(numbers, np.int64)
-
-    def _check_rewards(self, rewards: npt.ArrayLike, n: int) -> npt.NDArray[np.float64]:
-        given = _array(rewards, "rewards", "biuf", "numbers")
-        if given.size != n:
-            raise ValueError(f"{given.size} rewards for {n} ids; give one for each")
-        with np.errstate(over="ignore"):  # of longer floats: infinite, and refused
-            values = np.ascontiguousarray(given, np.float64)
-        largest = self._largest_reward
-        if n > 0 and not (values.min() > -largest and values.max() < largest):  # NaN fails as well
-            wrong = int(np.argmin(np.abs(values) < largest))
-            raise ValueError(
-                f"rewards[{wrong}]={given[wrong]} must be finite and below {largest:g} in size; "
-                "to drop the decision, forget it"
-            )
-        return values
 
     def _check_asked(self, parts: list[Words], batch: Numbers, arms: Numbers) -> None:
         wrong = min(
@@ -525,26 +485,3 @@ def _check_threads(threads: int | None) -> int:
     if n < 1:
         raise ValueError(f"threads={threads} must be at least 1")
     return n
-
-
-def _array(values: npt.ArrayLike, name: str, kinds: str, what: str) -> npt.NDArray[Any]:
-    try:
-        array = np.asarray(values)
-    except ValueError:  # lists of different lengths
-        array = np.empty((0, 0))
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be a list or a one-dimensional array of {what}")
-    if array.size > 0 and array.dtype.kind not in kinds:
-        raise ValueError(f"{name} must be {what}, not {array.dtype}")
-    return array
-
-
-def _whole_numbers(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
-    return _array(values, name, "iu", "whole numbers")
-
-
-def _first_outside(numbers: npt.NDArray[Any], limit: int) -> int | None:
-    """The position of the first number that is not one of 0 … limit − 1."""
-    if numbers.size == 0 or (numbers.min() >= 0 and numbers.max() < limit):
-        return None
-    return int(np.argmax((numbers < 0) | (numbers >= limit)))
