@@ -26,6 +26,7 @@ import lastblock as lb
 from lastblock import simulation
 from lastblock.engine import Outcome, play
 from lastblock.jit import DISABLED, specialise
+from lastblock.live import Live
 from lastblock.protocol import build, describe
 from lastblock.random import key_of
 from lastblock.state import state_dtype
@@ -181,6 +182,29 @@ def check_start_sets_what_it_reads(policy):
         specialise(play, *arguments)(*arguments)
         outcomes.append(b"".join(array.tobytes() for array in out))
     assert outcomes[0] == outcomes[1] == outcomes[2]
+
+
+def numbers_in(record, prefix=""):
+    """The fields of a record that are single numbers, those of records within it too."""
+    found = {}
+    for name in record.dtype.names:
+        if record[name].dtype.names is not None:
+            found |= numbers_in(record[name], f"{prefix}{name}.")
+        elif record[name].shape == ():
+            found[prefix + name] = record[name].item()
+    return found
+
+
+def check_start_sets_every_number(policy):
+    """Whoever reads a state file that was just begun finds no garbage."""
+    begun = []
+    for garbage in (0x00, 0xA5):
+        live = Live(policy, ARMS)
+        live.states.view(np.uint8)[:] = garbage
+        live.start(ARMS, key_of(SEED))
+        begun.append(numbers_in(live.states[0]))
+    unset = [name for name in begun[0] if begun[0][name] != begun[1][name]]
+    assert not unset, f"start() does not set {', '.join(unset)}"
 
 
 def check_wrong_types_are_rejected(policy):

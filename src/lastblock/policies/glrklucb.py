@@ -123,6 +123,7 @@ class GLRKLUCB(NamedTuple):
     def start(self, s: Record) -> None:
         s.period = turn_period(s.arms, self.exploration)
         s.restarts = 0
+        s.size = 0
         s.old = 0.0
         s.new = 0.0
         for k in range(s.pulls.shape[0]):
