@@ -7,11 +7,15 @@ from typing import Any, NamedTuple
 from lastblock.labels import Label
 
 
-@dataclass(slots=True, unsafe_hash=True)
+@dataclass(slots=True)
 class Decision:
-    """An arm to pull, and the number under which its reward is reported."""
+    """An arm to pull, and the number under which its reward is reported.
 
-    # Not a named tuple, nor frozen: those take a tenth of ask and tell to make and to read.
+    It cannot be hashed; to keep decisions in a dictionary, take their `id` as the key.
+    """
+
+    # Not a named tuple, nor frozen: those take a tenth of ask and tell to make and to read. What
+    # can be changed must not be hashed: a dictionary would lose it.
 
     arm: Label
     id: int
