@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Generic, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,16 @@ from lastblock.errors import StateFileError, UnknownDecisionError, short
 from lastblock.events import KINDS, Event, Journal
 from lastblock.explanation import Explanation, explained
 from lastblock.jit import is_foreign
-from lastblock.labels import ACTIVE, RETIRED, Label, check_floor, check_label, check_labels
+from lastblock.labels import (
+    ACTIVE,
+    RETIRED,
+    ArmState,
+    L,
+    Label,
+    check_floor,
+    check_label,
+    check_labels,
+)
 from lastblock.live import Live
 from lastblock.notes import BEGINNING, Told
 from lastblock.protocol import Policy, States, build, check_arms, check_policy, describe, whole
@@ -30,7 +39,7 @@ _DECISIONS = (Decision, Pending)
 _new = object.__new__
 
 
-class Bandit:
+class Bandit(Generic[L]):
     """A bandit that decides for a live system.
 
     `ask` returns a decision at once, whatever is still out; `tell` takes its reward in any order,
@@ -69,17 +78,37 @@ class Bandit:
     # `_add`, `_retire` and `Live.reseed`, under the lock, after all checks. With a journal, `_log`
     # sees to it that neither or both are done: the change, and the event in the journal.
 
+    @overload
+    def __init__(
+        self: "Bandit[int]",
+        policy: Policy,
+        arms: int,
+        *,
+        seed: Seed = None,
+        floor: float | Mapping[int, float] | None = None,
+        room: int | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        policy: Policy,
+        arms: Sequence[L],
+        *,
+        seed: Seed = None,
+        floor: float | Mapping[L, float] | None = None,
+        room: int | None = None,
+    ) -> None: ...
     def __init__(
         self,
         policy: Policy,
         arms: Sequence[Label] | int,
         *,
         seed: Seed = None,
-        floor: float | Mapping[Label, float] | None = None,
+        floor: float | Mapping[Any, float] | None = None,
         room: int | None = None,
     ) -> None:
         check_policy(policy)
-        labels = check_labels(arms)
+        labels = cast(list[L], check_labels(arms))
         shares = check_floor(floor, labels)
         width = None if room is None else whole(room, "room")
         if width is not None and width < len(labels):
@@ -92,13 +121,11 @@ class Bandit:
         everywhere = shares is not None and not isinstance(floor, Mapping)
         self._begin(live, labels, shares[0] if shares and everywhere else None)
 
-    def _begin(
-        self, live: Live, labels: Sequence[Label], floor_of_all: float | None = None
-    ) -> None:
+    def _begin(self, live: Live, labels: Sequence[L], floor_of_all: float | None = None) -> None:
         self._lock = threading.RLock()
         self._acquire, self._release = self._lock.acquire, self._lock.release
         self._journal: Journal | None = None
-        self._reload: Callable[[], Bandit] | None = None
+        self._reload: Callable[[], Bandit[L]] | None = None
         self._unsure = False  # whether state and journal may differ: a change was interrupted
         # The short ways are open without a journal; to `tell`, if the policy cannot raise an error;
         # to `ask`, without floors.
@@ -109,15 +136,15 @@ class Bandit:
         self._labels = list(labels)  # of all arms there ever were
         self._active = list(labels)  # of the arms in the record, in its order
         self._numbers = list(range(len(labels)))  # their places among all labels
-        self._retired: dict[Label, Told] = {}
+        self._retired: dict[L, Told] = {}
         self._floor_of_all = floor_of_all
         self._out: dict[int, int] = {}  # the arms of decisions; −1 − i for retired label i
         self._chances: dict[int, float] = {}
         self._next_id = 0
-        self._last: Explanation | None = None  # kept where the record no longer has it
+        self._last: Explanation[L] | None = None  # kept where the record no longer has it
 
     @classmethod
-    def on(cls, policy: Policy, states: States, index: int, arms: Sequence[Label]) -> "Bandit":
+    def on(cls, policy: Policy, states: States, index: int, arms: Sequence[L]) -> "Bandit[L]":
         """A bandit that lives in record `index` of an array, which has been started already.
 
         The array belongs to somebody else, so that it cannot grow.
@@ -134,13 +161,13 @@ class Bandit:
         return self._live.policy
 
     @property
-    def arms(self) -> Mapping[Label, str]:
+    def arms(self) -> Mapping[L, ArmState]:
         """Every arm there ever was, and whether it is "active" or "retired"."""
         with self._lock:
             return {label: RETIRED if label in self._retired else ACTIVE for label in self._labels}
 
     @property
-    def pulls(self) -> Mapping[Label, int]:
+    def pulls(self) -> Mapping[L, int]:
         """How many rewards each arm has had."""
         with self._lock:
             told = dict(zip(self._active, self._live.told[:, 0].astype(int).tolist(), strict=False))
@@ -150,7 +177,7 @@ class Bandit:
             }
 
     @property
-    def floor(self) -> Mapping[Label, float]:
+    def floor(self) -> Mapping[L, float]:
         """The least share of decisions for each active arm that has one."""
         with self._lock:
             shares = zip(self._active, self._live.notes.floor.tolist(), strict=False)
@@ -162,17 +189,17 @@ class Bandit:
         return self._next_id
 
     @property
-    def pending(self) -> tuple[Pending, ...]:
+    def pending(self) -> tuple[Pending[L], ...]:
         """Decisions without a reward yet, oldest first."""
         with self._lock:
             return tuple(self._pending(id, arm) for id, arm in sorted(self._out.items()))
 
-    def _pending(self, id: int, arm: int) -> Pending:
+    def _pending(self, id: int, arm: int) -> Pending[L]:
         age = self._next_id - 1 - id
         return Pending(self._label(arm), id, self._chances.get(id), age)
 
     @property
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[Change[L], ...]:
         """The last changes of the world that the policy has noticed, eight at most, oldest first.
 
         For policies that restart, such as `AdaptiveLBSDA` and `Restarting`; others notice none.
@@ -186,10 +213,10 @@ class Bandit:
         return int(self._live.states.dtype.itemsize)
 
     @overload
-    def ask(self) -> Decision: ...
+    def ask(self) -> Decision[L]: ...
     @overload
-    def ask(self, n: int) -> list[Decision]: ...
-    def ask(self, n: int | None = None) -> Decision | list[Decision]:
+    def ask(self, n: int) -> list[Decision[L]]: ...
+    def ask(self, n: int | None = None) -> Decision[L] | list[Decision[L]]:
         """The next decision; with n, a list of the next n, be it one.
 
         It never waits: see `docs/late-rewards.md` for rewards that do.
@@ -205,7 +232,7 @@ class Bandit:
                     arm = decide(id)
                     self._next_id = id + 1
                     self._out[id] = arm
-                    decision = _new(Decision)  # as Decision(…), but faster
+                    decision: Decision[L] = _new(Decision)  # as Decision(…), but faster
                     decision.arm, decision.id, decision.probability = self._active[arm], id, None
                 else:
                     (decision,) = self._ask_each(1)
@@ -222,12 +249,12 @@ class Bandit:
         with self._lock:
             return self._ask_each(count)
 
-    def _ask_each(self, count: int) -> list[Decision]:
+    def _ask_each(self, count: int) -> list[Decision[L]]:
         if self._journal is not None:
             return self._ask_logged(self._journal, count)
         return [self._ask_arm() for _ in range(count)]
 
-    def _ask_logged(self, journal: Journal, count: int) -> list[Decision]:
+    def _ask_logged(self, journal: Journal, count: int) -> list[Decision[L]]:
         """The journal is told the arms: they are known once the decisions have been taken."""
         if self._unsure:
             self._settle()
@@ -242,11 +269,11 @@ class Bandit:
         self._unsure = False
         return asked
 
-    def _as_it_is(self) -> "Bandit":
+    def _as_it_is(self) -> "Bandit[L]":
         """What `_go_back` needs to undo a change."""
         return self.copy()
 
-    def _ask_arm(self) -> Decision:
+    def _ask_arm(self) -> Decision[L]:
         id = self._next_id
         try:
             asked = self._live.ask(id)
@@ -278,7 +305,7 @@ class Bandit:
         lock: Any = self._lock
         return bool(lock._is_owned())
 
-    def tell(self, decision: Decision | Pending | int, reward: float) -> None:
+    def tell(self, decision: Decision[L] | Pending[L] | int, reward: float) -> None:
         """The reward of a decision (or of its id). Errors change nothing."""
         acquire, release = self._acquire, self._release
         try:
@@ -303,7 +330,7 @@ class Bandit:
             raise
         release()
 
-    def _tell_checked(self, decision: Decision | Pending | int, reward: float) -> None:
+    def _tell_checked(self, decision: Decision[L] | Pending[L] | int, reward: float) -> None:
         if self._unsure:
             self._settle()
         id, arm = self._find(decision)
@@ -316,7 +343,7 @@ class Bandit:
             self._tell_each([(id, arm, value)])
 
     def tell_many(
-        self, decisions: Iterable[Decision | Pending | int], rewards: Iterable[float]
+        self, decisions: Iterable[Decision[L] | Pending[L] | int], rewards: Iterable[float]
     ) -> None:
         """The rewards of many decisions, in this order; if one of them is wrong, none counts."""
         asked = list(decisions)  # first of all: somebody's generator may do anything
@@ -385,7 +412,7 @@ class Bandit:
             )
         return value
 
-    def forget(self, decision: Decision | Pending | int) -> None:
+    def forget(self, decision: Decision[L] | Pending[L] | int) -> None:
         """Drop a decision whose reward will never come."""
         with self._lock:
             self._settle()
@@ -405,7 +432,7 @@ class Bandit:
         if arm >= 0:
             self._live.forget(arm)
 
-    def expire(self, *, older_than: int, reward: float | None = None) -> tuple[Pending, ...]:
+    def expire(self, *, older_than: int, reward: float | None = None) -> tuple[Pending[L], ...]:
         """Drop the decisions that have waited for more than `older_than` later ones.
 
         Without `reward` they are forgotten, with one they are told it. Returns them.
@@ -424,10 +451,10 @@ class Bandit:
                 self._forget_each([self._find(pending) for pending in late])
             return tuple(late)
 
-    def _find(self, decision: Decision | Pending | int) -> tuple[int, int]:
+    def _find(self, decision: Decision[L] | Pending[L] | int) -> tuple[int, int]:
         """The id and the arm of a decision that is out."""
         id: Any = decision
-        label: Label | None = None
+        label: L | None = None
         if isinstance(decision, _DECISIONS):
             id, label = decision.id, decision.arm
         if isinstance(id, np.integer):  # from a table of logs
@@ -442,7 +469,7 @@ class Bandit:
             )
         return id, arm
 
-    def _label(self, arm: int) -> Label:
+    def _label(self, arm: int) -> L:
         return self._active[arm] if arm >= 0 else self._labels[-1 - arm]
 
     def _number(self, id: int) -> int:
@@ -457,12 +484,12 @@ class Bandit:
             )
         return UnknownDecisionError(f"decision {id!r} was never asked for; tell what ask() gave")
 
-    def add_arm(self, label: Label) -> None:
+    def add_arm(self, label: L) -> None:
         """Let a new arm in. It is pulled before the next round is planned, then as its policy does.
 
         A label is never used again, not even that of a retired arm.
         """
-        label = check_label(label)
+        label = cast(L, check_label(label))
         with self._lock:
             self._settle()
             if label in self._retired:
@@ -477,14 +504,14 @@ class Bandit:
                 live.notes.floor[len(self._active)] = self._floor_of_all
             self._log([("add_arm", None, len(self._labels), label)], self._add, label, live, last)
 
-    def _add(self, label: Label, live: Live, last: Explanation) -> None:
+    def _add(self, label: L, live: Live, last: Explanation[L]) -> None:
         self._live.become(live)
         self._numbers.append(len(self._labels))
         self._labels.append(label)
         self._active.append(label)
         self._last = last
 
-    def retire_arm(self, label: Label) -> None:
+    def retire_arm(self, label: L) -> None:
         """Never decide for this arm again. Its late rewards are accepted and ignored."""
         with self._lock:
             self._settle()
@@ -499,7 +526,7 @@ class Bandit:
                 [("retire_arm", None, self._numbers[arm], None)], self._retire, arm, live, last
             )
 
-    def _retire(self, arm: int, live: Live, last: Explanation) -> None:
+    def _retire(self, arm: int, live: Live, last: Explanation[L]) -> None:
         self._retired[self._active[arm]] = self._live.notes.told_of(arm)
         self._live.become(live)
         gone = -1 - self._numbers[arm]
@@ -528,7 +555,9 @@ class Bandit:
         """The lock that every call takes: within ``with bandit.locked():`` nobody gets between."""
         return self._lock
 
-    def attach(self, journal: Journal | None, reload: "Callable[[], Bandit] | None" = None) -> None:
+    def attach(
+        self, journal: Journal | None, reload: "Callable[[], Bandit[L]] | None" = None
+    ) -> None:
         """Call `journal` with the events of every change, under the lock, before the call returns.
 
         If it raises an error, nothing is changed. `reload` gives the bandit as the journal has it:
@@ -544,7 +573,7 @@ class Bandit:
                 )
             self._attach(journal, reload)
 
-    def _attach(self, journal: Journal | None, reload: "Callable[[], Bandit] | None") -> None:
+    def _attach(self, journal: Journal | None, reload: "Callable[[], Bandit[L]] | None") -> None:
         with self._lock:
             self._journal, self._reload = journal, reload
             self._is_quick = journal is None and not self._may_raise
@@ -564,7 +593,7 @@ class Bandit:
             raise
         self._unsure = False
 
-    def _go_back(self, before: "Bandit | None" = None) -> None:
+    def _go_back(self, before: "Bandit[L] | None" = None) -> None:
         """After an error: what the bandit was before, or else what its journal has."""
         if before is not None:
             self._become(before)
@@ -578,7 +607,7 @@ class Bandit:
             self._become(self._reload())
         self._unsure = False
 
-    def _become(self, other: "Bandit") -> None:
+    def _become(self, other: "Bandit[L]") -> None:
         """Take the other one's state, which it loses. What was last explained stays."""
         self._live.become(other._live)
         self._labels, self._active, self._numbers = other._labels, other._active, other._numbers
@@ -624,7 +653,7 @@ class Bandit:
                 self._live, run, places, self._next_id, self._out, self._chances
             )
 
-    def explain(self) -> Explanation:
+    def explain(self) -> Explanation[L]:
         """Why the last round was what it was: in words (`print` it) and in data."""
         with self._lock:
             now = self._live.copy()
@@ -632,7 +661,7 @@ class Bandit:
                 return self._last
             return explained(self.policy, now.states, now.planned[BEGINNING:], self._active)
 
-    def summary(self) -> Summary:
+    def summary(self) -> Summary[L]:
         """Where the bandit stands: pulls, means, the leader. In words (`print` it) and in data."""
         with self._lock:
             return summarised(
@@ -646,7 +675,7 @@ class Bandit:
                 self._next_id,
             )
 
-    def copy(self) -> "Bandit":
+    def copy(self) -> "Bandit[L]":
         """An independent bandit that would decide alike; `reseed` it to make it differ."""
         with self._lock:
             other = self.__class__.__new__(self.__class__)
@@ -660,10 +689,10 @@ class Bandit:
             other._last = self._last
             return other
 
-    def __copy__(self) -> "Bandit":
+    def __copy__(self) -> "Bandit[L]":
         return self.copy()
 
-    def __deepcopy__(self, memo: object) -> "Bandit":
+    def __deepcopy__(self, memo: object) -> "Bandit[L]":
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -689,7 +718,7 @@ class Bandit:
         }
 
     @classmethod
-    def _from(cls, about: dict[str, Any], record: bytes) -> "Bandit":
+    def _from(cls, about: dict[str, Any], record: bytes) -> "Bandit[Any]":
         try:
             labels = check_labels(about["arms"])
             active = [labels[i] for i in about["active"]]
@@ -699,7 +728,7 @@ class Bandit:
             if about["layout"] != live.layout:
                 raise ValueError("its record has another layout")
             live.read(record)
-            self = cls.__new__(cls)
+            self: Bandit[Any] = cls.__new__(cls)
             self._begin(live, labels, about["floor_of_all"])
             self._active, self._numbers = active, list(about["active"])
             self._retired = {
@@ -724,7 +753,7 @@ class Bandit:
             return snapshot.pack(self._about(), self._live.to_bytes())
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> "Bandit":
+    def from_bytes(cls, data: bytes) -> "Bandit[Any]":
         """A bandit from `to_bytes`, or a `StateFileError` that says what is wrong with the data."""
         return cls._from(*snapshot.unpack(bytes(data)))
 
@@ -734,7 +763,7 @@ class Bandit:
             return snapshot.to_text(self._about(), self._live.to_bytes())
 
     @classmethod
-    def from_json(cls, text: str) -> "Bandit":
+    def from_json(cls, text: str) -> "Bandit[Any]":
         """A bandit from `to_json`, or a `StateFileError`."""
         return cls._from(*snapshot.from_text(text))
 
@@ -743,7 +772,7 @@ class Bandit:
         files.write(Path(path), self.to_bytes())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Bandit":
+    def load(cls, path: str | os.PathLike[str]) -> "Bandit[Any]":
         """The bandit of a file that `save` wrote."""
         return cls.from_bytes(Path(path).read_bytes())
 

@@ -1,21 +1,21 @@
 """The changes of the world that a live bandit's policy has noticed: labels and decision ids."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Generic, NamedTuple
 
-from lastblock.labels import Label
+from lastblock.labels import L
 from lastblock.protocol import Record
 from lastblock.restarts import last_changes
 
 
-class Change(NamedTuple):
+class Change(NamedTuple, Generic[L]):
     """A change of the world, at which a policy has forgotten what came before."""
 
     decision: int
     """About when, reckoned from the number of the arm's rewards since, as if all came at once."""
     noticed: int
     """The id of the last decision asked for when it was noticed."""
-    arm: Label | None
+    arm: L | None
     """The arm that gave it away; None if it has been retired since."""
     old: float
     """That arm's mean before …"""
@@ -31,7 +31,7 @@ class Change(NamedTuple):
         )
 
 
-def changes_of(s: Record, labels: Sequence[Label]) -> tuple[Change, ...]:
+def changes_of(s: Record, labels: Sequence[L]) -> tuple[Change[L], ...]:
     """The last few changes in a record, oldest first; none if its policy never restarts."""
     return tuple(
         Change(
@@ -45,7 +45,7 @@ def changes_of(s: Record, labels: Sequence[Label]) -> tuple[Change, ...]:
     )
 
 
-def last_change(s: Record, labels: Sequence[Label]) -> Change | None:
+def last_change(s: Record, labels: Sequence[L]) -> Change[L] | None:
     """The last one, if there is one."""
     changes = changes_of(s, labels)
     return changes[-1] if changes else None

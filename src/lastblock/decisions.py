@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
-from lastblock.labels import Label
+from lastblock.labels import L
 
 
 @dataclass(slots=True)
-class Decision:
+class Decision(Generic[L]):
     """An arm to pull, and the number under which its reward is reported.
 
     It cannot be hashed; to keep decisions in a dictionary, take their `id` as the key.
@@ -17,7 +17,7 @@ class Decision:
     # Not a named tuple, nor frozen: those take a tenth of ask and tell to make and to read. What
     # can be changed must not be hashed: a dictionary would lose it.
 
-    arm: Label
+    arm: L
     id: int
     probability: float | None = None
     """With which the arm was chosen, where a traffic floor makes it known."""
@@ -26,10 +26,10 @@ class Decision:
         return iter((self.arm, self.id, self.probability))
 
 
-class Pending(NamedTuple):
+class Pending(NamedTuple, Generic[L]):
     """A decision whose reward is still out."""
 
-    arm: Label
+    arm: L
     id: int
     probability: float | None
     age: int

@@ -16,7 +16,7 @@ mean and the level: equal arms get equal bounds, to the last bit.
 import math
 
 from lastblock.jit import kernel, routine
-from lastblock.models import Family
+from lastblock.models import Family, FamilyCode
 
 BERNOULLI = int(Family.BERNOULLI)
 GAUSSIAN = int(Family.GAUSSIAN)
@@ -36,7 +36,7 @@ _LARGEST_QUOTIENT = 1e300
 
 
 @kernel
-def inside(family: int, mean: float) -> float:
+def inside(family: FamilyCode, mean: float) -> float:
     """The nearest mean that the family allows: rewards may not be what a policy was told."""
     if family == GAUSSIAN:
         return mean
@@ -76,7 +76,7 @@ def relative(p: float, q: float, delta: float) -> float:
 
 
 @kernel
-def divergence(family: int, p: float, q: float, sigma: float) -> float:
+def divergence(family: FamilyCode, p: float, q: float, sigma: float) -> float:
     """kl(p, q) between the members of the family with means p and q; infinite where it must be."""
     if p == q:
         return 0.0
@@ -103,7 +103,7 @@ def divergence(family: int, p: float, q: float, sigma: float) -> float:
 
 
 @routine
-def upper(family: int, p: float, level: float, sigma: float) -> float:
+def upper(family: FamilyCode, p: float, level: float, sigma: float) -> float:
     """The largest q with kl(p, q) ≤ level."""
     p, level = float(p), float(level)
     if level <= 0.0:
@@ -123,7 +123,7 @@ def upper(family: int, p: float, level: float, sigma: float) -> float:
 
 
 @routine
-def lower(family: int, p: float, level: float, sigma: float) -> float:
+def lower(family: FamilyCode, p: float, level: float, sigma: float) -> float:
     """The smallest q with kl(p, q) ≤ level."""
     p, level = float(p), float(level)
     if level <= 0.0:

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from lastblock.changes import Change, last_change
-from lastblock.labels import Label
+from lastblock.labels import L
 from lastblock.protocol import Policy, Record, States
 from lastblock.state import NOBODY, leader_of
 from lastblock.verdicts import FLAGGED, FORCED, LOOKED, PROBED, REASONS, SILENT, WAITS, WON, Verdict
@@ -18,10 +18,10 @@ INDICES = {"index": "index", "chance": "probability"}
 """Fields by which a policy chooses, and what to call them."""
 
 
-class Duel(NamedTuple):
+class Duel(NamedTuple, Generic[L]):
     """A challenger's mean against the mean of the leader's last rewards."""
 
-    arm: Label
+    arm: L
     mean: float | None
     """Of the challenger's rewards; None if later ones have pushed them out of the memory."""
     length: int
@@ -32,25 +32,25 @@ class Duel(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Generic[L]):
     """The last round of a bandit, as data; `str` says it in words."""
 
     policy: Policy
     round: int
-    arms: tuple[Label, ...]
+    arms: tuple[L, ...]
     """The arms that the round pulls, in this order."""
-    leader: Label | None
-    duels: tuple[Duel, ...]
-    forced: tuple[Label, ...]
+    leader: L | None
+    duels: tuple[Duel[L], ...]
+    forced: tuple[L, ...]
     """Under-explored arms, pulled without a duel."""
-    flagged: tuple[Label, ...]
+    flagged: tuple[L, ...]
     """Arms that lost, or were not compared, and are pulled since nobody has looked at them for
     long."""
-    waiting: tuple[Label, ...]
+    waiting: tuple[L, ...]
     """Arms that won but wait for rewards that are out."""
-    index: Mapping[Label, float]
+    index: Mapping[L, float]
     """By which an index policy chooses."""
-    change: Change | None
+    change: Change[L] | None
     """The last change of the world before the round, where the policy has noticed one."""
     text: str
 
@@ -62,8 +62,8 @@ def explained(
     policy: Policy,
     now: States,
     planned: npt.NDArray[np.uint64],
-    labels: Sequence[Label],
-) -> Explanation:
+    labels: Sequence[L],
+) -> Explanation[L]:
     """The last round, from a copy of the record now and the beginning of the record back then."""
     s = _as_planned(now, planned)
     if s.round == 0:
@@ -120,7 +120,7 @@ class _Aside(NamedTuple):
     silent: bool = False
 
 
-def _aside(policy: Any, s: Record, arm: Label) -> _Aside | None:
+def _aside(policy: Any, s: Record, arm: L) -> _Aside | None:
     whole = True  # whether the wrappers hand out whole rounds
     while "inner" in s.dtype.names:
         if "asked" in s.dtype.names and _looked(policy, s):
@@ -161,7 +161,7 @@ def _looked(policy: Any, s: Record) -> bool:
     return bool(silent * silent > age * (s.arms - 1.0))
 
 
-def _unknown(policy: Policy, round_: int) -> Explanation:
+def _unknown(policy: Policy, round_: int) -> Explanation[L]:
     text = (
         "The last round was not kept, since the arms have changed or a fleet planned it: ask first."
     )
@@ -211,7 +211,7 @@ def _verdicts(policy: Any, s: Record) -> list[Verdict]:
     return [] if method is None else list(method(s))
 
 
-def _index(s: Record, labels: Sequence[Label]) -> tuple[str, dict[Label, float]] | None:
+def _index(s: Record, labels: Sequence[L]) -> tuple[str, dict[L, float]] | None:
     s = _innermost(s)
     for field, name in INDICES.items():
         if field in s.dtype.names:
@@ -219,7 +219,7 @@ def _index(s: Record, labels: Sequence[Label]) -> tuple[str, dict[Label, float]]
     return None
 
 
-def _sentence(v: Verdict, labels: Sequence[Label], leader: Label | None) -> str:
+def _sentence(v: Verdict, labels: Sequence[L], leader: L | None) -> str:
     why = REASONS[v.reason]
     if v.reason in (FORCED, SILENT):
         return f"{labels[v.arm]!r} ({v.length} rewards): {why}."
@@ -229,7 +229,7 @@ def _sentence(v: Verdict, labels: Sequence[Label], leader: Label | None) -> str:
     )
 
 
-def _duel(v: Verdict, labels: Sequence[Label]) -> Duel:
+def _duel(v: Verdict, labels: Sequence[L]) -> Duel:
     return Duel(
         labels[v.arm],
         _known(v.mean),
@@ -244,5 +244,5 @@ def _known(mean: float) -> float | None:
     return None if math.isnan(mean) else mean
 
 
-def _with(verdicts: list[Verdict], reason: str, labels: Sequence[Label]) -> tuple[Label, ...]:
+def _with(verdicts: list[Verdict], reason: str, labels: Sequence[L]) -> tuple[L, ...]:
     return tuple(labels[v.arm] for v in verdicts if v.reason == reason)

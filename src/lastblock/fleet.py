@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +43,10 @@ SMALL_BATCH = 2048
 CHECKED_AT_ONCE = 1 << 14
 """Records of a file, by one thread."""
 
-MEMORIES = FULL, COMPACT = "full", "compact"
+Memory: TypeAlias = Literal["full", "compact"]
+FULL: Final = "full"
+COMPACT: Final = "compact"
+MEMORIES = (FULL, COMPACT)
 
 T = TypeVar("T")
 
@@ -97,7 +100,7 @@ class Fleet:
         size: int,
         seed: Seed = None,
         horizon: int | None = None,
-        memory: str = "full",
+        memory: Memory = "full",
         threads: int | None = None,
     ) -> None:
         self._prepare(policy, arms, size, key_of(seed), horizon, memory, threads)
@@ -120,7 +123,7 @@ class Fleet:
         size: int,
         seed: Seed = None,
         horizon: int | None = None,
-        memory: str = "full",
+        memory: Memory = "full",
         threads: int | None = None,
         reserve: bool = False,
     ) -> "Fleet":
@@ -221,7 +224,7 @@ class Fleet:
         size: int,
         key: Stream,
         horizon: int | None,
-        memory: str,
+        memory: Memory,
         threads: int | None,
     ) -> None:
         """All but the records: checked, and kept, with the kernels compiled for them."""
@@ -276,7 +279,7 @@ class Fleet:
         return self._arms
 
     @property
-    def memory(self) -> str:
+    def memory(self) -> Memory:
         """ "full" or "compact"."""
         return self._memory
 
@@ -370,7 +373,7 @@ class Fleet:
         with self._lock:
             return self._states["told"][batch, : self._arms].astype(np.int64)
 
-    def bandit(self, id: int) -> Bandit:
+    def bandit(self, id: int) -> Bandit[int]:
         """A live bandit on the record of this number; its arms are labelled 0, 1, …
 
         What it asks and what it is told changes the fleet, and the other way round. It says what it

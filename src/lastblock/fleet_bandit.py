@@ -15,7 +15,6 @@ from lastblock.decisions import Decision, Pending
 from lastblock.errors import UnknownDecisionError
 from lastblock.events import Journal
 from lastblock.explanation import Explanation
-from lastblock.labels import Label
 from lastblock.live import Live
 from lastblock.memory import WORD
 from lastblock.notes import BEGINNING, LEADER, SINCE
@@ -88,7 +87,7 @@ class _Closed:
     def __exit__(self, *_: object) -> None: ...
 
 
-class FleetBandit(Bandit):
+class FleetBandit(Bandit[int]):
     """A live bandit on a record of a fleet. The fleet may change the record at any time."""
 
     @classmethod
@@ -162,10 +161,10 @@ class FleetBandit(Bandit):
             return self._next_id
 
     @overload
-    def ask(self) -> Decision: ...
+    def ask(self) -> Decision[int]: ...
     @overload
-    def ask(self, n: int) -> list[Decision]: ...
-    def ask(self, n: int | None = None) -> Decision | list[Decision]:
+    def ask(self, n: int) -> list[Decision[int]]: ...
+    def ask(self, n: int | None = None) -> Decision[int] | list[Decision[int]]:
         """The next decision; with n, a list of the next n."""
         with self._lock:
             try:
@@ -192,30 +191,30 @@ class FleetBandit(Bandit):
             planned[:] = 0
 
     @property
-    def pulls(self) -> Mapping[Label, int]:
+    def pulls(self) -> Mapping[int, int]:
         """How many rewards each arm has had, from whomever."""
         with self._lock:
             self._refresh()
             return super().pulls
 
-    def explain(self) -> Explanation:
+    def explain(self) -> Explanation[int]:
         """Why the last round was what it was, if this bandit planned it, and not the fleet."""
         with self._lock:
             self._refresh()
             return super().explain()
 
-    def summary(self) -> Summary:
+    def summary(self) -> Summary[int]:
         """Where the bandit stands; means of all rewards are known where it was told them all."""
         with self._lock:
             self._refresh()
             return super().summary()
 
-    def tell(self, decision: Decision | Pending | int, reward: float) -> None:
+    def tell(self, decision: Decision[int] | Pending[int] | int, reward: float) -> None:
         """The reward of a decision, unless the fleet has been told it. Errors change nothing."""
         self.tell_many([decision], [reward])
 
     def tell_many(
-        self, decisions: Iterable[Decision | Pending | int], rewards: Iterable[float]
+        self, decisions: Iterable[Decision[int] | Pending[int] | int], rewards: Iterable[float]
     ) -> None:
         """The rewards of many decisions, in this order; if one of them is wrong, none counts."""
         with self._lock:
@@ -224,7 +223,7 @@ class FleetBandit(Bandit):
             finally:
                 self._note()
 
-    def forget(self, decision: Decision | Pending | int) -> None:
+    def forget(self, decision: Decision[int] | Pending[int] | int) -> None:
         """Drop a decision whose reward will never come."""
         with self._lock:
             try:
@@ -232,7 +231,7 @@ class FleetBandit(Bandit):
             finally:
                 self._note()
 
-    def expire(self, *, older_than: int, reward: float | None = None) -> tuple[Pending, ...]:
+    def expire(self, *, older_than: int, reward: float | None = None) -> tuple[Pending[int], ...]:
         """Drop the decisions that have waited for more than `older_than` later ones.
 
         Those that the fleet has answered meanwhile are no longer pending, and not returned.
@@ -256,7 +255,9 @@ class FleetBandit(Bandit):
             finally:
                 self._note()
 
-    def attach(self, journal: Journal | None, reload: Callable[[], Bandit] | None = None) -> None:
+    def attach(
+        self, journal: Journal | None, reload: Callable[[], Bandit[int]] | None = None
+    ) -> None:
         """Call `journal` with the events of every change; see `Bandit.attach`."""
         if reload is not None:
             raise ValueError(
@@ -264,7 +265,7 @@ class FleetBandit(Bandit):
             )
         super().attach(journal)
 
-    def _as_it_is(self) -> Bandit:
+    def _as_it_is(self) -> Bandit[int]:
         return super().copy()  # the record as it lies there: it must fit when it is put back
 
     def _tell_each(self, answers: list[tuple[int, int, float]]) -> None:
@@ -292,7 +293,7 @@ class FleetBandit(Bandit):
     def _check_resizable(self, arms: int) -> None:
         raise ValueError("the arms of one bandit of a fleet cannot come or go")
 
-    def copy(self) -> Bandit:
+    def copy(self) -> Bandit[int]:
         """An independent, ordinary bandit that would decide alike."""
         with self._lock:
             self._refresh()
@@ -302,7 +303,7 @@ class FleetBandit(Bandit):
             new = Live(self.policy, arms, width=old.width, depth=depth)
             resizing.unpack(self.policy, old.s, new.s)
             old.notes.keep(new.notes, list(range(arms)))
-            other = Bandit.__new__(Bandit)
+            other: Bandit[int] = Bandit.__new__(Bandit)
             other._begin(new, self._labels)
             other._out = dict(self._out)
             other._next_id = self._next_id

@@ -3,7 +3,7 @@
 import operator
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -12,8 +12,19 @@ from lastblock.protocol import number
 
 Label: TypeAlias = str | int
 
-ACTIVE = "active"
-RETIRED = "retired"
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # which checkers know without the package
+
+    L = TypeVar("L", bound=Label, default=Any)
+    """The type of one bandit's labels; a plain `Bandit` may have any."""
+else:
+    from typing import TypeVar
+
+    L = TypeVar("L", bound=Label)
+
+ArmState: TypeAlias = Literal["active", "retired"]
+ACTIVE: Final = "active"
+RETIRED: Final = "retired"
 
 MOST = 1_000_000
 

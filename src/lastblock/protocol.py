@@ -35,7 +35,7 @@ import functools
 import operator
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import Any, Protocol, TypeAlias, TypeVar, get_type_hints
+from typing import Any, Protocol, TypeAlias, TypeVar, get_args, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -295,10 +295,17 @@ def choice(kind: type[IntEnum], value: Any, name: str) -> IntEnum:
     raise ValueError(f"{name}={value!r} must be one of {words}")
 
 
+def enumeration(kind: Any) -> type[IntEnum] | None:
+    """The enumeration in an annotation, alone or beside its words: ``Family | FamilyWord``."""
+    for part in (kind, *get_args(kind)):
+        if isinstance(part, type) and issubclass(part, IntEnum):
+            return part
+    return None
+
+
 def _conversion(kind: Any) -> Callable[[Any, str], Any] | None:
-    if isinstance(kind, type) and issubclass(kind, IntEnum):
-        return functools.partial(choice, kind)
-    return _CONVERSIONS.get(kind)
+    words = enumeration(kind)
+    return _CONVERSIONS.get(kind) if words is None else functools.partial(choice, words)
 
 
 def numbers(value: Any, name: str) -> tuple[float, ...]:

@@ -3,14 +3,14 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from lastblock.changes import Change, last_change
 from lastblock.history import STRETCH
-from lastblock.labels import ACTIVE, RETIRED, Label
+from lastblock.labels import ACTIVE, RETIRED, ArmState, L
 from lastblock.notes import Notes, Told
 from lastblock.protocol import Policy, Record
 
@@ -19,11 +19,11 @@ UNKNOWN = Told(0, math.nan, math.inf)
 """There are some, but the policy does not keep their sum."""
 
 
-class ArmSummary(NamedTuple):
+class ArmSummary(NamedTuple, Generic[L]):
     """One arm."""
 
-    arm: Label
-    state: str
+    arm: L
+    state: ArmState
     """"active" or "retired"."""
     pulls: int
     """Rewards that it has had."""
@@ -42,18 +42,18 @@ class ArmSummary(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(Generic[L]):
     """A bandit at a glance, as data; `str` is a table."""
 
     policy: Policy
     asked: int
-    leader: Label | None
+    leader: L | None
     """The policy's leader; for a policy without one, the arm with the largest mean, unless some
     mean is not known."""
     since: int | None
     """The decision for which it became the leader, where the policy has one."""
-    arms: tuple[ArmSummary, ...]
-    change: Change | None
+    arms: tuple[ArmSummary[L], ...]
+    change: Change[L] | None
     """The last one, where the policy has restarted."""
 
     def __str__(self) -> str:
@@ -82,12 +82,12 @@ def summarised(
     policy: Policy,
     s: Record,
     notes: Notes,
-    labels: Sequence[Label],
-    active: Sequence[Label],
-    retired: Mapping[Label, Told],
-    out: Sequence[Label],
+    labels: Sequence[L],
+    active: Sequence[L],
+    retired: Mapping[L, Told],
+    out: Sequence[L],
     asked: int,
-) -> Summary:
+) -> Summary[L]:
     """The summary of a bandit; `out` are the arms of its pending decisions."""
     rows = []
     for label in labels:
@@ -105,7 +105,7 @@ def summarised(
     return Summary(policy, asked, _best(rows), None, tuple(rows), last)
 
 
-def _best(rows: Sequence[ArmSummary]) -> Label | None:
+def _best(rows: Sequence[ArmSummary[L]]) -> L | None:
     """The arm with the largest mean; nobody, if that of an arm with rewards is not known."""
     held = [row for row in rows if row.state == ACTIVE and row.pulls > 0 and row.held != 0.0]
     means = {row.arm: row.mean for row in held if row.mean is not None}
@@ -113,8 +113,8 @@ def _best(rows: Sequence[ArmSummary]) -> Label | None:
 
 
 def _row(
-    label: Label, state: str, total: Told, out: int, held: float | None, seen: Told
-) -> ArmSummary:
+    label: L, state: ArmState, total: Told, out: int, held: float | None, seen: Told
+) -> ArmSummary[L]:
     mean = None if seen.pulls == 0 or math.isnan(seen.mean) else seen.mean
     half = seen.half_width
     return ArmSummary(

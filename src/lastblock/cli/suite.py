@@ -16,10 +16,11 @@ from lastblock.spelling import nearest
 if TYPE_CHECKING:
     from lastblock.cli.running import Ran
     from lastblock.lab.results import Result
+    from lastblock.lab.suite.problems import Half
     from lastblock.lab.suite.statistics import Suite
 
 SUITE = "adaptive-suite"
-HALVES = ("development", "test")
+HALVES: "tuple[Half, ...]" = ("development", "test")
 _OWN = ("half", "problems")
 _FIXED = ("horizon", "seed")
 
@@ -68,7 +69,7 @@ def run_suite(options: argparse.Namespace) -> int:
     from lastblock.lab.suite import halves  # noqa: PLC0415  # slow to import
     from lastblock.lab.suite.statistics import sum_up  # noqa: PLC0415  # slow to import
 
-    half = options.half or HALVES[0]
+    half: Half = options.half or HALVES[0]
     numbers = halves.read_numbers(options.problems) if options.problems is not None else None
     replications = options.replications or halves.REPLICATIONS
     problems = halves.scenarios(half, replications, numbers)

@@ -11,7 +11,7 @@ import numpy as np
 
 from lastblock.divergences import BERNOULLI, EXPONENTIAL, GAUSSIAN, divergence, inside
 from lastblock.jit import kernel, routine
-from lastblock.models import Family
+from lastblock.models import Family, FamilyCode, FamilyWord
 from lastblock.protocol import Layout, Record, detector
 from lastblock.sums import two_sum
 
@@ -74,7 +74,7 @@ def append(s: Record, arm: int, reward: float) -> None:
 
 @kernel
 def is_split(
-    family: int, sigma: float, n: int, total: float, at: int, head: float, threshold: float
+    family: FamilyCode, sigma: float, n: int, total: float, at: int, head: float, threshold: float
 ) -> bool:
     """Whether the first `at` of n rewards (their sum: `head`) and the rest differ too much.
 
@@ -109,7 +109,7 @@ def note_split(s: Record, at: int, head: float, n: int, total: float) -> bool:
 
 
 @routine
-def has_changed(s: Record, arm: int, family: int, sigma: float, delta: float) -> bool:
+def has_changed(s: Record, arm: int, family: FamilyCode, sigma: float, delta: float) -> bool:
     """The generalised likelihood ratio test over the kept splits of the arm's rewards."""
     n = s.pulls[arm]
     total = s.sums[arm] + s.error[arm]
@@ -167,7 +167,7 @@ class GLR(NamedTuple):
     """
 
     delta: float = 0.01
-    family: Family = Family.BERNOULLI
+    family: Family | FamilyWord = Family.BERNOULLI
     sigma: float = 1.0
 
     def validate(self) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,8 @@ from lastblock.protocol import number
 
 Sample = npt.NDArray[np.floating[Any]]
 
-METHODS = ("normal", "bootstrap")
+Method: TypeAlias = Literal["normal", "bootstrap"]
+METHODS = get_args(Method)
 RESAMPLES = 4000
 _SEED = 1
 _DRAWS_AT_ONCE = 1 << 21
@@ -30,7 +31,7 @@ class Estimate(NamedTuple):
     p: float
 
 
-def check_method(level: float, method: str) -> float:
+def check_method(level: float, method: Method) -> float:
     """The level, if both are possible."""
     level = number(level, "level")
     if not 0.0 < level < 1.0:
@@ -40,17 +41,17 @@ def check_method(level: float, method: str) -> float:
     return level
 
 
-def mean_of(x: Sample, level: float, method: str = "normal") -> Estimate:
+def mean_of(x: Sample, level: float, method: Method = "normal") -> Estimate:
     """The mean of a sample."""
     return _estimate((x,), (1.0,), level, method)
 
 
-def paired_difference(a: Sample, b: Sample, level: float, method: str = "normal") -> Estimate:
+def paired_difference(a: Sample, b: Sample, level: float, method: Method = "normal") -> Estimate:
     """mean(a) − mean(b), where a[i] and b[i] met the same draws."""
     return mean_of(a - b, level, method)
 
 
-def welch_difference(a: Sample, b: Sample, level: float, method: str = "normal") -> Estimate:
+def welch_difference(a: Sample, b: Sample, level: float, method: Method = "normal") -> Estimate:
     """mean(a) − mean(b) of independent samples, whose variances may differ."""
     return _estimate((a, b), (1.0, -1.0), level, method)
 
@@ -97,7 +98,7 @@ def resample(
 
 
 def _estimate(
-    samples: Sequence[Sample], signs: Sequence[float], level: float, method: str
+    samples: Sequence[Sample], signs: Sequence[float], level: float, method: Method
 ) -> Estimate:
     """Of the signed sum of the samples' means."""
     value = float(sum(sign * x.mean() for sign, x in zip(signs, samples, strict=True)))

@@ -10,13 +10,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from lastblock import files
 from lastblock.errors import ResultError
 from lastblock.lab import figures, notebook, statistics
 from lastblock.lab.claims import Claim
-from lastblock.lab.intervals import Sample
+from lastblock.lab.intervals import Method, Sample
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,12 +101,12 @@ class Result:
         """The regret of each replication at the horizon."""
         return statistics.final_regret(self, policy)
 
-    def summary(self, level: float = 0.95, method: str = "normal") -> "pd.DataFrame":
+    def summary(self, level: float = 0.95, method: Method = "normal") -> "pd.DataFrame":
         """The final regret of every policy; see `lastblock.lab.statistics.summary`."""
         return statistics.summary(self, level, method)
 
     def differences(
-        self, baseline: str | None = None, level: float = 0.95, method: str = "normal"
+        self, baseline: str | None = None, level: float = 0.95, method: Method = "normal"
     ) -> "pd.DataFrame":
         """Paired differences to a baseline; see `lastblock.lab.statistics.differences`."""
         return statistics.differences(self, baseline, level, method)
@@ -115,7 +115,9 @@ class Result:
         """Delays after each change; see `lastblock.lab.statistics.delay_summary`."""
         return statistics.delay_summary(self)
 
-    def plot(self, path: str | Path | None = None, *, kind: str = "regret") -> "Picture":
+    def plot(
+        self, path: str | Path | None = None, *, kind: Literal["regret", "best-arm"] = "regret"
+    ) -> "Picture":
         """A Matplotlib figure of the regret, or of the share of best-arm pulls (kind="best-arm").
 
         With a path it is written too, as PNG, SVG or PDF. In a notebook it shows itself.

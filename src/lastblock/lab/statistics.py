@@ -10,6 +10,7 @@ import numpy as np
 from lastblock.errors import ResultError
 from lastblock.lab.intervals import (
     Estimate,
+    Method,
     Sample,
     check_method,
     holm,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from lastblock.lab.results import Result
 
 
-def summary(result: "Result", level: float = 0.95, method: str = "normal") -> "pd.DataFrame":
+def summary(result: "Result", level: float = 0.95, method: Method = "normal") -> "pd.DataFrame":
     """The final regret of every policy.
 
     The columns are policy, mean, se, the bounds `low` and `high` of the mean's confidence interval,
@@ -55,7 +56,7 @@ def differences(
     results: "Result | Sequence[Result]",
     baseline: str | None = None,
     level: float = 0.95,
-    method: str = "normal",
+    method: Method = "normal",
 ) -> "pd.DataFrame":
     """The final regret of every policy less that of the baseline.
 
@@ -210,7 +211,9 @@ def _baseline(entries: list[_Entry], label: str | None) -> _Entry:
     raise ValueError(f"baseline={label!r} is not a policy of these results; {hint}")
 
 
-def _compare(one: _Entry, other: _Entry, level: float, method: str) -> tuple[Estimate, float, bool]:
+def _compare(
+    one: _Entry, other: _Entry, level: float, method: Method
+) -> tuple[Estimate, float, bool]:
     """The difference, the share of variance saved by pairing, and whether it was paired."""
     a, b = (np.asarray(entry.regret.to_numpy(dtype=np.float64)) for entry in (one, other))
     if one.result.seed != other.result.seed:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.models import Family
+from lastblock.models import Family, FamilyWord
 from lastblock.policies.klucb import (
     bounds_layout,
     clear_bounds,
@@ -53,7 +53,7 @@ class DKLUCB(NamedTuple):
     """
 
     discount: float
-    family: Family = Family.BERNOULLI
+    family: Family | FamilyWord = Family.BERNOULLI
     sigma: float = 1.0
     c: float = 1.0
 
@@ -63,7 +63,7 @@ class DKLUCB(NamedTuple):
         *,
         horizon: int,
         changes: int,
-        family: Family = Family.BERNOULLI,
+        family: Family | FamilyWord = Family.BERNOULLI,
         sigma: float = 1.0,
         c: float = 1.0,
     ) -> "DKLUCB":

@@ -7,7 +7,7 @@ import numpy as np
 
 from lastblock.detectors.glr import append, forget_arm, has_changed, split_fields
 from lastblock.jit import kernel, plain
-from lastblock.models import Family
+from lastblock.models import Family, FamilyWord
 from lastblock.policies.klucb import (
     bounds_layout,
     clear_bounds,
@@ -73,7 +73,7 @@ class GLRKLUCB(NamedTuple):
     exploration: float
     delta: float
     local: bool = True
-    family: Family = Family.BERNOULLI
+    family: Family | FamilyWord = Family.BERNOULLI
     sigma: float = 1.0
     c: float = 1.0
 
@@ -85,7 +85,7 @@ class GLRKLUCB(NamedTuple):
         changes: int,
         arms: int,
         local: bool = True,
-        family: Family = Family.BERNOULLI,
+        family: Family | FamilyWord = Family.BERNOULLI,
         sigma: float = 1.0,
         c: float = 1.0,
     ) -> "GLRKLUCB":

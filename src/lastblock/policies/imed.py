@@ -7,7 +7,7 @@ import numpy as np
 
 from lastblock.divergences import divergence, inside
 from lastblock.indices import argmax, unseen
-from lastblock.models import Family
+from lastblock.models import Family, FamilyWord
 from lastblock.policies.klucb import validate_family
 from lastblock.protocol import Layout, Record, policy
 from lastblock.state import enqueue, enqueue_all, shuffle
@@ -42,7 +42,7 @@ class IMED(NamedTuple):
     JMLR, 2015.
     """
 
-    family: Family = Family.BERNOULLI
+    family: Family | FamilyWord = Family.BERNOULLI
     sigma: float = 1.0
 
     @classmethod

@@ -8,7 +8,7 @@ import numpy as np
 from lastblock.divergences import EXPONENTIAL, GAUSSIAN, POISSON, inside, upper
 from lastblock.indices import argmax, unseen
 from lastblock.jit import kernel
-from lastblock.models import Family
+from lastblock.models import Family, FamilyCode, FamilyWord
 from lastblock.protocol import Layout, Record, policy
 from lastblock.state import enqueue, enqueue_all, shuffle
 
@@ -41,14 +41,14 @@ def clear_bounds(s: Record) -> None:
 
 
 @kernel
-def set_mean(s: Record, arm: int, family: int, mean: float) -> None:
+def set_mean(s: Record, arm: int, family: FamilyCode, mean: float) -> None:
     """The arm's mean has changed: its bound must be solved for again."""
     s.means[arm] = inside(family, mean)
     s.solved[arm] = math.inf
 
 
 @kernel
-def solve(s: Record, arm: int, family: int, sigma: float) -> None:
+def solve(s: Record, arm: int, family: FamilyCode, sigma: float) -> None:
     """The bound at the arm's level, and its slope there."""
     p = s.means[arm]
     level = s.level[arm]
@@ -78,7 +78,7 @@ def might_reach(s: Record, arm: int, height: float) -> bool:
 
 
 @kernel
-def largest_bound(s: Record, family: int, sigma: float) -> Any:
+def largest_bound(s: Record, family: FamilyCode, sigma: float) -> Any:
     """The arm with the largest bound, given the levels (negative: none of its rewards is there).
 
     Roots are solved for only where they can decide: means move one or two at a time and levels
@@ -105,7 +105,7 @@ def largest_bound(s: Record, family: int, sigma: float) -> Any:
     return argmax(s, s.index)
 
 
-def validate_family(name: str, family: Family, sigma: float, c: float) -> None:
+def validate_family(name: str, family: Family | FamilyWord, sigma: float, c: float) -> None:
     """The parameters that all kl-UCB policies share."""
     if sigma <= 0.0:
         raise ValueError(f"{name}: sigma={sigma} must be positive")
@@ -144,7 +144,7 @@ class KLUCB(NamedTuple):
     Sequential Allocation. Annals of Statistics, 2013.
     """
 
-    family: Family = Family.BERNOULLI
+    family: Family | FamilyWord = Family.BERNOULLI
     sigma: float = 1.0
     c: float = 1.0
 

@@ -4,9 +4,10 @@ Nothing like them can be built for a live system, where nobody knows when the ar
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from lastblock.jit import kernel
 from lastblock.nested import (
@@ -49,8 +50,31 @@ def phase_starts(times: Any, name: str) -> tuple[int, ...]:
     return 0, *changes
 
 
+class KnowsChanges(Protocol):
+    """An environment that says when it changes."""
+
+    @property
+    def changes(self) -> tuple[int, ...]: ...
+
+
+class KnowsMeans(Protocol):
+    """An environment that says the means of its arms at any time."""
+
+    def means(self, t: int) -> npt.NDArray[np.float64]: ...
+
+
+# Both policies accept an environment in place of their numbers, and keep numbers only: a value that
+# can be compared, described and stored. A NamedTuple cannot have a `__new__` of its own; a subclass
+# of one can.
+
+
+class _Restarts(NamedTuple):
+    policy: Policy
+    changes: tuple[int, ...]
+
+
 @policy(grows=True, oracle=True)
-class OracleRestart(NamedTuple):
+class OracleRestart(_Restarts):
     """A policy that starts again whenever the arms change, told by the environment itself.
 
     For simulations only: it is what a perfect change detector would give.
@@ -77,8 +101,26 @@ class OracleRestart(NamedTuple):
     True
     """
 
-    policy: Policy
-    changes: tuple[int, ...]
+    __slots__ = ()
+
+    @overload
+    def __new__(
+        cls, policy: Policy, environment: KnowsChanges | Iterable[int]
+    ) -> "OracleRestart": ...
+    @overload
+    def __new__(cls, policy: Policy, *, changes: Iterable[int]) -> "OracleRestart": ...
+    def __new__(
+        cls,
+        policy: Policy,
+        environment: KnowsChanges | Iterable[int] | None = None,
+        *,
+        changes: Iterable[int] | None = None,
+    ) -> "OracleRestart":
+        known = changes if environment is None else environment
+        if known is None:
+            raise ValueError("OracleRestart: give an environment, or the times at which it changes")
+        times = getattr(known, "changes", known)
+        return super().__new__(cls, policy, phase_starts(times, "OracleRestart: changes"))
 
     @classmethod
     def examples(cls) -> "tuple[OracleRestart, ...]":
@@ -120,8 +162,13 @@ class OracleRestart(NamedTuple):
         return bool(wrapped.full(s.inner, arm))
 
 
+class _BestArms(NamedTuple):
+    starts: tuple[int, ...]
+    arms: tuple[int, ...]
+
+
 @policy(oracle=True)
-class BestArm(NamedTuple):
+class BestArm(_BestArms):
     """Always the arm with the largest mean, told by the environment itself: regret 0.
 
     For simulations only. Of arms that are equally good it pulls the first.
@@ -149,8 +196,34 @@ class BestArm(NamedTuple):
     0.0
     """
 
-    starts: tuple[int, ...]
-    arms: tuple[int, ...]
+    __slots__ = ()
+
+    @overload
+    def __new__(cls, environment: KnowsMeans, *, horizon: int | None = None) -> "BestArm": ...
+    @overload
+    def __new__(cls, environment: Iterable[int], arms: Iterable[int]) -> "BestArm": ...
+    @overload
+    def __new__(cls, *, starts: Iterable[int], arms: Iterable[int]) -> "BestArm": ...
+    def __new__(
+        cls,
+        environment: KnowsMeans | Iterable[int] | None = None,
+        arms: Iterable[int] | None = None,
+        *,
+        starts: Iterable[int] | None = None,
+        horizon: int | None = None,
+    ) -> "BestArm":
+        known: Any = starts if environment is None else environment
+        if known is None:
+            raise ValueError(
+                "BestArm: give an environment, or the starts and best arms of its phases"
+            )
+        if hasattr(known, "means"):
+            known, arms = best_arms(known, horizon)
+        elif arms is None:
+            raise ValueError("BestArm: give the best arm of each phase, or an environment")
+        return super().__new__(
+            cls, phase_starts(known, "BestArm: starts"), tuple(whole_numbers(arms, "BestArm: arms"))
+        )
 
     @classmethod
     def examples(cls) -> "tuple[BestArm, ...]":
@@ -181,37 +254,6 @@ class BestArm(NamedTuple):
         pass
 
 
-# Both accept an environment in place of their numbers, and keep numbers only: a value that can be
-# compared, described and stored.
-
-_new_restart: Any = OracleRestart.__new__
-_new_best: Any = BestArm.__new__
-
-
-def _restart(cls: Any, policy: Any, environment: Any = None, *, changes: Any = None) -> Any:
-    known = changes if environment is None else environment
-    if known is None:
-        raise ValueError("OracleRestart: give an environment, or the times at which it changes")
-    return _new_restart(
-        cls, policy, phase_starts(getattr(known, "changes", known), "OracleRestart: changes")
-    )
-
-
-def _best(
-    cls: Any, environment: Any = None, arms: Any = None, *, starts: Any = None, horizon: Any = None
-) -> Any:
-    known = starts if environment is None else environment
-    if known is None:
-        raise ValueError("BestArm: give an environment, or the starts and best arms of its phases")
-    if hasattr(known, "means"):
-        known, arms = best_arms(known, horizon)
-    elif arms is None:
-        raise ValueError("BestArm: give the best arm of each phase, or an environment")
-    return _new_best(
-        cls, phase_starts(known, "BestArm: starts"), tuple(whole_numbers(arms, "BestArm: arms"))
-    )
-
-
 def best_arms(environment: Any, horizon: int | None) -> tuple[list[int], list[int]]:
     """When the best arm changes, and what it is."""
     times: Iterable[int]
@@ -229,9 +271,3 @@ def best_arms(environment: Any, horizon: int | None) -> tuple[list[int], list[in
             starts.append(t)
             arms.append(best)
     return starts, arms
-
-
-_opened: Any = OracleRestart  # a NamedTuple cannot define this in its own body
-_opened.__new__ = _restart
-_opened = BestArm
-_opened.__new__ = _best

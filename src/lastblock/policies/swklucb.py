@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lastblock.models import Family
+from lastblock.models import Family, FamilyWord
 from lastblock.policies.klucb import (
     bounds_layout,
     clear_bounds,
@@ -58,7 +58,7 @@ class SWKLUCB(NamedTuple):
     """
 
     window: int
-    family: Family = Family.BERNOULLI
+    family: Family | FamilyWord = Family.BERNOULLI
     sigma: float = 1.0
     c: float = 1.0
 
@@ -68,7 +68,7 @@ class SWKLUCB(NamedTuple):
         *,
         horizon: int,
         changes: int,
-        family: Family = Family.BERNOULLI,
+        family: Family | FamilyWord = Family.BERNOULLI,
         sigma: float = 1.0,
         c: float = 1.0,
     ) -> "SWKLUCB":

@@ -1,19 +1,22 @@
 """Thompson sampling (1933), discounted (Raj & Kalyani, 2017), windowed (Trovò & al., 2020)."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from lastblock.bounded import coin
 from lastblock.indices import argmax
 from lastblock.jit import kernel
-from lastblock.models import Family
+from lastblock.models import Family, FamilyCode
 from lastblock.protocol import Layout, Record, policy
 from lastblock.random import Stream, beta, normal
 from lastblock.state import enqueue
 from lastblock.tunings import garivier_discount, garivier_window
 from lastblock.window import check_window, clear, slide, window_dtype, window_sum
+
+PosteriorWord: TypeAlias = Literal["bernoulli", "gaussian"]
+"""The families whose posterior is known here: Beta and normal."""
 
 LARGEST_SIGMA = 1e100
 
@@ -24,7 +27,7 @@ FADED = 1e-200
 @kernel
 def posterior_draw(
     stream: Stream,
-    family: Family,
+    family: FamilyCode,
     pulls: float,
     total: float,
     prior_mean: float,
@@ -42,7 +45,7 @@ def posterior_draw(
 
 
 @kernel
-def as_observed(stream: Stream, family: Family, reward: float) -> float:
+def as_observed(stream: Stream, family: FamilyCode, reward: float) -> float:
     """The reward that the posterior sees: a Beta posterior knows nothing but 0 and 1."""
     if family == Family.BERNOULLI:
         return coin(stream, reward)
@@ -99,7 +102,7 @@ class Thompson(NamedTuple):
     Agrawal & Goyal. Analysis of Thompson sampling for the multi-armed bandit problem. COLT 2012.
     """
 
-    family: Family = Family.BERNOULLI
+    family: Family | PosteriorWord = Family.BERNOULLI
     prior_mean: float = 0.5
     prior_sigma: float = 0.5
     sigma: float = 0.5
@@ -165,7 +168,7 @@ class DiscountedThompson(NamedTuple):
     """
 
     discount: float
-    family: Family = Family.BERNOULLI
+    family: Family | PosteriorWord = Family.BERNOULLI
     prior_mean: float = 0.5
     prior_sigma: float = 0.5
     sigma: float = 0.5
@@ -176,7 +179,7 @@ class DiscountedThompson(NamedTuple):
         *,
         horizon: int,
         changes: int,
-        family: Family = Family.BERNOULLI,
+        family: Family | PosteriorWord = Family.BERNOULLI,
         prior_mean: float = 0.5,
         prior_sigma: float = 0.5,
         sigma: float = 0.5,
@@ -254,7 +257,7 @@ class SlidingWindowThompson(NamedTuple):
     """
 
     window: int
-    family: Family = Family.BERNOULLI
+    family: Family | PosteriorWord = Family.BERNOULLI
     prior_mean: float = 0.5
     prior_sigma: float = 0.5
     sigma: float = 0.5
@@ -265,7 +268,7 @@ class SlidingWindowThompson(NamedTuple):
         *,
         horizon: int,
         changes: int,
-        family: Family = Family.BERNOULLI,
+        family: Family | PosteriorWord = Family.BERNOULLI,
         prior_mean: float = 0.5,
         prior_sigma: float = 0.5,
         sigma: float = 0.5,

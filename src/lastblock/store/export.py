@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal, TypeAlias
 
 from lastblock import files
 from lastblock.errors import StateFileError, StoreError
@@ -16,10 +16,12 @@ from lastblock.store.storage import Row, View
 PART = 65_536
 """Rows in memory at a time."""
 
-DECISIONS, EVENTS = "decisions", "events"
+What: TypeAlias = Literal["decisions", "events"]
+DECISIONS: Final = "decisions"
+EVENTS: Final = "events"
 
 
-def export(view: View, name: str, number: int, path: str | os.PathLike[str], what: str) -> int:
+def export(view: View, name: str, number: int, path: str | os.PathLike[str], what: What) -> int:
     """Write a log; returns how many rows it has."""
     try:
         import pyarrow as pa  # noqa: PLC0415  # heavy, and of an extra

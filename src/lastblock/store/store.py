@@ -6,11 +6,11 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args, overload
 
 from lastblock.bandit import Bandit
 from lastblock.errors import StoreError
-from lastblock.labels import Label
+from lastblock.labels import L
 from lastblock.protocol import Policy, number, whole
 from lastblock.random import Seed
 from lastblock.spelling import nearest
@@ -21,7 +21,8 @@ from lastblock.store.recovery import Recovered, recover
 from lastblock.store.sqlite import SQLiteStorage
 from lastblock.store.storage import Storage
 
-DURABILITIES = ("always", "interval", "never")
+Durability: TypeAlias = Literal["always", "interval", "never"]
+DURABILITIES = get_args(Durability)
 
 _LISTED = 12  # names in a message
 
@@ -70,7 +71,7 @@ class Store:
         self,
         path: str | os.PathLike[str],
         *,
-        durability: str = "always",
+        durability: Durability = "always",
         interval: float = 0.010,
         keep_events: bool = False,
         snapshot_every: int = 10_000,
@@ -97,16 +98,38 @@ class Store:
         self._at_exit = weakref.finalize(self, _close, self._storage, self._groups)
         _open_stores.add(self)
 
+    @overload
     def create(
         self,
         name: str,
         policy: Policy,
-        arms: Sequence[Label] | int,
+        arms: int,
         *,
         seed: Seed = None,
-        floor: float | Mapping[Label, float] | None = None,
+        floor: float | Mapping[int, float] | None = None,
         room: int | None = None,
-    ) -> Bandit:
+    ) -> Bandit[int]: ...
+    @overload
+    def create(
+        self,
+        name: str,
+        policy: Policy,
+        arms: Sequence[L],
+        *,
+        seed: Seed = None,
+        floor: float | Mapping[L, float] | None = None,
+        room: int | None = None,
+    ) -> Bandit[L]: ...
+    def create(
+        self,
+        name: str,
+        policy: Policy,
+        arms: Sequence[Any] | int,
+        *,
+        seed: Seed = None,
+        floor: float | Mapping[Any, float] | None = None,
+        room: int | None = None,
+    ) -> Bandit[Any]:
         """A new bandit, on the disk when this returns. The options are those of `Bandit`."""
         if not isinstance(name, str) or not name.isprintable() or not name:
             raise ValueError(f"name={name!r} must be a string of printable characters")
@@ -117,11 +140,11 @@ class Store:
                     f"{self._storage.label} has a bandit {name!r}; take another name, "
                     "or open it with bandit()"
                 )
-            bandit = Bandit(policy, arms, seed=seed, floor=floor, room=room)
+            bandit: Bandit[Any] = Bandit(policy, arms, seed=seed, floor=floor, room=room)
             made = self._storage.create(name, snapshot_of(bandit, 0, 0), list(bandit.arms))
             return self._open(name, made, lambda: Recovered(bandit, 0, 0))
 
-    def bandit(self, name: str) -> Bandit:
+    def bandit(self, name: str) -> Bandit[Any]:
         """A bandit of the store, as it was left: its snapshot, and the events since.
 
         Called again, the same object.
@@ -147,7 +170,7 @@ class Store:
             f"bandit {name!r} in {self._storage.label} is open in {where}; close it there first"
         )
 
-    def _open(self, name: str, found: int, make: Callable[[], Recovered]) -> Bandit:
+    def _open(self, name: str, found: int, make: Callable[[], Recovered]) -> Bandit[Any]:
         try:
             self._own(name, found)
             bandit, event, saved = make()
@@ -246,7 +269,9 @@ class Store:
             )
         return again.event - again.saved
 
-    def export(self, name: str, path: str | os.PathLike[str], what: str = export.DECISIONS) -> int:
+    def export(
+        self, name: str, path: str | os.PathLike[str], what: export.What = export.DECISIONS
+    ) -> int:
         """Write a Parquet file; returns its number of rows. It needs pyarrow.
 
         "decisions": those that were told, with arm, probability and reward, for `Replay`; "events":

@@ -2,7 +2,7 @@
 
 from lastblock import divergences
 from lastblock.jit import entry
-from lastblock.models import Family
+from lastblock.models import Family, FamilyWord
 from lastblock.protocol import choice, number
 
 
@@ -22,7 +22,9 @@ def _lower(family: int, p: float, level: float, sigma: float) -> float:
     return divergences.lower(family, p, level, sigma)
 
 
-def kl(p: float, q: float, family: str | Family = "bernoulli", *, sigma: float = 1.0) -> float:
+def kl(
+    p: float, q: float, family: Family | FamilyWord = "bernoulli", *, sigma: float = 1.0
+) -> float:
     """The Kullback–Leibler divergence from mean p to mean q within a family; it may be infinite.
 
     `family` is "bernoulli", "gaussian" (with its `sigma`), "poisson" or "exponential".
@@ -35,7 +37,7 @@ def kl(p: float, q: float, family: str | Family = "bernoulli", *, sigma: float =
 
 
 def kl_upper(
-    p: float, level: float, family: str | Family = "bernoulli", *, sigma: float = 1.0
+    p: float, level: float, family: Family | FamilyWord = "bernoulli", *, sigma: float = 1.0
 ) -> float:
     """The largest mean q with kl(p, q) ≤ level: kl-UCB's index for level = log t / N.
 
@@ -47,7 +49,7 @@ def kl_upper(
 
 
 def kl_lower(
-    p: float, level: float, family: str | Family = "bernoulli", *, sigma: float = 1.0
+    p: float, level: float, family: Family | FamilyWord = "bernoulli", *, sigma: float = 1.0
 ) -> float:
     """The smallest mean q with kl(p, q) ≤ level.
 
@@ -58,7 +60,7 @@ def kl_lower(
     return float(_lower(code, _mean(code, p, "p"), _level(level), float(sigma)))
 
 
-def _family(family: str | Family, sigma: float) -> int:
+def _family(family: Family | FamilyWord, sigma: float) -> int:
     if number(sigma, "sigma") <= 0.0:
         raise ValueError(f"sigma={sigma} must be positive")
     return int(choice(Family, family, "family"))

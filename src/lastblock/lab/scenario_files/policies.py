@@ -3,11 +3,10 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, NamedTuple, get_type_hints
 
 from lastblock.lab.scenario_files.document import Table, shown
-from lastblock.protocol import DETECTORS, POLICIES, Detector, Policy, check_arms
+from lastblock.protocol import DETECTORS, POLICIES, Detector, Policy, check_arms, enumeration
 from lastblock.simulation import Environment
 from lastblock.spelling import advice
 from lastblock.state import state_dtype
@@ -212,9 +211,8 @@ def _is_tuning(hint: Any, value: Any) -> bool:
 
 def _words(hint: Any) -> list[str]:
     """The words of a parameter that is one of a few."""
-    if not (isinstance(hint, type) and issubclass(hint, Enum)):
-        return []
-    return [member.name.lower() for member in hint]
+    kind = enumeration(hint)
+    return [] if kind is None else [member.name.lower() for member in kind]
 
 
 def _tuning(

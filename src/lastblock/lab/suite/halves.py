@@ -11,7 +11,7 @@ from dataclasses import replace
 from lastblock.environments.piecewise import Piecewise
 from lastblock.errors import ScenarioError
 from lastblock.lab.scenario import Scenario
-from lastblock.lab.suite.problems import HALVES, Problem, calm_problems, count, problem
+from lastblock.lab.suite.problems import HALVES, Half, Problem, calm_problems, count, problem
 from lastblock.lab.suite.rivals import COUNTED, rivals, windows
 
 NAME = "adaptive-suite"
@@ -23,7 +23,9 @@ LONGEST_NAME = 24
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
-def scenario_of(made: Problem, half: str, index: int, replications: int = REPLICATIONS) -> Scenario:
+def scenario_of(
+    made: Problem, half: Half, index: int, replications: int = REPLICATIONS
+) -> Scenario:
     """A problem with all rivals and all windows."""
     return Scenario(
         name=f"{NAME}-{half}-{index:03}",
@@ -37,7 +39,7 @@ def scenario_of(made: Problem, half: str, index: int, replications: int = REPLIC
 
 
 def scenarios(
-    half: str = "development",
+    half: Half = "development",
     replications: int = REPLICATIONS,
     problems: Iterable[int] | None = None,
 ) -> list[Scenario]:
@@ -50,7 +52,7 @@ def scenarios(
     return [scenario_of(problem(i, half), half, i, replications) for i in chosen]
 
 
-def calm_scenarios(half: str = "development", replications: int = REPLICATIONS) -> list[Scenario]:
+def calm_scenarios(half: Half = "development", replications: int = REPLICATIONS) -> list[Scenario]:
     """One world without changes for every family of rewards, for those that count restarts."""
     made = []
     for i, (about, environment) in enumerate(calm_problems().items()):
@@ -100,7 +102,7 @@ def write_numbers(numbers: Iterable[int]) -> str:
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
-def name_of(half: str, numbers: Sequence[int]) -> str:
+def name_of(half: Half, numbers: Sequence[int]) -> str:
     """A short name for these problems of a half, for folders and links.
 
     >>> name_of("test", range(60)), name_of("test", [0, 1, 2, 7])

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -25,7 +25,8 @@ from lastblock.arms.poisson import Poisson
 from lastblock.environments.drifting import Drifting, Sinusoid, Table
 from lastblock.environments.piecewise import Piecewise
 
-HALVES = ("development", "test")
+Half: TypeAlias = Literal["development", "test"]
+HALVES = get_args(Half)
 EACH = 5
 """Problems of each kind in a half."""
 
@@ -59,7 +60,7 @@ def count() -> int:
     return EACH * len(KINDS)
 
 
-def problem(index: int, half: str = "development") -> Problem:
+def problem(index: int, half: Half = "development") -> Problem:
     """Problem `index` of a half, from 0 to `count() − 1`.
 
     >>> problem(0).kind, problem(0) is problem(0), problem(0).horizon == problem(0).horizon

@@ -19,7 +19,7 @@ from lastblock import files
 from lastblock.errors import ResultError
 from lastblock.lab.intervals import Sample, mean_of
 from lastblock.lab.suite.halves import name_of, relevant_changes, write_numbers
-from lastblock.lab.suite.problems import problem
+from lastblock.lab.suite.problems import Half, problem
 from lastblock.lab.suite.rivals import COUNTED, ORACLE, RIVALS, TUNED, WINDOWS
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def load(folder: str | Path) -> Suite:
 
 
 def sum_up(
-    results: "Mapping[int, Result]", calm: "Sequence[Result]", half: str = "development"
+    results: "Mapping[int, Result]", calm: "Sequence[Result]", half: Half = "development"
 ) -> Suite:
     """The results of problems, by their numbers, and of the worlds without changes."""
     import pandas as pd  # an optional dependency  # noqa: PLC0415
