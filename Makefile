@@ -14,10 +14,11 @@ reproduce: .venv/ready  ## All of the paper's figures and tables, and a report
 test: check browser  ## Everything that CI runs
 	$(BIN)/python -m pytest -n 2 --dist loadscope
 
-check: .venv/ready  ## Style, types and layers
+check: .venv/ready  ## Style, types (ours, and those that users see) and layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m tests.typing.compare
 	$(BIN)/lint-imports
 
 browser:  ## Chromium, if it is missing and can be installed

@@ -16,6 +16,8 @@ settings.register_profile(
 )
 settings.load_profile("fixed")
 
+collect_ignore = ["typing"]  # read by type checkers; importing the mistakes would make them
+
 CONFORMANCE = re.compile(r".*test_policies\.py::(?:test_policy|test_jit_\w+)\[(\w+)")
 
 

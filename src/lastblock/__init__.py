@@ -7,13 +7,23 @@
 True
 """
 
-from importlib import import_module
-from typing import Any
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
 
 from lastblock import arms, detectors, policies, theory
+from lastblock.arms.bernoulli import Bernoulli
+from lastblock.arms.beta import Beta
+from lastblock.arms.dirac import Dirac
+from lastblock.arms.discrete import Discrete
+from lastblock.arms.exponential import Exponential
+from lastblock.arms.gaussian import Gaussian
+from lastblock.arms.poisson import Poisson
+from lastblock.arms.truncated_gaussian import TruncatedGaussian
 from lastblock.bandit import Bandit
 from lastblock.changes import Change
 from lastblock.decisions import Decision, Pending
+from lastblock.detectors.glr import GLR
+from lastblock.detectors.meanshift import MeanShift
 from lastblock.environments.drifting import Drifting, Sinusoid, Table
 from lastblock.environments.piecewise import Piecewise, Stationary
 from lastblock.errors import StateFileError, StoreError, UnknownDecisionError
@@ -21,55 +31,121 @@ from lastblock.evaluation import Evaluation
 from lastblock.explanation import Duel, Explanation
 from lastblock.families import FAMILIES, family
 from lastblock.fleet import Fleet
+from lastblock.models import Family
+from lastblock.policies.adaptivelbsda import AdaptiveLBSDA
+from lastblock.policies.adswitch import AdSwitch
+from lastblock.policies.besa import BESA
+from lastblock.policies.binarized import Binarized
+from lastblock.policies.cusumucb import CUSUMUCB
+from lastblock.policies.dklucb import DKLUCB
+from lastblock.policies.ducb import DUCB
+from lastblock.policies.epsilongreedy import EpsilonGreedy
+from lastblock.policies.exp3 import EXP3, EXP3S, REXP3
+from lastblock.policies.giro import Giro
+from lastblock.policies.glrklucb import GLRKLUCB
+from lastblock.policies.imed import IMED
+from lastblock.policies.klucb import KLUCB
+from lastblock.policies.lbsda import LBSDA
+from lastblock.policies.lbsdalm import LBSDALM
+from lastblock.policies.mucb import MUCB
+from lastblock.policies.npts import NPTS
+from lastblock.policies.oracles import BestArm, OracleRestart
+from lastblock.policies.phe import PHE
+from lastblock.policies.playthewinner import PlayTheWinner
+from lastblock.policies.rawucb import RAWUCB
+from lastblock.policies.rbsda import RBSDA
+from lastblock.policies.restarting import Restarting
+from lastblock.policies.ssmc import SSMC
+from lastblock.policies.swklucb import SWKLUCB
+from lastblock.policies.swlbsda import SWLBSDA
+from lastblock.policies.swucb import SWUCB
+from lastblock.policies.thompson import DiscountedThompson, SlidingWindowThompson, Thompson
+from lastblock.policies.ucb1 import UCB1
 from lastblock.protocol import DETECTORS, POLICIES, detector, policy
 from lastblock.replay import Replay
 from lastblock.simulation import Run, Trace, simulate, trace
+from lastblock.spelling import nearest as _nearest
 from lastblock.state import state_size
 from lastblock.store import Store
 from lastblock.summary import ArmSummary, Summary
 from lastblock.weighting import Estimate
 
+if TYPE_CHECKING:
+    from lastblock import lab as lab  # at run time when it is first used: see below
+
 __version__ = "0.1.0"
 
-# Policies, detectors and arm families are discovered, so their names come from the registries.
-globals().update(POLICIES)
-globals().update(DETECTORS)
-globals().update(FAMILIES)
-
-
-def __getattr__(name: str) -> Any:
-    """The lab, when somebody wants it; the others above are there at once."""
-    if name == "lab":
-        return import_module("lastblock.lab")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-__all__ = [  # noqa: PLE0604  # the registries hold strings
+__all__ = [
+    "BESA",
+    "CUSUMUCB",
     "DETECTORS",
+    "DKLUCB",
+    "DUCB",
+    "EXP3",
+    "EXP3S",
     "FAMILIES",
+    "GLR",
+    "GLRKLUCB",
+    "IMED",
+    "KLUCB",
+    "LBSDA",
+    "LBSDALM",
+    "MUCB",
+    "NPTS",
+    "PHE",
     "POLICIES",
+    "RAWUCB",
+    "RBSDA",
+    "REXP3",
+    "SSMC",
+    "SWKLUCB",
+    "SWLBSDA",
+    "SWUCB",
+    "UCB1",
+    "AdSwitch",
+    "AdaptiveLBSDA",
     "ArmSummary",
     "Bandit",
+    "Bernoulli",
+    "BestArm",
+    "Beta",
+    "Binarized",
     "Change",
     "Decision",
+    "Dirac",
+    "DiscountedThompson",
+    "Discrete",
     "Drifting",
     "Duel",
-    "Explanation",
-    "Fleet",
-    "Pending",
+    "EpsilonGreedy",
     "Estimate",
     "Evaluation",
+    "Explanation",
+    "Exponential",
+    "Family",
+    "Fleet",
+    "Gaussian",
+    "Giro",
+    "MeanShift",
+    "OracleRestart",
+    "Pending",
     "Piecewise",
+    "PlayTheWinner",
+    "Poisson",
     "Replay",
+    "Restarting",
     "Run",
     "Sinusoid",
+    "SlidingWindowThompson",
     "StateFileError",
     "Stationary",
     "Store",
     "StoreError",
     "Summary",
     "Table",
+    "Thompson",
     "Trace",
+    "TruncatedGaussian",
     "UnknownDecisionError",
     "arms",
     "detector",
@@ -81,7 +157,19 @@ __all__ = [  # noqa: PLE0604  # the registries hold strings
     "state_size",
     "theory",
     "trace",
-    *POLICIES,
-    *DETECTORS,
-    *FAMILIES,
 ]
+
+# Checkers must not see the next function: with it, every misspelt name would be a known one.
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        """The lab, when somebody wants it: it is slow to import, and needs an extra."""
+        if name == "lab":
+            return _import_module("lastblock.lab")
+        near = _nearest(name, [*__all__, "lab"])
+        hint = "" if near is None else f"; did you mean {near!r}?"
+        raise AttributeError(f"module 'lastblock' has no attribute {name!r}{hint}", name=name)
+
+    def __dir__():
+        """What completion offers: the public names, the lab among them."""
+        return sorted({*globals(), "lab"})

@@ -1,0 +1,104 @@
+"""What users write. Both type checkers must pass every line, and `main` must run."""
+
+import tempfile
+from pathlib import Path
+from typing import Literal, assert_type
+
+import lastblock as lb
+
+
+def choose_policies() -> None:
+    """Parameters by their names, families by their words or as members."""
+    env = lb.Piecewise({
+        0: [lb.Bernoulli(0.9), lb.Bernoulli(0.1)],
+        500: [lb.Bernoulli(0.1), lb.Bernoulli(0.9)],
+    })  # fmt: skip
+    drift = lb.Drifting(
+        [lb.Bernoulli(0.5), lb.Gaussian(0.5, 0.1)],
+        means=[lb.Sinusoid(0.5, 0.4, period=2000), lb.Table([0.2, 0.8], times=[0, 1000])],
+    )
+    assert_type(lb.KLUCB(family="gaussian", sigma=0.5), lb.KLUCB)
+    assert lb.KLUCB("gaussian") == lb.KLUCB(lb.Family.GAUSSIAN)
+    assert lb.KLUCB(family="poisson").family == lb.Family.POISSON
+    lb.DKLUCB(0.99, family="exponential")
+    lb.SWKLUCB.tuned(horizon=1000, changes=2, family="poisson")
+    lb.GLRKLUCB.tuned(horizon=1000, changes=2, arms=3, family="bernoulli")
+    lb.IMED(family="gaussian")
+    lb.Thompson(family="gaussian", prior_mean=0.0)
+    lb.DiscountedThompson(0.99, family="bernoulli")
+    lb.Restarting(lb.KLUCB(), lb.GLR(delta=0.01, family="bernoulli"), alertness=0.5)
+    lb.Binarized(lb.LBSDA(), low=0.0, high=2.0)
+    assert_type(lb.OracleRestart(lb.LBSDA(), env), lb.OracleRestart)
+    lb.OracleRestart(lb.LBSDA(), [500, 700])
+    lb.OracleRestart(policy=lb.LBSDA(), changes=(500,))
+    assert_type(lb.BestArm(env), lb.BestArm)
+    assert lb.BestArm(drift, horizon=100).starts[0] == 0
+    assert lb.BestArm((0, 50), (1, 0)) == lb.BestArm(starts=[0, 50], arms=[1, 0])
+    lb.theory.kl(0.0, 1.0, "gaussian", sigma=0.5)
+    lb.theory.kl(0.1, 0.2, lb.Family.BERNOULLI)
+
+
+def decide_by_name() -> None:
+    """Labels keep their type from the bandit to the decision."""
+    colours = ["red", "green", "blue"]
+    bandit = lb.Bandit(lb.LBSDALM(), arms=colours, seed=7, floor={"red": 0.05}, room=4)
+    assert_type(bandit, lb.Bandit[str])
+    decision = bandit.ask()
+    assert_type(decision, lb.Decision[str])
+    assert_type(decision.arm, str)
+    bandit.tell(decision, 1.0)
+    assert_type(bandit.ask(2), list[lb.Decision[str]])
+    for pending in bandit.pending:
+        assert_type(pending.arm, str)
+        bandit.forget(pending)
+    active: list[str] = [colour for colour, state in bandit.arms.items() if state == "active"]
+    assert sum(bandit.pulls[colour] for colour in active) == 1
+    bandit.add_arm("violet")
+    bandit.retire_arm("red")
+    assert_type(bandit.summary().leader, str | None)
+    assert_type(bandit.explain().arms, tuple[str, ...])
+    again: lb.Bandit[str] = lb.Bandit.from_bytes(bandit.to_bytes())
+    assert report(bandit) == report(again)
+
+
+def report(bandit: lb.Bandit) -> str:
+    """A bandit whose labels do not matter."""
+    return str(bandit.summary())
+
+
+def decide_by_number() -> None:
+    """A number of arms gives whole numbers as labels."""
+    bandit = lb.Bandit(lb.LBSDALM(), arms=3, floor={0: 0.1}, room=4)
+    assert_type(bandit, lb.Bandit[int])
+    assert_type(bandit.ask().arm, int)
+    fleet = lb.Fleet(lb.LBSDALM(), arms=3, size=10, memory="compact", seed=1)
+    assert_type(fleet.memory, Literal["full", "compact"])
+    assert_type(fleet.bandit(3), lb.Bandit[int])
+
+
+def keep() -> None:
+    """A store's bandit is an ordinary one."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        lb.Store(Path(folder, "shop.db"), durability="interval", interval=0.1) as store,
+    ):
+        bandit = store.create("button", lb.LBSDALM(), arms=["red", "green", "blue"])
+        assert_type(bandit, lb.Bandit[str])
+        numbered = store.create("slots", lb.LBSDALM(), arms=3)
+        assert_type(numbered.ask(), lb.Decision[int])
+        bandit.tell(bandit.ask(), 0.0)
+
+
+def use_the_lab() -> None:
+    """It is imported when it is first used; checkers know it all the same."""
+    scenario = lb.lab.Scenario.load("stationary", horizon=100, replications=2)
+    assert_type(scenario, lb.lab.Scenario)
+
+
+def main() -> None:
+    """All of it, at run time."""
+    choose_policies()
+    decide_by_name()
+    decide_by_number()
+    keep()
+    use_the_lab()
