@@ -10,10 +10,11 @@ import time
 import numpy as np
 
 import lastblock as lb
-from lastblock.jit import entry, specialise
+from lastblock.core.layout import state_dtype
+from lastblock.core.rounds import begin, next_arm, reward_arm
+from lastblock.kernels.jit import entry, specialise
+from lastblock.kernels.streams import ENVIRONMENT, key_of, next_word, seed_stream, uniform
 from lastblock.lab.scenario import Scenario
-from lastblock.random import ENVIRONMENT, key_of, next_word, seed_stream, uniform
-from lastblock.state import begin, next_arm, reward_arm, state_dtype
 
 HORIZON = 10_000
 REPLICATIONS = 1000

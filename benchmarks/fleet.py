@@ -9,7 +9,7 @@ import numpy as np
 import lastblock as lb
 from benchmarks.live import pair_us, rewards
 from benchmarks.timing import uniform_ns
-from lastblock.simulation import cores
+from lastblock.support.parallel import cores
 
 SIZE = 1_000_000
 ARMS = 8

@@ -7,7 +7,7 @@ kernel for each policy and horizon, about a minute; later ones take seconds.
 import math
 
 import lastblock as lb
-from lastblock.lab.table1 import GAUSSIAN, ROWS, Cost, measure, powers
+from lastblock.lab.paper.table1 import GAUSSIAN, ROWS, Cost, measure, powers
 
 HORIZONS = (10**3, 10**4, 10**5, 10**6)
 

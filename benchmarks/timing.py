@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numpy as np
 
 import lastblock as lb
-from lastblock.jit import entry
-from lastblock.random import next_word, to_unit
+from lastblock.kernels.jit import entry
+from lastblock.kernels.streams import next_word, to_unit
 
 REPEATS = 5
 

@@ -1,9 +1,14 @@
 """Settings of every test."""
 
 import re
+import sys
+from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+import lastblock as lb
+from lastblock.lab.scenario_files import imports
 
 # The same examples on every run and every machine. The first example of a test may compile a
 # kernel, so time says nothing.
@@ -39,3 +44,13 @@ def pytest_xdist_make_scheduler(config, log):
             return group(nodeid)
 
     return Groups(config, log)
+
+
+@pytest.fixture
+def own_imports():
+    """Policies and arms that a scenario imports are gone after the test."""
+    with mock.patch.dict(lb.POLICIES), mock.patch.dict(lb.FAMILIES):
+        yield
+    for name in imports._files:
+        sys.modules.pop(name, None)
+    imports._files.clear()

@@ -19,28 +19,32 @@ from lastblock.arms.exponential import Exponential
 from lastblock.arms.gaussian import Gaussian
 from lastblock.arms.poisson import Poisson
 from lastblock.arms.truncated_gaussian import TruncatedGaussian
-from lastblock.bandit import Bandit
-from lastblock.changes import Change
-from lastblock.decisions import Decision, Pending
+from lastblock.core.families import FAMILIES, family
+from lastblock.core.layout import state_size
+from lastblock.core.registry import DETECTORS, POLICIES, detector, policy
 from lastblock.detectors.glr import GLR
 from lastblock.detectors.meanshift import MeanShift
 from lastblock.environments.drifting import Drifting, Sinusoid, Table
 from lastblock.environments.piecewise import Piecewise, Stationary
-from lastblock.errors import StateFileError, StoreError, UnknownDecisionError
-from lastblock.evaluation import Evaluation
-from lastblock.explanation import Duel, Explanation
-from lastblock.families import FAMILIES, family
-from lastblock.fleet import Fleet
-from lastblock.models import Family
+from lastblock.fleet.fleet import Fleet
+from lastblock.kernels.divergences import Family
+from lastblock.live.bandit import Bandit
+from lastblock.live.changes import Change
+from lastblock.live.decisions import Decision, Pending
+from lastblock.live.explanation import Duel, Explanation
+from lastblock.live.summary import ArmSummary, Summary
 from lastblock.policies.adaptivelbsda import AdaptiveLBSDA
 from lastblock.policies.adswitch import AdSwitch
 from lastblock.policies.besa import BESA
+from lastblock.policies.bestarm import BestArm
 from lastblock.policies.binarized import Binarized
 from lastblock.policies.cusumucb import CUSUMUCB
+from lastblock.policies.discountedthompson import DiscountedThompson
 from lastblock.policies.dklucb import DKLUCB
 from lastblock.policies.ducb import DUCB
 from lastblock.policies.epsilongreedy import EpsilonGreedy
-from lastblock.policies.exp3 import EXP3, EXP3S, REXP3
+from lastblock.policies.exp3 import EXP3
+from lastblock.policies.exp3s import EXP3S
 from lastblock.policies.giro import Giro
 from lastblock.policies.glrklucb import GLRKLUCB
 from lastblock.policies.imed import IMED
@@ -49,29 +53,34 @@ from lastblock.policies.lbsda import LBSDA
 from lastblock.policies.lbsdalm import LBSDALM
 from lastblock.policies.mucb import MUCB
 from lastblock.policies.npts import NPTS
-from lastblock.policies.oracles import BestArm, OracleRestart
+from lastblock.policies.oraclerestart import OracleRestart
 from lastblock.policies.phe import PHE
 from lastblock.policies.playthewinner import PlayTheWinner
 from lastblock.policies.rawucb import RAWUCB
 from lastblock.policies.rbsda import RBSDA
 from lastblock.policies.restarting import Restarting
+from lastblock.policies.rexp3 import REXP3
+from lastblock.policies.slidingwindowthompson import SlidingWindowThompson
 from lastblock.policies.ssmc import SSMC
 from lastblock.policies.swklucb import SWKLUCB
 from lastblock.policies.swlbsda import SWLBSDA
 from lastblock.policies.swucb import SWUCB
-from lastblock.policies.thompson import DiscountedThompson, SlidingWindowThompson, Thompson
+from lastblock.policies.thompson import Thompson
 from lastblock.policies.ucb1 import UCB1
-from lastblock.protocol import DETECTORS, POLICIES, detector, policy
-from lastblock.replay import Replay
-from lastblock.simulation import Run, Trace, simulate, trace
-from lastblock.spelling import nearest as _nearest
-from lastblock.state import state_size
+from lastblock.replay.evaluation import Evaluation
+from lastblock.replay.propensities import Estimate
+from lastblock.replay.replay import Replay
+from lastblock.simulation.run import Run, Trace
+from lastblock.simulation.simulate import simulate, trace
 from lastblock.store import Store
-from lastblock.summary import ArmSummary, Summary
-from lastblock.weighting import Estimate
+from lastblock.support import old_names
+from lastblock.support.errors import StateFileError, StoreError, UnknownDecisionError
+from lastblock.support.spelling import nearest as _nearest
 
 if TYPE_CHECKING:
     from lastblock import lab as lab  # at run time when it is first used: see below
+
+old_names.install()
 
 __version__ = "0.1.0"
 

@@ -23,13 +23,13 @@ import numpy as np
 import pytest
 
 import lastblock as lb
-from lastblock import simulation
-from lastblock.engine import Outcome, play
-from lastblock.jit import DISABLED, specialise
-from lastblock.live import Live
-from lastblock.protocol import build, describe
-from lastblock.random import key_of
-from lastblock.state import state_dtype
+from lastblock.core.layout import state_dtype
+from lastblock.core.registry import build, describe
+from lastblock.engine.simulate import Outcome, play
+from lastblock.kernels.jit import DISABLED, specialise
+from lastblock.kernels.streams import key_of
+from lastblock.live.state import Live
+from lastblock.support import parallel
 
 ARMS = 3
 HORIZON = 200
@@ -55,7 +55,7 @@ def check_same_seed_same_run(policy):
 
 def check_threads_and_chunks_change_nothing(policy):
     def run(threads, steps):
-        with mock.patch.object(simulation, "_STEPS_A_CHUNK", steps):
+        with mock.patch.object(parallel, "_STEPS_A_CHUNK", steps):
             return lb.simulate(
                 policy,
                 environment(),

@@ -4,7 +4,7 @@ from math import e, exp, fsum, sqrt
 
 import numpy as np
 
-from lastblock import random
+from lastblock.kernels import samplers
 from oracle.stream import Stream, mix
 
 
@@ -18,10 +18,10 @@ class Sampler(Stream):
         return value
 
     def normal(self):
-        return self.call(random.normal)
+        return self.call(samplers.normal)
 
     def beta(self, a, b):
-        return self.call(random.beta, a, b)
+        return self.call(samplers.beta, a, b)
 
     def coin(self, x):
         """1 with probability x."""

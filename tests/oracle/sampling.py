@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from lastblock import counts, random
+from lastblock.kernels import count_samplers as counts
+from lastblock.kernels import samplers
 from oracle.stream import Stream
 
 
@@ -11,10 +12,10 @@ class Sampling(Stream):
         return int(self._call(counts.binomial, n, p))
 
     def gamma(self, shape):
-        return float(self._call(random.gamma, float(shape)))
+        return float(self._call(samplers.gamma, float(shape)))
 
     def exponential(self):
-        return float(self._call(random.exponential))
+        return float(self._call(samplers.exponential))
 
     def _call(self, sampler, *parameters):
         words = np.array(self.state, dtype=np.uint64)

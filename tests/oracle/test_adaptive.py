@@ -5,7 +5,7 @@ import random
 import pytest
 
 import lastblock as lb
-from lastblock.restarts import REMEMBERED, last_changes
+from lastblock.core.restarts import REMEMBERED, last_changes
 from oracle.adaptivelbsda import AdaptiveLBSDA
 from oracle.randomised import EpsilonGreedy, Sampler, twin
 from oracle.restarting import Restarting, likelihood_ratio, mean_shift

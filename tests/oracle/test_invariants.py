@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lastblock as lb
-from lastblock.state import NOBODY
+from lastblock.core.layout import NOBODY
 from oracle.rounds import Round
 from oracle.swlbsda import SWLBSDA
 from oracle.worlds import KINDS, World, bernoulli, dyadic, gaussian, regimes, room, small_integers

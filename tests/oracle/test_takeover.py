@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from lastblock.lab.takeover import REWARDS, ROUND, SEED, WINDOW, takeover
+from lastblock.lab.paper.takeover import REWARDS, ROUND, SEED, WINDOW, takeover
 from oracle.rounds import last, mean
 from oracle.swlbsda import SWLBSDA
 

@@ -10,10 +10,10 @@ from scipy import stats
 from scipy.special import betaln
 
 import lastblock as lb
-from lastblock.jit import entry
+from lastblock.core.layout import state_dtype
+from lastblock.kernels.jit import entry
+from lastblock.kernels.streams import POLICY, key_of, seed_stream
 from lastblock.policies.npts import dirichlet_mean
-from lastblock.random import POLICY, key_of, seed_stream
-from lastblock.state import state_dtype
 from statistical.exact import chances, larger, law_of_pulls
 
 REPLICATIONS = 200_000

@@ -1,6 +1,6 @@
 """Arm families: one file each, discovered; families may be mixed in one environment.
 
-`lastblock.families` says what a family consists of.
+`lastblock.core.families` says what a family consists of.
 """
 
 import importlib

@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from lastblock.families import family
-from lastblock.random import to_unit
+from lastblock.core.families import family
+from lastblock.kernels.streams import to_unit
 
 
 @family(movable=True)

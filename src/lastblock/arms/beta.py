@@ -2,8 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from lastblock.families import family
-from lastblock.random import beta, expand
+from lastblock.core.families import family
+from lastblock.kernels.samplers import beta
+from lastblock.kernels.streams import expand
 
 
 @family()

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from lastblock.families import family
+from lastblock.core.families import family
 
 
 @family(movable=True)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.families import family
-from lastblock.random import to_unit
+from lastblock.core.families import family
+from lastblock.kernels.streams import to_unit
 
 
 @family()

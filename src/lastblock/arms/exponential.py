@@ -3,8 +3,8 @@
 import math
 from typing import Any, NamedTuple
 
-from lastblock.families import family
-from lastblock.random import to_open_unit
+from lastblock.core.families import family
+from lastblock.kernels.streams import to_open_unit
 
 
 @family(movable=True)

@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from lastblock.families import family
-from lastblock.random import normal_of
+from lastblock.core.families import family
+from lastblock.kernels.samplers import normal_of
 
 
 @family(movable=True)

@@ -2,8 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from lastblock.families import family
-from lastblock.random import expand, poisson
+from lastblock.core.families import family
+from lastblock.kernels.samplers import poisson
+from lastblock.kernels.streams import expand
 
 
 @family(movable=True)

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lastblock.families import family
-from lastblock.random import normal_quantile, to_open_unit
+from lastblock.core.families import family
+from lastblock.kernels.samplers import normal_quantile
+from lastblock.kernels.streams import to_open_unit
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from lastblock.cli.failures import one_line
-from lastblock.spelling import advice
+from lastblock.support.spelling import advice
 
 OUT = Path("results")
 FILE, FOLDER = "FILE", "DIRECTORY"  # what shtab can complete

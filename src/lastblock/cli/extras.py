@@ -6,11 +6,11 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lastblock import files
 from lastblock.cli.finishing import figure_path
 from lastblock.cli.running import say
 from lastblock.cli.suite import read_suites
 from lastblock.cli.tables import table
+from lastblock.support import files
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,18 +23,18 @@ def make_extras(wanted: Collection[str], options: argparse.Namespace) -> dict[st
     """Those that are wanted, as the report takes them; they are also kept in --out."""
     extras: dict[str, Any] = {}
     if "means" in wanted:
-        from lastblock.lab.figures import means_figure  # noqa: PLC0415  # slow to import
+        from lastblock.lab.figures.curves import means_figure  # noqa: PLC0415  # slow to import
         from lastblock.lab.scenario_files.reading import read  # noqa: PLC0415  # slow to import
 
         extras["means"] = figure_path(options.out, "means")
         means_figure([read(name) for name in _CHANGING], extras["means"])
     if "takeover" in wanted:
-        from lastblock.lab.takeover_figure import takeover_figure  # noqa: PLC0415  # slow to import
+        from lastblock.lab.figures.takeover import takeover_figure  # noqa: PLC0415  # slow to import
 
         extras["takeover"] = figure_path(options.out, "takeover")
         takeover_figure(extras["takeover"])
     if "table1" in wanted:
-        from lastblock.lab.table1 import table1  # noqa: PLC0415  # slow to import
+        from lastblock.lab.paper.table1 import table1  # noqa: PLC0415  # slow to import
 
         if sys.stderr.isatty() and not options.quiet:
             print("measuring table 1 …", file=sys.stderr)

@@ -5,9 +5,9 @@ import errno
 import traceback
 from pathlib import Path
 
-from lastblock.errors import ResultError, ScenarioError
-from lastblock.jit import cache_folder
+from lastblock.kernels.jit import cache_folder
 from lastblock.lab.registries import REGISTRIES
+from lastblock.support.errors import ResultError, ScenarioError
 
 OURS = 1
 YOURS = 2

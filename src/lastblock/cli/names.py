@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from lastblock.cli.failures import UserError
-from lastblock.spelling import advice
+from lastblock.support.spelling import advice
 
 
 def check(name: str, known: Collection[str], thing: str) -> str:

@@ -1,7 +1,8 @@
 """All commands of the program, and their arguments."""
 
 import lastblock
-from lastblock.cli import (
+from lastblock.cli.arguments import Parser
+from lastblock.cli.commands import (
     compare,
     completion,
     init,
@@ -12,7 +13,6 @@ from lastblock.cli import (
     run,
     scenarios,
 )
-from lastblock.cli.arguments import Parser
 
 COMMANDS = (reproduce, run, init, policies, scenarios, compare, report, plot, completion)
 _EPILOG = """\

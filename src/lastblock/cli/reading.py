@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastblock.cli.arguments import FOLDER, add_out, offer
 from lastblock.cli.failures import UserError
-from lastblock.spelling import advice
+from lastblock.support.spelling import advice
 
 if TYPE_CHECKING:
     from lastblock.lab.results import Result

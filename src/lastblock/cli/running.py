@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from lastblock import files
 from lastblock.cli.failures import UserError
 from lastblock.cli.tables import table
+from lastblock.support import files
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -76,7 +76,7 @@ def run_scenarios(
 
     `out` is where they go if not to --out, `tell` what is printed instead of the table.
     """
-    from lastblock.lab.runner import run, steps_missing  # noqa: PLC0415  # slow to import
+    from lastblock.lab.work.runner import run, steps_missing  # noqa: PLC0415  # slow to import
 
     out = options.out if out is None else out
     tell = _table_of if tell is None else tell
@@ -195,7 +195,7 @@ def _executor(options: argparse.Namespace) -> "Iterator[Executor | None]":
     if options.cluster is None:
         yield None
         return
-    from lastblock.lab.cluster import ClusterError, connect  # noqa: PLC0415  # slow to import
+    from lastblock.lab.work.cluster import ClusterError, connect  # noqa: PLC0415  # slow to import
 
     try:
         with connect(options.cluster) as executor:

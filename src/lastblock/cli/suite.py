@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lastblock.cli.arguments import Parser
+from lastblock.cli.commands.scenarios import runnable_names
 from lastblock.cli.failures import UserError
-from lastblock.cli.scenarios import runnable_names
 from lastblock.cli.tables import table
-from lastblock.spelling import nearest
+from lastblock.support.spelling import nearest
 
 if TYPE_CHECKING:
     from lastblock.cli.running import Ran

@@ -9,11 +9,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.divergences import BERNOULLI, EXPONENTIAL, GAUSSIAN, divergence, inside
-from lastblock.jit import kernel, routine
-from lastblock.models import Family, FamilyCode, FamilyWord
-from lastblock.protocol import Layout, Record, detector
-from lastblock.sums import two_sum
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import detector
+from lastblock.kernels.divergences import (
+    BERNOULLI,
+    EXPONENTIAL,
+    GAUSSIAN,
+    Family,
+    FamilyCode,
+    FamilyWord,
+    divergence,
+    inside,
+)
+from lastblock.kernels.exact_sums import two_sum
+from lastblock.kernels.jit import kernel, routine
 
 GRAIN = 8
 """A split at distance d from the nearer end of the rewards is missed by d / 8 at most."""

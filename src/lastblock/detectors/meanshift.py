@@ -20,8 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.jit import kernel, routine
-from lastblock.protocol import Layout, Record, detector
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import detector
+from lastblock.kernels.jit import kernel, routine
 
 SMALLEST = 16
 """Rewards on either side of a split, at least."""

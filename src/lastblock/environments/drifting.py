@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.core.families import Arm, Families
+from lastblock.core.registry import validated
 from lastblock.environments.piecewise import check_arms, encode
-from lastblock.families import Arm, Families
-from lastblock.jit import kernel
-from lastblock.protocol import validated, whole
-from lastblock.random import Stream
+from lastblock.kernels.jit import kernel
+from lastblock.kernels.streams import Stream
+from lastblock.support.checks import whole
 
 
 @validated

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.families import PARAMETERS, Arm, Families, code_of, families, table_of
-from lastblock.protocol import whole
-from lastblock.random import Stream
+from lastblock.core.families import PARAMETERS, Arm, Families, code_of, families, table_of
+from lastblock.kernels.streams import Stream
+from lastblock.support.checks import whole
 
 LARGEST_MEAN = 1e290
 """Sums of larger rewards could overflow."""

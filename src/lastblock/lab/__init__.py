@@ -1,12 +1,12 @@
 """Scenarios, runs, results, figures and reports."""
 
-from lastblock.errors import ResultError, ScenarioError
 from lastblock.lab.claims import Claim
-from lastblock.lab.cluster import ClusterError, connect
 from lastblock.lab.results import Result, load
-from lastblock.lab.runner import run
 from lastblock.lab.scenario import Scenario
 from lastblock.lab.statistics import differences
+from lastblock.lab.work.cluster import ClusterError, connect
+from lastblock.lab.work.runner import run
+from lastblock.support.errors import ResultError, ScenarioError
 
 __all__ = [
     "Claim",

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from lastblock.errors import ScenarioError
-from lastblock.lab.verdicts import CHECKS, Verdict
-from lastblock.protocol import number
-from lastblock.spelling import advice
+from lastblock.lab.claim_checks import CHECKS, Verdict
+from lastblock.support.checks import number
+from lastblock.support.errors import ScenarioError
+from lastblock.support.spelling import advice
 
 if TYPE_CHECKING:
     from lastblock.lab.results import Result

@@ -4,7 +4,7 @@ from typing import Any
 
 from lastblock.environments.drifting import Drifting
 from lastblock.environments.piecewise import Piecewise
-from lastblock.simulation import Environment
+from lastblock.simulation.run import Environment
 
 
 def describe_environment(environment: Environment) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.protocol import number
+from lastblock.support.checks import number
 
 Sample = npt.NDArray[np.floating[Any]]
 

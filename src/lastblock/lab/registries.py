@@ -1,6 +1,6 @@
 """All classes that a user may add to: what a scenario file can name."""
 
-from lastblock.families import FAMILIES
-from lastblock.protocol import DETECTORS, POLICIES
+from lastblock.core.families import FAMILIES
+from lastblock.core.registry import DETECTORS, POLICIES
 
 REGISTRIES = (POLICIES, DETECTORS, FAMILIES)

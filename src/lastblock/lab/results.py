@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from lastblock import files
-from lastblock.errors import ResultError
 from lastblock.lab import figures, notebook, statistics
 from lastblock.lab.claims import Claim
 from lastblock.lab.intervals import Method, Sample
+from lastblock.support import files
+from lastblock.support.errors import ResultError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lastblock.lab.canvas import Picture
+    from lastblock.lab.figures.canvas import Picture
 
 FORMAT = 2
 _KEY = b"lastblock"

@@ -6,12 +6,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lastblock.errors import ScenarioError
+from lastblock.core.layout import state_dtype
+from lastblock.core.protocol import Policy
+from lastblock.core.registry import POLICIES, check_policy, describe
 from lastblock.lab.claims import Claim
 from lastblock.lab.descriptions import describe_environment
-from lastblock.protocol import POLICIES, Policy, check_policy, describe, whole
-from lastblock.simulation import Environment, check_size
-from lastblock.state import state_dtype
+from lastblock.simulation.run import Environment
+from lastblock.simulation.simulate import check_size
+from lastblock.support.checks import whole
+from lastblock.support.errors import ScenarioError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 

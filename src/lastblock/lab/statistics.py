@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lastblock.errors import ResultError
 from lastblock.lab.intervals import (
     Estimate,
     Method,
@@ -18,7 +17,8 @@ from lastblock.lab.intervals import (
     paired_difference,
     welch_difference,
 )
-from lastblock.spelling import advice
+from lastblock.support.errors import ResultError
+from lastblock.support.spelling import advice
 
 if TYPE_CHECKING:
     import pandas as pd

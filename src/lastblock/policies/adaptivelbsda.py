@@ -8,14 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lastblock.detectors.meanshift import (
-    forget_arm,
-    forget_shift,
-    largest_shift,
-    shift_fields,
-    sum_of,
-)
-from lastblock.duels import (
+from lastblock.core.duels import (
     is_ahead,
     is_owed,
     most_pulled,
@@ -23,12 +16,21 @@ from lastblock.duels import (
     obligation_lasts,
     wins_duel,
 )
-from lastblock.history import append, block_sum, clear, history_dtype
-from lastblock.jit import kernel, routine
-from lastblock.protocol import Layout, Record, policy
-from lastblock.restarts import clear_restarts, note_restart, restart_fields
-from lastblock.state import ARM, NOBODY, enqueue, enqueue_all, record, shuffle
-from lastblock.verdicts import FLAGGED, LOST, OVERRULED, PROBED, Verdict, judge
+from lastblock.core.history import append, block_sum, clear, history_dtype
+from lastblock.core.layout import ARM, NOBODY, record
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.restarts import clear_restarts, note_restart, restart_fields
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.core.verdicts import FLAGGED, LOST, OVERRULED, PROBED, Verdict, judge
+from lastblock.detectors.meanshift import (
+    forget_arm,
+    forget_shift,
+    largest_shift,
+    shift_fields,
+    sum_of,
+)
+from lastblock.kernels.jit import kernel, routine
 
 MEMORY = 511
 """Rewards of an arm that take part in duels, at most."""

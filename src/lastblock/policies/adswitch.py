@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.jit import kernel, plain
-from lastblock.protocol import Layout, Record, policy
-from lastblock.random import uniform
-from lastblock.state import enqueue, enqueue_all, shuffle
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.kernels.jit import kernel, plain
+from lastblock.kernels.streams import uniform
 
 LEVELS = 48
 """Blocks of 1, 2, 4 … 2⁴⁷ steps: more than an episode ever has."""

@@ -4,12 +4,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lastblock.counts import hypergeometric_at_most
-from lastblock.indices import tried_enough
-from lastblock.jit import kernel, routine
-from lastblock.protocol import Layout, Record, policy
-from lastblock.random import below
-from lastblock.state import FIRST_ROOM, INDEX, capacity, enqueue, enqueue_all, shuffle
+from lastblock.core.indices import tried_enough
+from lastblock.core.layout import FIRST_ROOM, INDEX, capacity
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.kernels.count_samplers import hypergeometric_at_most
+from lastblock.kernels.jit import kernel, routine
+from lastblock.kernels.streams import below
 
 SMALLEST_ROOM = 64
 MANY = 3

@@ -3,18 +3,20 @@
 import math
 from typing import Any, NamedTuple
 
-from lastblock.bounded import coin
-from lastblock.jit import kernel
-from lastblock.nested import (
+from lastblock.core.layout import record_of
+from lastblock.core.protocol import Layout, Policy, Record, check_arms, resized
+from lastblock.core.registry import check_policy, policy
+from lastblock.core.rounds import enqueue
+from lastblock.core.wrapping import (
     planned,
     ready_to_observe,
     ready_to_plan,
     ready_to_start,
     share_stream,
 )
+from lastblock.kernels.jit import kernel
+from lastblock.kernels.samplers import coin
 from lastblock.policies.thompson import Thompson
-from lastblock.protocol import Layout, Policy, Record, check_arms, check_policy, policy, resized
-from lastblock.state import enqueue, record_of
 
 
 @kernel

@@ -5,12 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.indices import argmax, unseen
-from lastblock.jit import kernel
-from lastblock.protocol import Layout, Record, policy
-from lastblock.random import below, uniform
-from lastblock.state import enqueue, enqueue_all, shuffle
-from lastblock.tunings import cusum_exploration, cusum_threshold
+from lastblock.core.indices import argmax, unseen
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.kernels.jit import kernel
+from lastblock.kernels.streams import below, uniform
+from lastblock.theory.tunings import cusum_exploration, cusum_threshold
 
 
 @kernel

@@ -5,17 +5,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.models import Family, FamilyWord
-from lastblock.policies.klucb import (
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.kernels.divergences import Family, FamilyWord
+from lastblock.policies._kl_bounds import (
     bounds_layout,
     clear_bounds,
     largest_bound,
     set_mean,
     validate_family,
 )
-from lastblock.protocol import Layout, Record, policy
-from lastblock.state import enqueue, enqueue_all, shuffle
-from lastblock.tunings import garivier_discount
+from lastblock.theory.tunings import garivier_discount
 
 SMALLEST_COUNT = 1e-9
 """Where discounted counts stop to matter; their index is the largest one long before."""

@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.indices import argmax, unseen
-from lastblock.protocol import Layout, Record, policy
-from lastblock.state import enqueue, enqueue_all, shuffle
-from lastblock.tunings import sigma_discount
+from lastblock.core.indices import argmax, unseen
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.theory.tunings import sigma_discount
 
 FORGOTTEN = 1e-200
 """An arm whose discounted count is below this has no reward: its count must not underflow."""

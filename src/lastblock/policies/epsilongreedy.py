@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.indices import argmax, unseen
-from lastblock.protocol import Layout, Record, policy
-from lastblock.random import below, uniform
-from lastblock.state import enqueue, enqueue_all, shuffle
+from lastblock.core.indices import argmax, unseen
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.kernels.streams import below, uniform
 
 
 @policy(shift_invariant=True, scale_invariant=True)

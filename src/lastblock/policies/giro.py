@@ -5,13 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.atoms import append, atoms_dtype, clear, is_full, size
-from lastblock.counts import binomial
-from lastblock.indices import argmax, unseen
-from lastblock.jit import routine
-from lastblock.protocol import Layout, Record, policy
-from lastblock.random import below, uniform
-from lastblock.state import FIRST_ROOM, enqueue, enqueue_all, shuffle
+from lastblock.core.indices import argmax, unseen
+from lastblock.core.layout import FIRST_ROOM
+from lastblock.core.multiset import append, atoms_dtype, clear, is_full, size
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.kernels.count_samplers import binomial
+from lastblock.kernels.jit import routine
+from lastblock.kernels.streams import below, uniform
 
 
 @routine

@@ -5,19 +5,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.detectors.glr import append, forget_arm, has_changed, split_fields
-from lastblock.jit import kernel, plain
-from lastblock.models import Family, FamilyWord
-from lastblock.policies.klucb import (
+from lastblock.kernels.divergences import Family, FamilyWord
+from lastblock.kernels.jit import kernel, plain
+from lastblock.policies._kl_bounds import (
     bounds_layout,
     clear_bounds,
     largest_bound,
     set_mean,
     validate_family,
 )
-from lastblock.protocol import Layout, Record, policy
-from lastblock.state import enqueue, enqueue_all, shuffle
-from lastblock.tunings import glr_confidence, glr_exploration
+from lastblock.theory.tunings import glr_confidence, glr_exploration
 
 
 @kernel

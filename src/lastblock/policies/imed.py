@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.divergences import divergence, inside
-from lastblock.indices import argmax, unseen
-from lastblock.models import Family, FamilyWord
-from lastblock.policies.klucb import validate_family
-from lastblock.protocol import Layout, Record, policy
-from lastblock.state import enqueue, enqueue_all, shuffle
+from lastblock.core.indices import argmax, unseen
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.kernels.divergences import Family, FamilyWord, divergence, inside
+from lastblock.policies._kl_bounds import validate_family
 
 
 @policy()

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from lastblock.duels import (
+from lastblock.core.duels import (
     clear_duels,
     duel_fields,
     is_owed,
@@ -10,10 +10,12 @@ from lastblock.duels import (
     update_obligation,
     wins_duel,
 )
-from lastblock.history import append, clear, history_dtype, is_full
-from lastblock.protocol import Layout, Record, policy
-from lastblock.state import FIRST_ROOM, enqueue, enqueue_all, shuffle
-from lastblock.verdicts import Verdict, judge
+from lastblock.core.history import append, clear, history_dtype, is_full
+from lastblock.core.layout import FIRST_ROOM
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.core.verdicts import Verdict, judge
 
 
 @policy(shift_invariant=True, scale_invariant=True, grows=True)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lastblock.duels import (
+from lastblock.core.duels import (
     clear_duels,
     duel_fields,
     is_owed,
@@ -13,11 +13,13 @@ from lastblock.duels import (
     update_obligation,
     wins_duel,
 )
-from lastblock.history import append, clear, forget_oldest, history_dtype
-from lastblock.jit import kernel
-from lastblock.protocol import Layout, Record, policy
-from lastblock.state import SMALL_COUNT, count_up, enqueue, enqueue_all, shuffle
-from lastblock.verdicts import Verdict, judge
+from lastblock.core.history import append, clear, forget_oldest, history_dtype
+from lastblock.core.layout import SMALL_COUNT
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import count_up, enqueue, enqueue_all, shuffle
+from lastblock.core.verdicts import Verdict, judge
+from lastblock.kernels.jit import kernel
 
 SIZED_FOR_ROUNDS = 10**9
 """The record holds the memory of this many rounds, up to a power of two; m_r stops there."""

@@ -5,13 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.history import append, block_sum, clear, history_dtype
-from lastblock.indices import argmax, unseen
-from lastblock.jit import kernel
-from lastblock.protocol import Layout, Record, policy
-from lastblock.state import LINE, enqueue, enqueue_all, shuffle
-from lastblock.tunings import mucb_exploration, mucb_threshold
-from lastblock.window import check_window
+from lastblock.core.history import append, block_sum, clear, history_dtype
+from lastblock.core.indices import argmax, unseen
+from lastblock.core.layout import LINE
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.core.window import check_window
+from lastblock.kernels.jit import kernel
+from lastblock.theory.tunings import mucb_exploration, mucb_threshold
 
 
 @kernel

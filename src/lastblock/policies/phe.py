@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.counts import binomial
-from lastblock.indices import argmax, unseen
-from lastblock.protocol import Layout, Record, policy
-from lastblock.state import enqueue, enqueue_all, shuffle
+from lastblock.core.indices import argmax, unseen
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.kernels.count_samplers import binomial
 
 FUZZ = 1.0 - 1e-12
 """Rounding must not lift a n above a whole number: ⌈1.1 · 100⌉ is 110."""

@@ -2,10 +2,12 @@
 
 from typing import NamedTuple
 
-from lastblock.bounded import coin
-from lastblock.protocol import Layout, Record, policy
-from lastblock.random import below
-from lastblock.state import INDEX, LINE, enqueue, enqueue_all, shuffle
+from lastblock.core.layout import INDEX, LINE
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.kernels.samplers import coin
+from lastblock.kernels.streams import below
 
 
 @policy()

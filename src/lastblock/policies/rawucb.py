@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.indices import argmax, unseen
-from lastblock.jit import kernel
-from lastblock.protocol import Layout, Record, policy
-from lastblock.state import enqueue, enqueue_all, shuffle
+from lastblock.core.indices import argmax, unseen
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.kernels.jit import kernel
 
 LEVELS = 40
 """Windows of 1, 2, 4 … 2³⁹ rewards."""

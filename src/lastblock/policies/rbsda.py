@@ -2,13 +2,14 @@
 
 from typing import NamedTuple
 
-from lastblock.duels import clear_duels, duel_fields, is_owed, update_leader, update_obligation
-from lastblock.history import append, block_sum, clear, history_dtype, is_full
-from lastblock.jit import kernel
-from lastblock.protocol import Layout, Record, policy
-from lastblock.random import below
-from lastblock.spans import span_sum
-from lastblock.state import FIRST_ROOM, enqueue, enqueue_all, shuffle
+from lastblock.core.duels import clear_duels, duel_fields, is_owed, update_leader, update_obligation
+from lastblock.core.history import append, block_sum, clear, history_dtype, is_full, span_sum
+from lastblock.core.layout import FIRST_ROOM
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.kernels.jit import kernel
+from lastblock.kernels.streams import below
 
 
 @kernel

@@ -4,30 +4,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lastblock.detectors.glr import GLR
-from lastblock.detectors.meanshift import MeanShift
-from lastblock.jit import kernel
-from lastblock.nested import (
+from lastblock.core.layout import INDEX, record, record_of
+from lastblock.core.protocol import Detector, Layout, Policy, Record, check_arms, resized
+from lastblock.core.registry import check_detector, check_policy, policy
+from lastblock.core.restarts import clear_restarts, note_restart, restart_fields
+from lastblock.core.rounds import enqueue
+from lastblock.core.wrapping import (
     ready_to_observe,
     ready_to_plan,
     ready_to_start,
     share_stream,
     take_next,
 )
+from lastblock.detectors.glr import GLR
+from lastblock.detectors.meanshift import MeanShift
+from lastblock.kernels.jit import kernel
 from lastblock.policies.thompson import Thompson
-from lastblock.protocol import (
-    Detector,
-    Layout,
-    Policy,
-    Record,
-    check_arms,
-    check_detector,
-    check_policy,
-    policy,
-    resized,
-)
-from lastblock.restarts import clear_restarts, note_restart, restart_fields
-from lastblock.state import INDEX, enqueue, record, record_of
 
 
 @kernel

@@ -5,12 +5,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.duels import clear_duels, duel_fields, update_leader
-from lastblock.history import append, block_sum, clear, history_dtype, is_full
-from lastblock.jit import kernel
-from lastblock.protocol import Layout, Record, policy
-from lastblock.spans import any_span_at_most
-from lastblock.state import ARM, FIRST_ROOM, NOBODY, enqueue, enqueue_all, shuffle
+from lastblock.core.duels import clear_duels, duel_fields, update_leader
+from lastblock.core.history import (
+    any_span_at_most,
+    append,
+    block_sum,
+    clear,
+    history_dtype,
+    is_full,
+)
+from lastblock.core.layout import ARM, FIRST_ROOM, NOBODY
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.kernels.jit import kernel
 
 
 @kernel

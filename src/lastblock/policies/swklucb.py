@@ -5,18 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lastblock.models import Family, FamilyWord
-from lastblock.policies.klucb import (
-    bounds_layout,
-    clear_bounds,
-    largest_bound,
-    set_mean,
-    validate_family,
-)
-from lastblock.protocol import Layout, Record, policy
-from lastblock.state import INDEX, NOBODY, enqueue, enqueue_all, shuffle
-from lastblock.tunings import garivier_window
-from lastblock.window import (
+from lastblock.core.layout import INDEX, NOBODY
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.core.window import (
     check_window,
     check_window_fits,
     clear,
@@ -24,6 +17,15 @@ from lastblock.window import (
     window_dtype,
     window_sum,
 )
+from lastblock.kernels.divergences import Family, FamilyWord
+from lastblock.policies._kl_bounds import (
+    bounds_layout,
+    clear_bounds,
+    largest_bound,
+    set_mean,
+    validate_family,
+)
+from lastblock.theory.tunings import garivier_window
 
 
 @policy()

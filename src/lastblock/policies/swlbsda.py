@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lastblock.duels import is_owed, most_pulled, obligation, wins_duel
-from lastblock.history import (
+from lastblock.core.duels import is_owed, most_pulled, obligation, wins_duel
+from lastblock.core.history import (
     append,
     block_sum,
     clear,
@@ -15,12 +15,14 @@ from lastblock.history import (
     history_dtype,
     is_full,
 )
-from lastblock.jit import kernel, plain, routine
-from lastblock.protocol import Layout, Record, policy
-from lastblock.state import ARM, NOBODY, enqueue, enqueue_all, shuffle, stop_waiting
-from lastblock.tunings import garivier_window
-from lastblock.verdicts import Verdict, judge
-from lastblock.window import check_window, check_window_fits
+from lastblock.core.layout import ARM, NOBODY
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle, stop_waiting
+from lastblock.core.verdicts import Verdict, judge
+from lastblock.core.window import check_window, check_window_fits
+from lastblock.kernels.jit import kernel, plain, routine
+from lastblock.theory.tunings import garivier_window
 
 NEVER = 1 << 62
 

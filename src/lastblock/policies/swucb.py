@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.indices import argmax, unseen
-from lastblock.protocol import Layout, Record, policy
-from lastblock.state import enqueue, enqueue_all, shuffle
-from lastblock.tunings import sigma_window
-from lastblock.window import (
+from lastblock.core.indices import argmax, unseen
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.core.window import (
     check_window,
     check_window_fits,
     clear,
@@ -17,6 +17,7 @@ from lastblock.window import (
     window_dtype,
     window_sum,
 )
+from lastblock.theory.tunings import sigma_window
 
 
 @policy(shift_invariant=True)

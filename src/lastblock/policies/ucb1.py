@@ -5,9 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.indices import argmax, unseen
-from lastblock.protocol import Layout, Record, number, policy
-from lastblock.state import enqueue, enqueue_all, shuffle
+from lastblock.core.indices import argmax, unseen
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.support.checks import number
 
 
 @policy(shift_invariant=True)

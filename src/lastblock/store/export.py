@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from lastblock import files
-from lastblock.errors import StateFileError, StoreError
-from lastblock.events import ASK, FORGET, KINDS, TELL
-from lastblock.labels import Label
-from lastblock.snapshot import unpack
+from lastblock.engine.events import ASK, FORGET, KINDS, TELL
+from lastblock.live.labels import Label
+from lastblock.live.persistence import unpack
 from lastblock.store.storage import Row, View
+from lastblock.support import files
+from lastblock.support.errors import StateFileError, StoreError
 
 PART = 65_536
 """Rows in memory at a time."""

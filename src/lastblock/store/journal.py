@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lastblock.bandit import Bandit
-from lastblock.errors import StoreError
-from lastblock.events import KINDS, Event
-from lastblock.snapshot import unpack
-from lastblock.store.groups import Write
+from lastblock.engine.events import KINDS, Event
+from lastblock.live.bandit import Bandit
+from lastblock.live.persistence import unpack
+from lastblock.store.group_commit import Write
 from lastblock.store.storage import Row, Snapshot
+from lastblock.support.errors import StoreError
 
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
 

@@ -4,11 +4,11 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lastblock.bandit import Bandit
-from lastblock.errors import StateFileError, StoreError
-from lastblock.events import KINDS
+from lastblock.engine.events import KINDS
+from lastblock.live.bandit import Bandit
 from lastblock.store.journal import event_of
 from lastblock.store.storage import Part, Row, View
+from lastblock.support.errors import StateFileError, StoreError
 
 PART = 65_536
 """Events that are in memory at a time."""

@@ -10,13 +10,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from lastblock.errors import StoreError
-from lastblock.events import ASK, FORGET, KINDS, TELL
-from lastblock.labels import Label
+from lastblock.engine.events import ASK, FORGET, KINDS, TELL
+from lastblock.live.labels import Label
 from lastblock.store.owners import Owners
 from lastblock.store.sqlite_errors import NOT_A_STORE, PATIENCE, explained
 from lastblock.store.sqlite_view import SQLiteView
 from lastblock.store.storage import Row, Snapshot
+from lastblock.support.errors import StoreError
 
 Run: TypeAlias = Callable[..., sqlite3.Cursor]
 Made = TypeVar("Made")

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from lastblock.errors import StoreError
+from lastblock.support.errors import StoreError
 
 PATIENCE = 60.0
 """Seconds to wait while other processes write to the same file."""

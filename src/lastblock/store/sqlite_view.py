@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.errors import StoreError
-from lastblock.labels import Label
+from lastblock.live.labels import Label
 from lastblock.store.sqlite_errors import PATIENCE, explained
 from lastblock.store.storage import Part, Row, Snapshot
+from lastblock.support.errors import StoreError
 
 
 class SQLiteView:

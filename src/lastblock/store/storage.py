@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.labels import Label
+from lastblock.live.labels import Label
 
 Row: TypeAlias = tuple[int, int, int, int, int | None, int | None, Any]
 """An event, as it is kept:

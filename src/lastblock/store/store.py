@@ -8,18 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, TypeAlias, get_args, overload
 
-from lastblock.bandit import Bandit
-from lastblock.errors import StoreError
-from lastblock.labels import L
-from lastblock.protocol import Policy, number, whole
-from lastblock.random import Seed
-from lastblock.spelling import nearest
+from lastblock.core.protocol import Policy
+from lastblock.kernels.streams import Seed
+from lastblock.live.bandit import Bandit
+from lastblock.live.labels import L
 from lastblock.store import export
-from lastblock.store.groups import Groups, Write
+from lastblock.store.group_commit import Groups, Write
 from lastblock.store.journal import Journal, snapshot_of
 from lastblock.store.recovery import Recovered, recover
 from lastblock.store.sqlite import SQLiteStorage
 from lastblock.store.storage import Storage
+from lastblock.support.checks import number, whole
+from lastblock.support.errors import StoreError
+from lastblock.support.spelling import nearest
 
 Durability: TypeAlias = Literal["always", "interval", "never"]
 DURABILITIES = get_args(Durability)

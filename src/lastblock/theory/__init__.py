@@ -9,7 +9,7 @@
 from lastblock.theory.balance import balance, balance_bound
 from lastblock.theory.bounds import count_changes, lai_robbins, lower_bound
 from lastblock.theory.kullback import kl, kl_lower, kl_upper
-from lastblock.tunings import TUNINGS
+from lastblock.theory.tunings import TUNINGS
 
 __all__ = [
     "TUNINGS",

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lastblock import divergences
-from lastblock.protocol import number, whole
+from lastblock.kernels import divergences
+from lastblock.support.checks import number, whole
 from lastblock.theory.bounds import common_family
 from lastblock.theory.kullback import divergence
 

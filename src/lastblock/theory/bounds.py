@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.models import Family
+from lastblock.kernels.divergences import Family
 from lastblock.theory.kullback import divergence
 
 

@@ -1,9 +1,9 @@
 """Kullback–Leibler divergences between means of one family, and their inverses."""
 
-from lastblock import divergences
-from lastblock.jit import entry
-from lastblock.models import Family, FamilyWord
-from lastblock.protocol import choice, number
+from lastblock.kernels import divergences
+from lastblock.kernels.divergences import Family, FamilyWord
+from lastblock.kernels.jit import entry
+from lastblock.support.checks import choice, number
 
 
 @entry

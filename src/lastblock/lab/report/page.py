@@ -13,10 +13,10 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, NamedTuple
 
-from lastblock import files
-from lastblock.errors import ResultError
 from lastblock.lab.report import markup, overview, paper, results, setup, suite
 from lastblock.lab.report.paper import Image
+from lastblock.support import files
+from lastblock.support.errors import ResultError
 
 if TYPE_CHECKING:
     import pandas as pd

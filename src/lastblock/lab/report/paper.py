@@ -11,7 +11,7 @@ from lastblock.lab.report.markup import Cell, Column
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lastblock.lab.canvas import Picture
+    from lastblock.lab.figures.canvas import Picture
 
 Image: TypeAlias = Union[str, Path, bytes, "Picture"]
 """The path of a PNG or SVG file, what is in it, or a figure that is still to be drawn."""

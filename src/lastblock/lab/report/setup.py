@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from lastblock.kernels.divergences import Family
 from lastblock.lab.report import markup
 from lastblock.lab.report.markup import Cell, Column, Style
-from lastblock.models import Family
 
 if TYPE_CHECKING:
     from lastblock.lab.results import Result

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection
 
-from lastblock.errors import ScenarioError
+from lastblock.lab.claim_checks import CHECKS
 from lastblock.lab.claims import Claim
 from lastblock.lab.scenario_files.document import Table, shown
-from lastblock.lab.verdicts import CHECKS
-from lastblock.spelling import advice
+from lastblock.support.errors import ScenarioError
+from lastblock.support.spelling import advice
 
 
 def read_claims(top: Table, labels: Collection[str]) -> tuple[Claim, ...]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lastblock.errors import ScenarioError
 from lastblock.lab.scenario_files.locate import KeyPath, locate
-from lastblock.spelling import advice
+from lastblock.support.errors import ScenarioError
+from lastblock.support.spelling import advice
 
 _LONGEST_VALUE = 60
 _SYNTAX = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|.*)\)")

@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, get_type_hints
 
+from lastblock.core.families import FAMILIES, Arm
 from lastblock.environments.drifting import Drifting, Sinusoid
 from lastblock.environments.drifting import Table as Knots
 from lastblock.environments.piecewise import Piecewise, Stationary
-from lastblock.families import FAMILIES, Arm
 from lastblock.lab.scenario_files.document import Table, shown
-from lastblock.protocol import whole
-from lastblock.simulation import Environment
-from lastblock.spelling import advice
+from lastblock.simulation.run import Environment
+from lastblock.support.checks import whole
+from lastblock.support.spelling import advice
 
 
 class Setting(NamedTuple):

@@ -16,7 +16,7 @@ from typing import Any
 
 from lastblock.lab.registries import REGISTRIES
 from lastblock.lab.scenario_files.document import Table, read_text, shown
-from lastblock.spelling import nearest
+from lastblock.support.spelling import nearest
 
 
 class File(ModuleType):

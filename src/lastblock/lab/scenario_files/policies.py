@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, get_type_hints
 
+from lastblock.core.layout import state_dtype
+from lastblock.core.protocol import Detector, Policy, check_arms
+from lastblock.core.registry import DETECTORS, POLICIES, enumeration
 from lastblock.lab.scenario_files.document import Table, shown
-from lastblock.protocol import DETECTORS, POLICIES, Detector, Policy, check_arms, enumeration
-from lastblock.simulation import Environment
-from lastblock.spelling import advice
-from lastblock.state import state_dtype
-from lastblock.tunings import TUNINGS
+from lastblock.simulation.run import Environment
+from lastblock.support.spelling import advice
+from lastblock.theory.tunings import TUNINGS
 
 _INNER = "of"
 """What the file calls a wrapper's parameter `policy`, since that is the key of the wrapper."""

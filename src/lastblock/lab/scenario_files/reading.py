@@ -4,16 +4,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lastblock.environments.drifting import Drifting
-from lastblock.errors import ScenarioError
 from lastblock.lab.scenario import NAME, Scenario
 from lastblock.lab.scenario_files.claims import read_claims
 from lastblock.lab.scenario_files.document import Document, Table, read_text, shown
 from lastblock.lab.scenario_files.environment import read_environment
 from lastblock.lab.scenario_files.imports import read_imports
 from lastblock.lab.scenario_files.policies import World, read_policies
-from lastblock.protocol import whole
-from lastblock.simulation import Environment, check_size
-from lastblock.spelling import nearest
+from lastblock.simulation.run import Environment
+from lastblock.simulation.simulate import check_size
+from lastblock.support.checks import whole
+from lastblock.support.errors import ScenarioError
+from lastblock.support.spelling import nearest
 from lastblock.theory import count_changes
 
 _FOLDER = Path(__file__).parents[1] / "scenarios"

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from lastblock.environments.piecewise import Piecewise
-from lastblock.errors import ScenarioError
 from lastblock.lab.scenario import Scenario
 from lastblock.lab.suite.problems import HALVES, Half, Problem, calm_problems, count, problem
 from lastblock.lab.suite.rivals import COUNTED, rivals, windows
+from lastblock.support.errors import ScenarioError
 
 NAME = "adaptive-suite"
 REPLICATIONS = 20

@@ -15,19 +15,20 @@ from lastblock.arms.beta import Beta
 from lastblock.arms.exponential import Exponential
 from lastblock.arms.gaussian import Gaussian
 from lastblock.arms.poisson import Poisson
+from lastblock.core.protocol import Policy
 from lastblock.environments.piecewise import Piecewise
+from lastblock.kernels.divergences import Family
 from lastblock.lab.suite.problems import Problem
-from lastblock.models import Family
 from lastblock.policies.adaptivelbsda import AdaptiveLBSDA
 from lastblock.policies.cusumucb import CUSUMUCB
+from lastblock.policies.discountedthompson import DiscountedThompson
 from lastblock.policies.glrklucb import GLRKLUCB
 from lastblock.policies.lbsda import LBSDA
 from lastblock.policies.lbsdalm import LBSDALM
 from lastblock.policies.mucb import MUCB
-from lastblock.policies.oracles import OracleRestart
+from lastblock.policies.oraclerestart import OracleRestart
+from lastblock.policies.slidingwindowthompson import SlidingWindowThompson
 from lastblock.policies.swlbsda import SWLBSDA
-from lastblock.policies.thompson import DiscountedThompson, SlidingWindowThompson
-from lastblock.protocol import Policy
 
 ADAPTIVE = "Adaptive LB-SDA"
 TUNED = "SW-LB-SDA"

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lastblock import files
-from lastblock.errors import ResultError
 from lastblock.lab.intervals import Sample, mean_of
 from lastblock.lab.suite.halves import name_of, relevant_changes, write_numbers
 from lastblock.lab.suite.problems import Half, problem
 from lastblock.lab.suite.rivals import COUNTED, ORACLE, RIVALS, TUNED, WINDOWS
+from lastblock.support import files
+from lastblock.support.errors import ResultError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,0 +1,144 @@
+"""What the subsampling policies share: the leader, the sampling obligation, the last-block duel.
+
+A policy with `duel_fields` in its layout has a leader and a sampling obligation.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lastblock.core.history import block_sum
+from lastblock.core.layout import ARM, INDEX, NOBODY
+from lastblock.core.protocol import Layout, Record
+from lastblock.kernels.jit import kernel
+from lastblock.kernels.streams import below
+
+OBLIGATION_POWER = 0.333
+"""The exponent in the authors' code, where the paper has a square root."""
+
+
+def duel_fields(arms: int) -> Layout:
+    """The leader, and how far the sampling obligation goes."""
+    return [
+        ("leader", ARM),
+        ("limit", np.int64),  # an arm with so many pulls is still owed one …
+        ("limit_lasts", np.float64),  # … up to this round
+        ("sums", np.float64, (arms,)),  # of all rewards of the arm
+        ("candidate", np.uint8, (arms,)),  # for the lead: everyone
+    ]
+
+
+@kernel
+def clear_duels(s: Record) -> None:
+    """Nobody leads, nothing is owed yet."""
+    s.leader = NOBODY
+    s.limit = -1
+    s.limit_lasts = 0.0
+    for k in range(s.sums.shape[0]):
+        s.sums[k] = 0.0
+        s.candidate[k] = 1
+
+
+@kernel
+def update_leader(s: Record, pulls: Any, reference: bool) -> Any:
+    """Most pulls, then largest sum of rewards, then at random; in the authors' code a tie stays."""
+    if not is_ahead(s, pulls, s.leader):
+        incumbent = s.leader if reference else NOBODY
+        s.leader = most_pulled(s, pulls, s.sums, s.candidate, incumbent)
+    return s.leader
+
+
+@kernel
+def update_obligation(s: Record, r: int, reference: bool) -> None:
+    """How many pulls every arm is owed in round r."""
+    if r >= s.limit_lasts:
+        s.limit = obligation(r, reference)
+        s.limit_lasts = obligation_lasts(s.limit, reference)
+
+
+@kernel
+def is_owed(s: Record, pulls: Any, arm: int) -> bool:
+    """The sampling obligation; decisions that are out, or lost, count as pulled."""
+    if pulls[arm] > s.limit:  # nearly always
+        return False
+    return bool(pulls[arm] + s.out[arm] + s.lost[arm] <= s.limit)
+
+
+@kernel
+def most_pulled(s: Record, pulls: Any, sums: Any, candidate: Any, incumbent: Any) -> Any:
+    """The leader among the candidates: most pulls, then largest sum, then uniformly at random.
+
+    An incumbent (or NOBODY) with rewards that is tied in both stays; the authors' code has one.
+    """
+    best: Any = INDEX(0)
+    ties = 0
+    for k in range(s.arms):
+        if candidate[k]:
+            level = ties > 0 and pulls[k] == pulls[best]
+            if ties == 0 or pulls[k] > pulls[best] or (level and sums[k] > sums[best]):
+                best = INDEX(k)
+                ties = 1
+            elif level and sums[k] == sums[best]:
+                ties += 1
+    if ties > 1 and incumbent != NOBODY and candidate[incumbent] and pulls[incumbent] > 0:
+        if pulls[incumbent] == pulls[best] and sums[incumbent] == sums[best]:
+            best = incumbent
+            ties = 1
+    if ties > 1:
+        skip = below(s.stream, ties)
+        chosen = best
+        for k in range(s.arms):
+            if candidate[k] and pulls[k] == pulls[best] and sums[k] == sums[best]:
+                if skip == 0:
+                    chosen = INDEX(k)
+                skip -= 1
+        best = chosen
+    return best
+
+
+@kernel
+def is_ahead(s: Record, pulls: Any, leader: int) -> bool:
+    """Whether the leader has strictly more pulls than anyone: then there is nothing to choose."""
+    if leader == NOBODY:
+        return False
+    most = pulls[leader]
+    others = 0
+    for k in range(s.arms):
+        others += pulls[k] >= most
+    return bool(others == 1)
+
+
+@kernel
+def obligation(n: float, reference: bool) -> int:
+    """The largest number of pulls at which the sampling obligation still holds.
+
+    The paper pulls an arm when N ≤ √log n, the authors' code when N < (log n)^0.333; n is the round
+    or the window.
+    """
+    if reference:
+        largest: int = math.ceil(math.log(n) ** OBLIGATION_POWER) - 1
+        return largest
+    return math.floor(math.sqrt(math.log(n)))
+
+
+@kernel
+def obligation_lasts(limit: int, reference: bool) -> float:
+    """A round below which `obligation` stays at `limit`, a hair early to be safe from rounding."""
+    power = 1.0 / OBLIGATION_POWER if reference else 2.0
+    return math.exp(min((limit + 1.0) ** power, 700.0)) * (1.0 - 1e-9) - 1.0
+
+
+@kernel
+def wins_duel(h: Record, challenger: int, leader: int) -> bool:
+    """The challenger's mean against the mean of as many of the leader's last rewards.
+
+    When the leader holds fewer rewards than the challenger, all of them count.
+    """
+    own = h.kept[challenger]
+    lead = h.kept[leader]
+    mine = block_sum(h, challenger, own)
+    if own > lead:
+        return bool(lead > 0 and mine / own >= block_sum(h, leader, lead) / lead)
+    # Equal lengths: compare the sums, so that ties are exact.
+    return bool((own > 0) & (mine >= block_sum(h, leader, own)))

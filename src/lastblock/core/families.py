@@ -1,0 +1,182 @@
+"""How an arm family is declared, and how kernels sample from any of them.
+
+A family is a `NamedTuple` decorated with `@family()`:
+
+    mean                                  a field or a property
+    parameters(self)                      up to four numbers for the kernel
+    table(self)                           optional: an array of any length for the kernel
+    draw(a, b, c, d, table, at, word, scratch)   static kernel: one reward from one 64-bit word
+
+The arm's numbers start at `table[at]`.
+
+`draw` gets exactly one random word a step, whichever arm is pulled, so that policies that are
+compared see common random numbers. A sampler that needs more expands the word into the `scratch`
+stream.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.core.method_binding import kernel_method
+from lastblock.core.registry import register_name, validated
+from lastblock.kernels.jit import kernel
+from lastblock.kernels.streams import Stream
+
+T = TypeVar("T")
+
+PARAMETERS = 4
+FAMILIES: dict[str, type[Any]] = {}
+"""Every arm family, by name. Filled by `@family`; nothing to edit."""
+
+
+class Arm(Protocol):
+    """What an environment needs of an arm."""
+
+    @property
+    def mean(self) -> float: ...
+    def parameters(self) -> tuple[float, ...]: ...
+    def _asdict(self) -> dict[str, Any]: ...
+
+
+def family(*, movable: bool = False) -> Callable[[type[T]], type[T]]:
+    """Register a NamedTuple as an arm family and validate its parameters on construction.
+
+    `movable`: its mean is its field `mean` and its first parameter, so that it can drift.
+    """
+
+    def register(cls: type[T]) -> type[T]:
+        declared: Any = validated(cls)
+        declared.movable = movable
+        register_name(FAMILIES, cls)
+        return cls
+
+    return register
+
+
+def code_of(arm: Arm) -> int:
+    """The number by which kernels know the family of an arm."""
+    name = type(arm).__name__
+    if FAMILIES.get(name) is not type(arm):
+        raise ValueError(f"{arm!r} is not an arm; use one of {', '.join(FAMILIES)}")
+    return list(FAMILIES).index(name)
+
+
+def table_of(arm: Arm) -> npt.NDArray[np.float64]:
+    """The numbers of an arm that do not fit into four parameters."""
+    table = getattr(arm, "table", None)
+    return np.empty(0) if table is None else np.asarray(table(), dtype=np.float64)
+
+
+class Families(NamedTuple):
+    """The set of families as a kernel argument: its *type* stands for what is registered.
+
+    A family registered by a user makes a new type (`families`), hence a new compilation, and one
+    that the compile cache knows to be foreign.
+    """
+
+    size: int
+
+    def draw(
+        self,
+        family: int,
+        a: float,
+        b: float,
+        c: float,
+        d: float,
+        table: npt.NDArray[np.float64],
+        at: int,
+        word: np.uint64,
+        scratch: Stream,
+    ) -> float:
+        cls: Any = list(FAMILIES.values())[family]
+        return float(cls.draw(a, b, c, d, table, at, word, scratch))
+
+
+_types: dict[tuple[type[Any], ...], type[Families]] = {}
+
+
+def families() -> Families:
+    """The families registered now."""
+    registered = tuple(FAMILIES.values())
+    package = __name__.partition(".")[0]
+    if registered not in _types:
+        own = all(cls.__module__.partition(".")[0] == package for cls in registered)
+        foreign = {"__module__": "foreign", "__slots__": ()}
+        _types[registered] = Families if own else type("Families", (Families,), foreign)
+    return _types[registered](len(registered))
+
+
+def _link(code: int, draw: Any, others: Any) -> Callable[..., float]:
+    """One link of an if-else chain over the families, which the compiler flattens."""
+
+    @kernel
+    def link(
+        family: int,
+        a: float,
+        b: float,
+        c: float,
+        d: float,
+        table: Any,
+        at: Any,
+        word: Any,
+        scratch: Any,
+    ) -> Any:
+        if family == code:
+            return draw(a, b, c, d, table, at, word, scratch)
+        return others(family, a, b, c, d, table, at, word, scratch)
+
+    return link
+
+
+@kernel
+def _no_family(
+    family: int,
+    a: float,
+    b: float,
+    c: float,
+    d: float,
+    table: Any,
+    at: Any,
+    word: Any,
+    scratch: Any,
+) -> float:
+    return np.nan
+
+
+@kernel_method("draw")
+def _draw(
+    self: Any,
+    family: Any,
+    a: Any,
+    b: Any,
+    c: Any,
+    d: Any,
+    table: Any,
+    at: Any,
+    word: Any,
+    scratch: Any,
+) -> Any:
+    if not issubclass(self.instance_class, Families):
+        return None
+    chain: Any = _no_family
+    for code, cls in reversed(list(enumerate(FAMILIES.values()))):
+        chain = _link(code, kernel(cls.draw), chain)
+
+    def draw(
+        self: Any,
+        family: int,
+        a: float,
+        b: float,
+        c: float,
+        d: float,
+        table: Any,
+        at: int,
+        word: Any,
+        scratch: Any,
+    ) -> Any:
+        return chain(family, a, b, c, d, table, at, word, scratch)
+
+    return draw

@@ -1,0 +1,210 @@
+"""The reward history: a ring of cumulative sums per arm, the paper's one data structure.
+
+Slot n holds the sum of the first n rewards, so the sum of the last n is two look-ups and a
+subtraction: a duel costs O(1) however long its blocks are. Cumulative sums must not drift:
+
+- they are the rounded values of a compensated sum, so rounding errors do not pile up;
+- once a lap the ring is *rebased*: the newest sum becomes zero. Its entries then stay as small as
+  one ring of rewards, and a block sum is as precise after 10⁹ rewards as after 10³;
+- rings too long for that (LB-SDA on long horizons) start again from zero every 2²⁰ rewards, and a
+  block that reaches further back adds the totals of the stretches in between.
+
+Sums of whole numbers below 2⁵³ are exact, so that ties are ties. What no sum of floats can do is to
+keep small rewards beside a huge one: while a reward 10¹⁶ times larger than the others is in the
+ring, the others are lost in its rounding error.
+
+In a compact record the ring holds the rewards themselves, as float32, beside the sum of those that
+are kept. A block is added up one by one, from its shorter side: O(n), for a memory of some dozens
+of rewards. A sum of n float32 numbers is exact in a float64 as long as the largest of them is at
+most 2²⁹ / n times the smallest; for others the sum is taken anew once a lap, so that rounding
+errors do not pile up. Which kind of history it is shows in its fields, so that compiled code has no
+trace of the other kind.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from lastblock.core.layout import capacity, record, whole_type
+from lastblock.core.protocol import Record
+from lastblock.kernels.exact_sums import two_sum
+from lastblock.kernels.jit import kernel
+
+SMALLEST_RING = 64
+
+SMALLEST_COMPACT_RING = 8
+
+LARGEST_RINGS = (1 << 31) - 1
+"""Bytes: numpy's records are no larger."""
+
+STRETCH = 1 << 20
+
+LARGEST_COMPACT_REWARD = 1e38
+"""Larger ones do not fit a float32."""
+
+
+def history_dtype(arms: int, rewards: int, *, compact: bool = False) -> np.dtype[Any]:
+    """Room for at least the last `rewards` rewards of each arm."""
+    if compact:
+        ring = capacity(rewards, SMALLEST_COMPACT_RING)
+        return record(
+            [
+                ("written", whole_type(ring), (arms,)),  # modulo a multiple of the ring
+                ("kept", whole_type(ring), (arms,)),
+                ("sum", np.float64, (arms,)),  # of the kept rewards
+                ("error", np.float64, (0,)),
+                ("prefix", np.float64, (arms, 0)),
+                ("rewards", np.float32, (arms, ring)),
+            ],
+            packed=True,
+        )
+    ring = capacity(rewards + 1, SMALLEST_RING)  # one slot is the sum that a full ring starts from
+    if arms * ring * 8 > LARGEST_RINGS:
+        raise ValueError(
+            f"a history of {rewards} rewards an arm does not fit into a record; "
+            "choose a shorter horizon or a policy of bounded memory, such as LBSDALM"
+        )
+    return record(
+        [
+            ("written", np.int64, (arms,)),  # rewards ever appended
+            ("kept", np.int64, (arms,)),  # of these, the newest ones not forgotten
+            ("sum", np.float64, (arms,)),  # since the last rebase …
+            ("error", np.float64, (arms,)),  # … and what rounding took away from it
+            ("prefix", np.float64, (arms, ring)),
+            ("rewards", np.float32, (arms, 0)),  # only in a compact history
+        ]
+    )
+
+
+@kernel
+def clear(h: Record) -> None:
+    """Forget everything."""
+    for k in range(h.kept.shape[0]):
+        h.written[k] = 0
+        h.kept[k] = 0
+        h.sum[k] = 0.0
+        if h.prefix.shape[1] > 0:  # this and its like are known at compile time
+            h.error[k] = 0.0
+            h.prefix[k, 0] = 0.0
+
+
+@kernel
+def append(h: Record, arm: int, reward: float) -> None:
+    """Add the newest reward; a full ring loses its oldest."""
+    n = int(h.written[arm])
+    ring = h.prefix.shape[1]
+    if ring > 0:
+        if n & (min(ring, STRETCH) - 1) == 0:
+            if ring <= STRETCH:
+                newest = h.prefix[arm, 0]
+                for i in range(ring):
+                    h.prefix[arm, i] -= newest
+            h.sum[arm] = 0.0
+            h.error[arm] = 0.0
+        total, error = two_sum(h.sum[arm], reward)
+        h.sum[arm] = total
+        h.error[arm] += error
+        h.prefix[arm, (n + 1) & (ring - 1)] = total + h.error[arm]
+        h.written[arm] = n + 1
+        if h.kept[arm] < ring - 1:
+            h.kept[arm] += 1
+    else:
+        mask = h.rewards.shape[1] - 1
+        if h.kept[arm] > mask:
+            h.sum[arm] -= h.rewards[arm, n & mask]
+        else:
+            h.kept[arm] += 1
+        h.rewards[arm, n & mask] = reward
+        h.sum[arm] += h.rewards[arm, n & mask]
+        h.written[arm] = (n + 1) & ((1 << (8 * h.written.itemsize - 1)) - 1)
+        if n & mask == mask:
+            total = 0.0
+            for i in range(n + 1 - int(h.kept[arm]), n + 1):
+                total += np.float64(h.rewards[arm, i & mask])
+            h.sum[arm] = total
+
+
+@kernel
+def block_sum(h: Record, arm: int, n: int) -> float:
+    """The sum of the last n rewards, 0 ≤ n ≤ kept."""
+    ring = h.prefix.shape[1]
+    newest = int(h.written[arm])
+    oldest = newest - int(n)
+    if ring == 0:
+        kept = int(h.kept[arm])
+        mask = h.rewards.shape[1] - 1
+        mostly = kept - n < n  # then the others are fewer
+        total = 0.0
+        for i in range(newest - kept if mostly else oldest, oldest if mostly else newest):
+            total += np.float64(h.rewards[arm, i & mask])
+        return float(h.sum[arm] - total) if mostly else total
+    total = h.prefix[arm, newest & (ring - 1)]
+    if ring > STRETCH:
+        start = (newest - 1) & ~(STRETCH - 1)
+        while start > oldest:
+            total += h.prefix[arm, start & (ring - 1)]
+            start -= STRETCH
+        if start == oldest:
+            return float(total)
+    return float(total - h.prefix[arm, oldest & (ring - 1)])
+
+
+@kernel
+def block_mean(h: Record, arm: int, n: int) -> float:
+    """The mean of the last n rewards, 1 ≤ n ≤ kept."""
+    return block_sum(h, arm, n) / n
+
+
+@kernel
+def forget_oldest(h: Record, arm: int) -> None:
+    """Keep one reward less."""
+    forget_if(h, arm, True)
+
+
+@kernel
+def forget_if(h: Record, arm: int, due: bool) -> None:
+    """Keep one reward less if it is due; no branch depends on that."""
+    if h.prefix.shape[1] == 0:
+        oldest = (int(h.written[arm]) - int(h.kept[arm])) & (h.rewards.shape[1] - 1)
+        h.sum[arm] -= h.rewards[arm, oldest] if due else np.float32(0.0)
+    h.kept[arm] -= due
+
+
+@kernel
+def is_full(h: Record, arm: int) -> bool:
+    """Whether the next reward would push an older one out."""
+    room = h.prefix.shape[1] - 1 if h.prefix.shape[1] > 0 else h.rewards.shape[1]
+    return bool(h.kept[arm] == room)
+
+
+@kernel
+def span_sum(h: Record, arm: int, first: int, n: int) -> float:
+    """The sum of the n ≥ 1 rewards from number `first` on; the oldest one is number 0."""
+    last = first + n
+    total = h.prefix[arm, last]
+    if h.prefix.shape[1] > STRETCH:  # known at compile time
+        start = (last - 1) & ~(STRETCH - 1)
+        while start > first:
+            total += h.prefix[arm, start]
+            start -= STRETCH
+        if start == first:
+            return float(total)
+    return float(total - h.prefix[arm, first])
+
+
+@kernel
+def any_span_at_most(h: Record, arm: int, first: int, last: int, n: int, bound: float) -> bool:
+    """Whether one of the blocks of n rewards that start at first … last − 1 has a sum ≤ bound."""
+    start = first
+    if h.prefix.shape[1] > STRETCH:
+        while start < last and span_sum(h, arm, start, n) > bound:
+            start += 1
+        return bool(start < last)
+    # Pieces without an exit inside: the compiler turns them into vector instructions.
+    found = 0
+    while start < last and found == 0:
+        end = min(start + 256, last)
+        for i in range(start, end):
+            found += h.prefix[arm, i + n] - h.prefix[arm, i] <= bound
+        start = end
+    return bool(found > 0)

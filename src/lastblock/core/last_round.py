@@ -1,0 +1,63 @@
+"""The last round of a live bandit, kept so that `explain` can say why it was what it was.
+
+An array of words: who leads, since which decision; how many decisions have been asked for, the arm
+of the last one and the arm that the policy wanted; and then the beginning of the policy's record as
+it was when the round was planned. Kernels write it in passing: a copy of the beginning takes some
+ten nanoseconds, one of the whole record would take as long as a decision.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.core.protocol import Record
+from lastblock.core.rounds import leader_of
+from lastblock.kernels.jit import kernel
+from lastblock.kernels.record_memory import WORD, copy_beginning
+
+BYTES_AN_ARM = 64
+"""A field with more than that, a history, ends the beginning of the record."""
+
+LEADER, SINCE, ASKED, TAKEN, WANTED, BEGINNING = range(6)
+
+
+def beginning(state: np.dtype[Any], room: int) -> int:
+    """The words of a record before its first large field."""
+    offset, found = _first_large(state, room * BYTES_AN_ARM)
+    return (offset if found else state.itemsize) // WORD
+
+
+def _first_large(dtype: np.dtype[Any], limit: int) -> tuple[int, bool]:
+    fields: Any = dtype.fields
+    for name in dtype.names or ():
+        part, offset = fields[name][:2]
+        if part.names:
+            inner, found = _first_large(part, limit)
+            if found:
+                return offset + inner, True
+        elif part.itemsize > limit:
+            return offset, True
+    return 0, False
+
+
+@kernel
+def note_round(
+    s: Record,
+    planned: npt.NDArray[np.uint64],
+    decision: int,
+) -> None:
+    """A round has been planned, to begin with this decision."""
+    copy_beginning(s, planned, BEGINNING)
+    leader = np.uint64(leader_of(s))
+    if leader != planned[LEADER]:
+        planned[LEADER] = leader
+        planned[SINCE] = np.uint64(decision)
+
+
+@kernel
+def note_decision(planned: npt.NDArray[np.uint64], decision: int, arm: int, wanted: int) -> None:
+    """A decision has been taken: should an interrupt lose the answer, it is to be found here."""
+    planned[ASKED] = np.uint64(decision + 1)
+    planned[TAKEN] = np.uint64(arm)
+    planned[WANTED] = np.uint64(wanted)

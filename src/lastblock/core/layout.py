@@ -1,0 +1,212 @@
+"""The layout of a state record: a header that every policy shares, then the fields of the policy.
+
+The header holds the random stream, the round, and the queue of arms that the round will pull. Two
+counters look alike and are not: `queued` and `taken` say how much of the round's queue has been
+handed out; `out` says, for each arm, how many decisions still wait for their reward (not for ever:
+some become `stale`, see `rounds.stop_waiting`), and `lost` how many were forgotten since its last
+reward. In a simulation nothing is ever out when a round is planned, and nothing is lost. Live,
+rewards may be late, or never come. In the records of a fleet `told` counts the rewards of each arm,
+and `unanswered` all decisions that are out, stale ones too; elsewhere they are empty, and cost
+nothing.
+"""
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from lastblock.core.protocol import Layout, Policy, check_arms
+from lastblock.kernels.record_memory import WORD
+from lastblock.kernels.streams import STREAM_WORDS
+
+INDEX = np.uint32
+"""Fields that are used as an index: unsigned, so that the compiler leaves out the test for negative
+ones. (Arithmetic with whole numbers of other types is signed again.)"""
+
+# Arms come and go, and are renumbered then. These two are unsigned as well; what they say beyond
+# that is for `resizing`, compiled code sees no difference.
+
+ARM = np.dtype(INDEX, metadata={"holds": "an arm"})
+"""A field that holds the number of an arm, or NOBODY: also for arrays."""
+
+LINE = np.dtype(INDEX, metadata={"holds": "a line of arms"})
+"""An array with room for all arms that holds each of them once, in some order."""
+
+FIRST_ROOM = 1023
+"""Rewards of an arm that a live bandit's first record holds, for a policy that keeps them all."""
+
+MOST_LOST = 2**15 - 1
+"""Where the count of lost decisions stops, so that it fits two bytes; in a compact record also that
+of the decisions that are waited for."""
+
+SMALL_COUNT = np.uint32
+
+LARGEST_COUNT = 2**32 - 1
+"""Counts of rewards in a compact record, and where they stop."""
+
+MOST_OUT = 2**31 - 1
+"""Where the count of unanswered decisions stops in a compact record."""
+
+NOBODY = INDEX(2**32 - 1)
+"""No arm, in a field that holds one."""
+
+# Numba takes a record for a subtype of another one whose fields are its first ones, and warns. With
+# the same last field in all of them no state begins like another.
+_END: Layout = [("end", np.uint8)]
+
+
+def slots(arms: int) -> int:
+    """Room for this many arms: exact up to 16, then at most an eighth to spare.
+
+    Few layouts serve all sizes, so few compilations do.
+    """
+    step = 1 << max(0, (arms - 1).bit_length() - 4)
+    return -(-arms // step) * step
+
+
+def capacity(n: int, at_least: int = 1) -> int:
+    """The next power of two: few layouts serve all sizes, so few compilations do."""
+    size = at_least
+    while size < n:
+        size *= 2
+    return size
+
+
+class Fields(np.record):  # type: ignore[misc]  # numpy's stubs call its base final
+    """A record whose attributes are its fields, even where a numpy method has the same name.
+
+    Only plain Python needs it; kernels see nothing but fields.
+    """
+
+    def __getattribute__(self, name: str) -> Any:
+        if not name.startswith("__") and name in object.__getattribute__(self, "dtype").names:
+            return self[name]
+        return super().__getattribute__(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+
+def record(fields: Layout, *, packed: bool = False) -> np.dtype[Any]:
+    """A record whose fields read as attributes, in kernels and in plain Python.
+
+    Every field starts at a multiple of eight bytes, or, in a packed record, of the size of its
+    numbers; numpy's own `align` is lost in nested records. All of it is a multiple of eight.
+    """
+    formats = [np.dtype(field[1:] if len(field) > 2 else field[1]) for field in fields]
+    offsets, end = [], 0
+    for format in formats:
+        small = packed and not format.names
+        offsets.append(_up(end, format.base.itemsize if small else WORD))
+        end = offsets[-1] + format.itemsize
+    plain: Any = {
+        "names": [field[0] for field in fields],
+        "formats": formats,
+        "offsets": offsets,
+        "itemsize": _up(end, WORD),
+    }
+    return np.dtype((Fields, np.dtype(plain)))
+
+
+def _up(n: int, step: int) -> int:
+    return -(-n // step) * step
+
+
+def whole_type(largest: int) -> np.dtype[Any]:
+    """The smallest type for whole numbers from −`largest` to `largest`.
+
+    Signed, so that differences are right without the JIT, too.
+    """
+    return np.min_scalar_type(-largest - 1)
+
+
+def state_dtype(
+    policy: Policy, arms: int, horizon: int | None = None, room: int | None = None
+) -> np.dtype[Any]:
+    """The layout of a bandit's state for `arms` arms, or with room for more.
+
+    `horizon` matters only to policies that store every reward by their definition; without one they
+    start small and grow.
+    """
+    check_arms(policy, arms)
+    return record_of(policy, slots(arms if room is None else max(room, arms)), horizon)
+
+
+def fleet_dtype(
+    policy: Policy, arms: int, horizon: int | None, *, compact: bool = False
+) -> np.dtype[Any]:
+    """The layout of a bandit of a fleet: it counts the rewards told.
+
+    A compact one has smaller numbers: docs/decisions/0011-fleet.md says which.
+    """
+    check_arms(policy, arms)
+    if not compact:
+        return record_of(policy, slots(arms), horizon, counts=True)
+    room = slots(arms)
+    header: Layout = [
+        ("stream", np.uint64, (STREAM_WORDS,)),
+        ("round", np.int64),
+        ("arms", np.int64),
+        ("queued", INDEX),
+        ("taken", INDEX),
+        ("queue", np.min_scalar_type(room), (room,)),
+        ("out", whole_type(MOST_LOST), (room,)),
+        ("stale", whole_type(MOST_LOST), (room,)),
+        ("lost", whole_type(MOST_LOST), (room,)),
+        ("told", SMALL_COUNT, (room,)),
+        ("unanswered", np.int32, (room,)),
+    ]
+    fields = getattr(policy, "compact_layout", policy.layout)(room, horizon)
+    return record(header + fields + _END, packed=True)
+
+
+def grows(policy: Policy, arms: int) -> bool:
+    """Whether its records keep every reward; a wrapper's do if the wrapped policy's do."""
+    if not getattr(policy, "grows", False):
+        return False
+    return record_of(policy, arms, 1) != record_of(policy, arms, 4096)
+
+
+def record_of(
+    policy: Policy, room: int, horizon: int | None, *, counts: bool = False
+) -> np.dtype[Any]:
+    """The header and the fields of a policy with room for this many arms.
+
+    A policy that wraps another one keeps the other's whole record as a field of its own.
+    """
+    header: Layout = [
+        ("stream", np.uint64, (STREAM_WORDS,)),
+        ("round", np.int64),
+        ("arms", np.int64),
+        ("queued", INDEX),
+        ("taken", INDEX),
+        ("queue", INDEX, (room,)),
+        ("out", np.int64, (room,)),
+        ("stale", np.int32, (room,)),
+        ("lost", np.int64, (room,)),
+        ("told", np.int64, (room if counts else 0,)),
+        ("unanswered", np.int64, (room if counts else 0,)),
+    ]
+    return record(header + policy.layout(room, horizon) + _END)
+
+
+def state_size(policy: Policy, arms: int, horizon: int | None = None) -> int:
+    """The size in bytes of one bandit's state: fixed, whatever happens later.
+
+    >>> import lastblock as lb
+    >>> lb.state_size(lb.LBSDALM(), arms=4) // 4 < 5 * 1024
+    True
+    """
+    return state_dtype(policy, arms, horizon).itemsize
+
+
+def layout_id(dtype: np.dtype[Any]) -> str:
+    """A short name of a layout: the same for the same fields in the same order and sizes."""
+    return hashlib.blake2b(repr(_fields(dtype)).encode(), digest_size=8).hexdigest()
+
+
+def _fields(dtype: np.dtype[Any]) -> list[Any]:
+    return [
+        (name, _fields(part)) if (part := dtype[name]).names else (name, part.base.str, part.shape)
+        for name in dtype.names or ()
+    ]

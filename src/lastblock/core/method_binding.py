@@ -1,0 +1,82 @@
+"""How compiled code finds the kernels of a NamedTuple."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from numba import types
+from numba.extending import overload_method
+
+from lastblock.kernels.jit import DISABLED, INLINE
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+# Numba finds the kernels of a NamedTuple here. Each overload must spell out its arguments, and the
+# methods must use the same names.
+
+
+def kernel_method(name: str) -> Callable[[F], F]:
+    """Let kernels call a method of a NamedTuple; the decorated function finds its body."""
+
+    def register(find: F) -> F:
+        if not DISABLED:
+            overload: Any = overload_method  # not strict: the annotations of the bodies differ
+            overload(types.BaseNamedTuple, name, jit_options=INLINE, strict=False)(find)
+        return find
+
+    return register
+
+
+@kernel_method("start")
+def _start(self: Any, s: Any) -> Any:
+    return getattr(self.instance_class, "start", None)
+
+
+@kernel_method("plan")
+def _plan(self: Any, s: Any) -> Any:
+    return getattr(self.instance_class, "plan", None)
+
+
+@kernel_method("observe")
+def _observe(self: Any, s: Any, arm: Any, reward: Any) -> Any:
+    return getattr(self.instance_class, "observe", None)
+
+
+@kernel_method("full")
+def _full(self: Any, s: Any, arm: Any) -> Any:
+    return getattr(self.instance_class, "full", None)
+
+
+@kernel_method("reset")
+def _reset(self: Any, d: Any) -> Any:
+    return getattr(self.instance_class, "reset", None)
+
+
+@kernel_method("notice")
+def _notice(self: Any, d: Any, arm: Any, reward: Any, age: Any) -> Any:
+    return getattr(self.instance_class, "notice", None)
+
+
+@kernel_method("seek")
+def _seek(self: Any, t: Any, cursor: Any) -> Any:
+    return getattr(self.instance_class, "seek", None)
+
+
+@kernel_method("phase")
+def _phase(self: Any, cursor: Any) -> Any:
+    return getattr(self.instance_class, "phase", None)
+
+
+@kernel_method("mean")
+def _mean(self: Any, cursor: Any, arm: Any) -> Any:
+    return getattr(self.instance_class, "mean", None)
+
+
+@kernel_method("best")
+def _best(self: Any, cursor: Any) -> Any:
+    return getattr(self.instance_class, "best", None)
+
+
+@kernel_method("sample")
+def _sample(self: Any, cursor: Any, arm: Any, draw: Any, scratch: Any) -> Any:
+    return getattr(self.instance_class, "sample", None)

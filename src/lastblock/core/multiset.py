@@ -1,0 +1,60 @@
+"""Every reward of an arm as a multiset: those equal to 0 or 1 are counted, the others are kept.
+
+Policies that resample the whole history need O(1) instead of O(N) for the counted part, with the
+same law: for Bernoulli rewards that is all of it.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from lastblock.core.layout import capacity, record
+from lastblock.core.protocol import Record
+from lastblock.kernels.jit import kernel
+
+SMALLEST_ROOM = 64
+
+
+def atoms_dtype(arms: int, rewards: int) -> np.dtype[Any]:
+    """Room for any number of zeros and ones and at least `rewards` others of each arm."""
+    return record(
+        [
+            ("zeros", np.int64, (arms,)),
+            ("ones", np.int64, (arms,)),
+            ("others", np.int64, (arms,)),
+            ("value", np.float64, (arms, capacity(rewards, SMALLEST_ROOM))),
+        ]
+    )
+
+
+@kernel
+def clear(h: Record) -> None:
+    """Forget everything."""
+    for k in range(h.zeros.shape[0]):
+        h.zeros[k] = 0
+        h.ones[k] = 0
+        h.others[k] = 0
+
+
+@kernel
+def append(h: Record, arm: int, reward: float) -> None:
+    """Add a reward."""
+    if reward == 0.0:
+        h.zeros[arm] += 1
+    elif reward == 1.0:
+        h.ones[arm] += 1
+    else:
+        h.value[arm, h.others[arm]] = reward
+        h.others[arm] += 1
+
+
+@kernel
+def size(h: Record, arm: int) -> int:
+    """How many rewards the arm has had."""
+    return int(h.zeros[arm] + h.ones[arm] + h.others[arm])
+
+
+@kernel
+def is_full(h: Record, arm: int) -> bool:
+    """Whether one more reward might not fit."""
+    return bool(h.others[arm] == h.value.shape[1])

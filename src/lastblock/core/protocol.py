@@ -1,0 +1,104 @@
+"""The protocol between policies, environments and the engine.
+
+A policy is an immutable value: a `NamedTuple` of parameters, decorated with `@policy`. Its state is
+one fixed-size record. Its methods `start`, `plan` and `observe` are kernels: plain Python methods
+that numba resolves on the type of the NamedTuple, so that one engine, written once, is compiled for
+each policy; with the JIT off the very same methods run as they are.
+
+    layout(self, arms, horizon)          the fields of the state (Python, once)
+    start(self, s)                       prepare the record; queue the arms of the first round
+    plan(self, s)                        queue the arms of round `s.round`
+    observe(self, s, arm, reward)        one reward of an earlier decision
+    full(self, s, arm)                   optional: no room for one more reward of this arm
+    compact_layout(self, arms, horizon)  optional, Python: the fields in a compact record of a fleet
+    check(self, arms)                    optional, Python: can it play so many arms?
+    resized(self, s, before, arm)        optional, Python: arms came or went, see `resized` below
+    duels(self, s)                       optional, Python: why the last round was what it was
+    unpacked(self, s, compact)           optional, Python: a compact record was filled into `s`
+
+A change detector is a value of the same sort, decorated with `@detector`; wrappers keep its record:
+
+    layout(self, arms)                   the fields of its record, `old` and `new` among them
+    reset(self, d)                       forget everything
+    notice(self, d, arm, reward, age)    take in a reward; has the arm changed? If so, `d.old` and
+                                         `d.new` are the means before and after
+
+An environment is a NamedTuple of arrays with the kernels
+
+    seek(self, t, cursor)                where time t lies, given where t − 1 lay
+    phase(self, cursor)                  the number of the phase, from 0 to `phases` − 1
+    mean(self, cursor, arm), best(self, cursor)
+    sample(self, cursor, arm, draw, scratch)
+"""
+
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.kernels.streams import Stream
+
+Record: TypeAlias = Any  # a numpy record: its fields read as attributes
+
+States: TypeAlias = npt.NDArray[Any]  # of records
+
+Layout: TypeAlias = list[tuple[str, Any] | tuple[str, Any, tuple[int, ...]]]
+
+
+class Policy(Protocol):
+    """What the engine needs of a policy. Policies do not inherit from it; they look like it."""
+
+    def layout(self, arms: int, horizon: int | None) -> Layout: ...
+    def start(self, s: Record) -> None: ...
+    def plan(self, s: Record) -> None: ...
+    def observe(self, s: Record, arm: int, reward: float) -> None: ...
+    def _asdict(self) -> dict[str, Any]: ...
+
+
+FOUND = ("size", "old", "new")
+"""Where a detector leaves what it has noticed: the number of the arm's rewards since the change,
+the arm's mean before it and since."""
+
+
+class Detector(Protocol):
+    """What a wrapper needs of a change detector.
+
+    `layout` names the fields of its record, among them those in `FOUND`; `notice` takes in a reward
+    and says whether the arm has changed; `reset` forgets everything.
+    """
+
+    def layout(self, arms: int) -> Layout: ...
+    def reset(self, d: Record) -> None: ...
+    def notice(self, d: Record, arm: int, reward: float, age: int) -> bool: ...
+    def _asdict(self) -> dict[str, Any]: ...
+
+
+class EnvironmentTable(Protocol):
+    """What the engine needs of an environment."""
+
+    def seek(self, t: int, cursor: int) -> int: ...
+    def phase(self, cursor: int) -> int: ...
+    def mean(self, cursor: int, arm: int) -> float: ...
+    def best(self, cursor: int) -> float: ...
+    def sample(self, cursor: int, arm: int, draw: np.uint64, scratch: Stream) -> float: ...
+
+
+def check_arms(policy: Policy, arms: int) -> None:
+    """Raise a ValueError if the policy cannot play this many arms."""
+    if arms < 2:
+        raise ValueError(f"a bandit needs at least 2 arms, not {arms}; add arms")
+    check = getattr(policy, "check", None)
+    if check is not None:
+        check(arms)
+
+
+def resized(policy: Policy, s: Record, before: Record, arm: int) -> None:
+    """Let a policy bring along what it derived from the number of arms.
+
+    A new arm has entered as number `arm` (the last one of `s`), with the fields of a policy that
+    has just started, and is in the queue; or arm number `arm` of `before` has left, those after it
+    have moved up, and fields that held it hold NOBODY. Not compiled; it may not draw.
+    """
+    method = getattr(policy, "resized", None)
+    if method is not None:
+        method(s, before, arm)

@@ -1,0 +1,177 @@
+"""Policies and change detectors by name: decorators that register them, parameters as data."""
+
+import functools
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from typing import Any, TypeVar, get_args, get_type_hints
+
+from lastblock.core.protocol import FOUND, Detector, Policy, Record
+from lastblock.support.checks import choice, flag, number, numbers, optional_wholes, whole
+
+T = TypeVar("T")
+
+POLICIES: dict[str, type[Any]] = {}
+"""Every policy, by name. Filled by `@policy`; nothing to edit."""
+
+DETECTORS: dict[str, type[Any]] = {}
+"""Every change detector, by name. Filled by `@detector`; nothing to edit."""
+
+
+def policy(
+    *,
+    shift_invariant: bool = False,
+    scale_invariant: bool = False,
+    grows: bool = False,
+    oracle: bool = False,
+) -> Callable[[type[T]], type[T]]:
+    """Register a NamedTuple as a policy and validate its parameters on construction.
+
+    Parameters
+    ----------
+    shift_invariant, scale_invariant
+        No decision changes when a constant is added to every reward, or when every reward is
+        multiplied by a positive one. Declared here, checked by the conformance suite.
+    grows
+        The policy keeps every reward by its definition, so its state grows with time.
+    oracle
+        The policy is told about the arms beforehand: a yardstick for simulations.
+    """
+
+    def register(cls: type[T]) -> type[T]:
+        declared: Any = validated(cls)
+        if not declared._fields:
+            raise ValueError(
+                f"{cls.__name__}: a policy needs at least one parameter; "
+                "compiled code cannot be handed an empty one"
+            )
+        declared.shift_invariant = shift_invariant
+        declared.scale_invariant = scale_invariant
+        declared.grows = grows
+        declared.oracle = oracle
+        if not hasattr(cls, "full"):
+            declared.full = _never_full
+        register_name(POLICIES, cls)
+        return cls
+
+    return register
+
+
+def detector() -> Callable[[type[T]], type[T]]:
+    """Register a NamedTuple as a change detector and validate its parameters on construction."""
+
+    def register(cls: type[T]) -> type[T]:
+        validated(cls)
+        register_name(DETECTORS, cls)
+        return cls
+
+    return register
+
+
+def register_name(registry: dict[str, type[Any]], cls: type[Any]) -> None:
+    """Add a class; one of another module with the same name is a mistake, a new version is not."""
+    known = registry.get(cls.__name__)
+    if known is not None and known.__module__ != cls.__module__:
+        raise ValueError(f"{cls.__name__} is the name of {known.__module__}'s; choose another one")
+    registry[cls.__name__] = cls
+
+
+def _never_full(self: Any, s: Record, arm: int) -> bool:
+    return False
+
+
+def check_policy(policy: object) -> None:
+    """Raise a ValueError unless it is a policy."""
+    name = getattr(policy, "__name__", None)
+    if name in POLICIES:
+        raise ValueError(f"policy={name} is a class; make a policy of it: {name}(…)")
+    if POLICIES.get(type(policy).__name__) is not type(policy):
+        raise ValueError(f"policy={policy!r} is not a policy; give one such as LBSDALM()")
+
+
+def check_detector(detector: object) -> None:
+    """Raise a ValueError unless it is a change detector."""
+    if DETECTORS.get(type(detector).__name__) is not type(detector):
+        raise ValueError(
+            f"detector={detector!r} is not a change detector; give one such as MeanShift()"
+        )
+    made: Any = detector
+    fields = {field[0] for field in made.layout(2)}
+    missing = [name for name in FOUND if name not in fields]
+    if missing:
+        raise ValueError(
+            f"{type(detector).__name__}: its layout has no {' and no '.join(missing)}; a detector "
+            "leaves there how many rewards came since the change, and the means before and since"
+        )
+
+
+def describe(policy: Policy | Detector) -> dict[str, Any]:
+    """A policy as plain data: its name and parameters, what it wraps likewise."""
+    nested = POLICIES.keys() | DETECTORS.keys()
+    parameters = {
+        name: describe(value) if type(value).__name__ in nested else value
+        for name, value in policy._asdict().items()
+    }
+    return {"name": type(policy).__name__, "parameters": parameters}
+
+
+def build(description: dict[str, Any]) -> Policy:
+    """The policy of `describe`."""
+    name = description["name"]
+    known = POLICIES | DETECTORS
+    if name not in known:
+        raise ValueError(f"policy {name!r} is not known; import the module that defines it first")
+    parameters = {
+        key: build(value) if isinstance(value, dict) else value
+        for key, value in description["parameters"].items()
+    }
+    built: Policy = known[name](**parameters)
+    return built
+
+
+def validated(cls: type[T]) -> type[T]:
+    """Make a NamedTuple convert its fields to their annotated types and call its `validate`."""
+    hints = get_type_hints(cls)
+    convert = {name: _conversion(kind) for name, kind in hints.items()}
+    plain_new: Callable[..., Any] = cls.__new__
+
+    @functools.wraps(plain_new)
+    def checked_new(klass: type[Any], *args: Any, **kwargs: Any) -> Any:
+        values = plain_new(klass, *args, **kwargs)
+        converted = []
+        for name, value in zip(values._fields, values, strict=True):
+            conversion = convert[name]
+            converted.append(
+                value if conversion is None else conversion(value, f"{klass.__name__}: {name}")
+            )
+        self = tuple.__new__(klass, converted)
+        validate = getattr(self, "validate", None)
+        if validate is not None:
+            validate()
+        return self
+
+    opened: Any = cls  # a NamedTuple cannot define these in its own body
+    opened.__new__ = checked_new
+    opened._make = classmethod(lambda klass, values: klass(*values))  # _replace validates too
+    return cls
+
+
+def enumeration(kind: Any) -> type[IntEnum] | None:
+    """The enumeration in an annotation, alone or beside its words: ``Family | FamilyWord``."""
+    for part in (kind, *get_args(kind)):
+        if isinstance(part, type) and issubclass(part, IntEnum):
+            return part
+    return None
+
+
+def _conversion(kind: Any) -> Callable[[Any, str], Any] | None:
+    words = enumeration(kind)
+    return _CONVERSIONS.get(kind) if words is None else functools.partial(choice, words)
+
+
+_CONVERSIONS: dict[Any, Callable[[Any, str], Any]] = {
+    int: whole,
+    float: number,
+    bool: flag,
+    Sequence[float]: numbers,
+    Sequence[int] | None: optional_wholes,
+}

@@ -1,0 +1,141 @@
+"""What a policy that restarts remembers of its restarts, for whoever wants to know.
+
+A policy with `restart_fields` in its layout has a counter, `s.restarts`, and the last few restarts
+in `s.changes`. Decisions are counted from 1: all that were handed out, those too that a traffic
+floor took (`s.extra`), which the policy itself does not count. A policy may also have the counter
+alone.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from lastblock.core.layout import ARM, NOBODY, record
+from lastblock.core.protocol import Layout, Record
+from lastblock.kernels.jit import DISABLED, INLINE, kernel
+
+REMEMBERED = 8
+
+
+class Restart(NamedTuple):
+    """One restart."""
+
+    noticed: int
+    """The decision after which it was noticed."""
+    since: int
+    """The decision at about which the arm changed, reckoned from its rewards since."""
+    arm: int | None
+    """The number of the arm that gave it away; None if it has left."""
+    old: float
+    """The arm's mean before …"""
+    new: float
+    """… and since."""
+
+
+def restart_fields() -> Layout:
+    """Counters, and a ring of the last restarts."""
+    ring = record(
+        [
+            ("noticed", np.int64, (REMEMBERED,)),
+            ("since", np.int64, (REMEMBERED,)),
+            ("arm", ARM, (REMEMBERED,)),
+            ("old", np.float64, (REMEMBERED,)),
+            ("new", np.float64, (REMEMBERED,)),
+        ]
+    )
+    return [("restarts", np.int64), ("extra", np.int64), ("changes", ring)]
+
+
+@kernel
+def clear_restarts(s: Record) -> None:
+    """None so far."""
+    s.restarts = 0
+    s.extra = 0
+    ring = s.changes
+    for i in range(REMEMBERED):
+        ring.noticed[i] = 0
+        ring.since[i] = 0
+        ring.arm[i] = NOBODY
+        ring.old[i] = 0.0
+        ring.new[i] = 0.0
+
+
+@kernel
+def note_restart(s: Record, noticed: int, since: int, arm: int, old: float, new: float) -> None:
+    """Count a restart and remember it; the oldest one is forgotten."""
+    ring = s.changes
+    i = s.restarts & (REMEMBERED - 1)
+    ring.noticed[i] = noticed + s.extra
+    ring.since[i] = since + s.extra
+    ring.arm[i] = arm
+    ring.old[i] = old
+    ring.new[i] = new
+    s.restarts += 1
+
+
+def note_extra(s: Record) -> None:
+    """One more decision was handed out that the policy does not count."""
+    if "extra" in s.dtype.names:
+        s.extra += 1
+    elif "inner" in s.dtype.names:
+        note_extra(s.inner)
+
+
+def _note_extra(s: Any) -> Any:
+    """For kernels, which know the fields when they are compiled."""
+    if not isinstance(s, types.Record):
+        return None
+
+    def count(s: Any) -> None:
+        s.extra += 1
+
+    if "extra" in s.fields:
+        return count
+    if "inner" in s.fields:
+        return lambda s: note_extra(s.inner)
+    return lambda s: None
+
+
+def restarts_of(s: Record) -> int:
+    """How often a policy has restarted; −1 for one that does not count."""
+    if "restarts" in s.dtype.names:
+        return int(s.restarts)
+    return restarts_of(s.inner) if "inner" in s.dtype.names else -1
+
+
+def _restarts_of(s: Any) -> Any:
+    if not isinstance(s, types.Record):
+        return None
+    if "restarts" in s.fields:
+        return lambda s: s.restarts
+    if "inner" in s.fields:
+        return lambda s: restarts_of(s.inner)
+    return lambda s: -1
+
+
+if not DISABLED:
+    _overload: Any = overload
+    _overload(note_extra, jit_options=INLINE, strict=False)(_note_extra)
+    _overload(restarts_of, jit_options=INLINE, strict=False)(_restarts_of)
+
+
+def last_changes(s: Any) -> list[Restart]:
+    """The restarts that a record remembers, oldest first; none if its policy never restarts."""
+    while "changes" not in s.dtype.names:
+        if "inner" not in s.dtype.names:
+            return []
+        s = s["inner"]
+    ring = s["changes"]
+    count = int(s["restarts"])
+    return [
+        Restart(
+            noticed=int(ring["noticed"][i % REMEMBERED]),
+            since=int(ring["since"][i % REMEMBERED]),
+            arm=None if ring["arm"][i % REMEMBERED] == NOBODY else int(ring["arm"][i % REMEMBERED]),
+            old=float(ring["old"][i % REMEMBERED]),
+            new=float(ring["new"][i % REMEMBERED]),
+        )
+        for i in range(max(0, count - REMEMBERED), count)
+    ]

@@ -1,0 +1,85 @@
+"""Why a last-block policy pulled the arms of a round, or did not: read off its record afterwards.
+
+Nothing here is compiled or runs unless somebody asks.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from lastblock.core.duels import is_owed
+from lastblock.core.history import block_sum
+from lastblock.core.protocol import Record
+from lastblock.kernels.jit import plain
+
+FORCED = "forced"
+WON = "won"
+LOST = "lost"
+WAITS = "waits"
+FLAGGED = "flagged"
+PROBED = "probed"
+OVERRULED = "overruled"
+SILENT = "silent"
+LEVEL = "level"
+LOOKED = "looked"
+
+REASONS = {
+    FORCED: "it is under-explored and pulled without a duel",
+    WON: "its mean is at least that of as many of the leader's last rewards",
+    LOST: "its mean is below that of as many of the leader's last rewards",
+    WAITS: "it won, but as many of its decisions are out as it has had rewards: it waits for some",
+    FLAGGED: "it lost, but a diversity flag wakes it: nobody has looked at it for long",
+    PROBED: "it lost, but is looked at again: it was silent for long, or has kept up since",
+    OVERRULED: "it won by its last block, but not by all its rewards since the restart",
+    SILENT: "none of its rewards is there, so it cannot duel",
+    LEVEL: "it has as many pulls as the leader and is not compared (the authors' rule)",
+    LOOKED: "it is looked at since it has been silent for long",
+}
+
+
+class Verdict(NamedTuple):
+    """One arm beside the leader: why it was pulled or not, with both blocks of the duel."""
+
+    arm: int
+    reason: str
+    length: int
+    mean: float
+    leader_length: int
+    leader_mean: float
+
+
+def judge(s: Record, pulls: Sequence[int], *, skips_level: bool = False) -> list[Verdict]:
+    """Go through a planned round again: `s` is the record as it was then.
+
+    The queue says who was pulled; who is in it without being owed a pull or winning its duel was
+    woken by a diversity flag. Sums that later rewards have pushed out of the ring are NaN.
+    """
+    h = s.history
+    leader = int(s.leader)
+    round_arms = s.queue[: s.queued].tolist()
+    verdicts = []
+    for k in range(s.arms):
+        if k == leader:
+            continue
+        own = int(h.kept[k])
+        lead = min(own, int(h.kept[leader]))
+        mean = _mean(h, k, own)
+        leader_mean = _mean(h, leader, lead)
+        loses = mean < leader_mean or lead == 0
+        if plain(is_owed)(s, pulls, k):
+            reason = FORCED
+        elif own == 0:
+            reason = SILENT
+        elif skips_level and pulls[k] >= pulls[leader]:
+            reason = LEVEL
+        elif k in round_arms:
+            reason = FLAGGED if loses else WON
+        elif s.out[k] >= pulls[k] and not loses:
+            reason = WAITS
+        else:
+            reason = LOST
+        verdicts.append(Verdict(k, reason, own, mean, lead, leader_mean))
+    return verdicts
+
+
+def _mean(h: Any, arm: int, n: int) -> float:
+    return plain(block_sum)(h, arm, n) / n if n > 0 else float("nan")

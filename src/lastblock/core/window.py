@@ -1,0 +1,87 @@
+"""A sliding window over the last τ rewards of all arms together, with counts and sums per arm.
+
+Sums that add and subtract for years must not drift, so they are compensated: what rounding takes
+away is kept and given back, and whole numbers stay exact.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from lastblock.core.layout import ARM, NOBODY, capacity, record
+from lastblock.core.protocol import Record
+from lastblock.kernels.exact_sums import two_sum
+from lastblock.kernels.jit import kernel
+
+SMALLEST_WINDOW = 64
+LONGEST_WINDOW = 1 << 24
+
+
+def check_window(name: str, window: int, *, least: int = 2, unit: str = "pulls") -> None:
+    """Raise a ValueError if a policy cannot have such a window."""
+    if not least <= window <= LONGEST_WINDOW:
+        raise ValueError(
+            f"{name}: window={window} must lie between {least} and {LONGEST_WINDOW} {unit}"
+        )
+
+
+def check_window_fits(name: str, window: int, arms: int, *, unit: str = "pulls") -> None:
+    """Raise a ValueError if not every arm can have a reward in the window."""
+    if window < arms:
+        raise ValueError(
+            f"{name}: window={window} is too small for {arms} arms; choose at least {arms} {unit}"
+        )
+
+
+def window_dtype(arms: int, window: int) -> np.dtype[Any]:
+    """Room for the last `window` rewards."""
+    ring = capacity(window, SMALLEST_WINDOW)
+    return record(
+        [
+            ("written", np.int64),  # rewards ever seen
+            ("pulls", np.int64, (arms,)),  # within the window, as are the sums
+            ("high", np.float64, (arms,)),
+            ("low", np.float64, (arms,)),
+            ("arm", ARM, (ring,)),
+            ("reward", np.float64, (ring,)),
+        ]
+    )
+
+
+@kernel
+def clear(w: Record) -> None:
+    """Forget everything."""
+    w.written = 0
+    for k in range(w.pulls.shape[0]):
+        w.pulls[k] = 0
+        w.high[k] = 0.0
+        w.low[k] = 0.0
+
+
+@kernel
+def slide(w: Record, arm: int, reward: float, window: int) -> None:
+    """Take in a reward; the one of `window` rewards ago falls out."""
+    mask = w.arm.shape[0] - 1
+    if w.written >= window:
+        old = (w.written - window) & mask
+        if w.arm[old] != NOBODY:  # unless that arm is gone
+            _add(w, w.arm[old], -w.reward[old])
+            w.pulls[w.arm[old]] -= 1
+    new = w.written & mask
+    w.arm[new] = arm
+    w.reward[new] = reward
+    _add(w, arm, reward)
+    w.pulls[arm] += 1
+    w.written += 1
+
+
+@kernel
+def window_sum(w: Record, arm: int) -> float:
+    """The sum of the arm's rewards within the window."""
+    return float(w.high[arm] + w.low[arm])
+
+
+@kernel
+def _add(w: Record, arm: int, x: float) -> None:
+    w.high[arm], error = two_sum(w.high[arm], x)
+    w.low[arm] += error

@@ -1,0 +1,84 @@
+"""For policies that wrap another one, whose whole record is their field `inner`.
+
+The functions here prepare that record; the wrapper itself calls the policy in it. (A shared
+function that called it would call itself where a wrapper wraps a wrapper, with other types, which
+numba cannot compile.)
+"""
+
+from lastblock.core.protocol import Record
+from lastblock.core.rounds import enqueue
+from lastblock.kernels.jit import kernel
+from lastblock.kernels.streams import expand, next_word
+
+
+@kernel
+def share_stream(s: Record) -> None:
+    """Give the inner policy the stream that it would have alone; keep another one, made from it.
+
+    Where the wrapper does nothing, the inner policy then decides exactly as it would unwrapped.
+    """
+    for word in range(s.stream.shape[0]):
+        s.inner.stream[word] = s.stream[word]
+    expand(s.stream, next_word(s.stream))
+
+
+@kernel
+def share_out(s: Record) -> None:
+    """Tell the inner policy how many decisions are out, and how many are lost."""
+    for k in range(s.out.shape[0]):
+        s.inner.out[k] = s.out[k]
+        s.inner.stale[k] = s.stale[k]
+        s.inner.lost[k] = s.lost[k]
+
+
+@kernel
+def ready_to_start(s: Record) -> Record:
+    """The inner record, before its policy begins, or begins again, with the stream that it has."""
+    inner = s.inner
+    inner.round = 1
+    inner.arms = s.arms
+    inner.queued = 0
+    inner.taken = 0
+    inner.end = 0
+    for k in range(inner.queue.shape[0]):
+        inner.queue[k] = 0
+    share_out(s)
+    return inner
+
+
+@kernel
+def ready_to_plan(s: Record) -> Record:
+    """The inner record, before its policy plans its next round; afterwards call `planned`.
+
+    As in `state.next_arm`, the policy still finds the last round in `queue[:taken]`.
+    """
+    inner = s.inner
+    inner.round += 1
+    inner.taken = inner.queued
+    inner.queued = 0
+    share_out(s)
+    return inner
+
+
+@kernel
+def planned(s: Record) -> None:
+    """After the inner policy has planned: what it no longer waits for, the wrapper does not."""
+    s.inner.taken = 0
+    for k in range(s.out.shape[0]):
+        s.out[k] = s.inner.out[k]
+        s.stale[k] = s.inner.stale[k]
+        s.lost[k] = s.inner.lost[k]
+
+
+@kernel
+def ready_to_observe(s: Record) -> Record:
+    """The inner record, before its policy gets a reward."""
+    share_out(s)
+    return s.inner
+
+
+@kernel
+def take_next(s: Record) -> None:
+    """Hand out the next arm of the inner policy's round."""
+    enqueue(s, s.inner.queue[s.inner.taken])
+    s.inner.taken += 1

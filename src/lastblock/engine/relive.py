@@ -1,0 +1,55 @@
+"""Many events of a live bandit at once: the loop with which a store gets its bandits back."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.core.last_round import note_decision, note_round
+from lastblock.core.protocol import States
+from lastblock.core.reward_stats import note_reward
+from lastblock.core.rounds import lose_arm, plan_if_due, reward_arm, take_arm
+from lastblock.engine.events import ASK, NO_CHANCE, TELL
+from lastblock.engine.live import apply_floor
+from lastblock.kernels.jit import entry
+
+
+@entry
+def relive(
+    policy: Any,
+    states: States,
+    planned: npt.NDArray[np.uint64],
+    told: npt.NDArray[np.float64],
+    floor: npt.NDArray[np.float64],
+    is_floored: bool,
+    run: npt.NDArray[np.float64],
+    first: int,
+    places: npt.NDArray[np.int64],
+) -> int:
+    """Asks, tells and forgets, once more, from row `first` of `run` on.
+
+    `places` says where in the record an arm is; −1 for retired ones. Returns the row that could not
+    be done: of an ask that gives something else, or of a reward for which the record must grow.
+    """
+    s = states[0]
+    for row in range(first, run.shape[0]):
+        kind, place = run[row, 0], places[int(run[row, 2])]
+        if kind == ASK:
+            if plan_if_due(policy, s):
+                note_round(s, planned, int(run[row, 1]))
+            wanted = int(take_arm(s))
+            arm, chance = wanted, NO_CHANCE
+            if is_floored:
+                arm, chance = apply_floor(s, floor, wanted)
+            note_decision(planned, int(run[row, 1]), arm, wanted)
+            if arm != place or chance != run[row, 3]:
+                return row
+        elif place >= 0:
+            if kind == TELL:
+                if policy.full(s, place):
+                    return row
+                reward_arm(policy, s, place, run[row, 3])
+                note_reward(told, place, run[row, 3])
+            else:
+                lose_arm(s, place)
+    return int(run.shape[0])

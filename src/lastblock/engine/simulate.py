@@ -1,0 +1,109 @@
+"""The loop over time and replications of a simulation."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.core.protocol import EnvironmentTable, Policy, States
+from lastblock.core.restarts import restarts_of
+from lastblock.core.rounds import begin, next_arm, reward_arm
+from lastblock.kernels.jit import entry
+from lastblock.kernels.streams import ENVIRONMENT, Stream, next_word, seed_stream
+
+RECENT = 64
+"""How many of the last pulls are looked at to tell whether a policy has found the best arm."""
+
+FOUND = RECENT // 2
+"""A policy has found the best arm of a phase when it took this many of the recent pulls."""
+
+
+class Outcome(NamedTuple):
+    """What `play` writes down of each replication: one row each."""
+
+    regret: npt.NDArray[np.float64]  # (n, times)
+    best_pulls: npt.NDArray[np.int64]  # (n, times): pulls of a best arm so far
+    pulls: npt.NDArray[np.int64]  # (n, phases, K)
+    delays: npt.NDArray[np.int64]  # (n, phases): pulls until the best arm is found; −1 for never
+    restarts: npt.NDArray[np.int64]  # (n,); −1 for a policy that does not count them
+    arms: npt.NDArray[np.int64]  # (n, steps): the first so many arms …
+    rewards: npt.NDArray[np.float64]  # … and rewards
+
+    @classmethod
+    def empty(cls, n: int, times: int, phases: int, arms: int, traced: int = 0) -> "Outcome":
+        """Room for n replications."""
+        return cls(
+            regret=np.empty((n, times)),
+            best_pulls=np.empty((n, times), np.int64),
+            pulls=np.empty((n, phases, arms), np.int64),
+            delays=np.empty((n, phases), np.int64),
+            restarts=np.empty(n, np.int64),
+            arms=np.empty((n, traced), np.int64),
+            rewards=np.empty((n, traced)),
+        )
+
+    def part(self, first: int, last: int) -> "Outcome":
+        """A view of the replications from `first` to before `last`."""
+        return Outcome._make(table[first:last] for table in self)
+
+
+@entry
+def play(
+    policy: Policy,
+    environment: EnvironmentTable,
+    state: States,
+    key: Stream,
+    streams: Stream,
+    first: int,
+    times: npt.NDArray[np.int64],
+    outcome: Outcome,
+) -> None:
+    """Play replications first, first + 1, … one after the other in one record."""
+    stream, scratch = streams[0], streams[1]
+    s = state[0]
+    regret, best_pulls, pulls = outcome.regret, outcome.best_pulls, outcome.pulls
+    delays, arms, rewards = outcome.delays, outcome.arms, outcome.rewards
+    traced = arms.shape[1]
+    for i in range(regret.shape[0]):
+        seed_stream(stream, key, first + i, ENVIRONMENT)
+        begin(policy, s, pulls.shape[2], key, first + i)
+        for p in range(pulls.shape[1]):
+            delays[i, p] = -1
+            for k in range(pulls.shape[2]):
+                pulls[i, p, k] = 0
+        total = 0.0
+        found = 0
+        cursor = 0
+        phase = 0
+        phase_start = 0
+        recent = np.uint64(0)  # the last pulls as bits: was it a best arm?
+        recent_best = 0
+        t = 0
+        for j in range(times.shape[0]):
+            while t < times[j]:
+                arm = next_arm(policy, s)
+                cursor = environment.seek(t, cursor)
+                reward = environment.sample(cursor, arm, next_word(stream), scratch)
+                reward_arm(policy, s, arm, reward)
+                # Pseudo-regret: true means, at the time of the pull.
+                gap = environment.best(cursor) - environment.mean(cursor, arm)
+                total += gap
+                if environment.phase(cursor) != phase:
+                    phase = environment.phase(cursor)
+                    phase_start = t
+                    recent = np.uint64(0)
+                    recent_best = 0
+                pulls[i, phase, arm] += 1
+                is_best = 1 if gap == 0.0 else 0
+                found += is_best
+                recent_best += is_best - int(recent >> np.uint64(RECENT - 1))
+                recent = (recent << np.uint64(1)) | np.uint64(is_best)
+                if t < traced:
+                    arms[i, t] = arm
+                    rewards[i, t] = reward
+                t += 1
+                if recent_best >= FOUND and delays[i, phase] < 0:
+                    delays[i, phase] = t - phase_start
+            regret[i, j] = total
+            best_pulls[i, j] = found
+        outcome.restarts[i] = restarts_of(s)

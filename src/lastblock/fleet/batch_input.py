@@ -1,0 +1,74 @@
+"""The arrays that a fleet is given, or an error that says where one of them is wrong."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.engine.fleet import NOWHERE, Numbers
+
+LARGEST_FLEET = NOWHERE - 1
+"""Bandits in a fleet, and positions in a batch, are numbers of 32 bits."""
+
+
+def check_ids(ids: npt.ArrayLike, size: int) -> Numbers:
+    """Bandits of a fleet of this size."""
+    batch = _whole_numbers(ids, "ids")
+    if batch.size > LARGEST_FLEET:
+        raise ValueError(f"{batch.size} ids in one batch; give at most {LARGEST_FLEET}")
+    wrong = _first_outside(batch, size)
+    if wrong is not None:
+        raise ValueError(
+            f"ids[{wrong}]={batch[wrong]} is not one of this fleet's bandits, 0 to {size - 1}"
+        )
+    return np.ascontiguousarray(batch, np.int64)
+
+
+def check_arms(arms: npt.ArrayLike, limit: int, n: int) -> Numbers:
+    """An arm below the limit for each of n ids."""
+    numbers = _whole_numbers(arms, "arms")
+    if numbers.size != n:
+        raise ValueError(f"{numbers.size} arms for {n} ids; give one for each")
+    wrong = _first_outside(numbers, limit)
+    if wrong is not None:
+        raise ValueError(f"arms[{wrong}]={numbers[wrong]} is not one of the arms 0 to {limit - 1}")
+    return np.ascontiguousarray(numbers, np.int64)
+
+
+def check_rewards(rewards: npt.ArrayLike, largest: float, n: int) -> npt.NDArray[np.float64]:
+    """A reward that can be added up for each of n ids."""
+    given = _array(rewards, "rewards", "biuf", "numbers")
+    if given.size != n:
+        raise ValueError(f"{given.size} rewards for {n} ids; give one for each")
+    with np.errstate(over="ignore"):  # of longer floats: infinite, and refused
+        values = np.ascontiguousarray(given, np.float64)
+    if n > 0 and not (values.min() > -largest and values.max() < largest):  # NaN fails as well
+        wrong = int(np.argmin(np.abs(values) < largest))
+        raise ValueError(
+            f"rewards[{wrong}]={given[wrong]} must be finite and below {largest:g} in size; "
+            "to drop the decision, forget it"
+        )
+    return values
+
+
+def _array(values: npt.ArrayLike, name: str, kinds: str, what: str) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        array = np.empty((0, 0))
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a list or a one-dimensional array of {what}")
+    if array.size > 0 and array.dtype.kind not in kinds:
+        raise ValueError(f"{name} must be {what}, not {array.dtype}")
+    return array
+
+
+def _whole_numbers(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+    return _array(values, name, "iu", "whole numbers")
+
+
+def _first_outside(numbers: npt.NDArray[Any], limit: int) -> int | None:
+    """The position of the first number that is not one of 0 … limit − 1."""
+    if numbers.size == 0 or (numbers.min() >= 0 and numbers.max() < limit):
+        return None
+    return int(np.argmax((numbers < 0) | (numbers >= limit)))

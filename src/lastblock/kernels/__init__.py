@@ -1,0 +1,1 @@
+"""Building blocks of compiled code: the compiler, random streams, samplers, sums, divergences."""

@@ -1,0 +1,216 @@
+"""Random counts: binomial variates, and a coin with a hypergeometric distribution function."""
+
+import math
+
+import numpy as np
+
+from lastblock.kernels.jit import kernel, routine
+from lastblock.kernels.streams import Stream, next_word, to_open_unit, uniform
+
+_TABLE = 16
+_STIRLING_ERRORS = np.array(
+    [0.0]
+    + [
+        math.lgamma(k + 1.0) - (k + 0.5) * math.log(k) + k - 0.5 * math.log(2.0 * math.pi)
+        for k in range(1, _TABLE)
+    ]
+)
+_TWO_PI = 2.0 * math.pi
+_ROOT_2 = math.sqrt(2.0)
+
+
+@kernel
+def stirling_error(k: float) -> float:
+    """log k! − log(√(2πk) (k/e)^k), and 0 for k = 0."""
+    if k < _TABLE:
+        return float(_STIRLING_ERRORS[int(k)])
+    i = 1.0 / k
+    i2 = i * i
+    return i * (1.0 / 12.0 - i2 * (1.0 / 360.0 - i2 * (1.0 / 1260.0 - i2 * (1.0 / 1680.0))))
+
+
+@routine
+def binomial(stream: Stream, n: int, p: float) -> int:
+    """Inversion for small means, transformed rejection (Hörmann, 1993, BTRS) for large ones.
+
+    p is taken into [0, 1]; a sure result costs no draw.
+    """
+    if n <= 0 or p <= 0.0:
+        return 0
+    if p >= 1.0:
+        return n
+    small = min(p, 1.0 - p)
+    if n * small < 10.0:
+        count = _invert_binomial(uniform(stream), n, small)
+    else:
+        count = _reject_binomial(stream, n, small)
+    return count if p <= 0.5 else n - count
+
+
+@kernel
+def _invert_binomial(u: float, n: int, p: float) -> int:
+    odds = p / (1.0 - p)
+    term = math.exp(n * math.log1p(-p))
+    count = 0
+    while u >= term and count < n:
+        u -= term
+        count += 1
+        term *= odds * ((n - count + 1.0) / count)
+    return count
+
+
+@kernel
+def _reject_binomial(stream: Stream, n: int, p: float) -> int:
+    root = math.sqrt(n * p * (1.0 - p))
+    b = 1.15 + 2.53 * root
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    alpha = (2.83 + 5.1 / b) * root
+    v_r = 0.92 - 4.2 / b
+    mode = math.floor((n + 1.0) * p)
+    count = -1.0
+    while count < 0.0:
+        u = uniform(stream) - 0.5
+        v = to_open_unit(next_word(stream))
+        us = 0.5 - abs(u)
+        if us > 0.0:
+            k = math.floor((2.0 * a / us + b) * u + n * p + 0.5)
+            if 0.0 <= k <= n:
+                if (us >= 0.07 and v <= v_r) or (
+                    math.log(v * alpha / (a / (us * us) + b)) <= _log_ratio(n, p, mode, k)
+                ):
+                    count = k
+    return int(count)
+
+
+@kernel
+def _log_ratio(n: float, p: float, m: float, k: float) -> float:
+    """log of the binomial probability of k over that of m, where 0 < m < n."""
+    odds = p / (1.0 - p)
+    if k * (n - k) == 0.0:
+        return (k - m) * math.log(odds) - (
+            math.lgamma(n + 1.0) - math.lgamma(m + 1.0) - math.lgamma(n - m + 1.0)
+        )
+    return (
+        (k + 0.5) * math.log(m / k)
+        + (n - k + 0.5) * math.log((n - m) / (n - k))
+        + (k - m) * math.log((n - m) / m * odds)
+        + (stirling_error(m) - stirling_error(k))
+        + (stirling_error(n - m) - stirling_error(n - k))
+    )
+
+
+@kernel
+def hypergeometric_at_most(stream: Stream, x: int, n: int, good: int, total: int) -> bool:
+    """Whether at most x of n things drawn without replacement are good, `good` of `total` being so.
+
+    The coin U < F(x) has the law of drawing the things and costs one uniform, whatever n. Mostly it
+    is far from F(x), and bounds on F(x) settle it. A sure result costs no draw.
+    """
+    if x < max(0, n - (total - good)):
+        return False
+    if x >= min(n, good):
+        return True
+    u = uniform(stream)
+    # Bernstein's inequality holds without replacement too (Hoeffding, 1963, theorem 4). What is
+    # drawn and what is left mirror each other: the smaller part gives the better bound.
+    p = good / total
+    mean = n * p
+    half = 2 * n <= total
+    variance = (n if half else total - n) * p * (1.0 - p)
+    if x < mean:
+        away = mean - x
+        largest = p if half else 1.0 - p
+        if u * _at_most_exp(0.5 * away * away / (variance + largest * away / 3.0)) >= 1.0:
+            return False
+    elif x + 1 > mean:
+        away = x + 1 - mean
+        largest = 1.0 - p if half else p
+        if (1.0 - u) * _at_most_exp(0.5 * away * away / (variance + largest * away / 3.0)) > 1.0:
+            return True
+    # The law is that of a sum of independent coins (Vatutin & Mikhailov, 1982), so the bound of
+    # Berry and Esseen holds: the normal distribution function is off by less than 0.56/σ
+    # (Shevtsova, 2010).
+    deviation = math.sqrt(n * p * (1.0 - p) * ((total - n) / (total - 1.0)))
+    normal = 0.5 * math.erfc((mean - x) / (deviation * _ROOT_2))
+    if abs(u - normal) * deviation > 0.56:
+        return u < normal
+    return _below_hypergeometric(u, x, n, good, total)
+
+
+@kernel
+def _at_most_exp(y: float) -> float:
+    """A bound below e^y for y ≥ 0, and cheaper."""
+    return 1.0 + y * (1.0 + y * (0.5 + y * (1.0 / 6.0)))
+
+
+@routine
+def _below_hypergeometric(u: float, x: int, n: int, good: int, total: int) -> bool:
+    """Whether u < F(x), summing terms of the nearer tail until that is clear."""
+    # Floats: products of four counts would overflow whole numbers.
+    size = float(n)
+    goods = float(good)
+    bads = float(total - good)
+    if x * float(total) < size * goods:
+        # F(x) = p(x) + p(x − 1) + …: ever smaller terms, by ever smaller ratios.
+        i = float(x)
+        gap = u
+        term = _hypergeometric(i, size, goods, bads)
+        while True:
+            gap -= term
+            if gap < 0.0:
+                return True
+            ratio = i * (bads - size + i) / ((goods - i + 1.0) * (size - i + 1.0))
+            term *= ratio
+            if term <= gap * (1.0 - ratio):
+                return False
+            i -= 1.0
+    i = float(x + 1)
+    gap = 1.0 - u
+    term = _hypergeometric(i, size, goods, bads)
+    while True:
+        gap -= term
+        if gap <= 0.0:
+            return False
+        ratio = (goods - i) * (size - i) / ((i + 1.0) * (bads - size + i + 1.0))
+        term *= ratio
+        if term < gap * (1.0 - ratio):
+            return True
+        i += 1.0
+
+
+@kernel
+def _hypergeometric(x: float, n: float, good: float, bad: float) -> float:
+    """The probability of x, in Loader's (2000) form, which loses no digits to large factorials."""
+    total = good + bad
+    rest = total - n
+    p = good / total
+    q = bad / total
+    b, c = n - x, good - x
+    d = bad - b
+    deviance = (
+        _deviance(x, n * p) + _deviance(b, n * q) + _deviance(c, rest * p) + _deviance(d, rest * q)
+    )
+    errors = (
+        stirling_error(n)
+        + stirling_error(rest)
+        + stirling_error(good)
+        + stirling_error(bad)
+        - stirling_error(total)
+        - stirling_error(x)
+        - stirling_error(b)
+        - stirling_error(c)
+        - stirling_error(d)
+    )
+    above = _width(n) * _width(rest) * _width(good) * _width(bad)
+    below = _width(total) * _width(x) * _width(b) * _width(c) * _width(d)
+    return math.sqrt(above / below) * math.exp(errors - deviance)
+
+
+@kernel
+def _deviance(x: float, mean: float) -> float:
+    return x * math.log(x / mean) if x > 0.0 else 0.0
+
+
+@kernel
+def _width(k: float) -> float:
+    return _TWO_PI * k if k > 0.0 else 1.0

@@ -1,0 +1,248 @@
+"""Kullback–Leibler divergences of the one-parameter families and their inverses, as kernels.
+
+A family is written by its mean. One function carries them all: with
+h(p, q) = p log(p / q) − p + q,
+
+    Bernoulli      kl(p, q) = h(p, q) + h(1 − p, 1 − q)
+    Poisson        kl(p, q) = h(p, q)
+    exponential    kl(p, q) = h(q, p) / q
+    Gaussian       kl(p, q) = (q − p)² / 2σ²
+
+where no term is negative. h is a series when p and q are close and a logarithm otherwise: no digits
+are lost, neither near p = q nor near an end of the family. The inverses are pure functions of the
+mean and the level: equal arms get equal bounds, to the last bit.
+"""
+
+import math
+from enum import IntEnum
+from typing import Literal, TypeAlias
+
+from lastblock.kernels.jit import kernel, routine
+
+
+class Family(IntEnum):
+    """A one-parameter exponential family; written as a word, ``family="gaussian"``."""
+
+    BERNOULLI = 0
+    GAUSSIAN = 1
+    POISSON = 2
+    EXPONENTIAL = 3
+
+    def __repr__(self) -> str:
+        return repr(self.name.lower())
+
+
+FamilyWord: TypeAlias = Literal["bernoulli", "gaussian", "poisson", "exponential"]
+"""The families as words. A policy's field is ``Family | FamilyWord``: it accepts both, and holds
+the `Family` once the policy is made."""
+
+FamilyCode: TypeAlias = int | FamilyWord
+"""What a kernel is given: always a number. The words are here because a type checker cannot know
+that a policy has turned them into a `Family`."""
+
+BERNOULLI = int(Family.BERNOULLI)
+
+GAUSSIAN = int(Family.GAUSSIAN)
+
+POISSON = int(Family.POISSON)
+
+EXPONENTIAL = int(Family.EXPONENTIAL)
+
+_LARGEST_EXPONENT = 700.0
+
+_AT_ONE = 30.0  # 1 − exp(−30) counts as 1: closer to it, order would be rounding
+
+_NEGLIGIBLE = 1e-18
+
+_NOTHING = 1e-150  # its square is still above 0
+
+_ALMOST_ONE = 1.0 - 2.0**-52
+
+_ITERATIONS = 60
+
+_CLOSE_BELOW = -2.0 / 11.0  # of (q − p) / p: where |q − p| ≤ 0.1 (p + q)
+
+_CLOSE_ABOVE = 2.0 / 9.0
+
+_SMALLEST_QUOTIENT = 1e-300
+
+_LARGEST_QUOTIENT = 1e300
+
+
+@kernel
+def inside(family: FamilyCode, mean: float) -> float:
+    """The nearest mean that the family allows: rewards may not be what a policy was told."""
+    if family == GAUSSIAN:
+        return mean
+    mean = max(mean, 0.0)
+    return min(mean, 1.0) if family == BERNOULLI else mean
+
+
+@kernel
+def gap(x: float) -> float:
+    """x − log(1 + x) for −2/11 ≤ x ≤ 2/9, with full relative precision."""
+    # log(1 + x) = 2 artanh r, and x = 2r / (1 − r), |r| ≤ 0.1: the leading terms cancel by hand.
+    r = x / (2.0 + x)
+    r2 = r * r
+    tail = 1.0 / 15.0 + r2 / 17.0
+    tail = 1.0 / 11.0 + r2 * (1.0 / 13.0 + r2 * tail)
+    tail = 1.0 / 7.0 + r2 * (1.0 / 9.0 + r2 * tail)
+    tail = 1.0 / 3.0 + r2 * (1.0 / 5.0 + r2 * tail)
+    return r * (x - 2.0 * r2 * tail)
+
+
+@kernel
+def log_quotient(p: float, q: float) -> float:
+    """log(p / q) for positive p and q, also where the quotient leaves the range of floats."""
+    quotient = p / q
+    if _SMALLEST_QUOTIENT < quotient < _LARGEST_QUOTIENT:
+        return math.log(quotient)
+    return math.log(p) - math.log(q)
+
+
+@kernel
+def relative(p: float, q: float, delta: float) -> float:
+    """h(p, q) for positive p and q, given δ = q − p (which the caller may know to more digits)."""
+    x = delta / p
+    if _CLOSE_BELOW <= x <= _CLOSE_ABOVE:
+        return p * gap(x)
+    return delta - p * log_quotient(q, p)
+
+
+@kernel
+def divergence(family: FamilyCode, p: float, q: float, sigma: float) -> float:
+    """kl(p, q) between the members of the family with means p and q; infinite where it must be."""
+    if p == q:
+        return 0.0
+    p, q = float(p), float(q)  # without the JIT they may be numpy's, which warn of overflow
+    if family == GAUSSIAN:
+        z = (q - p) / sigma
+        return 0.5 * z * z
+    if family == BERNOULLI:
+        if q <= 0.0 or q >= 1.0:
+            return math.inf
+        if p <= 0.0:
+            return -math.log1p(-q)
+        if p >= 1.0:
+            return -math.log(q)
+        return relative(p, q, q - p) + relative(1.0 - p, 1.0 - q, p - q)
+    if family == POISSON:
+        if q <= 0.0:
+            return math.inf
+        return q if p <= 0.0 else relative(p, q, q - p)
+    if p <= 0.0 or q <= 0.0:
+        return math.inf
+    x = (p - q) / q
+    return gap(x) if _CLOSE_BELOW <= x <= _CLOSE_ABOVE else x - log_quotient(p, q)
+
+
+@routine
+def upper(family: FamilyCode, p: float, level: float, sigma: float) -> float:
+    """The largest q with kl(p, q) ≤ level."""
+    p, level = float(p), float(level)
+    if level <= 0.0:
+        return p
+    if family == GAUSSIAN:
+        return p + sigma * math.sqrt(2.0 * level)
+    if family == BERNOULLI:
+        return bernoulli_upper(p, level)
+    if family == POISSON:
+        if p <= level * _NEGLIGIBLE:
+            return level
+        return p * math.exp(log_ratio(level / p, 1.0))
+    if p <= 0.0:
+        return 0.0
+    stretch = -log_ratio(level, -1.0)
+    return p * math.exp(stretch) if stretch <= _LARGEST_EXPONENT else math.inf
+
+
+@routine
+def lower(family: FamilyCode, p: float, level: float, sigma: float) -> float:
+    """The smallest q with kl(p, q) ≤ level."""
+    p, level = float(p), float(level)
+    if level <= 0.0:
+        return p
+    if family == GAUSSIAN:
+        return p - sigma * math.sqrt(2.0 * level)
+    if family == BERNOULLI:
+        return 1.0 - bernoulli_upper(1.0 - p, level)
+    if p <= 0.0 or math.isinf(level):
+        return 0.0
+    if family == POISSON:
+        if p <= level * _NEGLIGIBLE:
+            return 0.0
+        return p * math.exp(log_ratio(level / p, -1.0))
+    shrink = log_ratio(level, 1.0)
+    return p * math.exp(-shrink)
+
+
+@kernel
+def bernoulli_upper(p: float, level: float) -> float:
+    """The largest q with kl(p, q) ≤ level for Bernoulli laws.
+
+    Halley's iteration for δ = q − p, kept within a bracket by bisection. It stops when a step has
+    become relatively small; its order is three, so that the last step leaves only rounding. The
+    first guess is good enough for one to three steps.
+    """
+    if level <= 0.0 or p >= 1.0:
+        return p
+    if p <= _NOTHING:
+        return max(p, -math.expm1(-level)) if level < _AT_ONE else 1.0
+    rest = 1.0 - p
+    # kl(p, q) ≥ δ² / 2q and kl(p, q) ≥ 2δ² bound the root …
+    low = 0.0
+    high = min(level + math.sqrt(level * (level + 2.0 * p)), math.sqrt(0.5 * level))
+    if high > 0.5 * rest:
+        # … and close to 1 so does kl(p, q) ≥ −(1 − p) log(1 − q) − entropy(p).
+        exponent = (level - p * math.log(p)) / rest - math.log(rest)
+        if exponent >= _AT_ONE:
+            return 1.0
+        high = min(high, rest - math.exp(-exponent), rest * _ALMOST_ONE)
+    delta = high
+    variance = p * rest
+    if level < 0.2 * variance:  # where the series of the root at level 0 can be trusted
+        series = math.sqrt(2.0 * level * variance) + 2.0 / 3.0 * level * (1.0 - 2.0 * p)
+        delta = min(high, series)
+    for _ in range(_ITERATIONS):
+        q = p + delta
+        spare = rest - delta
+        excess = relative(p, q, delta) + relative(rest, spare, -delta) - level
+        if excess > 0.0:
+            high = delta
+        else:
+            low = delta
+        slope = delta / (q * spare)
+        bend = p / (q * q) + rest / (spare * spare)
+        newton = excess / slope
+        step = newton / (1.0 - min(0.5 * newton * bend / slope, 0.5))
+        following = delta - step
+        if not low <= following <= high:
+            following = 0.5 * (low + high)
+            step = delta - following
+        delta = following
+        if abs(step) <= max(1e-5 * min(delta, rest - delta), 1e-16):
+            break
+    return min(p + delta, 1.0)
+
+
+@kernel
+def log_ratio(y: float, side: float) -> float:
+    """The v of the sign of `side` with exp(v) − 1 − v = y ≥ 0: both branches of Lambert's W."""
+    if y <= 0.0:
+        return 0.0
+    # Guess: the series at 0, or whichever of the two terms is large.
+    root = math.sqrt(2.0 * y)
+    if side > 0.0:
+        v = root - root * root / 6.0 if root < 1.5 else math.log1p(y + math.log1p(y))
+    elif root < 1.5:
+        v = -root - root * root / 6.0
+    else:
+        v = -(y + 1.0) + math.exp(-(y + 1.0))
+    for _ in range(_ITERATIONS):
+        slope = math.expm1(v)
+        newton = (slope - v - y) / slope
+        step = newton / (1.0 - min(0.5 * newton * (slope + 1.0) / slope, 0.5))
+        v -= step
+        if abs(step) <= 1e-5 * abs(v):
+            break
+    return v

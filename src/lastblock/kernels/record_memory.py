@@ -1,0 +1,80 @@
+"""Records as the memory they lie in."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+from lastblock.kernels.jit import DISABLED, INLINE
+
+WORD = 8
+LINE = 64
+FETCHED = 512
+"""The bytes of a record that are fetched: the large fields come last."""
+
+copy_memory: Any = cgutils.raw_memcpy
+
+
+def copy_beginning(s: Any, target: npt.NDArray[np.uint64], first: int) -> None:
+    """Fill target[first:] with the first words of a record."""
+    target[first:] = np.frombuffer(s, np.uint64, target.size - first)
+
+
+def _copy_intrinsic(_typing: Any, s: Any, target: Any, first: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        record, array, start = arguments
+        words = context.make_array(signature.args[1])(context, builder, array)
+        n = builder.sub(builder.extract_value(words.shape, 0), start)
+        copy_memory(builder, builder.gep(words.data, [start]), record, n, WORD)
+        return context.get_dummy_value()
+
+    return types.void(s, target, types.intp), generate
+
+
+def _copy_beginning(s: Any, target: Any, first: Any) -> Any:
+    """For kernels: one copy of memory."""
+
+    def copy(s: Any, target: Any, first: Any) -> None:
+        _copy(s, target, first)
+
+    return copy
+
+
+def fetch(states: npt.NDArray[Any], i: int) -> None:
+    """Let the processor fetch the first bytes of record i, which will be needed soon: a hint."""
+
+
+def _fetch_intrinsic(_typing: Any, states: Any, i: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        place = builder.bitcast(builder.gep(array.data, [arguments[1]]), cgutils.voidptr_t)
+        flags = cgutils.int32_t
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, flags, flags, flags])
+        hint = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], kind)
+        for line in range(0, FETCHED, LINE):
+            at = builder.gep(place, [arguments[1].type(line)])
+            builder.call(hint, [at, flags(1), flags(3), flags(1)])  # to write; to keep; data
+        return context.get_dummy_value()
+
+    return types.void(states, types.intp), generate
+
+
+def _fetch(states: Any, i: Any) -> Any:
+    """For kernels."""
+
+    def hint(states: Any, i: Any) -> None:
+        _fetch_lines(states, i)
+
+    return hint
+
+
+if not DISABLED:
+    _copy: Any = intrinsic(_copy_intrinsic)
+    _fetch_lines: Any = intrinsic(_fetch_intrinsic)
+    _overload: Any = overload
+    _overload(fetch, jit_options=INLINE, strict=False)(_fetch)
+    _overload(copy_beginning, jit_options=INLINE, strict=False)(_copy_beginning)

@@ -1,0 +1,141 @@
+"""The paper's table 1, storage and cost of the subsampling policies, measured and not estimated."""
+
+import math
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lastblock.arms.gaussian import Gaussian
+from lastblock.core.layout import state_dtype
+from lastblock.core.protocol import Policy
+from lastblock.engine.simulate import Outcome, play
+from lastblock.environments.piecewise import Stationary
+from lastblock.kernels.jit import specialise
+from lastblock.kernels.streams import key_of
+from lastblock.policies.besa import BESA
+from lastblock.policies.lbsda import LBSDA
+from lastblock.policies.lbsdalm import LBSDALM
+from lastblock.policies.rbsda import RBSDA
+from lastblock.policies.ssmc import SSMC
+from lastblock.simulation.run import Environment
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+HORIZONS = (10**3, 10**4, 10**5)
+"""A kernel is compiled for each: policies that keep every reward have a record of that size."""
+
+GAUSSIAN = Stationary([Gaussian(0.0, 0.5), Gaussian(0.5, 0.5)])
+"""Two arms, so that a round is one pull."""
+
+_STEPS = 200_000  # as many are timed at once, or more
+_REPEATS = 3  # the best counts: a busy machine only ever adds time
+
+
+class Row(NamedTuple):
+    """A policy, and what the paper says of its storage and of the cost of a round."""
+
+    name: str
+    policy: Policy
+    storage: str
+    cost: str
+
+
+ROWS = (
+    Row("BESA", BESA(), "O(T)", "O((log T)²)"),
+    Row("SSMC", SSMC(), "O(T)", "O(1)–O(T)"),
+    Row("RB-SDA", RBSDA(), "O(T)", "O(log T)"),
+    Row("LB-SDA", LBSDA(), "O(T)", "O(1)–O(log T)"),
+    Row("LB-SDA-LM", LBSDALM(), "O((log T)²)", "O(1)–O(log T)"),
+)
+
+
+class Cost(NamedTuple):
+    """Rewards in the record after the last round, and nanoseconds a round, over all rounds."""
+
+    stored: int
+    nanoseconds: float
+
+
+def table1(horizons: Sequence[int] = HORIZONS, rows: Sequence[Row] = ROWS) -> "pd.DataFrame":
+    """A row for each policy: what the paper says, what is measured at each horizon, and growth.
+
+    The growth is the power b of a fitted T^b (rewards stored) or (log T)^b (time of a round).
+    """
+    import pandas as pd  # an optional dependency  # noqa: PLC0415
+
+    table = []
+    for row in rows:
+        costs = [measure(row.policy, GAUSSIAN, horizon) for horizon in horizons]
+        rewards = [cost.stored for cost in costs]
+        nanoseconds = [cost.nanoseconds for cost in costs]
+        table.append(
+            {
+                "policy": row.name,
+                "storage, paper": row.storage,
+                **_at("rewards", horizons, rewards),
+                "rewards ~ T^b": powers(horizons, rewards)[0],
+                "time, paper": row.cost,
+                **_at("ns", horizons, nanoseconds),
+                "ns ~ (log T)^b": powers(horizons, nanoseconds)[1],
+            }
+        )
+    return pd.DataFrame(table)
+
+
+def measure(policy: Policy, environment: Environment, horizon: int) -> Cost:
+    """Play a policy for so many rounds, often enough to time it, on one core."""
+    state = np.zeros(1, state_dtype(policy, environment.n_arms, horizon))
+    replications = max(1, _STEPS // horizon)
+    arguments = (
+        policy,
+        environment.compile(horizon),
+        state,
+        key_of(1),
+        np.empty((2, 4), np.uint64),
+        0,
+        np.array([horizon]),
+        Outcome.empty(
+            replications, times=1, phases=len(environment.changes) + 1, arms=environment.n_arms
+        ),
+    )
+    run = specialise(play, *arguments)
+
+    def once() -> float:
+        started = time.thread_time()  # what this core did, whatever else the machine is doing
+        run(*arguments)
+        return time.thread_time() - started
+
+    seconds = min(once() for _ in range(_REPEATS))
+    return Cost(stored(state[0], environment.n_arms), seconds / (replications * horizon) * 1e9)
+
+
+def stored(record: Any, arms: int) -> int:
+    """The rewards in a record."""
+    kept = record["pulls"] if "history" not in record.dtype.names else record["history"]
+    if kept.dtype.names is not None:
+        kept = kept["kept" if "kept" in kept.dtype.names else "others"]
+    return int(kept[:arms].sum())
+
+
+def powers(horizons: Sequence[int], values: Sequence[float]) -> tuple[float, float]:
+    """The powers of T and of log T that fit best; NaN for a single horizon."""
+    if len(values) < 2:
+        return math.nan, math.nan
+    log_t = np.log(np.asarray(horizons[: len(values)], dtype=np.float64))
+    logs = np.log(np.asarray(values, dtype=np.float64))
+    return float(np.polyfit(log_t, logs, 1)[0]), float(np.polyfit(np.log(log_t), logs, 1)[0])
+
+
+def _at(what: str, horizons: Sequence[int], values: Sequence[float]) -> dict[str, float]:
+    pairs = zip(horizons, values, strict=True)
+    return {f"{what} at T = {_power_of_ten(horizon)}": value for horizon, value in pairs}
+
+
+def _power_of_ten(horizon: int) -> str:
+    digits = str(horizon)
+    if digits.strip("0") != "1":
+        return f"{horizon:,}"
+    return "10" + str(len(digits) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))

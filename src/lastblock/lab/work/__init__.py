@@ -1,0 +1,1 @@
+"""How a scenario is computed: chunks, their addresses, the runner, the cluster."""

@@ -1,0 +1,122 @@
+"""From the chunks of one policy to its rows in the results.
+
+Quantiles are exact, over all replications, and need the trajectories of one policy at a few times
+at once: the times are worked off in blocks of bounded size.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.core.layout import state_size
+from lastblock.core.registry import describe
+from lastblock.lab.scenario import Scenario
+from lastblock.lab.work.chunks import Chunk, Finished, Shelf
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_BYTES_AT_ONCE = 128 << 20
+
+
+def _regret_at(times: slice, chunk: Finished) -> npt.NDArray[Any]:
+    return chunk.regret[:, times]
+
+
+class Aggregate:
+    """The frames of one policy."""
+
+    def __init__(
+        self, label: str, scenario: Scenario, chunks: Sequence[Chunk], shelf: Shelf
+    ) -> None:
+        self.label, self.scenario = label, scenario
+        self.chunks, self.shelf = chunks, shelf
+
+    def frames(self) -> "dict[str, pd.DataFrame]":
+        """One frame for each of the results' tables."""
+        import pandas as pd  # an optional dependency  # noqa: PLC0415
+
+        tables = {
+            "curves": self.curves(),
+            "final": self.final(),
+            "pulls": self.pulls(),
+            "delays": self.delays(),
+            "policies": self.policy(),
+            "timing": self.timing(),
+        }
+        return {name: pd.DataFrame({"policy": self.label, **t}) for name, t in tables.items()}
+
+    def curves(self) -> dict[str, Any]:
+        times = np.array(self.chunks[0].course.times)
+        n = self.scenario.replications
+        mean, se, q25, q75 = (np.empty(times.size) for _ in range(4))
+        width = max(1, _BYTES_AT_ONCE // (8 * n))
+        for start in range(0, times.size, width):
+            block = slice(start, start + width)
+            regret = self._gather(partial(_regret_at, block))
+            mean[block] = regret.mean(axis=0)
+            se[block] = regret.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.nan
+            q25[block], q75[block] = np.quantile(regret, [0.25, 0.75], axis=0)
+        best = sum(chunk.best_pulls.sum(axis=0) for chunk in self._finished())
+        share = np.diff(best / n, prepend=0.0) / np.diff(times, prepend=0)
+        return {"t": times, "mean": mean, "se": se, "q25": q25, "q75": q75, "best_share": share}
+
+    def final(self) -> dict[str, Any]:
+        import pandas as pd  # noqa: PLC0415  # optional, and slow to import
+
+        regret = self._gather(lambda chunk: chunk.regret[:, -1])
+        restarts = self._gather(lambda chunk: chunk.restarts)
+        counted = pd.array(restarts, dtype="Int64")
+        counted[restarts < 0] = pd.NA
+        return {"replication": np.arange(regret.size), "regret": regret, "restarts": counted}
+
+    def pulls(self) -> dict[str, Any]:
+        pulls = self._gather(lambda chunk: chunk.pulls)
+        n, phases, arms = pulls.shape
+        se = pulls.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full((phases, arms), np.nan)
+        return {
+            "phase": np.repeat(np.arange(phases), arms),
+            "start": np.repeat([0, *self.scenario.environment.changes], arms),
+            "arm": np.tile(np.arange(arms), phases),
+            "mean": pulls.mean(axis=0).ravel(),
+            "se": se.ravel(),
+        }
+
+    def delays(self) -> dict[str, Any]:
+        import pandas as pd  # noqa: PLC0415  # optional, and slow to import
+
+        delays = self._gather(lambda chunk: chunk.delays)
+        n, phases = delays.shape
+        found = pd.array(delays.ravel(), dtype="Int64")
+        found[delays.ravel() < 0] = pd.NA
+        return {
+            "replication": np.repeat(np.arange(n), phases),
+            "phase": np.tile(np.arange(phases), n),
+            "delay": found,
+        }
+
+    def policy(self) -> dict[str, Any]:
+        policy, scenario = self.scenario.policies[self.label], self.scenario
+        parameters = describe(policy)["parameters"]
+        size = state_size(policy, scenario.environment.n_arms, scenario.horizon)
+        return {
+            "name": [type(policy).__name__],
+            "parameters": [json.dumps(parameters, ensure_ascii=False, default=repr)],
+            "state_bytes": [size],
+        }
+
+    def timing(self) -> dict[str, Any]:
+        seconds = sum(chunk.seconds for chunk in self._finished())
+        steps = self.scenario.replications * self.scenario.horizon
+        return {"seconds": [seconds], "ns_per_step": [seconds / steps * 1e9]}
+
+    def _finished(self) -> Iterator[Finished]:
+        return map(self.shelf.get, self.chunks)
+
+    def _gather(self, part: Callable[[Finished], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        # A copy of each part, so that the rest of its chunk is let go.
+        return np.concatenate([part(chunk).copy() for chunk in self._finished()])

@@ -1,0 +1,207 @@
+"""Chunks of replications: what a worker computes, and where the finished ones are kept.
+
+A chunk is addressed by a hash of all that determines it, so that a finished one is never computed
+again, and a changed line of a scenario recomputes only what it touches.
+"""
+
+import functools
+import hashlib
+import json
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.core.protocol import Policy
+from lastblock.core.registry import describe
+from lastblock.engine.simulate import Outcome
+from lastblock.kernels.jit import KERNEL_FOLDERS, source_hash
+from lastblock.kernels.streams import key_of
+from lastblock.lab.descriptions import describe_environment
+from lastblock.lab.work.fingerprint import fingerprint
+from lastblock.live import persistence as snapshot
+from lastblock.simulation.run import Environment
+from lastblock.simulation.simulate import Player
+from lastblock.support import files
+from lastblock.support.errors import ResultError, StateFileError
+
+_FORMAT = 2
+_STEPS_A_CHUNK = 2_000_000
+_MOST_REPLICATIONS_A_CHUNK = 500
+
+
+def sources_hash() -> str:
+    """A short hash of the sources that decide what a chunk holds."""
+    return source_hash((*KERNEL_FOLDERS, "simulation"))
+
+
+@dataclass(frozen=True)
+class Course:
+    """A policy in an environment for a horizon: everything about a run but the replications."""
+
+    policy: Policy
+    environment: Environment
+    horizon: int
+    seed: int
+    times: tuple[int, ...]
+
+    @functools.cached_property
+    def address(self) -> str:
+        """A hash of all that determines the outcome, the package's own sources included."""
+        about = [
+            _FORMAT,
+            sources_hash(),
+            describe(self.policy),
+            describe_environment(self.environment),
+            fingerprint(self.policy, self.environment),
+            self.horizon,
+            self.seed,
+            self.times,
+        ]
+        text = json.dumps(about, sort_keys=True, default=repr)
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def player(self) -> Player:
+        """The compiled kernels."""
+        times = np.array(self.times, dtype=np.int64)
+        return Player(self.policy, self.environment, self.horizon, key_of(self.seed), times)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Replications `first` to before `last` of a course."""
+
+    course: Course
+    first: int
+    last: int
+
+    @property
+    def address(self) -> str:
+        return f"{self.course.address}-{self.first}-{self.last}"
+
+    @property
+    def steps(self) -> int:
+        return (self.last - self.first) * self.course.horizon
+
+
+def cut(course: Course, replications: int) -> list[Chunk]:
+    """The chunks of a run. Their bounds do not depend on the threads or workers there are."""
+    size = max(1, min(_MOST_REPLICATIONS_A_CHUNK, _STEPS_A_CHUNK // course.horizon))
+    starts = range(0, replications, size)
+    return [Chunk(course, first, min(first + size, replications)) for first in starts]
+
+
+def compute(chunk: Chunk, sources: str) -> bytes:
+    """Play a chunk; `sources` is the hash of the package where the chunk was cut.
+
+    This is what runs on a worker, which may be another process or another machine.
+    """
+    if sources != sources_hash():
+        raise ResultError(
+            "a worker has another version of lastblock, Python, numpy or numba; "
+            "install the same ones on every worker"
+        )
+    player = _player(chunk.course)
+    outcome = player.room(chunk.last - chunk.first)
+    started = time.thread_time()  # what this core did, whatever else the machine is doing
+    player.play(chunk.first, outcome)
+    return pack(outcome, time.thread_time() - started)
+
+
+_players: dict[str, Player] = {}
+_players_lock = threading.Lock()
+_MOST_PLAYERS = 8
+
+
+def _player(course: Course) -> Player:
+    """The compiled kernels of a course; those of the last few are kept."""
+    with _players_lock:
+        if course.address not in _players:
+            if len(_players) >= _MOST_PLAYERS:
+                del _players[next(iter(_players))]
+            _players[course.address] = course.player()
+        return _players[course.address]
+
+
+class Finished(NamedTuple):
+    """The outcome of a chunk."""
+
+    regret: npt.NDArray[np.float64]
+    best_pulls: npt.NDArray[np.int64]
+    pulls: npt.NDArray[np.int64]
+    delays: npt.NDArray[np.int64]
+    restarts: npt.NDArray[np.int64]
+    seconds: float
+
+
+def pack(outcome: Outcome, seconds: float) -> bytes:
+    """The outcome as bytes, compressed and with a checksum."""
+    import pyarrow as pa  # an optional dependency  # noqa: PLC0415
+
+    tables = [np.ascontiguousarray(table.T) for table in outcome[:5]]  # by time: it packs better
+    about = {
+        "seconds": seconds,
+        "tables": [[table.dtype.str, table.shape, table.nbytes] for table in tables],
+    }
+    packed = [pa.compress(table.tobytes(), codec="zstd", asbytes=True) for table in tables]
+    about["packed"] = [len(data) for data in packed]
+    return snapshot.pack(about, b"".join(packed))
+
+
+def unpack(data: bytes) -> Finished:
+    """The outcome, or a `StateFileError`."""
+    import pyarrow as pa  # noqa: PLC0415  # optional, and slow to import
+
+    about, payload = snapshot.unpack(data)
+    tables: list[npt.NDArray[Any]] = []
+    start = 0
+    for (dtype, shape, size), packed in zip(about["tables"], about["packed"], strict=True):
+        raw = pa.decompress(payload[start : start + packed], size, codec="zstd", asbytes=True)
+        tables.append(np.frombuffer(raw, dtype).reshape(shape).T)
+        start += packed
+    regret, best_pulls, pulls, delays, restarts = tables
+    return Finished(regret, best_pulls, pulls, delays, restarts, about["seconds"])
+
+
+class Shelf:
+    """The finished chunks in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def __contains__(self, chunk: Chunk) -> bool:
+        return self._read(chunk) is not None
+
+    def has_file(self, chunk: Chunk) -> bool:
+        """Whether there is a file, which may be damaged: quick, to tell how much is left."""
+        return self._path(chunk).is_file()
+
+    def put(self, chunk: Chunk, data: bytes) -> None:
+        """Keep a finished chunk: all of it or, after a crash, nothing."""
+        path = self._path(chunk)
+        path.parent.mkdir(exist_ok=True)
+        files.write(path, data)
+
+    def get(self, chunk: Chunk) -> Finished:
+        """A finished chunk."""
+        data = self._read(chunk)
+        if data is None:
+            raise ResultError(f"{self._path(chunk)} is gone or damaged; run the scenario again")
+        return unpack(data)
+
+    def _path(self, chunk: Chunk) -> Path:
+        return self.folder / chunk.course.address[:2] / chunk.address
+
+    def _read(self, chunk: Chunk) -> bytes | None:
+        """The bytes, if they are there and whole; what is damaged is computed again."""
+        try:
+            data = self._path(chunk).read_bytes()
+            snapshot.unpack(data)
+        except (FileNotFoundError, StateFileError):
+            return None
+        return data

@@ -1,0 +1,87 @@
+"""The labels of arms, and what users say with them."""
+
+import operator
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import numpy as np
+
+from lastblock.support.checks import number
+from lastblock.support.errors import short
+
+Label: TypeAlias = str | int
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # which checkers know without the package
+
+    L = TypeVar("L", bound=Label, default=Any)
+    """The type of one bandit's labels; a plain `Bandit` may have any."""
+else:
+    from typing import TypeVar
+
+    L = TypeVar("L", bound=Label)
+
+ArmState: TypeAlias = Literal["active", "retired"]
+ACTIVE: Final = "active"
+RETIRED: Final = "retired"
+
+MOST = 1_000_000
+
+SLACK = 1e-12
+"""Ten times 0.1 is not 1 for a float."""
+
+
+def check_labels(arms: Sequence[Label] | int) -> list[Label]:
+    """The labels of a new bandit's arms, or a ValueError that says what is wrong with them."""
+    labels: list[Label]
+    if isinstance(arms, str | bytes | set | frozenset | dict):
+        raise ValueError(f"arms={arms!r} is a {type(arms).__name__}; give a list of labels")
+    try:
+        count = operator.index(arms)  # type: ignore[arg-type]  # is it a number?
+        if count > MOST:
+            raise ValueError(f"arms={short(count)} is too many; at most {MOST} fit")
+        labels = list(range(count))
+    except TypeError:
+        try:
+            labels = [check_label(label) for label in arms]  # type: ignore[union-attr]  # then not
+        except TypeError:
+            raise ValueError(f"arms={arms!r}: give a list of labels, or a whole number") from None
+    if len(set(labels)) < len(labels):
+        raise ValueError(f"arms={labels} repeats a label; give each arm its own")
+    if len(labels) < 2:
+        raise ValueError(f"arms={labels}: a bandit needs at least 2 arms; add arms")
+    return labels
+
+
+def check_label(label: object) -> Label:
+    """A label, or a ValueError."""
+    if isinstance(label, str):
+        with suppress(UnicodeEncodeError):
+            label.encode()
+            return label
+    elif not isinstance(label, bool | np.bool_):
+        with suppress(TypeError):
+            return operator.index(label)  # type: ignore[arg-type]  # that is the question
+    raise ValueError(f"arms: label {label!r} must be a string or a whole number")
+
+
+def check_floor(floor: object, labels: Sequence[Label]) -> list[float] | None:
+    """The share of decisions that each arm is guaranteed; None without any."""
+    if floor is None:
+        return None
+    if isinstance(floor, Mapping):
+        for label in floor:
+            if label not in labels:
+                raise ValueError(f"floor: {label!r} is not one of the arms {list(labels)}")
+        shares = [number(floor.get(label, 0.0), f"floor: {label!r}") for label in labels]
+    else:
+        shares = [number(floor, "floor")] * len(labels)
+    for label, share in zip(labels, shares, strict=True):
+        if not 0.0 <= share <= 1.0:
+            raise ValueError(f"floor: {share} for {label!r} must lie in [0, 1]")
+    if sum(shares) > 1.0 + SLACK:
+        raise ValueError(
+            f"floor: the shares of {len(labels)} arms add up to {sum(shares):g}; at most 1 fits"
+        )
+    return shares if any(shares) else None

@@ -1,0 +1,96 @@
+"""What EXP3, EXP3.S and Rexp3 share: chances from weights, and weights from rewards."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lastblock.core.layout import INDEX
+from lastblock.core.protocol import Record
+from lastblock.kernels.jit import kernel
+from lastblock.kernels.samplers import clipped
+from lastblock.kernels.streams import uniform
+
+HIGH = 500.0
+"""The largest logarithm of a weight before all of them are shifted."""
+
+
+@kernel
+def mix_chances(s: Record, gamma: float) -> None:
+    """p_k = (1 − γ) w_k / Σ w + γ / K."""
+    total = 0.0
+    for k in range(s.arms):
+        total += s.weight[k]
+    share = (1.0 - gamma) / total
+    least = gamma / s.arms
+    for k in range(s.arms):
+        s.chance[k] = share * s.weight[k] + least
+
+
+@kernel
+def draw_arm(s: Record) -> Any:
+    """An arm from the probabilities; its own is remembered until its reward comes."""
+    u = uniform(s.stream)
+    arm: Any = INDEX(0)
+    below = s.chance[0]
+    while u >= below and arm + 1 < s.arms:
+        arm = INDEX(arm + 1)
+        below += s.chance[arm]
+    s.chosen_with[arm] = s.chance[arm]
+    return arm
+
+
+@kernel
+def expect_any(s: Record) -> None:
+    """Until an arm is drawn for the first time, its rewards count as drawn with probability 1/K.
+
+    Such rewards come of decisions that were not the policy's: of a traffic floor.
+    """
+    for k in range(s.arms):
+        s.chosen_with[k] = 1.0 / s.arms
+
+
+def enter(s: Record, arm: int) -> None:
+    """Give a new arm the mean weight of the others, hence a share of 1/K; it is pulled for sure."""
+    s.weight[arm] = s.weight[:arm].mean()
+    s.chosen_with[arm] = 1.0
+
+
+@kernel
+def forget_weights(s: Record) -> None:
+    """All weights 1."""
+    for k in range(s.weight.shape[0]):
+        s.log_weight[k] = 0.0
+        s.weight[k] = 1.0
+
+
+@kernel
+def reinforce(s: Record, arm: int, reward: float, gamma: float) -> None:
+    """w_k ← w_k exp(γ x̂ / K), x̂ = x / p_k.
+
+    The logarithm is what counts; it never overflows. Of the weights themselves, those far below the
+    largest one may vanish for a while, where γ/K hides them.
+    """
+    s.log_weight[arm] += gamma * clipped(reward) / (s.chosen_with[arm] * s.arms)
+    if s.log_weight[arm] <= HIGH:
+        s.weight[arm] = math.exp(s.log_weight[arm])
+    else:
+        top = s.log_weight[arm]  # the only one that can be so high
+        for k in range(s.arms):
+            s.log_weight[k] -= top
+            s.weight[k] = math.exp(s.log_weight[k])
+
+
+def resize_weights(s: Record, before: Record, arm: int) -> None:
+    """After arms came or went: make the largest weight 1, since the largest may have gone."""
+    s.log_weight[: s.arms] -= s.log_weight[: min(s.arms, before.arms)].max()
+    s.weight[: s.arms] = np.exp(s.log_weight[: s.arms])
+    if s.arms > before.arms:
+        enter(s, arm)
+        s.log_weight[arm] = math.log(s.weight[arm])
+
+
+def check_gamma(name: str, gamma: float) -> None:
+    """Raise a ValueError unless γ lies in (0, 1]."""
+    if not 0.0 < gamma <= 1.0:
+        raise ValueError(f"{name}: gamma={gamma} must lie in (0, 1]")

@@ -1,0 +1,33 @@
+"""What the policies that know the environment share: the phases between its changes."""
+
+from typing import Any
+
+from lastblock.kernels.jit import kernel
+from lastblock.support.checks import whole
+
+
+@kernel
+def reached(starts: Any, t: int, phase: int) -> int:
+    """The phase that holds time step t, given one at or before it."""
+    while phase + 1 < len(starts) and t >= starts[phase + 1]:
+        phase += 1
+    return phase
+
+
+def whole_numbers(values: Any, name: str) -> list[int]:
+    """A list of whole numbers, or a ValueError that names the argument."""
+    try:
+        items = list(values)
+    except TypeError:
+        raise ValueError(f"{name}={values!r} must be an environment or whole numbers") from None
+    return [whole(item, name) for item in items]
+
+
+def phase_starts(times: Any, name: str) -> tuple[int, ...]:
+    """The first time step of every phase: 0 and the changes."""
+    changes = whole_numbers(times, name)
+    if changes[:1] == [0]:
+        del changes[0]
+    if any(t < 1 for t in changes) or changes != sorted(set(changes)):
+        raise ValueError(f"{name}={changes} must increase, from at least 1")
+    return 0, *changes

@@ -1,0 +1,130 @@
+"""The policy that knows the best arm at any time: a yardstick for simulations."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Protocol, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue
+from lastblock.policies._phases import phase_starts, reached, whole_numbers
+from lastblock.support.checks import whole
+
+
+class KnowsMeans(Protocol):
+    """An environment that says the means of its arms at any time."""
+
+    def means(self, t: int) -> npt.NDArray[np.float64]: ...
+
+
+class _BestArms(NamedTuple):
+    starts: tuple[int, ...]
+    arms: tuple[int, ...]
+
+
+@policy(oracle=True)
+class BestArm(_BestArms):
+    """Always the arm with the largest mean, told by the environment itself: regret 0.
+
+    For simulations only. Of arms that are equally good it pulls the first.
+
+    Parameters
+    ----------
+    starts
+        An environment; or the first time steps of phases, 0 first.
+    arms
+        The best arm of each phase; an environment says it itself.
+    horizon
+        How many time steps to look ahead, needed for an environment that moves all the time
+        (``Drifting``). Not kept.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> arms = lb.Piecewise({
+    ...     0: [lb.Bernoulli(0.9), lb.Bernoulli(0.1)],
+    ...     500: [lb.Bernoulli(0.1), lb.Bernoulli(0.9)],
+    ... })
+    >>> lb.BestArm(arms)
+    BestArm(starts=(0, 500), arms=(0, 1))
+    >>> float(lb.simulate(_, arms, horizon=1000).mean()[-1])
+    0.0
+    """
+
+    __slots__ = ()
+
+    @overload
+    def __new__(cls, environment: KnowsMeans, *, horizon: int | None = None) -> "BestArm": ...
+    @overload
+    def __new__(cls, environment: Iterable[int], arms: Iterable[int]) -> "BestArm": ...
+    @overload
+    def __new__(cls, *, starts: Iterable[int], arms: Iterable[int]) -> "BestArm": ...
+    def __new__(
+        cls,
+        environment: KnowsMeans | Iterable[int] | None = None,
+        arms: Iterable[int] | None = None,
+        *,
+        starts: Iterable[int] | None = None,
+        horizon: int | None = None,
+    ) -> "BestArm":
+        known: Any = starts if environment is None else environment
+        if known is None:
+            raise ValueError(
+                "BestArm: give an environment, or the starts and best arms of its phases"
+            )
+        if hasattr(known, "means"):
+            known, arms = best_arms(known, horizon)
+        elif arms is None:
+            raise ValueError("BestArm: give the best arm of each phase, or an environment")
+        return super().__new__(
+            cls, phase_starts(known, "BestArm: starts"), tuple(whole_numbers(arms, "BestArm: arms"))
+        )
+
+    @classmethod
+    def examples(cls) -> "tuple[BestArm, ...]":
+        return (cls((0, 50), (1, 0)),)
+
+    def validate(self) -> None:
+        if len(self.starts) != len(self.arms):
+            raise ValueError(f"BestArm: {len(self.arms)} arms for {len(self.starts)} phases")
+        if min(self.arms) < 0:
+            raise ValueError(f"BestArm: arms={self.arms} must not be negative")
+
+    def check(self, arms: int) -> None:
+        if max(self.arms) >= arms:
+            raise ValueError(f"BestArm: arm {max(self.arms)} is not one of {arms} arms")
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return [("phase", np.int64)]
+
+    def start(self, s: Record) -> None:
+        s.phase = 0
+        enqueue(s, self.arms[0])
+
+    def plan(self, s: Record) -> None:
+        s.phase = reached(self.starts, s.round - 1, s.phase)
+        enqueue(s, self.arms[s.phase])
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        pass
+
+
+def best_arms(environment: Any, horizon: int | None) -> tuple[list[int], list[int]]:
+    """When the best arm changes, and what it is."""
+    times: Iterable[int]
+    if hasattr(environment, "starts"):
+        times = environment.starts  # nothing moves in between
+    elif horizon is None:
+        raise ValueError(f"BestArm: {type(environment).__name__} moves all the time; give horizon=")
+    else:
+        times = range(whole(horizon, "BestArm: horizon"))
+    starts: list[int] = []
+    arms: list[int] = []
+    for t in times:
+        best = int(np.argmax(environment.means(t)))
+        if len(arms) == 0 or best != arms[-1]:
+            starts.append(t)
+            arms.append(best)
+    return starts, arms

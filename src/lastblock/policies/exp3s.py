@@ -1,0 +1,124 @@
+"""EXP3.S (Auer, Cesa-Bianchi, Freund & Schapire, 2002)."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue
+from lastblock.kernels.samplers import clipped
+from lastblock.policies._exponential_weights import (
+    check_gamma,
+    draw_arm,
+    enter,
+    expect_any,
+    mix_chances,
+)
+from lastblock.theory.tunings import exp3s_exploration, exp3s_sharing
+
+LARGE = 2.0**300
+"""The weights of EXP3.S are scaled when the largest of them is above this, or below its inverse."""
+
+STEEPEST = 200.0
+"""The largest change of the logarithm of a weight of EXP3.S; with rewards in [0, 1] it is 1."""
+
+SMALLEST_ALPHA = 1e-100
+"""No weight of EXP3.S falls below eα/K of the total, so with this none vanishes."""
+
+
+@policy()
+class EXP3S(NamedTuple):
+    """EXP3 whose weights share: each gets a little of the total, so that none is lost for good.
+
+    Parameters
+    ----------
+    gamma
+        γ, the share of uniform exploration, in (0, 1].
+    alpha
+        α, how much is shared, in (0, 1]; without sharing it is `EXP3`.
+    reference
+        As in the authors' code of the LB-SDA experiments: choose one step late, by the weights
+        before the last reward, divide a reward by the probability for the next step, and take
+        rewards outside [0, 1] as they are.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> round(lb.EXP3S.tuned(horizon=10_000, changes=2, arms=3).gamma, 4)
+    0.0766
+
+    References
+    ----------
+    Auer, Cesa-Bianchi, Freund & Schapire. The nonstochastic multiarmed bandit problem. SIAM Journal
+    on Computing, 2002.
+    """
+
+    gamma: float
+    alpha: float
+    reference: bool = False
+
+    @classmethod
+    def tuned(cls, *, horizon: int, changes: int, arms: int, reference: bool = False) -> "EXP3S":
+        """α = 1/T and the γ of corollary 8.3; Γ changes are Γ + 1 phases."""
+        gamma = exp3s_exploration(horizon=horizon, changes=changes, arms=arms)
+        return cls(gamma, exp3s_sharing(horizon=horizon), reference)
+
+    @classmethod
+    def examples(cls) -> "tuple[EXP3S, ...]":
+        return cls(gamma=0.1, alpha=0.01), cls(gamma=0.2, alpha=0.001, reference=True)
+
+    def validate(self) -> None:
+        check_gamma("EXP3S", self.gamma)
+        if not SMALLEST_ALPHA <= self.alpha <= 1.0:
+            raise ValueError(
+                f"EXP3S: alpha={self.alpha} must lie between {SMALLEST_ALPHA:g} and 1; "
+                "without sharing it is EXP3"
+            )
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return [
+            ("weight", np.float64, (arms,)),
+            ("chance", np.float64, (arms,)),
+            ("chosen_with", np.float64, (arms,)),
+        ]
+
+    def start(self, s: Record) -> None:
+        for k in range(s.weight.shape[0]):
+            s.weight[k] = 1.0
+        mix_chances(s, self.gamma)
+        expect_any(s)
+        enqueue(s, draw_arm(s))
+
+    def plan(self, s: Record) -> None:
+        if not self.reference:
+            mix_chances(s, self.gamma)
+        enqueue(s, draw_arm(s))
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        if self.reference:
+            mix_chances(s, self.gamma)
+            estimate = reward / s.chance[arm]
+        else:
+            estimate = clipped(reward) / s.chosen_with[arm]
+        total = 0.0
+        for k in range(s.arms):
+            total += s.weight[k]
+        # w_k ← w_k exp(γ x̂ / K) + (e α / K) Σ w
+        growth = self.gamma * estimate / s.arms
+        s.weight[arm] *= math.exp(max(-STEEPEST, min(growth, STEEPEST)))
+        gift = math.e * self.alpha / s.arms * total
+        largest = 0.0
+        for k in range(s.arms):
+            s.weight[k] += gift
+            largest = max(largest, s.weight[k])
+        if largest > LARGE or largest < 1.0 / LARGE:
+            # By a power of two, which rounds nothing.
+            _, exponent = math.frexp(largest)
+            for k in range(s.arms):
+                s.weight[k] = math.ldexp(s.weight[k], -exponent)
+
+    def resized(self, s: Record, before: Record, arm: int) -> None:
+        if s.arms > before.arms:
+            enter(s, arm)

@@ -1,0 +1,129 @@
+"""A policy that is told when the arms change, and starts again: a yardstick for simulations.
+
+Nothing like it can be built for a live system, where nobody knows when the arms change.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Protocol, overload
+
+import numpy as np
+
+from lastblock.core.layout import record_of
+from lastblock.core.protocol import Layout, Policy, Record, check_arms
+from lastblock.core.registry import check_policy, policy
+from lastblock.core.wrapping import (
+    planned,
+    ready_to_observe,
+    ready_to_plan,
+    ready_to_start,
+    share_stream,
+    take_next,
+)
+from lastblock.policies._phases import phase_starts, reached
+from lastblock.policies.thompson import Thompson
+
+
+class KnowsChanges(Protocol):
+    """An environment that says when it changes."""
+
+    @property
+    def changes(self) -> tuple[int, ...]: ...
+
+
+# Both policies accept an environment in place of their numbers, and keep numbers only: a value that
+# can be compared, described and stored. A NamedTuple cannot have a `__new__` of its own; a subclass
+# of one can.
+
+
+class _Restarts(NamedTuple):
+    policy: Policy
+    changes: tuple[int, ...]
+
+
+@policy(grows=True, oracle=True)
+class OracleRestart(_Restarts):
+    """A policy that starts again whenever the arms change, told by the environment itself.
+
+    For simulations only: it is what a perfect change detector would give.
+
+    Parameters
+    ----------
+    policy
+        Any policy. It starts again as if new, even in the middle of a round.
+    changes
+        An environment that changes at known times (``Piecewise``), or those times. The value keeps
+        the first time steps of all phases, 0 among them.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> arms = lb.Piecewise({
+    ...     0: [lb.Bernoulli(0.9), lb.Bernoulli(0.1)],
+    ...     500: [lb.Bernoulli(0.1), lb.Bernoulli(0.9)],
+    ... })
+    >>> lb.OracleRestart(lb.LBSDA(), arms)
+    OracleRestart(policy=LBSDA(reference=False), changes=(0, 500))
+    >>> run = lb.simulate(_, arms, horizon=1000, replications=50, seed=1)
+    >>> bool(run.mean()[-1] < 30)
+    True
+    """
+
+    __slots__ = ()
+
+    @overload
+    def __new__(
+        cls, policy: Policy, environment: KnowsChanges | Iterable[int]
+    ) -> "OracleRestart": ...
+    @overload
+    def __new__(cls, policy: Policy, *, changes: Iterable[int]) -> "OracleRestart": ...
+    def __new__(
+        cls,
+        policy: Policy,
+        environment: KnowsChanges | Iterable[int] | None = None,
+        *,
+        changes: Iterable[int] | None = None,
+    ) -> "OracleRestart":
+        known = changes if environment is None else environment
+        if known is None:
+            raise ValueError("OracleRestart: give an environment, or the times at which it changes")
+        times = getattr(known, "changes", known)
+        return super().__new__(cls, policy, phase_starts(times, "OracleRestart: changes"))
+
+    @classmethod
+    def examples(cls) -> "tuple[OracleRestart, ...]":
+        return cls(Thompson(), (20, 90)), cls(Thompson(), ())
+
+    def validate(self) -> None:
+        check_policy(self.policy)
+
+    def check(self, arms: int) -> None:
+        check_arms(self.policy, arms)
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return [("phase", np.int64), ("inner", record_of(self.policy, arms, horizon))]
+
+    def start(self, s: Record) -> None:
+        s.phase = 0
+        share_stream(s)
+        self.policy.start(ready_to_start(s))
+        take_next(s)
+
+    # One arm at a time, so that a change in the middle of the inner policy's round cuts it short;
+    # hence round r is decision r, and happens at time step r − 1.
+
+    def plan(self, s: Record) -> None:
+        phase = reached(self.changes, s.round - 1, s.phase)
+        if phase != s.phase:
+            s.phase = phase
+            self.policy.start(ready_to_start(s))
+        elif s.inner.taken == s.inner.queued:
+            self.policy.plan(ready_to_plan(s))
+            planned(s)
+        take_next(s)
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        self.policy.observe(ready_to_observe(s), arm, reward)
+
+    def full(self, s: Record, arm: int) -> bool:
+        wrapped: Any = self.policy
+        return bool(wrapped.full(s.inner, arm))

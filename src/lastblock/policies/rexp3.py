@@ -1,0 +1,95 @@
+"""Rexp3 (Besbes, Gur & Zeevi, 2014)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue
+from lastblock.policies._exponential_weights import (
+    check_gamma,
+    draw_arm,
+    expect_any,
+    forget_weights,
+    mix_chances,
+    reinforce,
+    resize_weights,
+)
+from lastblock.theory.tunings import exp3_exploration, rexp3_batch
+
+
+@policy()
+class REXP3(NamedTuple):
+    """EXP3 that starts again every `batch` pulls.
+
+    Parameters
+    ----------
+    gamma
+        γ, the share of uniform exploration, in (0, 1].
+    batch
+        Δ, the number of pulls between two starts.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> lb.REXP3.tuned(horizon=10_000, changes=2, arms=3).batch
+    436
+
+    References
+    ----------
+    Besbes, Gur & Zeevi. Stochastic multi-armed-bandit problem with non-stationary rewards. NIPS
+    2014.
+    """
+
+    gamma: float
+    batch: int
+
+    @classmethod
+    def tuned(
+        cls, *, horizon: int, changes: int, arms: int, variation: float | None = None
+    ) -> "REXP3":
+        """Δ = ⌈(K log K)^⅓ (T / V)^⅔⌉ and the γ of EXP3 for Δ ≥ 2 steps, theorem 2 of the paper.
+
+        V, the total variation of the means, is at most Γ for rewards in [0, 1]; give `variation`
+        if you know better.
+        """
+        batch = rexp3_batch(horizon=horizon, changes=changes, arms=arms, variation=variation)
+        return cls(exp3_exploration(horizon=max(2, batch), arms=arms), batch)
+
+    @classmethod
+    def examples(cls) -> "tuple[REXP3, ...]":
+        return cls(gamma=0.2, batch=30), cls(gamma=0.1, batch=1)
+
+    def validate(self) -> None:
+        check_gamma("REXP3", self.gamma)
+        if self.batch < 1:
+            raise ValueError(f"REXP3: batch={self.batch} must be at least 1 pull")
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return [
+            ("left", np.int64),  # pulls of this batch that are still to come
+            ("weight", np.float64, (arms,)),
+            ("log_weight", np.float64, (arms,)),
+            ("chance", np.float64, (arms,)),
+            ("chosen_with", np.float64, (arms,)),
+        ]
+
+    def start(self, s: Record) -> None:
+        s.left = 0
+        expect_any(s)
+        self.plan(s)
+
+    def plan(self, s: Record) -> None:
+        if s.left == 0:
+            s.left = self.batch
+            forget_weights(s)
+        s.left -= 1
+        mix_chances(s, self.gamma)
+        enqueue(s, draw_arm(s))
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        reinforce(s, arm, reward, self.gamma)
+
+    def resized(self, s: Record, before: Record, arm: int) -> None:
+        resize_weights(s, before, arm)

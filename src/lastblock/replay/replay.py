@@ -1,0 +1,429 @@
+"""Policies on logged decisions: the replay evaluator, and estimates by inverse propensities."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.core.layout import state_dtype
+from lastblock.core.protocol import Policy
+from lastblock.core.registry import check_policy
+from lastblock.engine.replay import Passes, replay
+from lastblock.kernels.jit import specialise
+from lastblock.kernels.streams import STREAM_WORDS, Seed, Stream, key_of
+from lastblock.live.labels import Label
+from lastblock.replay.evaluation import Evaluation, ratio
+from lastblock.replay.logs import Log, Source, read_log
+from lastblock.replay.propensities import Estimate, estimate
+from lastblock.simulation.simulate import times_taken
+from lastblock.support.checks import number, whole
+from lastblock.support.parallel import cores, share_out
+
+ROUNDED = 1e-3
+"""Propensities this close to 1/K, relatively, are 1/K: files hold rounded numbers."""
+
+UNEVEN = 0.01
+"""A mean squared relative deviation of the arms' shares from 1/K that is worth an error …"""
+
+SURE = 20.0
+"""… if chance alone brings it with a probability of at most exp(−SURE)."""
+
+
+class Replay:
+    """A log of decisions, to try policies on that did not take them.
+
+    Parameters
+    ----------
+    log
+        A CSV or Parquet file, a data frame, a mapping of columns, a structured array, or the arrays
+        ``(arms, rewards)`` or ``(arms, rewards, propensities)``.
+    arm, reward
+        Names of the columns. Arms are strings or whole numbers.
+    propensity
+        The column with the probability of each logged arm at the time, or one number for all.
+    time
+        The column to sort by; None if the rows are in order.
+    arms
+        The labels of all arms, or their number; by default those that the log holds.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> log = {"arm": ["a", "b", "b", "a", "b", "a"], "reward": [0, 1, 1, 0, 1, 0]}
+    >>> replay = lb.Replay(log, propensity=0.5)
+    >>> replay.estimate("b").ips.value
+    1.0
+
+    References
+    ----------
+    Li, Chu, Langford & Wang. Unbiased offline evaluation of contextual-bandit-based news article
+    recommendation algorithms. WSDM 2011.
+    """
+
+    def __init__(
+        self,
+        log: Source,
+        *,
+        arm: str = "arm",
+        reward: str = "reward",
+        propensity: str | float | None = None,
+        time: str | None = None,
+        arms: Sequence[Label] | int | None = None,
+    ) -> None:
+        self._log = read_log(log, arm, reward, propensity, time, arms)
+
+    @property
+    def arms(self) -> tuple[Label, ...]:
+        """The labels."""
+        return self._log.labels
+
+    @property
+    def counts(self) -> Mapping[Label, int]:
+        """How many events each arm has."""
+        return dict(zip(self.arms, self._counts().tolist(), strict=True))
+
+    @property
+    def means(self) -> Mapping[Label, float]:
+        """The mean reward of each arm over the log; NaN without an event."""
+        return dict(zip(self.arms, self._means().tolist(), strict=True))
+
+    @property
+    def repeats(self) -> float:
+        """How often an event has the arm of the one before it, against chance; about 1 is right.
+
+        More, and the logged arms were not drawn one by one, as replay assumes. Its estimate is
+        still right if the rewards do not depend on that; the number of matches is another one.
+        """
+        arms = self._log.arms
+        if arms.size < 2:
+            return math.nan
+        chance = np.square(self._counts() / arms.size).sum()
+        return float((arms[1:] == arms[:-1]).mean() / chance)
+
+    def __len__(self) -> int:
+        return self._log.arms.size
+
+    def __repr__(self) -> str:
+        return (
+            f"<Replay of {len(self)} events: {len(self.arms)} arms, "
+            f"mean reward {self._log.rewards.mean():.4g}>"
+        )
+
+    def evaluate(
+        self,
+        policy: Policy,
+        *,
+        replications: int = 1,
+        bootstrap: int = 0,
+        horizon: int | None = None,
+        seed: Seed = None,
+        times: Iterable[int] | None = None,
+        threads: int | None = None,
+        progress: bool | None = None,
+    ) -> Evaluation:
+        """Replay the log to a policy that learns from it; for uniform logging only.
+
+        The policy's next arm waits for an event with that arm, which is then told; the events in
+        between are skipped and change nothing. Given how many events match, the mean reward of
+        these is an unbiased estimate of the policy's over as many steps, if the events are
+        independent of each other and the logged arms were drawn uniformly.
+
+        Parameters
+        ----------
+        replications
+            Passes over the log, each with random streams of its own for the policy. Pass i takes
+            the decisions of replication i: pass 0 those of a `Bandit` with the same seed.
+        bootstrap
+            Passes over resampled logs (as many events, drawn with replacement), for a standard
+            error and an interval that cover another log: 0, or at least 2. They forget the order of
+            the events, so they are for a world that stands still.
+        horizon
+            End a pass after so many matches; None for all of the log.
+        seed, threads, progress
+            As for `simulate`; the result does not depend on the last two.
+        times
+            Numbers of events read at which to take the curve; by default about 200.
+        """
+        check_policy(policy)
+        replications = _at_least(1, replications, "replications")
+        bootstrap = whole(bootstrap, "bootstrap")
+        if bootstrap < 0 or bootstrap == 1:
+            raise ValueError(f"bootstrap={bootstrap} must be 0 or at least 2")
+        threads = cores() if threads is None else _at_least(1, threads, "threads")
+        taken = times_taken(times, len(self))
+        reader = self._reader(policy, horizon, key_of(seed))
+        passes, seconds = reader.read(replications, False, taken, threads, progress)
+        end = np.array([len(self)])
+        again, more = reader.read(bootstrap, True, end, threads, progress)
+        n = passes.matched[:, -1]
+        with np.errstate(divide="ignore", invalid="ignore"):  # NaN for a single match
+            errors = np.sqrt(passes.squares / (n - 1) / n)
+        return Evaluation(
+            policy=policy,
+            arms=self.arms,
+            events=len(self),
+            times=taken,
+            matched=passes.matched,
+            reward=passes.reward,
+            pulls=passes.pulls,
+            errors=errors,
+            resampled=again.reward[:, -1] / again.matched[:, -1],
+            best_mean=float(np.nanmax(self._means())),
+            seconds=seconds + more,
+        )
+
+    def matches(
+        self, policy: Policy, *, horizon: int | None = None, seed: Seed = None
+    ) -> npt.NDArray[np.int64]:
+        """The rows of the log that pass 0 of `evaluate` matches, in order; the first row is 0."""
+        check_policy(policy)
+        reader = self._reader(policy, horizon, key_of(seed))
+        passes, _ = reader.read(1, False, np.array([len(self)]), 1, False, traced=len(self))
+        return self._log.rows[passes.events[0, : passes.matched[0, -1]]]
+
+    def estimate(
+        self,
+        target: Label | Mapping[Label, float] | Sequence[float] | npt.ArrayLike | None = None,
+        *,
+        logged: npt.ArrayLike | None = None,
+    ) -> Estimate:
+        """The mean reward of a policy that does not learn, by inverse propensities.
+
+        Parameters
+        ----------
+        target
+            One arm, always; or the probability of each arm, as a mapping or in the order of `arms`;
+            or a table of them with one row for each row of the log. Without a target: the policy
+            that wrote the log.
+        logged
+            Instead of a target, its probability of the logged arm, for each row of the log.
+        """
+        log = self._log
+        if logged is not None:
+            if target is not None:
+                raise ValueError("give a target or the probabilities of the logged arms, not both")
+            chances = _probabilities(logged, "logged", (log.size,))[log.rows]
+        elif target is None:
+            return estimate(np.ones(len(self)), log.rewards)
+        else:
+            chances = self._chances(target)
+        if log.propensities is None:
+            raise ValueError(
+                "the log has no propensities to weight by; name their column, propensity='…', "
+                f"or, if every arm was equally likely, give propensity=1/{len(self.arms)}"
+            )
+        if not chances.any():
+            raise ValueError("the target never takes an arm that was logged; nothing to weight")
+        return estimate(chances / log.propensities, log.rewards)
+
+    def uniform(self, *, floor: float | None = None, seed: Seed = None) -> "Replay":
+        """A log that looks uniformly logged, by rejection: for `evaluate` on any other log.
+
+        An event stays with probability floor / propensity, so that each arm is as likely as any
+        other among those that stay; about K · floor of all events do. This holds if no arm ever had
+        a smaller propensity than the floor, logged or not.
+
+        Parameters
+        ----------
+        floor
+            The smallest propensity that any arm could have; by default the smallest in the log,
+            which is right if it is a floor by design.
+        """
+        log = self._log
+        if log.propensities is None:
+            raise ValueError("the log has no propensities to reject by; name their column")
+        smallest = float(log.propensities.min())
+        floor = smallest if floor is None else number(floor, "floor")
+        if not 0.0 < floor <= smallest:
+            raise ValueError(
+                f"floor={floor} must be positive, and at most the smallest propensity {smallest:g}"
+            )
+        if floor * len(self.arms) > 1.0 + ROUNDED:
+            raise ValueError(
+                f"floor={floor:g} for each of {len(self.arms)} arms adds up to more than 1; "
+                "give the smallest propensity that any arm could have"
+            )
+        draws = np.random.default_rng(key_of(seed)).random(len(self))
+        kept = np.flatnonzero(draws * log.propensities < floor)
+        if kept.size == 0:
+            raise ValueError(
+                f"no event of {len(self)} is left with floor={floor:g}; "
+                "use estimate(), which weights events instead of dropping them"
+            )
+        new = Replay.__new__(Replay)
+        new._log = log.pick(kept)._replace(propensities=np.full(kept.size, 1.0 / len(self.arms)))
+        return new
+
+    def _reader(self, policy: Policy, horizon: int | None, key: Stream) -> "_Reader":
+        self._check_uniform()
+        horizon = None if horizon is None else _at_least(1, horizon, "horizon")
+        return _Reader(policy, self._log, horizon, key)
+
+    def _check_uniform(self) -> None:
+        """Raise a ValueError if the log cannot be from uniform logging."""
+        k, n, chances = len(self.arms), len(self), self._log.propensities
+        advice = (
+            "replay needs uniform logging; use estimate(), which weights by propensities, or "
+            "uniform(), which drops events"
+        )
+        counts = self._counts()
+        if chances is not None:
+            low, high = float(chances.min()), float(chances.max())
+            if max(abs(low * k - 1.0), abs(high * k - 1.0)) > ROUNDED:
+                if low == high and low * k < 1.0:
+                    advice = f"name all {1.0 / low:.4g} arms with `arms`, or see estimate()"
+                raise ValueError(
+                    f"the log is not uniform over its {k} arms: propensities go from {low:.4g} to "
+                    f"{high:.4g}, not 1/{k} = {1.0 / k:.4g}; {advice}"
+                )
+        if not counts.all():
+            raise ValueError(
+                f"arm {self.arms[int(np.argmin(counts))]!r} is never logged, so a policy that asks "
+                "for it would wait for ever; leave it out of `arms`, or give a longer log"
+            )
+        # A chi-square statistic with K − 1 degrees of freedom: the bound is Laurent & Massart's.
+        statistic = float((np.square(counts - n / k) / (n / k)).sum())
+        bound = k - 1 + 2.0 * math.sqrt((k - 1) * SURE) + 2.0 * SURE
+        if statistic > bound and statistic > UNEVEN * n:
+            far = int(np.argmax(np.abs(counts - n / k)))
+            raise ValueError(
+                f"the log is not uniform: arm {self.arms[far]!r} has {counts[far]} of {n} events, "
+                f"where {n / k:.1f} would be its share; {advice}"
+            )
+
+    def _counts(self) -> npt.NDArray[np.int64]:
+        return np.bincount(self._log.arms, minlength=len(self.arms))
+
+    def _means(self) -> npt.NDArray[np.float64]:
+        counts = self._counts()
+        sums = np.bincount(self._log.arms, self._log.rewards, minlength=len(self.arms))
+        return ratio(sums, counts)
+
+    def _chances(self, target: Any) -> npt.NDArray[np.float64]:
+        """The target's probability of each logged arm."""
+        log = self._log
+        if isinstance(target, str | int | np.integer):
+            table = np.zeros(len(self.arms))
+            table[self._number(target)] = 1.0
+        elif isinstance(target, Mapping):
+            table = np.zeros(len(self.arms))
+            for label, chance in target.items():
+                table[self._number(label)] = number(chance, f"target: {label!r}")
+            table = _probabilities(table, "target", table.shape)
+        else:
+            table = _probabilities(target, "target", (len(self.arms),), (log.size, len(self.arms)))
+        off = np.abs(table.sum(axis=-1) - 1.0)
+        if off.max() > 1e-6:
+            where = f" in row {int(np.argmax(off))}" if table.ndim == 2 else ""
+            raise ValueError(f"target: the probabilities{where} must add up to 1")
+        unseen = (self._counts() == 0) & (table.reshape(-1, len(self.arms)) > 0.0).any(axis=0)
+        if unseen.any():
+            raise ValueError(
+                f"the target takes arm {self.arms[int(np.argmax(unseen))]!r}, which is never "
+                "logged; no weights make up for that"
+            )
+        return table[log.arms] if table.ndim == 1 else table[log.rows, log.arms]
+
+    def _number(self, label: Any) -> int:
+        if label not in self.arms:
+            raise ValueError(f"target: {label!r} is not one of the arms {_some(self.arms)}")
+        return self.arms.index(label)
+
+
+class _Reader:
+    """A policy and a log, compiled: reads any of its passes, on any thread."""
+
+    def __init__(self, policy: Policy, log: Log, horizon: int | None, key: Stream) -> None:
+        self._policy, self._log, self._horizon, self._key = policy, log, horizon, key
+        self._longest = log.arms.size if horizon is None else horizon
+        # An arm cannot match more often than it was logged; in a resampled log it may.
+        most = min(int(np.bincount(log.arms).max()), self._longest)
+        self._room = most if getattr(policy, "grows", False) else None
+
+    def read(
+        self,
+        n: int,
+        resampled: bool,
+        times: npt.NDArray[np.int64],
+        threads: int,
+        progress: bool | None,
+        traced: int = 0,
+    ) -> tuple[Passes, float]:
+        """So many passes, and the seconds they took."""
+        passes = Passes.empty(n, times.size, len(self._log.labels), traced)
+        if n == 0:
+            return passes, 0.0
+        run, state = self._compiled(self._room, passes.part(0, 0), times)
+
+        def chunk(first: int, last: int) -> None:
+            room, runs, states = self._room, run, state
+            while first < last:
+                part = passes.part(first, last)
+                first += runs(*self._arguments(np.empty(1, states), first, resampled, times, part))
+                if first < last:  # the record was too small for a resampled log
+                    room = 2 * (room or 1) + 1
+                    runs, states = self._compiled(room, part, times)
+
+        seconds = share_out(chunk, n, len(self._log.arms), threads, progress)
+        self._check(passes.matched[:, -1], resampled)
+        return passes, seconds
+
+    def _compiled(
+        self, room: int | None, passes: Passes, times: npt.NDArray[np.int64]
+    ) -> tuple[Any, np.dtype[Any]]:
+        state = state_dtype(self._policy, len(self._log.labels), room)
+        arguments = self._arguments(np.empty(1, state), 0, False, times, passes)
+        return specialise(replay, *arguments), state
+
+    def _arguments(
+        self,
+        state: npt.NDArray[Any],
+        first: int,
+        resampled: bool,
+        times: npt.NDArray[np.int64],
+        passes: Passes,
+    ) -> tuple[Any, ...]:
+        log, stream = self._log, np.empty(STREAM_WORDS, np.uint64)
+        fixed = self._policy, state, self._key, stream, first, log.arms, log.rewards
+        return *fixed, resampled, self._longest, times, passes
+
+    def _check(self, matched: npt.NDArray[np.int64], resampled: bool) -> None:
+        fewest, size = int(matched.min()), self._log.arms.size
+        log = "a resampled log" if resampled else "the log"
+        if fewest == 0:
+            raise ValueError(
+                f"no event of {log} matched what the policy asked for: {size} events are too few "
+                f"for {len(self._log.labels)} arms"
+            )
+        if self._horizon is not None and fewest < self._horizon:
+            raise ValueError(
+                f"{log} has only {fewest} matches, horizon={self._horizon} asks for more; "
+                "about one event in K matches"
+            )
+
+
+def _probabilities(values: Any, name: str, *shapes: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    """An array of one of these shapes, with values in [0, 1]."""
+    try:
+        table = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be probabilities, not {type(values).__name__}") from None
+    if table.shape not in shapes:
+        wanted = " or ".join(str(shape) for shape in shapes)
+        raise ValueError(f"{name} has the shape {table.shape}; give {wanted}")
+    if not ((table >= 0.0) & (table <= 1.0)).all():
+        raise ValueError(f"{name}: probabilities must lie in [0, 1]")
+    return table
+
+
+def _at_least(least: int, value: int, name: str) -> int:
+    value = whole(value, name)
+    if value < least:
+        raise ValueError(f"{name}={value} must be at least {least}")
+    return value
+
+
+def _some(labels: tuple[Label, ...]) -> str:
+    return f"{list(labels[:8])}" if len(labels) <= 8 else f"{list(labels[:8])[:-1]} …"

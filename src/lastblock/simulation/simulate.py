@@ -1,0 +1,169 @@
+"""Monte Carlo: many replications of one policy in one environment."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.core.layout import state_dtype
+from lastblock.core.protocol import Policy
+from lastblock.core.registry import check_policy
+from lastblock.engine.simulate import Outcome, play
+from lastblock.kernels.jit import specialise
+from lastblock.kernels.streams import Seed, Stream, key_of
+from lastblock.simulation.run import Environment, Run, Trace
+from lastblock.support.checks import whole
+from lastblock.support.parallel import cores, share_out
+
+LONGEST_HORIZON = 1 << 53
+
+
+def simulate(
+    policy: Policy,
+    environment: Environment,
+    *,
+    horizon: int,
+    replications: int = 1,
+    seed: Seed = None,
+    times: Iterable[int] | None = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+) -> Run:
+    """Play a policy against an environment, many times over, in parallel.
+
+    The result depends on nothing but the arguments before `threads`: replication i has its own
+    random streams, derived from (seed, i), and all policies meet the same draws.
+
+    Parameters
+    ----------
+    horizon
+        T, the number of pulls of a replication; at least the number of arms.
+    seed
+        Anything `numpy.random.SeedSequence` takes; None for a fresh one.
+    times
+        Where to take the regret (numbers of pulls, increasing); the horizon is added if it is
+        missing. By default about 200 times, evenly and logarithmically spaced.
+    threads
+        How many to use; by default one for each core.
+    progress
+        Show a bar; by default when it takes over two seconds and the output is a terminal.
+    """
+    check_policy(policy)
+    horizon, replications, threads = check_size(environment, horizon, replications, threads)
+    taken = times_taken(times, horizon)
+    outcome, seconds = _play(
+        policy, environment, horizon, key_of(seed), taken, replications, 0, threads, progress
+    )
+    return Run(policy, environment, horizon, taken, *outcome[:5], seconds)
+
+
+def trace(policy: Policy, environment: Environment, *, horizon: int, seed: Seed = None) -> Trace:
+    """The arms and rewards of replication 0 of `simulate` with the same seed."""
+    check_policy(policy)
+    horizon, _, _ = check_size(environment, horizon, 1, 1)
+    taken = np.array([horizon])
+    outcome, _ = _play(policy, environment, horizon, key_of(seed), taken, 1, horizon, 1, False)
+    return Trace(outcome.arms[0], outcome.rewards[0])
+
+
+class Player:
+    """A policy in an environment, compiled: plays any of its replications, on any thread."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        environment: Environment,
+        horizon: int,
+        key: Stream,
+        times: npt.NDArray[np.int64],
+    ) -> None:
+        self._dtype = state_dtype(policy, environment.n_arms, horizon)
+        self._fixed = policy, environment.compile(horizon)
+        self._key, self._times = key, times
+        self._shape = times.size, len(environment.changes) + 1, environment.n_arms
+        self._run = specialise(play, *self._arguments(0, self.room(0)))
+
+    @property
+    def state_size(self) -> int:
+        """Bytes."""
+        return int(self._dtype.itemsize)
+
+    def room(self, replications: int, traced: int = 0) -> Outcome:
+        """Where the outcome of so many replications can be written."""
+        return Outcome.empty(replications, *self._shape, traced)
+
+    def play(self, first: int, outcome: Outcome) -> None:
+        """Play as many replications as there is room for, from number `first` on."""
+        self._run(*self._arguments(first, outcome))
+
+    def _arguments(self, first: int, outcome: Outcome) -> tuple[Any, ...]:
+        # One record a chunk, used again for each replication: it stays in the core's own cache.
+        state = np.empty(1, self._dtype)
+        streams = np.empty((2, 4), np.uint64)
+        return *self._fixed, state, self._key, streams, first, self._times, outcome
+
+
+def check_size(
+    environment: Environment, horizon: int, replications: int, threads: int | None
+) -> tuple[int, int, int]:
+    """The three numbers, all there and possible."""
+    if isinstance(environment, type) or not hasattr(environment, "compile"):
+        raise ValueError(
+            f"environment={environment!r} is not an environment; "
+            "give one such as Stationary([Bernoulli(0.4), Bernoulli(0.6)])"
+        )
+    horizon = whole(horizon, "horizon")
+    replications = whole(replications, "replications")
+    threads = cores() if threads is None else whole(threads, "threads")
+    if horizon > LONGEST_HORIZON:
+        raise ValueError(f"horizon={horizon} must be at most {LONGEST_HORIZON}")
+    if horizon < environment.n_arms:
+        raise ValueError(
+            f"horizon={horizon} is shorter than the {environment.n_arms} arms; "
+            "each arm is pulled once first, so choose a longer horizon"
+        )
+    if replications < 1:
+        raise ValueError(f"replications={replications} must be at least 1")
+    if threads < 1:
+        raise ValueError(f"threads={threads} must be at least 1")
+    return horizon, replications, threads
+
+
+def times_taken(times: Iterable[int] | None, horizon: int) -> npt.NDArray[np.int64]:
+    """The times at which the regret is taken: those given and the horizon, or about 200."""
+    if times is None:
+        even = np.linspace(1, horizon, 101)
+        logarithmic = np.geomspace(1, horizon, 101)
+        return np.unique(np.rint(np.concatenate([even, logarithmic])).astype(np.int64))
+    try:
+        taken = [whole(t, "times") for t in times]
+    except TypeError:
+        raise ValueError(f"times={times!r} must be a list of whole numbers") from None
+    if len(taken) == 0 or taken[-1] != horizon:
+        taken.append(horizon)
+    if taken[0] < 1 or any(later <= earlier for earlier, later in pairwise(taken)):
+        raise ValueError(f"times must increase, from at least 1 to at most the horizon {horizon}")
+    return np.array(taken, dtype=np.int64)
+
+
+def _play(
+    policy: Policy,
+    environment: Environment,
+    horizon: int,
+    key: Stream,
+    times: npt.NDArray[np.int64],
+    replications: int,
+    traced: int,
+    threads: int,
+    progress: bool | None,
+) -> tuple[Outcome, float]:
+    """All replications: the outcome, and the seconds it took, without compilation."""
+    player = Player(policy, environment, horizon, key, times)
+    outcome = player.room(replications, traced)
+
+    def chunk(first: int, last: int) -> None:
+        player.play(first, outcome.part(first, last))
+
+    return outcome, share_out(chunk, replications, horizon, threads, progress)

@@ -1,0 +1,227 @@
+"""The ring of cumulative sums against plain lists: exact on whole numbers, no drift on others."""
+
+import math
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lastblock.core.history import (
+    STRETCH,
+    append,
+    block_mean,
+    block_sum,
+    clear,
+    forget_oldest,
+    history_dtype,
+    is_full,
+)
+
+RING = 64  # the smallest ring; a short list laps it
+
+
+def new_history(rewards, arms=2, compact=False):
+    # The record may hold anything before it is cleared.
+    history = np.empty(1, history_dtype(arms, rewards, compact=compact))
+    history.view(np.uint8)[:] = 0x5A
+    clear(history[0])
+    return history[0]
+
+
+def plain(kernel):
+    """The same function without the JIT (with NUMBA_DISABLE_JIT it is that already)."""
+    return getattr(kernel, "py_func", kernel)
+
+
+class Lists:
+    """What the ring should do: the last rewards of each arm in a list."""
+
+    def __init__(self, arms, room):
+        self.rewards = [[] for _ in range(arms)]
+        self.room = room
+
+    def append(self, arm, reward):
+        self.rewards[arm].append(reward)
+        del self.rewards[arm][: -self.room]
+
+    def forget(self, arm):
+        del self.rewards[arm][0]
+
+
+def operations(rewards):
+    """(arm, reward), or (arm, None) to forget; enough of them to lap the ring."""
+    return st.lists(
+        st.tuples(st.integers(0, 1), st.one_of(rewards, rewards, rewards, st.none())), max_size=400
+    )
+
+
+def follow(steps, compact=False):
+    """The ring and the lists after the same steps."""
+    room = RING if compact else RING - 1
+    h, lists = new_history(room, compact=compact), Lists(2, room)
+    for arm, reward in steps:
+        if reward is not None:
+            append(h, arm, reward)
+            lists.append(arm, reward)
+        elif h.kept[arm] > 0:
+            forget_oldest(h, arm)
+            lists.forget(arm)
+    return h, lists
+
+
+@settings(max_examples=60)
+@given(operations(st.integers(-(10**12), 10**12).map(float)))
+def test_whole_numbers_are_exact(steps):
+    h, lists = follow(steps)
+    for arm, kept in enumerate(lists.rewards):
+        assert h.kept[arm] == len(kept)
+        assert is_full(h, arm) == (len(kept) == RING - 1)
+        for n in range(len(kept) + 1):
+            assert block_sum(h, arm, n) == sum(kept[len(kept) - n :])
+
+
+@settings(max_examples=60)
+@given(operations(st.floats(-1e6, 1e6)))
+def test_other_numbers_are_precise(steps):
+    h, lists = follow(steps)
+    # Entries are rounded sums of at most a ring of rewards; two of them are subtracted.
+    largest = max((abs(reward) for _, reward in steps if reward is not None), default=0.0)
+    for arm, kept in enumerate(lists.rewards):
+        for n in range(1, len(kept) + 1):
+            expected = math.fsum(kept[-n:])
+            assert block_sum(h, arm, n) == pytest.approx(expected, abs=1e-12 * RING * largest)
+            assert block_mean(h, arm, n) == block_sum(h, arm, n) / n
+
+
+@settings(max_examples=60)
+@given(operations(st.integers(-(2**24), 2**24).map(float)))
+def test_whole_numbers_are_exact_in_a_compact_history(steps):
+    h, lists = follow(steps, compact=True)
+    for arm, kept in enumerate(lists.rewards):
+        assert h.kept[arm] == len(kept)
+        assert is_full(h, arm) == (len(kept) == RING)
+        for n in range(len(kept) + 1):
+            assert block_sum(h, arm, n) == sum(kept[len(kept) - n :])
+
+
+@settings(max_examples=60)
+@given(operations(st.floats(1.0, 2.0**20, width=32).flatmap(lambda x: st.sampled_from([x, -x]))))
+def test_sums_of_float32_numbers_of_similar_size_are_exact(steps):
+    h, lists = follow(steps, compact=True)
+    for arm, kept in enumerate(lists.rewards):
+        for n in range(len(kept) + 1):
+            assert block_sum(h, arm, n) == math.fsum(kept[len(kept) - n :])
+
+
+def test_a_huge_reward_leaves_no_trace_in_a_compact_history():
+    h = new_history(RING, compact=True)
+    append(h, 0, 1e30)
+    for i in range(2 * RING):  # it is pushed out, and the sum is taken anew by the end of the lap
+        append(h, 0, float(i % 5))
+    for n in range(RING + 1):
+        assert block_sum(h, 0, n) == sum(i % 5 for i in range(2 * RING - n, 2 * RING))
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_the_plain_functions_do_the_same_bit_for_bit(compact):
+    compiled, uncompiled = (new_history(RING - 1, compact=compact) for _ in range(2))
+    rewards = np.random.default_rng(1).normal(size=300)
+    for i, reward in enumerate(rewards.tolist()):
+        append(compiled, i % 2, reward)
+        plain(append)(uncompiled, i % 2, reward)
+        if i % 7 == 6:
+            forget_oldest(compiled, 0)
+            plain(forget_oldest)(uncompiled, 0)
+        assert is_full(compiled, 1) == plain(is_full)(uncompiled, 1)
+    assert compiled.tobytes() == uncompiled.tobytes()
+    for n in range(int(compiled.kept[1]) + 1):
+        assert block_sum(compiled, 1, n) == plain(block_sum)(uncompiled, 1, n)
+
+
+def test_a_ring_holds_at_least_what_was_asked_for():
+    for rewards in (1, 63, 64, 1000, 1023, 1024):
+        assert history_dtype(1, rewards)["prefix"].shape[1] >= rewards + 1
+        compact = history_dtype(1, rewards, compact=True)
+        assert compact["rewards"].shape[1] >= rewards
+        assert np.iinfo(compact["written"].base).max + 1 >= compact["rewards"].shape[1]
+
+
+@numba.njit
+def append_all(history, rewards):
+    for reward in rewards:
+        append(history[0], 0, reward)
+
+
+@pytest.mark.parametrize("rewards_kept", [511, 65_535])
+def test_ten_million_rewards_leave_no_drift(rewards_kept):
+    history = np.zeros(1, history_dtype(1, rewards_kept))
+    h = history[0]
+    clear(h)
+    rng = np.random.default_rng(2)
+    last = rng.normal(1e9, 1e3, size=1_000_000)
+    for _ in range(10):
+        append_all(history, last)
+    assert h.written[0] == 10_000_000
+    for n in (1, 2, 10, 100, 511, rewards_kept):
+        # A drifting sum of 1e16 would be off by one or more; a ring's is rounded at 1e-16 of it.
+        assert block_mean(h, 0, n) == pytest.approx(math.fsum(last[-n:]) / n, rel=1e-9)
+
+
+def test_whole_numbers_stay_exact_after_many_laps():
+    history = np.zeros(1, history_dtype(1, RING - 1))
+    clear(history[0])
+    rewards = np.random.default_rng(3).integers(0, 10**6, size=1_000_003).astype(float)
+    append_all(history, rewards)
+    for n in range(RING):
+        assert block_sum(history[0], 0, n) == rewards[rewards.size - n :].sum()
+
+
+def test_rings_longer_than_a_stretch():
+    kept = 2 * STRETCH - 1
+    history = np.zeros(1, history_dtype(1, kept))
+    h = history[0]
+    assert h.prefix.shape[1] == 2 * STRETCH
+    clear(h)
+    rewards = np.random.default_rng(4).integers(0, 1000, size=5 * STRETCH // 2).astype(float)
+    sums = np.concatenate([[0.0], np.cumsum(rewards)])  # whole numbers: exact
+    done = 0
+    # Stop at, just before and just after each boundary, and once in between.
+    stops = [1, STRETCH - 1, STRETCH, STRETCH + 1, 2 * STRETCH, 2 * STRETCH + 1, rewards.size]
+    for newest in stops:
+        append_all(history, rewards[done:newest])
+        done = newest
+        assert h.kept[0] == min(newest, kept)
+        for boundary in (0, STRETCH, 2 * STRETCH):
+            for oldest in (boundary - 1, boundary, boundary + 1, boundary + 1000):
+                if newest - kept <= oldest <= newest and oldest >= 0:
+                    assert block_sum(h, 0, newest - oldest) == sums[newest] - sums[oldest]
+        for n in (0, 1, int(h.kept[0])):
+            assert block_sum(h, 0, n) == sums[newest] - sums[newest - n]
+    assert is_full(h, 0)
+
+
+def test_a_long_ring_is_precise():
+    history = np.zeros(1, history_dtype(1, 2 * STRETCH - 1))
+    clear(history[0])
+    rewards = np.random.default_rng(5).normal(1e9, 1e3, size=5 * STRETCH // 2)
+    append_all(history, rewards)
+    for n in (1, 1000, STRETCH // 2, STRETCH // 2 + 1, STRETCH, 2 * STRETCH - 1):
+        expected = math.fsum(rewards[-n:]) / n
+        # Sums of a stretch reach 1e15, rounded at 1e-16 of that: 0.1 of a mean of 1e9 at worst.
+        assert block_mean(history[0], 0, n) == pytest.approx(expected, rel=1e-9)
+
+
+def test_is_full_when_the_next_reward_would_push_one_out():
+    h = new_history(RING - 1)
+    for i in range(RING - 1):
+        assert not is_full(h, 0)
+        append(h, 0, float(i))
+    assert is_full(h, 0)
+    assert not is_full(h, 1)
+    append(h, 0, 1000.0)
+    assert is_full(h, 0)
+    assert block_sum(h, 0, RING - 1) == 1000.0 + sum(range(1, RING - 1))
+    forget_oldest(h, 0)
+    assert not is_full(h, 0)

@@ -1,0 +1,196 @@
+"""The compile cache: named by the sources, in the user's folder, never stale."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lastblock
+from lastblock.kernels import jit
+
+PACKAGE = Path(lastblock.__file__).parent
+
+
+def run_python(code, *, path=PACKAGE.parent, **environment):
+    """Run a program in a fresh process, with the package found on `path`; its output."""
+    variables = {
+        **os.environ,
+        "PYTHONPATH": str(path),
+        # Python's own cache looks at times and sizes, and would be stale before numba's is.
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **{name: str(value) for name, value in environment.items()},
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def edit(file, old, new):
+    """Replace text by as much other text, and set the clock back."""
+    before = file.stat()
+    text = file.read_text()
+    assert old in text
+    assert len(old) == len(new)
+    file.write_text(text.replace(old, new))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@pytest.fixture
+def package_copy(tmp_path):
+    """A copy of the package that may be edited."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    return Path(shutil.copytree(PACKAGE, tmp_path / "copy" / "lastblock", ignore=ignored))
+
+
+def hash_of(package, monkeypatch):
+    monkeypatch.setattr(jit, "PACKAGE", package)
+    return jit.source_hash.__wrapped__()
+
+
+@pytest.mark.parametrize("folder", jit.KERNEL_FOLDERS)
+def test_the_hash_sees_every_source_that_kernels_can_see(folder, package_copy, monkeypatch):
+    original = hash_of(package_copy, monkeypatch)
+    assert original == hash_of(package_copy, monkeypatch)
+    edited = sorted(path for path in (package_copy / folder).rglob("*.py") if path.stat().st_size)
+    for source in edited:
+        before = hash_of(package_copy, monkeypatch)
+        edit(source, '"""', "'''")
+        assert hash_of(package_copy, monkeypatch) != before
+    (package_copy / folder / "new.py").write_text("")
+    added = hash_of(package_copy, monkeypatch)
+    (package_copy / folder / "new.py").rename(package_copy / folder / "old.py")
+    assert len({original, added, hash_of(package_copy, monkeypatch)}) == 3
+
+
+def test_the_hash_sees_no_source_above_the_kernels(package_copy, monkeypatch):
+    """An error message that is worded better costs nobody a compilation."""
+    original = hash_of(package_copy, monkeypatch)
+    above = {path.name for path in package_copy.iterdir() if path.is_dir()} - {*jit.KERNEL_FOLDERS}
+    assert {"live", "store", "fleet", "simulation", "lab", "cli", "support"} <= above
+    for folder in above:
+        edit(package_copy / folder / "__init__.py", '"""', "'''")
+    edit(package_copy / "__init__.py", '"""', "'''")
+    assert hash_of(package_copy, monkeypatch) == original
+
+
+def test_the_cache_folder_is_named_by_the_hash():
+    assert jit.cache_folder().name.endswith(jit.source_hash())
+
+
+def test_the_users_cache_folder_is_respected(tmp_path):
+    code = """
+import numba
+import numpy as np
+import lastblock as lb
+from lastblock.engine.live import forget_live
+from lastblock.kernels.jit import cache_folder, specialise
+from lastblock.core.layout import state_dtype
+
+states = np.zeros(1, state_dtype(lb.LBSDALM(), 2))
+specialise(forget_live, states, 0)
+print(cache_folder())
+print(numba.config.CACHE_DIR)
+"""
+    folder, setting = run_python(code, NUMBA_CACHE_DIR=tmp_path).splitlines()
+    assert Path(folder).parent == tmp_path
+    assert Path(setting) == tmp_path  # other people's functions keep theirs
+    assert list(Path(folder).rglob("*forget_live*.nbi"))
+
+
+FOREIGN = """
+from typing import NamedTuple
+import lastblock as lb
+from lastblock.core.rounds import enqueue
+
+@lb.policy()
+class Constant(NamedTuple):
+    unused: float = 0.0
+
+    def layout(self, arms, horizon):
+        return []
+    def start(self, s):
+        enqueue(s, 0)
+    def plan(self, s):
+        enqueue(s, 0)
+    def observe(self, s, arm, reward):
+        pass
+"""
+
+PLAY_FOREIGN = """
+import lastblock as lb
+from constant import Constant
+
+bandit = lb.Bandit(Constant(), 2, seed=1)
+print([bandit.ask().arm for _ in range(5)])
+"""
+
+
+def test_an_edited_policy_of_ones_own_is_compiled_anew(tmp_path):
+    source = tmp_path / "constant.py"
+    source.write_text(FOREIGN)
+    path = os.pathsep.join([str(tmp_path), str(PACKAGE.parent)])
+    cache = tmp_path / "cache"
+    assert run_python(PLAY_FOREIGN, path=path, NUMBA_CACHE_DIR=cache) == "[0, 0, 0, 0, 0]"
+    edit(source, "enqueue(s, 0)", "enqueue(s, 1)")
+    assert run_python(PLAY_FOREIGN, path=path, NUMBA_CACHE_DIR=cache) == "[1, 1, 1, 1, 1]"
+
+
+# A live bandit: `simulate` would compile every arm family too.
+PLAY_OWN = """
+import lastblock as lb
+
+bandit = lb.Bandit(lb.PlayTheWinner(), 2, seed=1)
+arms = []
+for _ in range(5):
+    decision = bandit.ask()
+    arms.append(decision.arm)
+    bandit.tell(decision, 1.0)
+print(lb.kernels.jit.cache_folder() is not None, len(set(arms)))
+"""
+
+
+def play_the_loser(package):
+    edit(package / "policies" / "playthewinner.py", "reward) == 0.0", "reward) == 1.0")
+
+
+def test_an_edited_package_is_compiled_anew(package_copy, tmp_path):
+    # Numba itself would only look at the file of the cached function, engine.py.
+    path, cache = package_copy.parent, tmp_path / "cache"
+    assert run_python(PLAY_OWN, path=path, NUMBA_CACHE_DIR=cache) == "True 1"
+    play_the_loser(package_copy)
+    assert run_python(PLAY_OWN, path=path, NUMBA_CACHE_DIR=cache) == "True 2"
+    folders = list(cache.glob("lastblock-kernels-*"))
+    assert len(folders) == 2
+    assert all(list(folder.rglob("*tell_live*.nbi")) for folder in folders)
+
+
+def test_old_cache_folders_are_pruned(tmp_path, monkeypatch):
+    monkeypatch.setattr(jit, "_cache_roots", lambda: iter([tmp_path]))
+    for age in range(1, 8):
+        folder = tmp_path / f"lastblock-kernels-{age}"
+        folder.mkdir()
+        (folder / "kernel.nbc").write_text("")
+        os.utime(folder, (10**9 - age, 10**9 - age))
+    (tmp_path / "somebody-elses").mkdir()
+    current = jit.cache_folder.__wrapped__()
+    assert {path.name for path in tmp_path.iterdir()} == {
+        current.name,
+        "lastblock-kernels-1",
+        "lastblock-kernels-2",
+        "lastblock-kernels-3",
+        "somebody-elses",
+    }
+
+
+def test_nowhere_to_write_means_no_cache_and_no_staleness(package_copy):
+    # Numba alone would fall back to a folder beside the sources that does not know their contents.
+    path, nowhere = package_copy.parent, "/dev/null/nowhere"
+    assert run_python(PLAY_OWN, path=path, NUMBA_CACHE_DIR=nowhere) == "False 1"
+    play_the_loser(package_copy)
+    assert run_python(PLAY_OWN, path=path, NUMBA_CACHE_DIR=nowhere) == "False 2"
+    assert not list(package_copy.rglob("*.nbi"))

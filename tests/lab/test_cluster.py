@@ -1,0 +1,230 @@
+"""Chunks on a real Dask cluster: the same bytes as with threads, whoever dies on the way."""
+
+import os
+import signal
+import socket
+import sys
+import threading
+from unittest import mock
+
+import cloudpickle
+import distributed
+import pytest
+
+import lastblock as lb
+from lastblock.core.registry import check_policy
+from lastblock.lab.work import chunks, cluster, runner
+from lastblock.support.errors import ResultError
+
+HORIZON = 300
+ENV = lb.Piecewise(
+    {
+        0: [lb.Bernoulli(0.9), lb.Bernoulli(0.1), lb.Bernoulli(0.9)],
+        150: [lb.Bernoulli(0.1), lb.Bernoulli(0.9), lb.Bernoulli(0.2)],
+    }
+)
+POLICIES = {"window": lb.SWLBSDA(window=60), "memory": lb.LBSDALM()}
+OWN = '''
+from typing import NamedTuple
+import numpy as np
+from lastblock.core.families import family
+from lastblock.core.registry import policy
+from lastblock.kernels.streams import to_unit
+from lastblock.core.rounds import enqueue, enqueue_all
+from cluster_helper import following
+
+@policy()
+class RoundRobin(NamedTuple):
+    """One arm after the other."""
+
+    step: int = 1
+
+    def layout(self, arms, horizon):
+        return [("last", np.int64)]
+
+    def start(self, s):
+        s.last = 0
+        enqueue_all(s)
+
+    def plan(self, s):
+        s.last = following(s.last, self.step, s.arms)
+        enqueue(s, s.last)
+
+    def observe(self, s, arm, reward):
+        pass
+
+@family()
+class Penny(NamedTuple):
+    """A coin."""
+
+    mean: float
+
+    def parameters(self):
+        return (self.mean,)
+
+    @staticmethod
+    def draw(a, b, c, d, table, at, word, scratch):
+        return 1.0 if to_unit(word) < a else 0.0
+'''
+HELPER = """
+from lastblock.kernels.jit import kernel
+
+@kernel
+def following(last, step, arms):
+    return (last + step) % arms
+"""
+
+SCENARIO = """
+horizon = 300
+replications = 3
+imports = ["cluster_policy.py"]
+
+[arms]
+family = "Penny"
+
+[[phases]]
+start = 0
+mean = [0.9, 0.1, 0.9]
+
+[[phases]]
+start = 150
+mean = [0.1, 0.9, 0.2]
+
+[[policies]]
+policy = "RoundRobin"
+
+[[policies]]
+policy = "Binarized"
+of = "RoundRobin"
+"""
+
+
+def scenario(**changes):
+    plain = {"environment": ENV, "horizon": HORIZON, "policies": POLICIES, "replications": 1000}
+    return lb.lab.Scenario(**{"name": "small", **plain, **changes})
+
+
+def contents(folder):
+    return {
+        path.name: path.read_bytes()
+        for path in sorted(folder.glob("*.parquet"))
+        if path.name != "timing.parquet"
+    }
+
+
+@pytest.fixture(scope="module")
+def two_workers():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as started:
+        yield started
+
+
+class Killer:
+    """Kills a worker that is at work, as soon as a few chunks are done."""
+
+    def __init__(self, started):
+        self.started = started
+        self.done = 0
+        self.lost = None
+
+    def update(self, steps):
+        self.done += 1
+        if self.done < 5 or self.lost is not None:
+            return
+        for state in self.started.scheduler.workers.values():
+            if state.processing:
+                nanny = self.started.workers[state.name]
+                nanny.close_gracefully()  # or it would start another
+                os.kill(nanny.pid, signal.SIGKILL)
+                self.lost = state.address
+                return
+
+
+def test_a_killed_worker_changes_nothing(two_workers, tmp_path, monkeypatch):
+    monkeypatch.setattr(chunks, "_MOST_REPLICATIONS_A_CHUNK", 20)
+    two_workers.scale(2)
+    killer = Killer(two_workers)
+    with cluster.connect(two_workers.scheduler_address) as executor:
+        assert executor.workers == 2
+        lb.lab.run(scenario(), out=tmp_path / "cluster", executor=executor, progress=killer)
+        assert executor.workers == 1
+    assert killer.lost is not None
+    assert killer.done == 100
+    assert killer.lost not in two_workers.scheduler.workers
+    lb.lab.run(scenario(), out=tmp_path / "threads")
+    assert contents(tmp_path / "cluster" / "small") == contents(tmp_path / "threads" / "small")
+
+
+def test_code_of_the_users_travels(two_workers, tmp_path):
+    (tmp_path / "cluster_policy.py").write_text(OWN)
+    (tmp_path / "cluster_helper.py").write_text(HELPER)
+    (tmp_path / "own.toml").write_text(SCENARIO)
+    with mock.patch.dict(lb.POLICIES), mock.patch.dict(lb.FAMILIES):
+        own = lb.lab.Scenario.load(tmp_path / "own.toml")
+        wrapper = own.policies["Binarized"]
+        for file in tmp_path.glob("*.py"):
+            file.unlink()
+        with cluster.connect(two_workers.scheduler_address) as executor:
+            alone = own.replace(policies={"in turn": own.policies["RoundRobin"]})
+            result = lb.lab.run(alone, out=tmp_path, executor=executor)
+            # Were the inner policy not known to the worker, the outer one would refuse it.
+            assert executor.submit(check_policy, wrapper).result() is None
+        assert cloudpickle.list_registry_pickle_by_value() == set()
+        del sys.modules["cluster_helper"]
+    # Every arm is pulled in turn: 50 pulls each in both phases.
+    assert result.pulls["mean"].tolist() == [50.0] * 6
+    assert result.final["regret"].tolist() == pytest.approx([50 * (0.8 + 0.8 + 0.7)] * 3)
+
+
+def test_a_worker_of_another_version_is_told_of(two_workers, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "sources_hash", lambda: "another version")
+    with (
+        cluster.connect(two_workers.scheduler_address) as executor,
+        pytest.raises(ResultError, match="a worker has another version of lastblock"),
+    ):
+        lb.lab.run(scenario(), out=tmp_path, executor=executor)
+    assert not list(tmp_path.glob("small/*"))
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://there", "tcp://127.0.0.1:x"])
+def test_an_unreachable_scheduler_is_told_of(address, monkeypatch):
+    monkeypatch.setattr(cluster, "_SECONDS_TO_CONNECT", 0.3)
+    with pytest.raises(cluster.ClusterError, match="no Dask scheduler answers") as caught:
+        cluster.connect(address).__enter__()
+    assert address in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_another_server_at_the_address_is_told_of(monkeypatch):
+    monkeypatch.setattr(cluster, "_SECONDS_TO_CONNECT", 1)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+                connection.recv(1000)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(cluster.ClusterError, match="no Dask scheduler answers"):
+            cluster.connect(address).__enter__()
+        thread.join()
+
+
+def test_a_lost_scheduler_is_told_of(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "_SECONDS_TO_CONNECT", 0.5)
+    started = distributed.LocalCluster(n_workers=0, processes=True, dashboard_address=":0")
+    closing = threading.Timer(0.3, started.close)
+
+    def lose_it():
+        with cluster.connect(started.scheduler_address) as executor:
+            assert executor.workers == 0
+            closing.start()
+            lb.lab.run(scenario(), out=tmp_path, executor=executor)
+
+    with pytest.raises(cluster.ClusterError, match="is lost"):
+        lose_it()
+    closing.join()

@@ -1,0 +1,263 @@
+"""Figures: what is in them, and the files they become."""
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+
+import lastblock as lb
+from lastblock.lab.figures import styles
+from lastblock.lab.figures.curves import (
+    _spread,
+    best_arm_figure,
+    means_figure,
+    regret_figure,
+    takeover_figure,
+)
+from lastblock.support.errors import ResultError
+from made_results import made_result
+
+SIGNS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+@pytest.fixture(scope="module")
+def result():
+    rng = np.random.default_rng(1)
+    regrets = {label: rng.gamma(20.0, size / 20, 50) for label, size in SIZES.items()}
+    return made_result(regrets, changes=[30, 60])
+
+
+SIZES = {"SW-LB-SDA": 100.0, "SW-TS": 120.0, "<EXP3.S>": 300.0}
+
+
+def texts(figure):
+    return [text.get_text() for panel in figure.axes for text in panel.texts]
+
+
+def lines(panel):
+    """The curves, by colour: those in the panel's own coordinates."""
+    return {
+        to_hex(line.get_color()): line
+        for line in panel.lines
+        if line.get_transform() == panel.transData and len(line.get_xdata()) > 2
+    }
+
+
+def test_regret_figure_has_lines_bands_and_changes(result):
+    (panel,) = regret_figure(result).axes
+    drawn = lines(panel)
+    for label, colour in zip(SIZES, styles.COLOURS, strict=False):
+        curve = result.curves[result.curves["policy"] == label]
+        line = drawn[colour.lower()]
+        assert (line.get_xdata() == curve["t"]).all()
+        assert (line.get_ydata() == curve["mean"]).all()
+    bands = [band.get_paths()[0].vertices for band in panel.collections]
+    for (_, curve), band in zip(result.curves.groupby("policy", observed=True), bands, strict=True):
+        assert {*curve["q25"], *curve["q75"]} <= {*band[:, 1]}
+    vertical = [line.get_xdata()[0] for line in panel.lines if len(set(line.get_xdata())) == 1]
+    assert vertical == [30, 60]
+    names = " ".join(texts(panel.figure))
+    assert all(label in names for label in SIZES)
+    assert "mean of 50 replications; band: quartiles" in names
+    assert "Lai" not in names
+
+
+def test_curves_differ_in_more_than_colour():
+    """For colour-blind eyes and in grey print."""
+    many = list(styles.looks([str(i) for i in range(32)]).values())
+    assert len(set(many)) == 32
+    assert len({(look.marker, look.dash) for look in many}) == 32
+    assert len({look.colour for look in many[:8]}) == len({look.marker for look in many[:8]}) == 8
+
+
+def test_the_bound_is_drawn_where_there_is_one(result):
+    bounded = made_result({"a": [3.0, 4.0]}, lai_robbins=2.0)
+    (panel,) = regret_figure(bounded).axes
+    line = lines(panel)["#000000"]
+    assert line.get_ydata() == pytest.approx(2.0 * np.log(line.get_xdata()))
+    assert line.is_dashed()
+    assert any("Lai–Robbins bound: 2.00 log t" in text for text in texts(panel.figure))
+    assert panel.get_ylim()[1] > 2.0 * np.log(100)
+
+
+def test_all_curves_are_within_the_panel(result):
+    (panel,) = regret_figure(result).axes
+    assert panel.get_ylim()[0] == 0.0
+    assert panel.get_ylim()[1] > result.curves["q75"].max()
+    assert not any("off the scale" in text for text in texts(panel.figure))
+
+
+def test_a_curve_far_above_the_others_is_cut_and_said_so():
+    far = made_result({"a": [10.0, 11.0], "b": [12.0, 13.0], "far": [900.0, 1000.0]})
+    (panel,) = regret_figure(far).axes
+    assert 13.0 < panel.get_ylim()[1] < 20.0
+    assert "far  950 ↑ off the scale" in texts(panel.figure)
+    half = made_result({"a": [10.0], "b": [12.0], "c": [900.0], "d": [901.0]})
+    assert regret_figure(half).axes[0].get_ylim()[1] > 901.0
+    two = made_result({"a": [10.0], "b": [1000.0]})
+    assert regret_figure(two).axes[0].get_ylim()[1] > 1000.0
+
+
+def test_names_of_curves_do_not_overlap():
+    heights = [0.5, 0.5, 0.51, 0.0, 1.0, 0.98, 7.0]
+    places = _spread(heights, 0.1)
+    by_height = [places[i] for i in np.argsort(heights, kind="stable")]
+    assert np.diff(by_height).min() >= 0.1 - 1e-12
+    assert min(places) >= 0.0
+    assert max(places) <= 1.0 + 1e-12
+    assert places[3] == 0.0
+    assert _spread([0.2, 0.8], 0.1) == [0.2, 0.8]
+    assert _spread([0.5, 0.5], 0.1) == pytest.approx([0.45, 0.55])
+    (panel,) = regret_figure(made_result({f"p{i}": [1.0 * i] for i in range(30)})).axes
+    assert panel.texts[-1].get_fontsize() < 10.0  # small rather than on top of each other
+
+
+def test_best_arm_figure_has_shares_over_time(result):
+    (panel,) = best_arm_figure(result).axes
+    line = lines(panel)[styles.COLOURS[0].lower()]
+    curve = result.curves[result.curves["policy"] == "SW-LB-SDA"]
+    steps = np.diff(curve["t"], prepend=0)
+    drawn = np.diff(line.get_xdata(), prepend=0)
+    total = (line.get_ydata() * drawn).sum()
+    assert total == pytest.approx((curve["best_share"] * steps).sum())
+    assert line.get_xdata()[-1] == 100
+    assert panel.get_ylim() == (0.0, 1.02)
+
+
+def test_noise_of_few_pulls_is_averaged():
+    result = made_result({"a": [1.0]}, horizon=100_000)
+    result.curves["best_share"] = np.tile([0.0, 1.0], len(result.curves))[: len(result.curves)]
+    (panel,) = best_arm_figure(result).axes
+    x = lines(panel)[styles.COLOURS[0].lower()].get_xdata()
+    assert np.diff(x).min() > 500
+
+
+def test_one_panel_a_result(result):
+    figure = regret_figure([result] * 3)
+    assert sum(panel.get_visible() for panel in figure.axes) == 3
+    assert [panel.get_title(loc="left") for panel in figure.axes[:3]] == ["Made"] * 3
+    with pytest.raises(ResultError, match="nothing to draw"):
+        regret_figure([])
+
+
+def test_means_figure_steps_at_changes():
+    scenario = lb.lab.Scenario.load("bernoulli-changes")
+    (panel,) = means_figure(scenario).axes
+    first = lines(panel)[styles.COLOURS[0].lower()]
+    t, y = first.get_xdata(), first.get_ydata()
+    for time, mean in [(0, 0.5), (2980, 0.5), (3020, 0.3), (4980, 0.3), (5020, 0.5), (10_000, 0.5)]:
+        assert y[np.flatnonzero(t == time)].tolist() == [mean]
+    at_change = y[t == 3000]  # the old mean, a gap, the new one
+    assert at_change[0] == 0.5
+    assert np.isnan(at_change[1])
+    assert at_change[-1] == 0.3
+    assert "arm 3" in texts(panel.figure)
+
+
+def test_means_figure_tells_deviations_that_change():
+    names = ("gaussian-changes", "gaussian-variance-changes")
+    constant, varied = map(lb.lab.Scenario.load, names)
+    assert not any("σ" in text for text in texts(means_figure(constant)))
+    notes = [text for text in texts(means_figure(varied)) if "σ" in text]
+    assert notes == ["σ = 0.5", "σ = 0.25", "σ = 1", "σ = 0.25"]
+
+
+def test_means_figure_of_arms_that_drift():
+    paths = [lb.Sinusoid(0.5, 0.4, period=500), lb.Table([0.2, 0.8], times=[0, 1000])]
+    environment = lb.Drifting([lb.Bernoulli(0.5), lb.Gaussian(0.5, 0.1)], means=paths)
+    scenario = lb.lab.Scenario("drift", environment, 1000, {"a": lb.UCB1()})
+    (panel,) = means_figure(scenario).axes
+    line = lines(panel)[styles.COLOURS[0].lower()]
+    expected = 0.5 + 0.4 * np.sin(2 * np.pi * line.get_xdata() / 500)
+    assert line.get_ydata() == pytest.approx(expected)
+
+
+def test_takeover_figure_shows_both_rules():
+    figure = takeover_figure()
+    titles = [panel.get_title(loc="left") for panel in figure.axes]
+    assert [title.splitlines()[1] for title in titles] == [
+        "arm 1 leads",
+        "arm 2 leads",
+        "arm 1 leads",
+    ]
+    assert texts(figure).count("3 pulls") == 4
+    assert texts(figure).count("2 pulls") == 5
+    assert texts(figure).count("loses its duel") == 1
+    assert texts(figure).count("wins: pulled") == 1
+
+
+@pytest.mark.parametrize("kind", SIGNS)
+def test_files_of_each_kind(result, tmp_path, kind):
+    """Not trivial, and the same bytes every time."""
+    path = tmp_path / "new" / f"figure.{kind.upper()}"
+    figure = regret_figure(result, path)
+    data = path.read_bytes()
+    assert data.startswith(SIGNS[kind])
+    assert len(data) > 10_000
+    again = tmp_path / f"again.{kind}"
+    regret_figure(result).save(again)
+    assert again.read_bytes() == data
+    assert figure.rendered(kind) == data
+    assert sorted(file.name for file in tmp_path.rglob("*.*")) == [again.name, path.name]
+    if kind == "svg":
+        ET.fromstring(data)
+    for word in (b"Date", b"Matplotlib v", b"matplotlib.org"):
+        assert word not in data
+
+
+def test_files_are_the_same_from_many_threads(result, tmp_path):
+    def draw(i):
+        return regret_figure(result, tmp_path / f"{i}.svg").rendered("svg")
+
+    with ThreadPoolExecutor(3) as pool:
+        drawn = set(pool.map(draw, range(3)))
+    assert drawn == {(tmp_path / "0.svg").read_bytes()}
+
+
+@pytest.mark.parametrize("name", ["figure.jpeg", "figure", "figure.png.gz"])
+def test_an_unknown_suffix_is_said_at_once(result, tmp_path, name):
+    path = tmp_path / name
+    for draw in (regret_figure, best_arm_figure):
+        with pytest.raises(ValueError, match=r"give one of \.png, \.svg, \.pdf"):
+            draw(result, path)
+    with pytest.raises(ValueError, match="suffix"):
+        takeover_figure(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_result_plots_itself(result, tmp_path):
+    path = tmp_path / "share.png"
+    figure = result.plot(path, kind="best-arm")
+    assert path.read_bytes() == best_arm_figure(result).rendered("png")
+    assert figure.axes[0].get_ylabel() == "pulls of a best arm"
+    assert result.plot().axes[0].get_ylabel() == "regret"
+    with pytest.raises(ValueError, match="kind='pie' must be one of regret, best-arm"):
+        result.plot(kind="pie")
+
+
+def test_a_result_shows_itself_in_a_notebook(result):
+    html = result._repr_html_()
+    ET.fromstring(html)  # well formed
+    assert "&lt;EXP3.S&gt;" in html
+    assert "data:image/png;base64,iVBORw0KGgo" in html
+    assert repr(result) == "<Result of made: 3 policies, 50 × 100 steps>"
+    data, size = result.plot()._repr_png_()
+    assert data.startswith(SIGNS["png"])
+    assert size == {"width": 634, "height": 413}
+    assert "–" in made_result({"a": [1.0]})._repr_html_()  # no standard error
+
+
+def test_no_window_and_no_backend_is_needed():
+    """A figure draws without pyplot, which is slow and not for threads."""
+    code = (
+        "import sys\n"
+        "from lastblock.lab.figures.takeover import takeover_figure\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "takeover_figure().rendered('png')\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

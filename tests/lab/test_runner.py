@@ -1,0 +1,265 @@
+"""Chunks: never computed twice, never half written, the same bytes however they came about."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lastblock as lb
+from lastblock.lab.work import chunks, runner
+from lastblock.support import files
+
+HORIZON = 300
+ENV = lb.Piecewise(
+    {
+        0: [lb.Bernoulli(0.9), lb.Bernoulli(0.1), lb.Bernoulli(0.9)],
+        150: [lb.Bernoulli(0.1), lb.Bernoulli(0.9), lb.Bernoulli(0.2)],
+    }
+)
+POLICIES = {"window": lb.SWLBSDA(window=60), "memory": lb.LBSDALM()}
+
+
+def scenario(**changes):
+    plain = {"environment": ENV, "horizon": HORIZON, "policies": POLICIES, "replications": 700}
+    return lb.lab.Scenario(**{"name": "small", **plain, **changes})
+
+
+def contents(folder):
+    """The bytes of all results but the times they took."""
+    return {
+        path.name: path.read_bytes()
+        for path in sorted(folder.glob("*.parquet"))
+        if path.name != "timing.parquet"
+    }
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """The addresses of the chunks that are computed."""
+    done = []
+
+    def compute(chunk, sources):
+        done.append(chunk.address)
+        return chunks.compute(chunk, sources)
+
+    monkeypatch.setattr(runner, "compute", compute)
+    return done
+
+
+def test_the_results_are_those_of_simulate(tmp_path):
+    result = lb.lab.run(scenario(), out=tmp_path)
+    for label, policy in POLICIES.items():
+        alone = lb.simulate(policy, ENV, horizon=HORIZON, replications=700, seed=1)
+        curve = result.curves[result.curves.policy == label]
+        assert curve["t"].tolist() == alone.times.tolist()
+        np.testing.assert_array_equal(curve["mean"], alone.mean())
+        np.testing.assert_array_equal(curve["se"], alone.standard_error())
+        np.testing.assert_array_equal(curve["q25"], alone.quantile(0.25))
+        np.testing.assert_array_equal(curve["q75"], alone.quantile(0.75))
+        final = result.final[result.final.policy == label]
+        np.testing.assert_array_equal(final["regret"], alone.regret[:, -1])
+        pulls = result.pulls[result.pulls.policy == label]
+        np.testing.assert_array_equal(pulls["mean"], alone.phase_pulls.mean(axis=0).ravel())
+        assert pulls["start"].tolist() == [0, 0, 0, 150, 150, 150]
+        delays = result.delays[result.delays.policy == label]["delay"]
+        assert delays.isna().to_numpy().tolist() == (alone.delays.ravel() < 0).tolist()
+        assert delays.fillna(-1).tolist() == alone.delays.ravel().tolist()
+        shares = np.diff(alone.best_pulls.mean(axis=0), prepend=0) / np.diff(alone.times, prepend=0)
+        np.testing.assert_allclose(curve["best_share"], shares, rtol=1e-12)
+    sizes = result.policies.set_index("policy")["state_bytes"]
+    assert sizes["window"] == lb.state_size(POLICIES["window"], 3, HORIZON)
+    assert (result.timing["ns_per_step"] > 0).all()
+
+
+def test_blocks_of_times_give_the_same_curves(tmp_path, monkeypatch):
+    whole = lb.lab.run(scenario(), out=tmp_path)
+    monkeypatch.setattr("lastblock.lab.work.aggregate._BYTES_AT_ONCE", 8 * 700 * 7)
+    blocks = lb.lab.run(scenario(), out=tmp_path)
+    pd.testing.assert_frame_equal(blocks.curves, whole.curves, rtol=1e-12)
+
+
+def test_finished_chunks_are_never_computed_again(tmp_path, computed):
+    lb.lab.run(scenario(), out=tmp_path)
+    assert len(computed) == len(set(computed)) == 4
+    lb.lab.run(scenario(), out=tmp_path)
+    assert len(computed) == 4
+    lb.lab.run(scenario(replications=1200), out=tmp_path)  # 0–500 is there; 500–1000 and on is not
+    assert len(computed) == 4 + 4
+    more = {**POLICIES, "wider": lb.SWLBSDA(window=61)}
+    lb.lab.run(scenario(policies=more), out=tmp_path)
+    assert len(computed) == 8 + 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 2},
+        {"horizon": HORIZON + 1},
+        {"environment": lb.Stationary(ENV.phases[0])},
+        {"policies": {"window": lb.SWLBSDA(window=61), "memory": lb.LBSDALM(offset=1)}},
+    ],
+)
+def test_whatever_determines_a_chunk_is_in_its_address(change):
+    def addresses(s):
+        return {
+            chunks.Course(policy, s.environment, s.horizon, s.seed, (1, s.horizon)).address
+            for policy in s.policies.values()
+        }
+
+    assert addresses(scenario()).isdisjoint(addresses(scenario(**change)))
+    assert addresses(scenario()) == addresses(scenario(name="renamed", replications=9))
+
+
+def test_other_sources_are_other_chunks(monkeypatch):
+    course = chunks.Course(lb.LBSDALM(), ENV, HORIZON, 1, (HORIZON,))
+    before = course.address
+    monkeypatch.setattr(chunks, "sources_hash", lambda: "edited")
+    assert chunks.Course(lb.LBSDALM(), ENV, HORIZON, 1, (HORIZON,)).address != before
+
+
+def test_a_damaged_chunk_is_computed_again(tmp_path, computed):
+    lb.lab.run(scenario(), out=tmp_path)
+    before = contents(tmp_path / "small")
+    damaged = sorted(path for path in (tmp_path / ".chunks").rglob("*-*") if path.is_file())
+    damaged[0].write_bytes(damaged[0].read_bytes()[:100])
+    flipped = bytearray(damaged[1].read_bytes())
+    flipped[-40] ^= 1
+    damaged[1].write_bytes(flipped)
+    lb.lab.run(scenario(), out=tmp_path)
+    assert len(computed) == 4 + 2
+    assert contents(tmp_path / "small") == before
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_threads_do_not_matter(tmp_path, threads):
+    lb.lab.run(scenario(), out=tmp_path / "a")
+    lb.lab.run(scenario(), out=tmp_path / "b", threads=threads)
+    assert contents(tmp_path / "a" / "small") == contents(tmp_path / "b" / "small")
+
+
+class Backwards(ThreadPoolExecutor):
+    """An executor that has another idea of order: the last comes first."""
+
+    def __init__(self):
+        super().__init__(1)
+        self.kept = []
+
+    def submit(self, function, /, *args):
+        future = Future()
+        self.kept.append((future, function, args))
+        if len(self.kept) == 4:
+            for future_, function_, args_ in reversed(self.kept):
+                future_.set_result(function_(*args_))
+        return future
+
+
+def test_any_executor_will_do(tmp_path):
+    lb.lab.run(scenario(), out=tmp_path / "threads")
+    with Backwards() as backwards:
+        lb.lab.run(scenario(), out=tmp_path / "backwards", executor=backwards)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+        lb.lab.run(scenario(), out=tmp_path / "processes", executor=processes)
+    expected = contents(tmp_path / "threads" / "small")
+    assert contents(tmp_path / "backwards" / "small") == expected
+    assert contents(tmp_path / "processes" / "small") == expected
+
+
+SCRIPT = """
+import sys
+import lastblock as lb
+env = lb.Stationary([lb.Bernoulli(0.9), lb.Bernoulli(0.1), lb.Bernoulli(0.8)])
+policies = {"window": lb.SWLBSDA(window=60), "memory": lb.LBSDALM()}
+scenario = lb.lab.Scenario("killed", env, 2000, policies, replications=12_000)
+lb.lab.run(scenario, out=sys.argv[1], threads=1)
+"""
+
+
+def test_a_killed_run_goes_on_with_the_same_bytes(tmp_path):
+    interrupted, whole = tmp_path / "interrupted", tmp_path / "whole"
+    left = []
+    for more in (1, 17):  # kill it when so many more chunks are there
+        process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(interrupted)])
+        before = count(interrupted)
+        while count(interrupted) < before + more:
+            assert process.poll() is None, "it finished before it could be killed"
+            time.sleep(0.002)
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+        left.append(count(interrupted))
+    assert left[0] < left[1] < 48
+    assert not (interrupted / "killed").exists()
+    subprocess.run([sys.executable, "-c", SCRIPT, str(interrupted)], check=True)
+    subprocess.run([sys.executable, "-c", SCRIPT, str(whole)], check=True)
+    assert contents(interrupted / "killed") == contents(whole / "killed") != {}
+
+
+def count(folder):
+    chunk_folder = folder / ".chunks"
+    return sum(len(files) for _, _, files in os.walk(chunk_folder))
+
+
+def test_an_interruption_keeps_what_is_done(tmp_path, monkeypatch, computed):
+    put = chunks.Shelf.put
+
+    def interrupted_put(self, chunk, data):
+        put(self, chunk, data)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(chunks.Shelf, "put", interrupted_put)
+    with pytest.raises(KeyboardInterrupt):
+        lb.lab.run(scenario(replications=5000), out=tmp_path, threads=1)
+    monkeypatch.setattr(chunks.Shelf, "put", put)
+    begun = len(computed)
+    assert begun < 20
+    kept = count(tmp_path)
+    assert kept >= 1
+    lb.lab.run(scenario(replications=5000), out=tmp_path)
+    assert len(computed) == begun + 20 - kept
+
+
+def test_a_full_disk_leaves_nothing_half_written(tmp_path, monkeypatch):
+    real, calls = os.fsync, []
+
+    def full_disk(handle):
+        calls.append(handle)
+        if len(calls) > 3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(handle)
+
+    monkeypatch.setattr(files.os, "fsync", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        lb.lab.run(scenario(), out=tmp_path, threads=1)
+    assert count(tmp_path) == 3
+    assert not (tmp_path / "small").exists()
+    monkeypatch.undo()
+    lb.lab.run(scenario(), out=tmp_path / "fresh")
+    lb.lab.run(scenario(), out=tmp_path)
+    assert contents(tmp_path / "small") == contents(tmp_path / "fresh" / "small")
+
+
+def test_a_worker_of_another_version_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "sources_hash", lambda: "another")
+    with pytest.raises(lb.lab.ResultError, match="install the same ones on every worker"):
+        lb.lab.run(scenario(), out=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"threads": 0}, "threads=0 must be at least 1"),
+        ({"threads": 1.5}, "threads=1.5 must be a whole number"),
+        ({"replications": 0}, "replications=0 must be at least 1"),
+    ],
+)
+def test_bad_arguments(tmp_path, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        lb.lab.run(scenario(), out=tmp_path / "out", **arguments)
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,385 @@
+"""Scenario files: what they say is what is built."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import lastblock as lb
+from lastblock.lab.scenario_files.reading import TEMPLATE, names, read
+from lastblock.support.errors import ScenarioError
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```toml\n(.*?)^```", re.DOTALL | re.MULTILINE)
+DOCUMENTED = BLOCK.findall((ROOT / "docs" / "scenarios.md").read_text())
+SKELETON = re.search(r"^```python\n(.*?)^```", (ROOT / "CONTRIBUTING.md").read_text(), re.S | re.M)
+
+HEAD = "horizon = 1000\n"
+ARMS = '[arms]\nfamily = "Bernoulli"\nmean = [0.2, 0.5]\n'
+CHANGE = """
+[arms]
+family = "Bernoulli"
+[[phases]]
+mean = [0.2, 0.5]
+[[phases]]
+start = 400
+mean = [0.5, 0.2]
+"""
+POLICY = '[[policies]]\npolicy = "LBSDA"\n'
+
+
+pytestmark = pytest.mark.usefixtures("own_imports")
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Read a text as a scenario file."""
+
+    def load_text(text, name="mine.toml", **options):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return read(tmp_path / name, **options)
+
+    return load_text
+
+
+def policy(load, text, world=CHANGE, top=HEAD):
+    return next(iter(load(f"{top}{world}[[policies]]\n{text}").policies.values()))
+
+
+def environment(load, text):
+    return repr(load(f"{HEAD}{text}{POLICY}").environment)
+
+
+# The package's own scenarios
+
+
+@pytest.mark.parametrize("name", names())
+def test_scenarios_of_the_package_are_as_large_as_the_papers(name):
+    scenario = lb.lab.Scenario.load(name)
+    assert (scenario.name, scenario.horizon, scenario.replications) == (name, 10_000, 2000)
+    assert scenario.claims
+    assert scenario.source is not None
+
+
+def test_the_papers_27_curves_are_there():
+    paper = ("stationary", "bernoulli-changes", "gaussian-changes", "gaussian-variance-changes")
+    assert sum(len(read(name).policies) for name in paper) == 27
+
+
+def test_the_papers_gaussian_scenario():
+    scenario = read("gaussian-changes")
+    world = scenario.environment
+    assert world.starts == (0, 2500, 4500, 7000)
+    assert [[arm.mean for arm in arms] for arms in world.phases] == [
+        [0.9, 0.5, 0.4],
+        [0.4, 0.8, 0.5],
+        [0.3, 0.2, 0.7],
+        [0.9, 0.8, 0.4],
+    ]
+    assert {arm.std for arms in world.phases for arm in arms} == {0.5}
+    times = {"horizon": 10_000, "changes": 3}
+    told = {"family": "gaussian", "prior_mean": 0.5, "prior_sigma": 0.5, "sigma": 0.5}
+    assert dict(scenario.policies) == {
+        "SW-LB-SDA": lb.SWLBSDA(window=350),
+        "SW-TS": lb.SlidingWindowThompson(window=350, **told),
+        "DTS": lb.DiscountedThompson.tuned(**times, **told),
+        "SW-UCB": lb.SWUCB(window=700, scale=0.5 * 2**0.5, reference=True),
+        "D-UCB": lb.DUCB.tuned(**times, sigma=0.5),
+        "UCB1": lb.UCB1(scale=0.5 * 2**0.5),
+        "EXP3.S": lb.EXP3S.tuned(**times, arms=3),
+    }
+
+
+@pytest.mark.parametrize(("suffix", "last"), [("", 0.25), ("-notebook", 0.5)])
+def test_the_two_readings_of_the_variance_scenario(suffix, last):
+    phases = read(f"gaussian-variance-changes{suffix}").environment.phases
+    assert [{arm.std for arm in arms} for arms in phases] == [{0.5}, {0.25}, {1.0}, {last}]
+
+
+def test_reference_mode_makes_the_choices_of_the_authors_code():
+    policies = read("bernoulli-changes", reference=True).policies
+    assert policies["SW-LB-SDA"] == lb.SWLBSDA(window=429, reference=True)
+    assert policies["EXP3.S"].reference
+    assert policies["SW-TS"] == read("bernoulli-changes").policies["SW-TS"]
+
+
+def test_reference_mode_reaches_policies_within_policies(load):
+    text = 'policy = "OracleRestart"\nof = "LBSDA"\n'
+    scenario = load(f"{HEAD}{CHANGE}[[policies]]\n{text}", reference=True)
+    assert scenario.policies["OracleRestart"] == lb.OracleRestart(
+        lb.LBSDA(reference=True), scenario.environment
+    )
+
+
+# Arms
+
+
+def test_arms_that_never_change(load):
+    assert environment(load, ARMS) == repr(lb.Stationary([lb.Bernoulli(0.2), lb.Bernoulli(0.5)]))
+
+
+def test_a_number_holds_for_all_arms_and_a_phase_overrides(load):
+    text = """
+[arms]
+family = "Gaussian"
+std = 2
+mean = [1, 2]
+[[phases]]
+[[phases]]
+start = 10
+std = [3, 4]
+[[phases]]
+start = 20
+mean = 0
+"""
+    g = lb.Gaussian
+    world = lb.Piecewise({0: [g(1, 2), g(2, 2)], 10: [g(1, 3), g(2, 4)], 20: [g(0, 2), g(0, 2)]})
+    assert environment(load, text) == repr(world)
+
+
+def test_a_phase_of_another_family_starts_afresh(load):
+    text = (
+        '[arms]\nfamily = "Gaussian"\nstd = 2\nmean = [1, 2]\n'
+        '[[phases]]\n[[phases]]\nstart = 9\nfamily = "Dirac"\nmean = [3, 4]\n'
+    )
+    g, d = lb.Gaussian, lb.Dirac
+    assert environment(load, text) == repr(lb.Piecewise({0: [g(1, 2), g(2, 2)], 9: [d(3), d(4)]}))
+
+
+def test_arms_of_several_families(load):
+    text = """
+[[arms]]
+family = "Discrete"
+values = [0, 1]
+probabilities = [0.5, 0.5]
+[[arms]]
+family = "Bernoulli"
+mean = 0.3
+[[phases]]
+[[phases]]
+start = 5
+[[phases.arms]]
+probabilities = [0.1, 0.9]
+[[phases.arms]]
+family = "Dirac"
+mean = 2
+"""
+    world = lb.Piecewise(
+        {
+            0: [lb.Discrete([0, 1], [0.5, 0.5]), lb.Bernoulli(0.3)],
+            5: [lb.Discrete([0, 1], [0.1, 0.9]), lb.Dirac(2)],
+        }
+    )
+    assert environment(load, text) == repr(world)
+
+
+def test_parameters_that_are_lists_themselves(load):
+    text = '[arms]\nfamily = "Discrete"\nvalues = [0, 1]\nprobabilities = [[0.5, 0.5], [1, 0]]\n'
+    world = lb.Stationary([lb.Discrete([0, 1], [0.5, 0.5]), lb.Discrete([0, 1], [1, 0])])
+    assert environment(load, text) == repr(world)
+
+
+def test_means_that_drift(load):
+    text = """
+[arms]
+family = "Gaussian"
+std = [1, 2, 3]
+mean = [{centre = 1, amplitude = 2, period = 30}, {values = [0, 1], times = [0, 9]}, 0.5]
+"""
+    scenario = load(f"{HEAD}{text}{POLICY}")
+    world = scenario.environment
+    assert world.paths == (lb.Sinusoid(1, 2, 30), lb.Table([0, 1], [0, 9]), lb.Table([0.5]))
+    assert [arm.std for arm in world.arms] == [1, 2, 3]
+    assert isinstance(world, lb.Drifting)
+
+
+# Policies
+
+
+def test_constructors_are_told_what_the_scenario_has(load):
+    tuned = lb.MUCB.tuned(horizon=1000, changes=1, arms=2)
+    assert policy(load, 'policy = "MUCB.tuned"') == tuned
+    assert policy(load, 'policy = "AdSwitch"') == lb.AdSwitch(horizon=1000)
+    assert policy(load, 'policy = "SWLBSDA.tuned"\nhorizon = 5000\nchanges = 3') == (
+        lb.SWLBSDA.tuned(horizon=5000, changes=3)
+    )
+
+
+def test_tunings_follow_the_horizon_and_the_changes_at_the_top(load):
+    text = '[[policies]]\npolicy = "SWLBSDA.tuned"'
+    scenario = load(f"{HEAD}{CHANGE}{text}", horizon=5000)
+    assert scenario.horizon == 5000
+    assert scenario.policies["SWLBSDA"] == lb.SWLBSDA.tuned(horizon=5000, changes=1)
+    scenario = load(f"changes = 7\n{HEAD}{CHANGE}{text}")
+    assert scenario.policies["SWLBSDA"] == lb.SWLBSDA.tuned(horizon=1000, changes=7)
+
+
+def test_a_change_that_changes_nothing_is_not_counted(load):
+    same = '[arms]\nfamily = "Bernoulli"\nmean = [0.2, 0.5]\n[[phases]]\n[[phases]]\nstart = 4\n'
+    text = f'{HEAD}{same}[[policies]]\npolicy = "SWLBSDA.tuned"'
+    assert load(text).policies["SWLBSDA"].window == 1000
+
+
+def test_tunings_by_name(load):
+    garivier = lb.theory.TUNINGS["garivier"](horizon=1000, changes=1)
+    assert policy(load, 'policy = "SWUCB"\nwindow = "garivier"') == lb.SWUCB(window=garivier)
+    inline = 'policy = "SWUCB"\nwindow = { tuning = "sw-ucb-window", sigma = 2, changes = 4 }'
+    wide = lb.theory.TUNINGS["sw-ucb-window"](horizon=1000, changes=4, sigma=2)
+    assert policy(load, inline) == lb.SWUCB(window=wide)
+
+
+def test_tunings_see_the_other_parameters(load):
+    text = """
+policy = "MUCB"
+threshold = "m-ucb-threshold"
+window = 400
+exploration = "m-ucb-exploration"
+"""
+    assert policy(load, text) == lb.MUCB.tuned(horizon=1000, changes=1, arms=2, window=400)
+    text = 'policy = "GLRKLUCB"\nexploration = "glr-exploration"\ndelta = "glr-confidence"'
+    for local in (True, False):
+        said = f"{text}\nlocal = {str(local).lower()}"
+        tuned = lb.GLRKLUCB.tuned(horizon=1000, changes=1, arms=2, local=local)
+        assert policy(load, said) == tuned
+    assert policy(load, text) == lb.GLRKLUCB.tuned(horizon=1000, changes=1, arms=2)
+
+
+def test_policies_within_policies(load):
+    text = 'policy = "Binarized"\nlow = -1\nof = { policy = "SWLBSDA", window = "garivier" }'
+    inner = lb.SWLBSDA.tuned(horizon=1000, changes=1)
+    assert policy(load, text) == lb.Binarized(inner, low=-1.0)
+    text = 'policy = "Binarized"\nof = { policy = "Binarized", of = "Thompson" }'
+    assert policy(load, text) == lb.Binarized(lb.Binarized(lb.Thompson()))
+
+
+def test_detectors_within_policies(load):
+    text = 'policy = "Restarting"\nof = "UCB1"\ndetector = "MeanShift"'
+    assert policy(load, text) == lb.Restarting(lb.UCB1(), lb.MeanShift())
+    text = 'policy = "Restarting"\nof = "LBSDALM"\ndetector = { detector = "GLR", delta = 0.1 }'
+    assert policy(load, text) == lb.Restarting(lb.LBSDALM(), lb.GLR(delta=0.1))
+
+
+@pytest.mark.parametrize(
+    ("detector", "complaint"),
+    [
+        ('"MeanShif"', "unknown detector 'MeanShif'; did you mean 'MeanShift'?"),
+        ('"UCB1"', "unknown detector 'UCB1'"),
+        ("{ delta = 0.1 }", 'which detector? write detector = "…"'),
+        ("{ detector = 3 }", "detector=3 must be a name in quotes"),
+        ('{ detector = "GLR", delt = 1 }', "GLR has no parameter 'delt'; did you mean 'delta'?"),
+        ('{ detector = "GLR", delta = 2 }', "delta=2"),
+        ("7", "detector: 7 must be a table"),
+    ],
+)
+def test_detectors_that_are_none(load, detector, complaint):
+    with pytest.raises(ScenarioError, match=re.escape(complaint)):
+        policy(load, f'policy = "Restarting"\nof = "UCB1"\ndetector = {detector}')
+    with pytest.raises(ScenarioError, match="Restarting needs detector; write detector = …"):
+        policy(load, 'policy = "Restarting"\nof = "UCB1"')
+
+
+def test_policies_that_know_the_environment_are_told_it(load):
+    world = load(f"{HEAD}{CHANGE}{POLICY}").environment
+    text = 'policy = "OracleRestart"\nof = "LBSDA"'
+    assert policy(load, text) == lb.OracleRestart(lb.LBSDA(), world)
+    assert policy(load, f"{text}\nchanges = [7]") == lb.OracleRestart(lb.LBSDA(), [7])
+    assert policy(load, 'policy = "BestArm"') == lb.BestArm(world)
+    assert policy(load, 'policy = "BestArm"\nstarts = [0, 9]\narms = [1, 0]') == lb.BestArm(
+        [0, 9], [1, 0]
+    )
+
+
+def test_the_best_arm_of_means_that_drift(load):
+    drift = '[arms]\nfamily = "Dirac"\nmean = [{ values = [0, 9], times = [0, 9] }, 4.5]\n'
+    assert policy(load, 'policy = "BestArm"', world=drift) == lb.BestArm([0, 5], [1, 0])
+
+
+def test_labels_are_the_names_of_the_policies_unless_given(load):
+    text = f'{HEAD}{ARMS}{POLICY}[[policies]]\npolicy = "UCB1.gaussian"\nsigma = 1\nlabel = "U"'
+    assert list(load(text).policies) == ["LBSDA", "U"]
+
+
+# The rest
+
+
+def test_defaults_and_overrides(load):
+    text = f"{HEAD}{ARMS}{POLICY}"
+    scenario = load(text, name="two-coins.toml")
+    assert (scenario.name, scenario.title, scenario.seed) == ("two-coins", "", 1)
+    assert scenario.replications == 2000
+    assert scenario.describe()["title"] == "two-coins"
+    assert scenario.source == text
+    assert scenario.replace(seed=2).source == text
+    assert scenario.replace(horizon=200).source is None  # tunings would follow a file's
+    assert scenario.with_reference().source is None
+    scenario = load(f'name = "n"\ntitle = "T"\nseed = 3\nreplications = 4\n{text}')
+    assert (scenario.name, scenario.title) == ("n", "T")
+    assert (scenario.seed, scenario.replications) == (3, 4)
+    scenario = load(f"seed = 3\nreplications = 4\n{text}", seed=0, replications=9)
+    assert (scenario.seed, scenario.replications) == (0, 9)
+
+
+def test_claims(load):
+    text = f"""{HEAD}{ARMS}
+[[policies]]
+policy = "LBSDA"
+label = "A"
+[[policies]]
+policy = "UCB1"
+label = "B"
+[[claims]]
+text = "one"
+best = "A"
+margin = 0.5
+[[claims]]
+text = "two"
+order = ["A", "B"]
+"""
+    assert load(text).claims == (
+        lb.lab.Claim("one", "best", ("A",), 0.5),
+        lb.lab.Claim("two", "order", ("A", "B")),
+    )
+
+
+def test_a_mark_before_the_text_and_windows_line_ends_change_nothing(load, tmp_path):
+    text = f"{HEAD}{ARMS}{POLICY}"
+    file = tmp_path / "windows.toml"
+    file.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    assert read(file).policies == load(text).policies
+
+
+def test_the_template_runs_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").write_text(TEMPLATE, encoding="utf-8")
+    result = lb.lab.run("mine.toml", replications=4, threads=1)
+    assert result.name == "mine"
+    assert result.changes == [2500]
+    assert len(result.claims) == 2
+    assert (result.final.groupby("policy", observed=True).size() == 4).all()
+
+
+def test_the_template_with_all_that_is_commented_out(tmp_path, load):
+    """What a user gets by removing the comment signs is right, too."""
+    (tmp_path / "my_policies.py").write_text(SKELETON[1])
+    own = re.sub(r"^# (imports = \S+).*$", r"\1", TEMPLATE, flags=re.M)
+    own = re.sub(r'^# ?((?:\[\[policies\]\]|policy = "Exp|exploration).*)$', r"\1", own, flags=re.M)
+    assert load(own).policies["ExploreFirst"].exploration == 200
+    start, end = TEMPLATE.index("[arms]\n"), TEMPLATE.index("# ---- Policies")
+    world = TEMPLATE[start:end]
+    blocks = re.findall(r"^# (?:\[arms\]|\[\[arms\]\])\n(?:#.*\n)+", world, flags=re.M)
+    assert len(blocks) == 2
+    for block in blocks:
+        plain = re.sub(r"^# ?", "", block, flags=re.M)
+        assert load(f"changes = 4\n{TEMPLATE[:start]}{plain}{TEMPLATE[end:]}").environment
+
+
+@pytest.mark.parametrize("block", DOCUMENTED)
+def test_documented_blocks_are_scenarios(block, load, tmp_path):
+    (tmp_path / "my_policies.py").write_text(SKELETON[1])
+    if "horizon" not in block:  # a part of one: the rest is here
+        block = f"horizon = 10_000\n{block}"
+    if not re.search(r"^\[\[?arms\]", block, re.M):
+        block += ARMS
+    if "[[policies]]" not in block:
+        block += POLICY
+    assert load(block).policies

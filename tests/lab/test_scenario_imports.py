@@ -1,0 +1,238 @@
+"""Policies and arms of the user's own, from files that a scenario names."""
+
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lastblock as lb
+from lastblock.lab.scenario_files.reading import read
+from lastblock.support.errors import ScenarioError
+
+pytestmark = pytest.mark.usefixtures("own_imports")
+
+CONTRIBUTING = Path(__file__).parents[2] / "CONTRIBUTING.md"
+EXPLORE_FIRST = re.search(r"^```python\n(.*?)^```", CONTRIBUTING.read_text(), re.S | re.M)[1]
+
+# Rewards 0 or `height`: a family that is nobody's, in as few lines as it takes.
+FAMILY = '''
+from typing import NamedTuple
+from lastblock.core.families import family
+from lastblock.kernels.streams import to_unit
+
+@family()
+class Lottery(NamedTuple):
+    """A prize, now and then."""
+
+    chance: float
+    height: float = 1.0
+
+    @property
+    def mean(self):
+        return self.chance * self.height
+
+    def parameters(self):
+        return self.chance, self.height
+
+    @staticmethod
+    def draw(a, b, c, d, table, at, word, scratch):
+        return b if to_unit(word) < a else 0.0
+'''
+
+SCENARIO = """
+horizon = 300
+replications = 3
+imports = ["my_policies.py"]
+[arms]
+family = "Bernoulli"
+mean = [0.2, 0.6]
+[[policies]]
+policy = "ExploreFirst"
+exploration = 20
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    """A scenario file, and beside it a file with a policy."""
+    (tmp_path / "my_policies.py").write_text(EXPLORE_FIRST)
+    (tmp_path / "mine.toml").write_text(SCENARIO)
+    return tmp_path / "mine.toml"
+
+
+def refused(path):
+    with pytest.raises(ScenarioError) as caught:
+        read(path)
+    assert "\n" not in str(caught.value)
+    return str(caught.value).removeprefix(f"{path.parent}/")
+
+
+def test_a_policy_of_the_users_own_runs(scenario, tmp_path):
+    result = lb.lab.run(scenario, out=tmp_path / "results", threads=1)
+    regrets = result.final.regret
+    assert result.labels == ["ExploreFirst"]
+    assert len(regrets) == 3
+    assert (regrets > 0).all()  # the 20 rounds at random pull the worse arm
+
+
+def test_arms_of_the_users_own(scenario):
+    (scenario.parent / "my_arms.py").write_text(FAMILY)
+    text = SCENARIO.replace('["my_policies.py"]', '["my_policies.py", "my_arms.py"]')
+    text = text.replace("Bernoulli", "Lottery").replace("mean", "height = 5\nchance")
+    scenario.write_text(text)
+    lottery = lb.FAMILIES.get("Lottery")
+    assert lottery is None
+    world = read(scenario).environment
+    lottery = lb.FAMILIES["Lottery"]
+    assert world.phases == ((lottery(0.2, 5.0), lottery(0.6, 5.0)),)
+    assert read(scenario.parent / "mine.toml").environment.phases == world.phases
+
+
+def test_a_file_is_imported_once_until_it_is_edited(scenario):
+    first = read(scenario).policies["ExploreFirst"]
+    assert type(read(scenario).policies["ExploreFirst"]) is type(first)
+    edited = EXPLORE_FIRST.replace("exploration: int = 100", "exploration: int = 77")
+    (scenario.parent / "my_policies.py").write_text(edited)
+    scenario.write_text(SCENARIO.replace("exploration = 20", ""))
+    second = read(scenario).policies["ExploreFirst"]
+    assert type(second) is not type(first)
+    assert second.exploration == 77
+
+
+def test_what_an_edited_file_no_longer_defines_is_gone(scenario):
+    read(scenario)
+    (scenario.parent / "my_policies.py").write_text("")
+    assert refused(scenario).startswith("mine.toml:9: unknown policy 'ExploreFirst'; ")
+
+
+def test_a_copy_of_a_file_is_the_same_file(scenario, tmp_path):
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / "mine.toml").write_text(SCENARIO)
+    (copy / "my_policies.py").write_text(EXPLORE_FIRST)
+    assert read(copy / "mine.toml").policies == read(scenario).policies
+
+
+def test_two_files_cannot_define_the_same_policy(scenario, tmp_path):
+    read(scenario)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "mine.toml").write_text(SCENARIO)
+    (other / "my_policies.py").write_text(f"# another one\n{EXPLORE_FIRST}")
+    assert refused(other / "mine.toml") == (
+        "mine.toml:4: imports: my_policies.py, line 17: ExploreFirst is the name of "
+        f"{tmp_path}/my_policies.py's; choose another one"
+    )
+    assert read(scenario).policies["ExploreFirst"].exploration == 20
+
+
+def test_a_file_may_import_its_neighbours_and_a_module_may_be_named(scenario, monkeypatch):
+    folder = scenario.parent
+    (folder / "my_numbers_for_scenarios.py").write_text("PAUSE = 33\n")
+    (folder / "my_policies.py").write_text(
+        EXPLORE_FIRST.replace("exploration: int = 100", "exploration: int = PAUSE").replace(
+            "import numpy as np", "import numpy as np\nfrom my_numbers_for_scenarios import PAUSE"
+        )
+    )
+    scenario.write_text(SCENARIO.replace("exploration = 20", ""))
+    path = list(sys.path)
+    assert read(scenario).policies["ExploreFirst"].exploration == 33
+    assert sys.path == path
+
+    (folder / "my_module_for_scenarios.py").write_text(EXPLORE_FIRST.replace("First", "Last"))
+    monkeypatch.syspath_prepend(folder)
+    text = SCENARIO.replace("my_policies.py", "my_module_for_scenarios")
+    scenario.write_text(text.replace("ExploreFirst", "ExploreLast"))
+    assert read(scenario).policies["ExploreLast"].exploration == 20
+    for name in ("my_numbers_for_scenarios", "my_module_for_scenarios"):
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x = (", "my_policies.py, line 1: '(' was never closed"),
+        ("\n\n1 / 0", "my_policies.py, line 3: ZeroDivisionError: division by zero"),
+        (
+            "import nowhere",
+            "my_policies.py, line 1: ModuleNotFoundError: No module named 'nowhere'",
+        ),
+        (
+            "def f():\n    raise KeyError('two\\nlines')\nf()",
+            "my_policies.py, line 2: KeyError: 'two\\nlines'",
+        ),
+        ("x = '\0'", "my_policies.py, line 1: source code string cannot contain null bytes"),
+    ],
+)
+def test_a_file_that_fails(scenario, text, expected):
+    (scenario.parent / "my_policies.py").write_text(text)
+    assert refused(scenario) == f"mine.toml:4: imports: {expected}"
+
+
+def test_a_file_that_fails_half_way_leaves_nothing(scenario):
+    (scenario.parent / "my_policies.py").write_text(f"{EXPLORE_FIRST}\n1 / 0\n")
+    assert "ZeroDivisionError" in refused(scenario)
+    assert "ExploreFirst" not in lb.POLICIES
+    (scenario.parent / "my_policies.py").write_text(EXPLORE_FIRST)
+    good = read(scenario).policies["ExploreFirst"]
+    (scenario.parent / "my_policies.py").write_text(f"{EXPLORE_FIRST}\n1 / 0\n")
+    assert "ZeroDivisionError" in refused(scenario)
+    assert lb.POLICIES["ExploreFirst"] is type(good)
+
+
+def test_files_that_are_not_there_or_no_text(scenario):
+    folder = scenario.parent
+    (folder / "my_policies.py").rename(folder / "my_policy.py")
+    assert refused(scenario) == (
+        "mine.toml:4: imports: there is no file 'my_policies.py'; did you mean 'my_policy.py'?"
+    )
+    scenario.write_text(SCENARIO.replace("my_policies.py", "my_policy"))
+    assert refused(scenario) == (
+        "mine.toml:4: imports: there is no module 'my_policy'; did you mean 'my_policy.py'?"
+    )
+    (folder / "my_policy.py").unlink()
+    scenario.write_text(SCENARIO)
+    assert refused(scenario) == (
+        "mine.toml:4: imports: there is no file 'my_policies.py'; "
+        f"it is looked for in {folder.resolve()}"
+    )
+    (folder / "my_policies.py").write_bytes(b"\xff")
+    assert refused(scenario) == (
+        "mine.toml:4: imports: my_policies.py:1: byte 0xff is not UTF-8; save the file as UTF-8"
+    )
+
+
+def test_a_policy_that_raises_something_odd(scenario):
+    odd = EXPLORE_FIRST.replace("if self.exploration < 1:", "if self.exploration.real.no < 1:")
+    (scenario.parent / "my_policies.py").write_text(odd)
+    assert refused(scenario) == (
+        "mine.toml:9: ExploreFirst: AttributeError: 'int' object has no attribute 'no'"
+    )
+
+
+def test_arms_that_raise_something_odd(scenario):
+    (scenario.parent / "my_policies.py").write_text(
+        EXPLORE_FIRST + FAMILY + "    def validate(self):\n        self.chance.no\n"
+    )
+    scenario.write_text(SCENARIO.replace("Bernoulli", "Lottery").replace("mean", "chance"))
+    assert refused(scenario) == (
+        "mine.toml:5: Lottery: AttributeError: 'float' object has no attribute 'no'"
+    )
+
+
+def test_policies_and_arms_travel_to_processes_without_the_file(scenario, tmp_path):
+    (tmp_path / "my_arms.py").write_text(FAMILY)
+    text = SCENARIO.replace('["my_policies.py"]', '["my_policies.py", "my_arms.py"]')
+    scenario.write_text(text.replace("Bernoulli", "Lottery").replace("mean", "chance"))
+    loaded = read(scenario)
+    sent = {"policy": loaded.policies["ExploreFirst"], "arms": loaded.environment.phases}
+    assert pickle.loads(pickle.dumps(sent)) == sent
+    (tmp_path / "sent").write_bytes(pickle.dumps(sent))
+    (tmp_path / "my_policies.py").unlink()
+    (tmp_path / "my_arms.py").unlink()
+    code = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb')))"
+    there = subprocess.check_output([sys.executable, "-c", code, tmp_path / "sent"], text=True)
+    assert there.strip() == repr(sent)

@@ -1,0 +1,404 @@
+"""The suite of random problems: its scenarios, its rivals, its statistics, its command."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lastblock as lb
+from lastblock.cli import main
+from lastblock.cli import suite as command
+from lastblock.kernels.divergences import Family
+from lastblock.lab.report.suite import _KINDS
+from lastblock.lab.suite import halves, problems, statistics
+from lastblock.lab.suite.problems import Problem, problem
+from lastblock.lab.suite.rivals import (
+    ADAPTIVE,
+    COUNTED,
+    ORACLE,
+    RIVALS,
+    TUNED,
+    rivals,
+    told_of,
+    windows,
+)
+from lastblock.support.errors import ResultError, ScenarioError
+from made_results import made_result
+
+# ---- Scenarios and rivals ----------------------------------------------------------------------
+
+
+def test_there_are_enough_problems_in_two_halves():
+    assert sum(problems.count() for _ in problems.HALVES) >= 100
+    assert problem(7).environment.n_arms in problems.ARMS
+    assert repr(problem(7).environment) != repr(problem(7, "test").environment)
+    assert command.HALVES == problems.HALVES
+    assert command.SUITE == halves.NAME
+    assert list(_KINDS) == list(problems.KINDS)
+
+
+def test_every_problem_is_a_scenario():
+    scenarios = halves.scenarios(replications=3)
+    assert len({scenario.name for scenario in scenarios}) == problems.count()
+    for i, scenario in enumerate(scenarios):
+        assert scenario.name == f"adaptive-suite-development-{i:03}"
+        assert (scenario.replications, scenario.seed) == (3, problem(i).seed)
+        drifts = isinstance(scenario.environment, lb.Drifting)
+        assert set(RIVALS) - set(scenario.policies) == ({ORACLE} if drifts else set())
+        grid = [policy.window for label, policy in scenario.policies.items() if "window" in label]
+        assert grid == sorted(grid)
+        assert 2 * scenario.environment.n_arms <= grid[0] < grid[-1] < scenario.horizon
+    assert len({s.seed for half in problems.HALVES for s in halves.scenarios(half)}) == 120
+
+
+def test_worlds_without_a_change_are_for_those_that_count():
+    calm = halves.calm_scenarios("test", replications=2)
+    assert len(calm) == len(problems.calm_problems())
+    taken = {s.seed for half in problems.HALVES for s in halves.scenarios(half)}
+    for scenario in calm:
+        assert scenario.environment.changes == ()
+        assert tuple(scenario.policies) == COUNTED
+        assert scenario.seed not in taken
+
+
+@pytest.mark.parametrize(
+    ("arm", "lower", "family", "sigma"),
+    [
+        (lb.Bernoulli(0.4), lb.Bernoulli(0.1), Family.BERNOULLI, math.sqrt(0.24)),
+        (lb.Beta(2.0, 3.0), lb.Beta(1.0, 4.0), Family.BERNOULLI, 0.2),
+        (lb.Gaussian(4.0, 3.0), lb.Gaussian(2.0, 1.0), Family.GAUSSIAN, 3.0),
+        (lb.Exponential(2.0), lb.Exponential(1.0), Family.EXPONENTIAL, 2.0),
+        (lb.Poisson(4.0), lb.Poisson(1.0), Family.POISSON, 2.0),
+        (lb.Discrete([0.0, 10.0], [0.5, 0.5]), lb.Discrete([0.0, 2.0], [0.5, 0.5]), None, 5.0),
+    ],
+)
+def test_rivals_take_the_form_of_the_rewards(arm, lower, family, sigma):
+    made = Problem("", "few", lb.Stationary([arm, lower]), 10_000, 2, 1)
+    told = told_of(made)
+    assert told.family == family
+    assert told.sigma == pytest.approx(sigma)
+    field = rivals(made)
+    gaussian = family not in (Family.BERNOULLI,)
+    assert (field["SW-TS"].family == field["DTS"].family == Family.GAUSSIAN) == gaussian
+    assert field["GLR-kl-UCB"].family == (Family.GAUSSIAN if family is None else family)
+    if gaussian:
+        assert field["SW-TS"].sigma == pytest.approx(sigma)
+        assert field["SW-TS"].prior_mean == pytest.approx((arm.mean + lower.mean) / 2)
+    scale = arm.mean - lower.mean + 2.0 * sigma if gaussian else 1.0
+    plain = lb.CUSUMUCB.tuned(horizon=10_000, changes=2)
+    for name in ("threshold", "drift", "scale"):
+        assert getattr(field["CUSUM-UCB"], name) == pytest.approx(getattr(plain, name) * scale)
+    assert field["CUSUM-UCB"].exploration == plain.exploration
+    assert field[TUNED] == lb.SWLBSDA.tuned(horizon=10_000, changes=2)
+
+
+def test_drifts_are_told_by_their_extremes():
+    environment = lb.Drifting([lb.Poisson(1.0)] * 2, [lb.Sinusoid(5.0, 4.0, period=100)] * 2)
+    told = told_of(Problem("", "slow", environment, 5000, 3, 1))
+    assert (told.low, told.high, told.sigma) == (1.0, 9.0, 3.0)
+
+
+def test_the_oracle_is_told_the_changes_and_none_that_is_reached():
+    for i in range(problems.count()):
+        made = problem(i)
+        if isinstance(made.environment, lb.Piecewise):
+            starts = rivals(made)[ORACLE].changes
+            assert tuple(t for t in starts if t < made.horizon) == made.environment.starts
+            assert len(starts) in (4, 11, 21)
+
+
+def test_windows_fit_the_problem():
+    made = Problem("", "few", lb.Stationary([lb.Bernoulli(0.5)] * 100), 1000, 2, 1)
+    assert list(windows(made)) == ["window 256", "window 512"]
+
+
+@pytest.mark.parametrize("text", ["", "a", "3-1", "60", "1,,2", "-1", "1-2-3"])
+def test_odd_numbers_of_problems(text):
+    with pytest.raises(ScenarioError, match="write numbers from 0 to 59, such as 0-4 or 3,17"):
+        halves.read_numbers(text)
+
+
+@pytest.mark.parametrize("text", ["0", "0-2", "3,17", "0-2,7,9-59"])
+def test_numbers_are_written_as_they_are_read(text):
+    assert halves.write_numbers(halves.read_numbers(text)) == text
+
+
+def test_names_of_parts_are_short_and_differ():
+    assert halves.name_of("development", range(problems.count())) == "development"
+    assert halves.name_of("test", [4, 3, 5]) == "test-3-5"
+    odd, even = (halves.name_of("test", range(i, 60, 2)) for i in (1, 0))
+    assert odd != even
+    assert odd.startswith("test-30-problems-")
+    assert len(odd) < 40
+
+
+def test_relevant_changes_have_another_leader():
+    a, b, c = [0.1, 0.9], [0.5, 0.9], [0.95, 0.9]
+    phases = {100 * i: [lb.Bernoulli(p) for p in means] for i, means in enumerate([a, b, c, a, a])}
+    assert halves.relevant_changes(lb.Piecewise(phases)) == [2, 3]
+
+
+# ---- Statistics --------------------------------------------------------------------------------
+
+
+def test_ratios_are_paired():
+    rng = np.random.default_rng(1)
+    luck = rng.gamma(4.0, 25.0, 4000)
+    ours, theirs = 0.5 * luck + rng.normal(0.0, 1.0, 4000), luck
+    ratio = statistics.log_ratio(ours, theirs)
+    assert math.exp(ratio.log) == pytest.approx(ours.mean() / theirs.mean())
+    # Nearly all luck is shared; unpaired, the error would be that of two means.
+    apart = math.hypot(*(x.std() / x.mean() / math.sqrt(x.size) for x in (ours, theirs)))
+    assert ratio.se < apart / 10
+    resampled = [
+        math.log(ours[rows].mean() / theirs[rows].mean())
+        for rows in rng.integers(4000, size=(400, 4000))
+    ]
+    assert ratio.se == pytest.approx(np.std(resampled), rel=0.15)  # 400 draws: 3.5 % is one s.e.
+    assert ratio.low < ratio.log < ratio.high
+    assert all(map(math.isnan, statistics.log_ratio(ours, 0.0 * theirs)))
+
+
+def test_rates_have_the_interval_of_a_poisson_count():
+    assert statistics.rate_of(0, 10_000) == pytest.approx((0.0, 0.0, 3.6889), abs=1e-4)
+    assert statistics.rate_of(10, 20_000) == pytest.approx((5.0, 2.3977, 9.1952), abs=1e-4)
+
+
+def results_of(half="development"):
+    """Two problems: in the second one the adaptive policy has half the regret of the others."""
+    made = {}
+    for i in (0, 5):
+        given = problem(i, half)
+        noise = np.array([0.9, 1.0, 1.1, 1.0])
+        regrets = {label: (100.0 + k) * noise for k, label in enumerate(RIVALS)}
+        regrets[ADAPTIVE] = (50.0 if i == 5 else 120.0) * np.array([1.0, 1.1, 0.9, 1.0])
+        regrets["window 128"] = 80.0 * noise
+        phases = len(given.environment.changes) + 1
+        delays = {label: [[100, 200, 300, 200]] * phases for label in regrets}
+        delays[ADAPTIVE] = [[50, 50, None, 50]] * phases
+        result = made_result(
+            regrets,
+            horizon=given.horizon,
+            changes=given.environment.changes,
+            delays=delays,
+            restarts={label: [2, 0, 1, 0] for label in COUNTED},
+            parameters={TUNED: {"window": 400}, "window 128": {"window": 128}},
+        )
+        made[i] = result
+    return made
+
+
+def test_summary():
+    found = statistics.sum_up(results_of(), [])
+    assert found.about["problems"] == 2
+    assert [row["policy"] for row in found.summary] == list(RIVALS)
+    row = found.summary[0]
+    assert row["tuned"] == pytest.approx(math.sqrt(120 / 101 * 50 / 101))
+    assert row["best"] == pytest.approx(math.sqrt(120 / 80 * 50 / 80))
+    assert row["tuned_low"] < row["tuned"] < row["tuned_high"]
+    assert row["worst"] == pytest.approx(120 / 101)
+    assert row["worst_low"] < row["worst"] < row["worst_high"]
+    assert (row["won"], row["surely_won"], row["surely_lost"], row["first"]) == (0.5, 0.5, 0.0, 0.5)
+    # Problem 0 is stationary: three restarts in four replications.
+    assert row["false_restarts"] == pytest.approx(3e4 / (4 * problem(0).horizon))
+    # Problem 5: the leader falls, and a change of the best arm is found by three of four.
+    relevant = halves.relevant_changes(problem(5).environment)
+    assert row["changes"] == len(relevant) > 0
+    assert row["found"] == 0.75
+    assert row["delay"] == 50.0
+    tuned = found.summary[1]
+    assert (tuned["tuned"], tuned["won"], tuned["false_restarts"]) == (1.0, 0.0, None)
+    assert tuned["delay"] == 200.0
+    assert set(found.ratios["best_window"]) == {128}
+    kinds = found.kinds.set_index(["policy", "kind"])["ratio"]
+    assert kinds[ADAPTIVE, "fall"] == pytest.approx(50 / 101)
+
+
+def test_a_suite_is_kept(tmp_path):
+    found = statistics.sum_up(results_of(), [])
+    again = statistics.load(found.save(tmp_path / "half"))
+    assert found.about["numbers"] == [0, 5]
+    assert again.about == found.about == json.loads((tmp_path / "half/summary.json").read_text())
+    pd.testing.assert_frame_equal(again.ratios, found.ratios)
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "half/ratios.parquet"), found.ratios)
+    # A file of an earlier version, which does not say which problems it has.
+    old = {name: value for name, value in found.about.items() if name != "numbers"}
+    (tmp_path / "half/summary.json").write_text(json.dumps(old))
+    assert statistics.load(tmp_path / "half").about == found.about
+    (tmp_path / "half/calm.csv").unlink()
+    with pytest.raises(ResultError, match="holds no whole suite"):
+        statistics.load(tmp_path / "half")
+    with pytest.raises(ResultError, match="nothing to sum up"):
+        statistics.sum_up({}, [])
+
+
+def test_a_single_replication_has_no_intervals(tmp_path):
+    results = {0: made_result({label: [10.0] for label in RIVALS}, horizon=problem(0).horizon,
+                              restarts={label: [0] for label in COUNTED},
+                              parameters={TUNED: {"window": 9}})}  # fmt: skip
+    found = statistics.sum_up(results, [])
+    assert found.summary[0]["tuned"] == 1.0
+    assert found.summary[0]["tuned_low"] is None
+    assert "–" in command.describe(found)
+    found.save(tmp_path)
+
+
+# ---- The command -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small(monkeypatch, tmp_path):
+    """Two small problems, two policies."""
+    coins = [[lb.Bernoulli(p) for p in means] for means in ([0.9, 0.1, 0.9], [0.1, 0.9, 0.2])]
+
+    def tiny(index, half="development"):
+        phases = dict(enumerate(coins[:1])) if index == 0 else {0: coins[0], 150: coins[1]}
+        kind = list(problems.KINDS)[index]
+        return Problem(f"{half} {index}", kind, lb.Piecewise(phases), 300, index, 1)
+
+    def two(made):
+        return {ADAPTIVE: lb.AdaptiveLBSDA(alertness=0.5), TUNED: lb.SWLBSDA(window=60)}
+
+    calm = {"coins": lb.Piecewise({0: coins[0]})}
+    monkeypatch.setattr(halves, "problem", tiny)
+    monkeypatch.setattr(statistics, "problem", tiny)
+    monkeypatch.setattr(halves, "rivals", two)
+    monkeypatch.setattr(halves, "windows", lambda made: {})
+    monkeypatch.setattr(halves, "calm_problems", lambda: calm)
+    monkeypatch.setattr(halves, "CALM_STEPS", 300)
+    for module in (halves, statistics):
+        monkeypatch.setattr(module, "COUNTED", (ADAPTIVE,))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_command(small, capsys):
+    arguments = ["run", "adaptive-suite", "--problems", "0,1", "--replications", "3"]
+    assert main(arguments) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "adaptive-suite, development half, problems 0-1: 2 problems, 3 replications" in out
+    assert "worst case of Adaptive LB-SDA: " in out
+    lines = out.splitlines()
+    assert lines[-1] == "report: results/report.html"
+    assert "(4,500 in" in lines[-2]  # two policies on two problems, and one in the calm
+    page = (small / "results/report.html").read_text()
+    assert "Adaptive suite, development half" in page
+    assert "lastblock run adaptive-suite" in page
+    folder = small / "results/adaptive-suite"
+    assert (folder / "adaptive-suite-development-001/curves.parquet").is_file()
+
+    assert main([*arguments, "--json"]) == 0
+    out, err = capsys.readouterr()
+    (about,) = json.loads(out)
+    assert (about["suite"], about["half"], about["problems"]) == (
+        "adaptive-suite",
+        "development",
+        2,
+    )
+    assert about["numbers"] == [0, 1]
+    one = pd.read_parquet(folder / "development-0-1/ratios.parquet")
+    ratio = one.loc[(one["problem"] == 1) & (one["policy"] == ADAPTIVE), "tuned"].item()
+    runs = [
+        lb.simulate(p, halves.problem(1).environment, horizon=300, replications=3, seed=1)
+        for p in halves.rivals(None).values()
+    ]
+    assert ratio == pytest.approx(runs[0].mean()[-1] / runs[1].mean()[-1])
+    calm = pd.read_csv(folder / "development-0-1/calm.csv")
+    assert set(calm["policy"]) == {ADAPTIVE}
+    assert calm["steps"].tolist() == [900, 900]
+
+    # The page is written again from what is kept.
+    (small / "results/report.html").unlink()
+    assert main(["report"]) == 0
+    page = (small / "results/report.html").read_text()
+    assert "Adaptive suite, development half, problems 0-1" in page
+
+
+def test_a_part_leaves_the_whole_half_alone(small, capsys, monkeypatch):
+    def name(half, numbers):  # as if these two were the whole half
+        return half if numbers == [0, 1] else halves.name_of(half, numbers)
+
+    monkeypatch.setattr(statistics, "name_of", name)
+    arguments = ["run", "adaptive-suite", "--replications", "3", "--problems"]
+    assert main([*arguments, "0,1"]) == 0
+    folder = small / "results/adaptive-suite"
+    whole = {path: path.read_bytes() for path in (folder / "development").iterdir()}
+    assert len(whole) == 6
+    assert main([*arguments, "1"]) == 0
+    assert {path: path.read_bytes() for path in (folder / "development").iterdir()} == whole
+    about = json.loads((folder / "development-1/summary.json").read_text())
+    assert (about["problems"], about["numbers"]) == (1, [1])
+    page = (small / "results/report.html").read_text()
+    assert "Adaptive suite, development half, problem 1<" in page
+    capsys.readouterr()
+    assert main(["report"]) == 0
+    page = (small / "results/report.html").read_text()
+    assert "Adaptive suite, development half<" in page
+    assert "Adaptive suite, development half, problem 1<" in page
+    assert page.count('id="suite-development') == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["adaptive-suit"], "there is no scenario 'adaptive-suit'; did you mean 'adaptive-suite'?"),
+        (["adaptive-suite", "stationary"], "adaptive-suite runs alone"),
+        (["adaptive-suite", "--horizon", "9"], "have a horizon each; leave out --horizon"),
+        (["stationary", "--half", "test"], "--half is for adaptive-suite only"),
+        (["stationary", "--problems", "1"], "--problems is for adaptive-suite only"),
+        (["adaptive-suite", "--problems", "99"], "problems '99': write numbers from 0 to 59"),
+        (["adaptive-suite", "--half", "tset"], "unknown --half 'tset'; did you mean 'test'?"),
+    ],
+)
+def test_mistakes(arguments, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_scenarios_mention_the_suite(capsys):
+    assert main(["scenarios"]) == 0
+    assert "adaptive-suite: 60 random problems" in capsys.readouterr().out
+    assert main(["scenarios", "adaptive-suite"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 60
+
+
+# ---- Restarts ----------------------------------------------------------------------------------
+
+
+def test_restarts_are_counted():
+    """Arms without luck that swap once: every detector fires, and nobody's without a change."""
+    still = lb.Stationary([lb.Dirac(1.0), lb.Dirac(0.0), lb.Dirac(0.0)])
+    swap = lb.Piecewise({0: still.phases[0], 400: [lb.Dirac(0.0), lb.Dirac(1.0), lb.Dirac(0.0)]})
+    for policy in (
+        lb.AdaptiveLBSDA(alertness=0.5),
+        lb.GLRKLUCB(exploration=0.1, delta=0.1),
+        lb.CUSUMUCB(threshold=2.0, exploration=0.1, warmup=5),
+        lb.MUCB(window=20, threshold=4.0, exploration=0.3),
+    ):
+        runs = [lb.simulate(policy, w, horizon=800, replications=2, seed=1) for w in (still, swap)]
+        assert runs[0].restarts.tolist() == [0, 0], policy
+        assert min(runs[1].restarts) >= 1, policy
+    uncounted = lb.simulate(lb.LBSDALM(), still, horizon=800, replications=2, seed=1)
+    assert uncounted.restarts.tolist() == [-1, -1]
+
+
+def test_restarts_are_those_of_the_live_bandit():
+    swap = lb.Piecewise(
+        {300 * i: [lb.Bernoulli(p) for p in np.roll([0.9, 0.1, 0.5], i)] for i in range(3)}
+    )
+    policy = lb.AdaptiveLBSDA(alertness=0.5)
+    run = lb.simulate(policy, swap, horizon=900, replications=1, seed=3)
+    told = lb.trace(policy, swap, horizon=900, seed=3)
+    bandit = lb.Bandit(policy, 3, seed=3)
+    for reward in told.rewards:
+        bandit.tell(bandit.ask(), reward)
+    assert run.restarts.tolist() == [len(bandit.changes)]
+    assert len(bandit.changes) >= 2

@@ -1,0 +1,193 @@
+"""What `explain` and `summary` say of policies that wrap others, or forget."""
+
+import os
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import lastblock as lb
+from lastblock.core.verdicts import LOOKED, REASONS
+
+# Uncompiled, so that all policies are quick. Before each decision the rule of `Restarting` says
+# whether the longest silent arm is due; at every moment the rewards since the restart are known.
+_ALL = """
+import math, random, sys, warnings
+import numpy as np
+import lastblock as lb
+from lastblock.core.verdicts import LOOKED, REASONS
+warnings.simplefilter("error")
+
+def is_look(s, alertness):
+    if s.due:
+        return False
+    silent = (s.round + 1 - s.asked[: s.arms].min()) * alertness
+    return silent * silent > (s.round + 1 - s.since) * (s.arms - 1)
+
+alertness = float(sys.argv[1])
+for cls in list(lb.POLICIES.values()):
+    wrapped = cls.examples()[0]
+    bandit = lb.Bandit(lb.Restarting(wrapped, lb.MeanShift(0.0), alertness), 3, seed=1)
+    world = random.Random(1)
+    since, restarts, looks, means = [[], [], []], 0, 0, 0
+    for t in range(240):
+        # The first decision is planned when the bandit is made, all others when they are asked for.
+        look = t > 0 and is_look(bandit._live.s, alertness)
+        decision = bandit.ask()
+        said = bandit.explain()
+        words = f"was not chosen by {wrapped}: {REASONS[LOOKED]}."
+        assert (words in str(said)) == look, (cls, t, str(said))
+        if look:
+            assert said.flagged == (decision.arm,) and not said.duels and not said.index
+        elif cls is lb.UCB1 and bandit._live.s.inner.round == 1:
+            assert "The first round of UCB1(" in str(said) and not said.index and not said.flagged
+        looks += look
+        level = 0.9 if (decision.arm + t // 80) % 2 else 0.1
+        reward = float(world.random() < level)
+        bandit.tell(decision, reward)
+        since[decision.arm].append(reward)
+        if bandit._live.s["restarts"] > restarts:
+            restarts += 1
+            since = [[], [], []]
+            new = bandit.summary()
+            assert new.leader is None
+            assert all((row.held, row.mean) == (0.0, None) for row in new.arms), (cls, new)
+        if t % 7 == 0:
+            summary = bandit.summary()
+            for row, own in zip(summary.arms, since):
+                if row.mean is not None and row.held == len(own) > 0:
+                    means += restarts > 0
+                    assert math.isclose(row.mean, np.mean(own), abs_tol=1e-9), (cls, t, summary)
+                if restarts > 0 and row.held is None:
+                    assert row.mean is None and summary.leader is None, (cls, t, summary)
+    print(cls.__name__, looks, restarts, means)
+
+if alertness > 1.0:
+    sys.exit()  # once is enough for what follows
+
+# Policies that restart by themselves, one arm or all: what was held and is not is forgotten.
+for policy in (
+    lb.GLRKLUCB(exploration=0.1, delta=0.1),
+    lb.CUSUMUCB(threshold=2.0, exploration=0.1, warmup=5),
+    lb.MUCB(window=20, threshold=4.0, exploration=0.3),
+    lb.OracleRestart(lb.UCB1(), changes=[150]),
+    lb.OracleRestart(lb.LBSDA(), changes=[150]),
+    lb.AdSwitch(horizon=400),
+):
+    bandit = lb.Bandit(policy, 3, seed=2)
+    own, forgotten = [[], [], []], 0
+    for t in range(400):
+        decision = bandit.ask()
+        reward = (decision.arm + t // 150) % 3 / 2 + t % 2 / 16
+        before = bandit.summary()
+        bandit.tell(decision, reward)
+        own[decision.arm].append(reward)
+        after = bandit.summary()
+        for k in range(3):
+            if after.arms[k].held == 0 or before.arms[k].held == 0:
+                forgotten += len(own[k]) > 1
+                own[k] = [reward] if k == decision.arm and after.arms[k].held > 0 else []
+            assert after.arms[k].held == len(own[k]), (policy, t, k, after)
+            known = None if len(own[k]) == 0 else np.mean(own[k])
+            if isinstance(policy, lb.AdSwitch) and after.arms[k].pulls > len(own[k]):
+                known = None
+            if known is None:
+                assert after.arms[k].mean is None, (policy, t, after)
+            else:
+                assert math.isclose(after.arms[k].mean, known, abs_tol=1e-9), (policy, t, after)
+    assert forgotten > 0 or isinstance(policy, lb.AdSwitch), policy
+
+# In units of the rewards, though the wrapped policy knows but 0 and 1. The coins are sure.
+bandit = lb.Bandit(lb.Binarized(lb.SWLBSDA(window=60), low=-2.0, high=2.0), 3, seed=1)
+told = [[], [], []]
+for t in range(400):
+    decision = bandit.ask()
+    reward = 2.0 if (t + decision.arm) % (decision.arm + 2) else -2.0
+    bandit.tell(decision, reward)
+    told[decision.arm].append(reward)
+for row, own in zip(bandit.summary().arms, told):
+    assert 0 < row.held <= 60 and row.pulls == len(own)
+    assert math.isclose(row.mean, np.mean(own[len(own) - int(row.held) :])), row
+"""
+
+
+@pytest.fixture(scope="module", params=[0.5, 5.0])
+def played(request):
+    done = subprocess.run(
+        [sys.executable, "-c", _ALL, str(request.param)],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return {name: tuple(map(int, rest)) for name, *rest in map(str.split, done.stdout.splitlines())}
+
+
+def test_every_wrapped_policy_is_told_truly(played):
+    assert set(lb.POLICIES) <= set(played)
+    assert sum(looks > 0 for looks, *_ in played.values()) > len(played) / 2
+    for name in ("UCB1", "KLUCB", "IMED", "LBSDA", "BESA", "Giro", "NPTS", "PHE", "GLRKLUCB"):
+        _, restarts, means = played[name]
+        assert restarts > 0, name
+        assert means > 0, name
+
+
+def test_a_restarted_index_policy_is_summed_up_by_what_it_holds():
+    """The leader falls: its rewards of better days are forgotten, and no longer shown."""
+    world = random.Random(5)
+    bandit = lb.Bandit(lb.Restarting(lb.Thompson(), lb.MeanShift()), ["a", "b", "c"], seed=5)
+    since = {"a": [], "b": [], "c": []}
+    for t in range(1500):
+        decision = bandit.ask()
+        chance = {"a": 0.9 if t < 700 else 0.1, "b": 0.5, "c": 0.2}[decision.arm]
+        reward = float(world.random() < chance)
+        bandit.tell(decision, reward)
+        since[decision.arm].append(reward)
+        if len(bandit.changes) == 1 and bandit.changes[0].noticed == decision.id:
+            since = {arm: [] for arm in since}
+    assert len(bandit.changes) == 1
+    summary = bandit.summary()
+    assert summary.leader == "b"
+    for row in summary.arms:
+        assert row.held == len(since[row.arm]) < row.pulls
+        assert row.mean == pytest.approx(np.mean(since[row.arm]))
+        assert (row.low, row.high) == (-np.inf, np.inf)  # there is no sum of squares
+    assert "…" not in str(summary)
+
+
+def test_discounted_means():
+    bandit = lb.Bandit(lb.DUCB(discount=0.9), 3, seed=1)
+    weights, sums = np.zeros(3), np.zeros(3)
+    for t in range(60):
+        decision = bandit.ask()
+        reward = [0.2, 0.5, 0.8][decision.arm] + t % 7 / 10
+        bandit.tell(decision, reward)
+        weights *= 0.9
+        sums *= 0.9
+        weights[decision.arm] += 1.0
+        sums[decision.arm] += reward
+    summary = bandit.summary()
+    assert [row.held for row in summary.arms] == pytest.approx(weights)
+    assert [row.mean for row in summary.arms] == pytest.approx(sums / weights)
+    assert summary.leader == int(np.argmax(sums / weights))
+
+
+def test_a_look_at_a_silent_arm_is_not_its_index():
+    world = random.Random(1)
+    bandit = lb.Bandit(lb.Restarting(lb.Thompson(), lb.MeanShift()), ["a", "b", "c"], seed=1)
+    looks = []
+    for _ in range(1500):
+        decision = bandit.ask()
+        if decision.arm != "a":
+            looks.append((decision.arm, bandit.explain()))
+        bandit.tell(decision, float(world.random() < {"a": 0.9, "b": 0.1, "c": 0.05}[decision.arm]))
+    late = [(arm, said) for arm, said in looks if said.round > 1000]
+    assert len(late) > 2
+    for arm, said in late:
+        assert said.flagged == (arm,)
+        assert said.index == {}
+        assert f"{arm!r} was not chosen by Thompson(" in str(said)
+        assert REASONS[LOOKED] in str(said)

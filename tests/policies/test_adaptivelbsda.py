@@ -1,0 +1,65 @@
+"""Adaptive LB-SDA: what it promises beyond its twin."""
+
+import random
+
+import pytest
+
+import lastblock as lb
+from lastblock.core.restarts import last_changes
+
+
+def play(change=lambda x: x, steps=900):
+    """The arms and restarts where the arms swap their levels every 300 steps."""
+    world = random.Random(3)
+    bandit = lb.Bandit(lb.AdaptiveLBSDA(alertness=0.5), 3, seed=3)
+    arms = []
+    for t in range(steps):
+        decision = bandit.ask()
+        arms.append(decision.arm)
+        level = (0, 2, 4)[(decision.arm + t // 300) % 3]
+        bandit.tell(decision, change(float(level + world.randint(0, 3))))
+    return arms, last_changes(bandit._live.s)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda x: x - 3.0, lambda x: x + 2.0**30, lambda x: x * 0.125, lambda x: x * 2.0**20]
+)
+def test_shift_and_scale_change_nothing_across_restarts(change):
+    arms, changes = play()
+    assert len(changes) >= 2
+    again, others = play(change)
+    assert again == arms
+    assert [c[:3] for c in others] == [c[:3] for c in changes]
+    assert [c.old for c in others] == pytest.approx([change(c.old) for c in changes])
+    assert [c.new for c in others] == pytest.approx([change(c.new) for c in changes])
+
+
+def test_restarts_tell_when_and_who():
+    _, changes = play()
+    for change, phase in zip(changes, (1, 2), strict=False):
+        assert 300 * phase < change.noticed < 300 * phase + 100
+        assert change.since <= change.noticed
+        before, after = ((0, 2, 4)[(change.arm + p) % 3] + 1.5 for p in (phase - 1, phase))
+        assert change.old == pytest.approx(before, abs=1.0)
+        assert (change.new > change.old) == (after > before)
+
+
+def test_the_state_is_small_and_fixed():
+    sizes = {lb.state_size(lb.AdaptiveLBSDA(), 4, horizon) for horizon in (None, 10, 10**9)}
+    assert len(sizes) == 1
+    assert sizes.pop() / 4 <= 6 * 1024
+
+
+def test_a_long_run_outlives_its_epochs_and_stamps():
+    """Far beyond 2³² decisions, in a record that has been told so."""
+    bandit = lb.Bandit(lb.AdaptiveLBSDA(alertness=0.5), 3, seed=1)
+    bandit._live.s["before"] = bandit._live.s["since"] = (1 << 32) - 450
+    world = random.Random(1)
+    for t in range(900):
+        decision = bandit.ask()
+        level = 4 * ((decision.arm + t // 300) % 2)
+        bandit.tell(decision, float(level + world.randint(0, 3)))
+    changes = last_changes(bandit._live.s)
+    assert len(changes) >= 2
+    for change in changes:
+        assert 0 <= change.noticed - change.since < 300

@@ -1,0 +1,144 @@
+"""Restarting: any policy can be wrapped; what can be wrong is said."""
+
+import os
+import random
+import subprocess
+import sys
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import lastblock as lb
+from lastblock.core.layout import record
+from lastblock.core.registry import build, describe
+from lastblock.core.restarts import (
+    REMEMBERED,
+    clear_restarts,
+    last_changes,
+    note_restart,
+    restart_fields,
+)
+
+# Uncompiled, so that all policies are quick; whatever they read without having set it is nan or 0.
+_ALL = """
+import math, random, warnings
+import numpy as np
+import lastblock as lb
+warnings.simplefilter("error")
+for cls in list(lb.POLICIES.values()):
+    wrapped = cls.examples()[0]
+    policy = lb.Restarting(wrapped, lb.MeanShift(0.0), 5.0)
+    bandit = lb.Bandit(policy, 3, seed=1)
+    world = random.Random(1)
+    for t in range(240):
+        decision = bandit.ask()
+        level = 0.9 if (decision.arm + t // 80) % 2 else 0.1
+        bandit.tell(decision, float(world.random() < level))
+    restarts = int(bandit._live.s["restarts"])
+    print(cls.__name__, restarts, min(bandit.pulls.values()))
+"""
+
+
+@pytest.fixture(scope="module")
+def played():
+    done = subprocess.run(
+        [sys.executable, "-c", _ALL],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return {name: tuple(map(int, rest)) for name, *rest in map(str.split, done.stdout.splitlines())}
+
+
+def test_any_policy_can_be_restarted(played):
+    assert set(lb.POLICIES) <= set(played)
+    assert sum(restarts > 0 for restarts, _ in played.values()) > len(played) / 2
+    assert all(fewest > 3 for _, fewest in played.values())  # nobody is neglected
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: lb.Restarting(lb.UCB1(), None), "detector=None is not a change detector"),
+        (lambda: lb.Restarting(lb.UCB1(), lb.UCB1()), "is not a change detector"),
+        (lambda: lb.Restarting(lb.UCB1(), lb.MeanShift), "is not a change detector"),
+        (lambda: lb.Restarting(None, lb.MeanShift()), "policy=None is not a policy"),
+        (lambda: lb.Restarting(lb.MeanShift(), lb.MeanShift()), "is not a policy"),
+        (lambda: lb.Restarting(lb.UCB1(), lb.MeanShift(), -1.0), "Restarting: alertness=-1.0 must"),
+        (lambda: lb.AdaptiveLBSDA(-0.1), "AdaptiveLBSDA: alertness=-0.1 must lie in"),
+        (lambda: lb.AdaptiveLBSDA(11.0), "AdaptiveLBSDA: alertness=11.0 must lie in"),
+        (lambda: lb.MeanShift(-1.0), "MeanShift: caution=-1.0 must not be negative"),
+        (lambda: lb.GLR(delta=1.0), "GLR: delta=1.0 must lie between 0 and 1"),
+        (lambda: lb.GLR(family="gaussian", sigma=0.0), "GLR: sigma=0.0 must be positive"),
+        (lambda: lb.GLR(sigma=2.0), "GLR: sigma=2.0 is for family='gaussian' only"),
+    ],
+)
+def test_impossible_parameters(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_wrapped_in_plain_data():
+    policy = lb.Restarting(lb.Binarized(lb.Thompson()), lb.GLR(0.1, "gaussian", 2.0), 0.5)
+    assert build(describe(policy)) == policy
+    assert describe(policy)["parameters"]["detector"]["name"] == "GLR"
+
+
+def test_checks_of_the_inner_policy_hold():
+    with pytest.raises(ValueError, match="window=3 is too small"):
+        lb.Bandit(lb.Restarting(lb.SWLBSDA(window=3), lb.MeanShift()), 4)
+
+
+def test_the_last_restarts_are_remembered():
+    s = np.zeros(1, record(restart_fields()))[0]
+    clear_restarts.py_func(s) if hasattr(clear_restarts, "py_func") else clear_restarts(s)
+    note = getattr(note_restart, "py_func", note_restart)
+    assert last_changes(s) == []
+    for i in range(REMEMBERED + 3):
+        note(s, 10 * i, 10 * i - 5, i % 4, i / 2, i / 4)
+    found = last_changes(s)
+    assert int(s["restarts"]) == REMEMBERED + 3
+    assert [change.noticed for change in found] == [10 * i for i in range(3, REMEMBERED + 3)]
+    assert found[0] == (30, 25, 3, 1.5, 0.75)
+
+
+def test_other_policies_remember_none():
+    assert last_changes(lb.Bandit(lb.LBSDALM(), 3, seed=1)._live.s) == []
+
+
+def test_a_detector_that_does_not_say_what_it_found():
+    @lb.detector()
+    class Mute(NamedTuple):
+        def layout(self, arms):
+            return [("old", np.float64)]
+
+    with pytest.raises(ValueError, match="Mute: its layout has no size and no new; a detector"):
+        lb.Restarting(lb.UCB1(), Mute())
+    del lb.DETECTORS["Mute"]
+
+
+@pytest.mark.parametrize("shift", [1.0, 0.3])
+@pytest.mark.parametrize(
+    "policy", [lb.AdaptiveLBSDA(), lb.Restarting(lb.Thompson(), lb.MeanShift())], ids=repr
+)
+def test_when_the_world_changed(policy, shift):
+    """Even if it takes hundreds of rewards to see it."""
+    world = random.Random(3)
+    bandit = lb.Bandit(policy, 3, seed=1)
+    while not bandit.changes:
+        decision = bandit.ask()
+        fallen = shift if decision.id >= 1500 else 0.0
+        bandit.tell(decision, world.gauss((2.0 - fallen) if decision.arm == 0 else 0.0, 0.5))
+    (change,) = bandit.changes
+    assert change.arm == 0
+    assert abs(change.decision - 1500) <= 0.1 * (change.noticed - 1500) + 16
+
+
+def test_a_fleet_of_policies_that_restart():
+    """The record has a fixed size, unless the policy within grows."""
+    lb.Fleet(lb.Restarting(lb.UCB1(), lb.MeanShift()), arms=3, size=2, seed=1)
+    with pytest.raises(ValueError, match="Restarting keeps every reward"):
+        lb.Fleet(lb.Restarting(lb.LBSDA(), lb.MeanShift()), arms=3, size=2, seed=1)

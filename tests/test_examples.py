@@ -1,0 +1,77 @@
+"""The examples run; downloads are stood in for."""
+
+import importlib.util
+import subprocess
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lastblock as lb
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture
+def open_bandit(monkeypatch):
+    spec = importlib.util.spec_from_file_location("open_bandit", EXAMPLES / "open_bandit.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    # Two are enough, with three arms and few events: these layouts are compiled anyway.
+    policies = {"LB-SDA-LM": lb.LBSDALM(), "Thompson": lb.Thompson()}
+    monkeypatch.setattr(module, "POLICIES", policies)
+    return module
+
+
+def make_csv(chances, seed):
+    """A file like those of the dataset: an index without a name, a time, three places."""
+    rng = np.random.default_rng(seed)
+    lines = [",timestamp,item_id,position,click,propensity_score,user_feature_0"]
+    for i in range(300):
+        arm = rng.choice(3, p=chances)
+        click = int(rng.random() < 0.2)
+        time = f"2019-11-24 00:{i // 60:02}:{i % 60:02}.5+00:00"
+        lines.append(f"{i},{time},{arm},{1 + i % 3},{click},{chances[arm]},81ce")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def pip(open_bandit, monkeypatch):
+    """`pip download` puts a wheel into the folder that it is told; the commands it was given."""
+    commands = []
+
+    def run(command, check):
+        commands.append(command)
+        assert check
+        folder = Path(command[command.index("--dest") + 1])
+        with zipfile.ZipFile(folder / "obp-0.4.1-py3-none-any.whl", "w") as wheel:
+            wheel.writestr("obp/__init__.py", "raise SystemExit")
+            for how, chances in (("random", [1 / 3] * 3), ("bts", [0.5, 0.25, 0.25])):
+                name = f"obp/dataset/obd/{how}/men/men.csv"
+                wheel.writestr(name, make_csv(chances, seed=len(how)))
+
+    monkeypatch.setattr(subprocess, "run", run)
+    return commands
+
+
+def test_open_bandit(open_bandit, pip, tmp_path, capsys):
+    arguments = ["--folder", str(tmp_path / "data"), "--replications", "3", "--bootstrap", "5"]
+    open_bandit.main(arguments)
+    shown = capsys.readouterr().out
+    assert "300 events, 3 items, about 100 match." in shown
+    for name in ("| LB-SDA-LM |", "| Thompson |", "| uniform, from Thompson's log |"):
+        assert name in shown
+    assert "not more than two standard errors." in shown
+    assert len(pip) == 1
+    assert pip[0][-1] == "obp==0.4.1"
+    assert sorted(file.name for file in (tmp_path / "data").rglob("*.*")) == ["men.csv"] * 2
+
+    open_bandit.main(arguments)  # the files are there now
+    assert len(pip) == 1
+    assert capsys.readouterr().out == shown
+
+
+def test_the_cache_folder_is_the_user_s(open_bandit, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert open_bandit.cache_folder() == tmp_path / "lastblock" / "open-bandit"

@@ -1,0 +1,94 @@
+"""The names of the package: what users find in it, and what they are told about the others."""
+
+import pickle
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lastblock as lb
+
+INIT = "src/lastblock/__init__.py"
+TYPING = Path(__file__).parent / "typing"
+
+
+def forgotten(registered, exported):
+    """What to add to `__init__.py` for the package's own classes that it does not export."""
+    return [
+        f'{INIT} does not export {cls.__name__}; add "from {cls.__module__} import {cls.__name__}" '
+        f'and, in __all__, "{cls.__name__}"'
+        for cls in registered
+        if cls.__module__.partition(".")[0] == "lastblock"
+        and (getattr(lb, cls.__name__, None) is not cls or cls.__name__ not in exported)
+    ]
+
+
+@pytest.mark.parametrize("registry", [lb.POLICIES, lb.DETECTORS, lb.FAMILIES])
+def test_all_that_is_registered_is_exported(registry):
+    missing = forgotten(registry.values(), lb.__all__)
+    assert not missing, "\n".join(missing)
+
+
+def test_a_forgotten_policy_is_named():
+    class Forgotten:
+        __module__ = "lastblock.policies.forgotten"
+
+    assert forgotten([lb.LBSDA, Forgotten], lb.__all__) == [
+        f"{INIT} does not export Forgotten; "
+        'add "from lastblock.policies.forgotten import Forgotten" and, in __all__, "Forgotten"'
+    ]
+    assert "does not export LBSDA" in forgotten([lb.LBSDA], [])[0]
+
+
+def test_all_names_exist_once():
+    assert len(set(lb.__all__)) == len(lb.__all__)
+    assert [name for name in lb.__all__ if name not in vars(lb)] == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [("Thomson", "Thompson"), ("Bernouli", "Bernoulli"), ("lbsda_lm", "LBSDALM"), ("labs", "lab")],
+)
+def test_a_misspelt_name(wrong, right):
+    message = f"module 'lastblock' has no attribute '{wrong}'; did you mean '{right}'?"
+    with pytest.raises(AttributeError) as error:
+        getattr(lb, wrong)
+    assert str(error.value) == message
+
+
+def test_an_unknown_name():
+    with pytest.raises(AttributeError) as error:
+        lb.zzz  # noqa: B018  # it is the point
+    assert str(error.value) == "module 'lastblock' has no attribute 'zzz'"
+    with pytest.raises(ImportError, match="zzz"):
+        from lastblock import zzz  # noqa: F401, PLC0415  # likewise
+
+
+def test_the_lab_is_imported_when_it_is_used():
+    code = (
+        "import sys, lastblock as lb; assert 'lastblock.lab' not in sys.modules; "
+        "assert 'lab' in dir(lb) and 'Thompson' in dir(lb); "
+        "lb.lab.Scenario; assert 'lastblock.lab' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_good_user_code_runs():
+    """The type checkers read it in `make check`; what they pass must work, too."""
+    runpy.run_path(str(TYPING / "good.py"))["main"]()
+
+
+def test_the_yardsticks_keep_numbers_only():
+    env = lb.Piecewise({0: [lb.Dirac(1.0), lb.Dirac(0.0)], 9: [lb.Dirac(0.0), lb.Dirac(1.0)]})
+    best, restart = lb.BestArm(env), lb.OracleRestart(lb.LBSDA(), env)
+    assert best == lb.BestArm((0, 9), (0, 1)) == pickle.loads(pickle.dumps(best))
+    assert restart == lb.OracleRestart(lb.LBSDA(), [9]) == pickle.loads(pickle.dumps(restart))
+    assert repr(best) == "BestArm(starts=(0, 9), arms=(0, 1))"
+    assert best._replace(arms=[1, 0]) == lb.BestArm((0, 9), (1, 0))
+    with pytest.raises(ValueError, match="BestArm: 1 arms for 2 phases"):
+        best._replace(arms=[1])
+    with pytest.raises(AttributeError):
+        best.starts = (0,)
+    assert not hasattr(best, "__dict__")

@@ -1,0 +1,96 @@
+"""Files that the version before the move into folders wrote open in this one, and go on.
+
+`data/before_the_move/make.py` wrote them.
+"""
+
+import json
+import pickle
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lastblock as lb
+from data.before_the_move.make import next_arms
+from lastblock.lab.work import chunks
+
+FOLDER = Path(__file__).parent / "data" / "before_the_move"
+EXPECTED = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
+
+
+def assert_goes_on(bandit, name):
+    expected = EXPECTED[name]
+    assert bandit.asked == expected["asked"]
+    assert [pending.id for pending in bandit.pending] == expected["pending"]
+    assert dict(bandit.pulls) == expected["pulls"]
+    assert next_arms(bandit) == expected["next"]
+
+
+@pytest.mark.parametrize("name", ["lbsdalm", "lbsda", "swlbsda", "restarting"])
+def test_state_files_go_on(name):
+    assert_goes_on(lb.Bandit.load(FOLDER / f"{name}.bandit"), name)
+    text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
+    assert_goes_on(lb.Bandit.from_json(text), name)
+
+
+def test_a_store_goes_on(tmp_path):
+    path = Path(shutil.copy(FOLDER / "store.db", tmp_path))
+    with lb.Store(path, keep_events=True) as store:
+        for name, expected in EXPECTED["store"].items():
+            store.verify(name)
+            bandit = store.bandit(name)
+            assert bandit.asked == expected["asked"]
+            assert len(bandit.pending) == expected["pending"]
+            bandit.tell(bandit.pending[0], 1.0)
+            next_arms(bandit)
+
+
+@pytest.mark.parametrize("memory", ["full", "compact"])
+def test_a_fleet_goes_on(memory, tmp_path):
+    path = Path(shutil.copy(FOLDER / f"{memory}.fleet", tmp_path))
+    with lb.Fleet.open(path) as fleet:
+        fleet.tell([0, 1], EXPECTED[memory]["arms"][:2], [1.0, 0.0])
+        assert fleet.ask([0, 1]).shape == (2,)
+
+
+def test_results_open():
+    result = lb.lab.load(FOLDER / "lab_results" / "old")
+    means = result.final.groupby("policy", observed=True)["regret"].mean()
+    assert means.to_dict() == pytest.approx(EXPECTED["result"])
+
+
+def test_chunks_hold_what_is_simulated_now():
+    arms = [lb.Bernoulli(0.3), lb.Bernoulli(0.5)]
+    world = lb.Piecewise({0: arms, 50: arms[::-1]})
+    now = [
+        lb.simulate(policy, world, horizon=100, replications=20, seed=1).regret
+        for policy in (lb.LBSDALM(), lb.UCB1())
+    ]
+    files = sorted((FOLDER / "lab_results" / "chunks").rglob("*-0-20"))
+    assert len(files) == 2
+    then = [chunks.unpack(path.read_bytes()).regret for path in files]
+    for regret in now:
+        assert any(np.array_equal(regret, old) for old in then)
+
+
+def unpickled(name):
+    return pickle.loads((FOLDER / f"{name}.pickle").read_bytes())
+
+
+def test_pickles_of_policies_and_worlds_open():
+    policies = unpickled("policies")
+    world = unpickled("world")
+    assert len(policies) == 12
+    for policy in policies:
+        assert lb.POLICIES[type(policy).__name__] is type(policy)
+    assert lb.simulate(policies[0], world, horizon=100).regret.shape[0] == 1
+
+
+def test_pickles_of_what_a_bandit_hands_out_open():
+    assert isinstance(unpickled("decision"), lb.Decision)
+    assert isinstance(unpickled("pending")[0], lb.Pending)
+    assert isinstance(unpickled("summary"), lb.Summary)
+    assert isinstance(unpickled("explanation"), lb.Explanation)
+    assert "LBSDALM" in str(unpickled("run"))
+    assert unpickled("trace").arms.shape == (20,)
