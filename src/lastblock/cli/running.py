@@ -16,6 +16,7 @@ from tqdm import tqdm
 from lastblock.cli.failures import UserError
 from lastblock.cli.tables import table
 from lastblock.support import files
+from lastblock.support.parallel import progress_bar
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -42,14 +43,8 @@ class Meter:
 
     def __init__(self, total: int, quiet: bool) -> None:
         self.steps = 0
-        self._bar = tqdm(
-            total=total,
-            disable=quiet or total == 0 or not sys.stderr.isatty(),
-            unit="step",
-            unit_scale=True,
-            leave=False,
-            smoothing=0.1,
-        )
+        wanted = not quiet and total > 0 and sys.stderr.isatty()
+        self._bar = progress_bar(total, wanted, unit="step")
 
     def update(self, steps: int) -> None:
         """Some more are done."""

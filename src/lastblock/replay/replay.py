@@ -18,8 +18,8 @@ from lastblock.replay.evaluation import Evaluation, ratio
 from lastblock.replay.logs import Log, Source, read_log
 from lastblock.replay.propensities import Estimate, estimate
 from lastblock.simulation.simulate import times_taken
-from lastblock.support.checks import number, whole
-from lastblock.support.parallel import cores, share_out
+from lastblock.support.checks import at_least, number, whole
+from lastblock.support.parallel import check_threads, run_in_threads
 
 ROUNDED = 1e-3
 """Propensities this close to 1/K, relatively, are 1/K: files hold rounded numbers."""
@@ -147,11 +147,11 @@ class Replay:
             Numbers of events read at which to take the curve; by default about 200.
         """
         check_policy(policy)
-        replications = _at_least(1, replications, "replications")
+        replications = at_least(1, replications, "replications")
         bootstrap = whole(bootstrap, "bootstrap")
         if bootstrap < 0 or bootstrap == 1:
             raise ValueError(f"bootstrap={bootstrap} must be 0 or at least 2")
-        threads = cores() if threads is None else _at_least(1, threads, "threads")
+        threads = check_threads(threads)
         taken = times_taken(times, len(self))
         reader = self._reader(policy, horizon, key_of(seed))
         passes, seconds = reader.read(replications, False, taken, threads, progress)
@@ -258,7 +258,7 @@ class Replay:
 
     def _reader(self, policy: Policy, horizon: int | None, key: Stream) -> "_Reader":
         self._check_uniform()
-        horizon = None if horizon is None else _at_least(1, horizon, "horizon")
+        horizon = None if horizon is None else at_least(1, horizon, "horizon")
         return _Reader(policy, self._log, horizon, key)
 
     def _check_uniform(self) -> None:
@@ -366,7 +366,7 @@ class _Reader:
                     room = 2 * (room or 1) + 1
                     runs, states = self._compiled(room, part, times)
 
-        seconds = share_out(chunk, n, len(self._log.arms), threads, progress)
+        seconds = run_in_threads(chunk, n, len(self._log.arms), threads, progress)
         self._check(passes.matched[:, -1], resampled)
         return passes, seconds
 
@@ -416,13 +416,6 @@ def _probabilities(values: Any, name: str, *shapes: tuple[int, ...]) -> npt.NDAr
     if not ((table >= 0.0) & (table <= 1.0)).all():
         raise ValueError(f"{name}: probabilities must lie in [0, 1]")
     return table
-
-
-def _at_least(least: int, value: int, name: str) -> int:
-    value = whole(value, name)
-    if value < least:
-        raise ValueError(f"{name}={value} must be at least {least}")
-    return value
 
 
 def _some(labels: tuple[Label, ...]) -> str:

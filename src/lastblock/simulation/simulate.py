@@ -14,8 +14,8 @@ from lastblock.engine.simulate import Outcome, play
 from lastblock.kernels.jit import specialise
 from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.simulation.run import Environment, Run, Trace
-from lastblock.support.checks import whole
-from lastblock.support.parallel import cores, share_out
+from lastblock.support.checks import at_least, whole
+from lastblock.support.parallel import check_threads, run_in_threads
 
 LONGEST_HORIZON = 1 << 53
 
@@ -115,8 +115,8 @@ def check_size(
             "give one such as Stationary([Bernoulli(0.4), Bernoulli(0.6)])"
         )
     horizon = whole(horizon, "horizon")
-    replications = whole(replications, "replications")
-    threads = cores() if threads is None else whole(threads, "threads")
+    replications = at_least(1, replications, "replications")
+    threads = check_threads(threads)
     if horizon > LONGEST_HORIZON:
         raise ValueError(f"horizon={horizon} must be at most {LONGEST_HORIZON}")
     if horizon < environment.n_arms:
@@ -124,10 +124,6 @@ def check_size(
             f"horizon={horizon} is shorter than the {environment.n_arms} arms; "
             "each arm is pulled once first, so choose a longer horizon"
         )
-    if replications < 1:
-        raise ValueError(f"replications={replications} must be at least 1")
-    if threads < 1:
-        raise ValueError(f"threads={threads} must be at least 1")
     return horizon, replications, threads
 
 
@@ -166,4 +162,4 @@ def _play(
     def chunk(first: int, last: int) -> None:
         player.play(first, outcome.part(first, last))
 
-    return outcome, share_out(chunk, replications, horizon, threads, progress)
+    return outcome, run_in_threads(chunk, replications, horizon, threads, progress)

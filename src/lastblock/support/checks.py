@@ -17,6 +17,14 @@ def whole(value: Any, name: str) -> int:
         raise ValueError(f"{name}={value!r} must be a whole number") from None
 
 
+def at_least(least: int, value: Any, name: str) -> int:
+    """A whole number of at least `least`, or a ValueError that names the argument."""
+    n = whole(value, name)
+    if n < least:
+        raise ValueError(f"{name}={value} must be at least {least}")
+    return n
+
+
 def number(value: Any, name: str) -> float:
     """A finite number, or a ValueError that names the argument."""
     if isinstance(value, str | bytes | bool | np.bool_):

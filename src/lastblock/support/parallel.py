@@ -1,4 +1,4 @@
-"""Work shared out to threads, with a progress bar."""
+"""Work on threads, with a progress bar."""
 
 import os
 import sys
@@ -9,41 +9,60 @@ from typing import Any
 
 from tqdm import tqdm
 
-_BAR_AFTER_SECONDS = 2.0
+from lastblock.support.checks import at_least
 
+_BAR_AFTER_SECONDS = 2.0
 _STEPS_A_CHUNK = 1 << 20
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def share_out(
+def check_threads(threads: int | None) -> int:
+    """The number of threads to use: one for each core unless the user says otherwise."""
+    return cores() if threads is None else at_least(1, threads, "threads")
+
+
+def run_in_threads(
     work: Callable[[int, int], None],
     replications: int,
     steps: int,
     threads: int,
     progress: bool | None,
 ) -> float:
-    """Cut replications of so many steps into chunks, and hand them to threads; the seconds taken.
+    """Cut replications into chunks, hand the chunks to threads, and wait for all of them.
 
-    `work(first, last)` does those from `first` to before `last`; the kernels release the GIL.
+    Parameters
+    ----------
+    work
+        ``work(first, last)`` does the replications from `first` to before `last`. It should release
+        the GIL, as kernels do.
+    steps
+        The number of steps of one replication: chunks take about the same time.
+    progress
+        See `progress_bar`.
+
+    Returns
+    -------
+    float
+        The seconds that it took.
     """
     size = max(1, min(_STEPS_A_CHUNK // steps, -(-replications // threads)))
-    pieces = [(i, min(i + size, replications)) for i in range(0, replications, size)]
-    bar = _progress_bar(replications, progress)
+    chunks = [(i, min(i + size, replications)) for i in range(0, replications, size)]
+    bar = progress_bar(replications, progress, unit="rep")
     started = time.perf_counter()
-    if threads == 1 or len(pieces) == 1:
+    if threads == 1 or len(chunks) == 1:
         with bar:
-            for first, last in pieces:
+            for first, last in chunks:
                 work(first, last)
                 bar.update(last - first)
         return time.perf_counter() - started
     with ThreadPoolExecutor(threads) as pool:
-        futures = {pool.submit(work, *piece): piece for piece in pieces}
+        futures = {pool.submit(work, *chunk): chunk for chunk in chunks}
         try:
             for future in as_completed(futures):
                 future.result()
@@ -55,7 +74,25 @@ def share_out(
     return time.perf_counter() - started
 
 
-def _progress_bar(total: int, progress: bool | None) -> Any:
-    wanted = sys.stderr.isatty() if progress is None else progress
-    delay = _BAR_AFTER_SECONDS if progress is None else 0.0
-    return tqdm(total=total, disable=not wanted, delay=delay, unit="rep", leave=False)
+def progress_bar(
+    total: int, progress: bool | None, *, unit: str, name: str | None = None
+) -> "tqdm[Any]":
+    """A bar on standard error, which disappears when the work is done.
+
+    Parameters
+    ----------
+    progress
+        True to show it, False not to. None: show it after two seconds, on a terminal.
+    unit, name
+        What is counted, and what is written before the bar.
+    """
+    return tqdm(
+        total=total,
+        desc=name,
+        disable=not (sys.stderr.isatty() if progress is None else progress),
+        delay=_BAR_AFTER_SECONDS if progress is None else 0.0,
+        unit=unit,
+        unit_scale=unit == "step",  # there are millions of them
+        smoothing=0.1,
+        leave=False,
+    )

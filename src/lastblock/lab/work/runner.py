@@ -14,18 +14,15 @@ from typing import Any, Protocol
 
 import numba
 import numpy as np
-from tqdm import tqdm
 
 from lastblock.lab.results import FORMAT, Result, check_place, concatenate
 from lastblock.lab.scenario import Scenario
 from lastblock.lab.work.aggregate import Aggregate
 from lastblock.lab.work.chunks import Chunk, Course, Shelf, compute, cut, sources_hash
 from lastblock.simulation.simulate import times_taken
-from lastblock.support.checks import whole
-from lastblock.support.parallel import cores
+from lastblock.support.parallel import check_threads, progress_bar
 from lastblock.theory import lai_robbins
 
-_BAR_AFTER_SECONDS = 2.0
 _WAKE_SECONDS = 0.5
 CHUNKS = ".chunks"
 
@@ -68,9 +65,7 @@ def run(
         scenario = Scenario.load(scenario)
     if replications is not None:
         scenario = scenario.replace(replications=replications)
-    threads = cores() if threads is None else whole(threads, "threads")
-    if threads < 1:
-        raise ValueError(f"threads={threads} must be at least 1")
+    threads = check_threads(threads)
     out = Path(out)
     check_place(out / scenario.name)
     shelf = Shelf(out / CHUNKS)
@@ -119,7 +114,7 @@ def _compute_all(
     sources = sources_hash()
     steps = sum(chunk.steps for chunk in chunks)
     try:
-        with _progress_bar(steps, progress, name) as bar:
+        with _bar(steps, progress, name) as bar:
             for chunk in chunks:
                 future = executor.submit(compute, chunk, sources)
                 waiting[future] = chunk
@@ -137,21 +132,12 @@ def _compute_all(
             future.cancel()
 
 
-def _progress_bar(
+def _bar(
     steps: int, progress: bool | Progress | None, name: str
 ) -> AbstractContextManager[Progress]:
     if progress is not None and not isinstance(progress, bool):
         return nullcontext(progress)  # whoever gave it closes it
-    wanted = sys.stderr.isatty() if progress is None else progress
-    return tqdm(
-        total=steps,
-        desc=name,
-        disable=not wanted,
-        delay=_BAR_AFTER_SECONDS if progress is None else 0.0,
-        unit="step",
-        unit_scale=True,
-        leave=False,
-    )
+    return progress_bar(steps, progress, unit="step", name=name)
 
 
 def _sum_up(scenario: Scenario, chunks: dict[str, list[Chunk]], shelf: Shelf) -> Result:
