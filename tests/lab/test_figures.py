@@ -10,14 +10,14 @@ import pytest
 from matplotlib.colors import to_hex
 
 import lastblock as lb
-from lastblock.lab.figures import styles
-from lastblock.lab.figures.curves import (
-    _spread,
+from lastblock.lab.figures import (
     best_arm_figure,
     means_figure,
     regret_figure,
+    styles,
     takeover_figure,
 )
+from lastblock.lab.figures.curves import _spread
 from lastblock.support.errors import ResultError
 from made_results import made_result
 
