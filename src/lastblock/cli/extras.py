@@ -23,7 +23,7 @@ def make_extras(wanted: Collection[str], options: argparse.Namespace) -> dict[st
     """Those that are wanted, as the report takes them; they are also kept in --out."""
     extras: dict[str, Any] = {}
     if "means" in wanted:
-        from lastblock.lab.figures.curves import means_figure  # noqa: PLC0415  # slow to import
+        from lastblock.lab.figures import means_figure  # noqa: PLC0415  # slow to import
         from lastblock.lab.scenario_files.reading import read  # noqa: PLC0415  # slow to import
 
         extras["means"] = figure_path(options.out, "means")

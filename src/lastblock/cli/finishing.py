@@ -17,7 +17,7 @@ def finish(
 ) -> int:
     """Draw the figures, write the report, and say where it is, in the last line."""
     from lastblock.cli.running import pace, print_json, say  # noqa: PLC0415  # slow to import
-    from lastblock.lab.figures.curves import regret_figure  # noqa: PLC0415  # slow to import
+    from lastblock.lab.figures import regret_figure  # noqa: PLC0415  # slow to import
     from lastblock.lab.report.page import write_report  # noqa: PLC0415  # slow to import
 
     results = [one.result for one in ran]

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lastblock.lab import statistics
-from lastblock.lab.figures.curves import regret_figure
+from lastblock.lab.figures import regret_figure
 from lastblock.lab.report import markup
 from lastblock.lab.report.markup import Cell, Column, Rail, Style
 from lastblock.lab.report.paper import image
