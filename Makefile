@@ -6,12 +6,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The report's tests run in a browser; where it cannot be had they are skipped, and say so.
 CHROMIUM := timeout 120 apt-get install -y -qq --no-install-recommends chromium chromium-driver
 
-.PHONY: reproduce test check browser bench peers clean
+.PHONY: reproduce test check docs browser bench peers clean
 
 reproduce: .venv/ready  ## All of the paper's figures and tables, and a report
 	$(BIN)/lastblock reproduce
 
-test: check browser  ## Everything that CI runs
+test: check docs browser  ## Everything that CI runs
 	$(BIN)/python -m pytest -n 2 --dist loadscope
 
 check: .venv/ready  ## Style, types (ours, and those that users see) and layers
@@ -20,6 +20,11 @@ check: .venv/ready  ## Style, types (ours, and those that users see) and layers
 	$(BIN)/mypy
 	$(BIN)/python -m tests.typing.compare
 	$(BIN)/lint-imports
+
+docs: .venv/ready  ## The site, into build/docs; every warning is an error
+	rm -rf build/docs docs/reference/generated
+	$(BIN)/python -m sphinx -n -W --keep-going -q -b html docs build/docs
+	@echo "site: build/docs/index.html"
 
 browser:  ## Chromium, if it is missing and can be installed
 	@if ! { command -v chromium && command -v chromedriver; } >/dev/null \
@@ -37,7 +42,7 @@ peers: .venv/ready  ## The same job through other libraries, in one run
 	$(BIN)/python -m benchmarks.peers
 
 clean:
-	rm -rf .venv build dist
+	rm -rf .venv build dist docs/reference/generated
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 from pathlib import Path
 from unittest import mock
 
@@ -12,20 +13,48 @@ from conformance import checks
 from lastblock.cli.parser import make_parser
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob(".github/**/*.md")])
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 COMMAND = re.compile(r"^lastblock .*$", re.MULTILINE)
-LINK = re.compile(r"\]\(([^)#]+)\)")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+FIGURE = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)(.*?)(?=\n#|\Z)", re.DOTALL)
+MAKES_FIGURES = ("make reproduce", "lastblock reproduce", "lastblock plot", "python -m benchmarks.")
+FILE = re.compile(r"# (\w+\.py)\n")  # the first line of a block that later ones import
 CASES = [
-    pytest.param(code, id=f"{page.relative_to(ROOT)}-{i}")
+    pytest.param(BLOCK.findall(page.read_text())[: i + 1], id=f"{page.relative_to(ROOT)}-{i}")
     for page in PAGES
-    for i, code in enumerate(BLOCK.findall(page.read_text()))
+    for i, _ in enumerate(BLOCK.findall(page.read_text()))
 ]
 
 
-@pytest.mark.parametrize("code", CASES)
-def test_block_runs(code, tmp_path, monkeypatch):
+def by_page(pages):
+    return pytest.mark.parametrize("page", pages, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Write blocks that are named as files where other blocks can import them."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    modules = []
+
+    def write(blocks):
+        for block in blocks:
+            if named := FILE.match(block):
+                modules.append(Path(named[1]).stem)
+                Path(named[1]).write_text(block, encoding="utf-8")
+
+    yield write
+    for module in modules:
+        sys.modules.pop(module, None)
+
+
+@pytest.mark.parametrize("blocks", CASES)
+def test_block_runs(blocks, files):
+    *earlier, code = blocks
+    files(earlier)
     with mock.patch.dict(lb.POLICIES):  # a block may define a policy
         known = set(lb.POLICIES)
         exec(compile(code, "<block>", "exec"), {"__name__": "block"})
@@ -57,7 +86,34 @@ def test_commands_are_understood():
         make_parser().parse_args(words[1:])  # ends the test if it does not know an argument
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def anchors(page):
+    """The places in a page that a link can name, spelt as a forge and the site spell them."""
+    headings = HEADING.findall(FENCED.sub("", page.read_text()))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@by_page(PAGES)
 def test_links_lead_somewhere(page):
-    for target in LINK.findall(BLOCK.sub("", page.read_text())):
-        assert (page.parent / target).exists(), target
+    for link in LINK.findall(FENCED.sub("", page.read_text())):
+        target, _, anchor = link.partition("#")
+        if "://" in target:
+            continue
+        there = page.parent / target if target else page
+        assert there.exists(), link
+        assert not anchor or anchor in anchors(there), link
+
+
+@by_page([page for page in PAGES if "](" in page.read_text() and "![" in page.read_text()])
+def test_figures_say_what_they_show_and_which_command_draws_them(page):
+    for text, target, below in FIGURE.findall(page.read_text()):
+        assert text, target
+        assert any(command in below for command in MAKES_FIGURES), target
+
+
+def test_every_picture_is_on_a_page():
+    used = {
+        (page.parent / target).resolve()
+        for page in PAGES
+        for _, target, _ in FIGURE.findall(page.read_text())
+    }
+    assert used == set(ROOT.glob("docs/images/*"))

@@ -11,8 +11,12 @@ from lastblock.support.errors import ScenarioError
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```toml\n(.*?)^```", re.DOTALL | re.MULTILINE)
-DOCUMENTED = BLOCK.findall((ROOT / "docs" / "scenarios.md").read_text())
-SKELETON = re.search(r"^```python\n(.*?)^```", (ROOT / "CONTRIBUTING.md").read_text(), re.S | re.M)
+DOCS = ROOT / "docs"
+DOCUMENTED = [
+    block for page in sorted(DOCS.rglob("*.md")) for block in BLOCK.findall(page.read_text())
+]
+OWN_POLICY = (DOCS / "how-to" / "own-policy.md").read_text()
+SKELETON = re.search(r"^```python\n(.*?)^```", OWN_POLICY, re.DOTALL | re.MULTILINE)
 
 HEAD = "horizon = 1000\n"
 ARMS = '[arms]\nfamily = "Bernoulli"\nmean = [0.2, 0.5]\n'

@@ -14,8 +14,8 @@ from lastblock.support.errors import ScenarioError
 
 pytestmark = pytest.mark.usefixtures("own_imports")
 
-CONTRIBUTING = Path(__file__).parents[2] / "CONTRIBUTING.md"
-EXPLORE_FIRST = re.search(r"^```python\n(.*?)^```", CONTRIBUTING.read_text(), re.S | re.M)[1]
+OWN_POLICY = Path(__file__).parents[2] / "docs" / "how-to" / "own-policy.md"
+EXPLORE_FIRST = re.search(r"^```python\n(.*?)^```", OWN_POLICY.read_text(), re.S | re.M)[1]
 
 # Rewards 0 or `height`: a family that is nobody's, in as few lines as it takes.
 FAMILY = '''
@@ -121,9 +121,11 @@ def test_two_files_cannot_define_the_same_policy(scenario, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     (other / "mine.toml").write_text(SCENARIO)
-    (other / "my_policies.py").write_text(f"# another one\n{EXPLORE_FIRST}")
+    text = f"# another one\n{EXPLORE_FIRST}"
+    (other / "my_policies.py").write_text(text)
+    line = 1 + text[: text.index("\n@policy(")].count("\n") + 1
     assert refused(other / "mine.toml") == (
-        "mine.toml:4: imports: my_policies.py, line 17: ExploreFirst is the name of "
+        f"mine.toml:4: imports: my_policies.py, line {line}: ExploreFirst is the name of "
         f"{tmp_path}/my_policies.py's; choose another one"
     )
     assert read(scenario).policies["ExploreFirst"].exploration == 20

@@ -79,7 +79,7 @@ class Fleet:
     memory
         "full", or "compact" for smaller records: rewards are kept as float32, counts in as few
         bytes as they need. The arms are the same where rewards are small whole numbers, or any
-        that float32 holds; see docs/fleet.md.
+        that float32 holds; see docs/how-to/a-million-bandits.md.
     threads
         How many to use; by default one for each core.
 

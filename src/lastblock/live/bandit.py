@@ -223,7 +223,7 @@ class Bandit(Generic[L]):
     def ask(self, n: int | None = None) -> Decision[L] | list[Decision[L]]:
         """The next decision; with n, a list of the next n, be it one.
 
-        It never waits: see `docs/late-rewards.md` for rewards that do.
+        It never waits: see `docs/how-to/late-rewards.md` for rewards that do.
         """
         if n is None:
             acquire, release = self._acquire, self._release

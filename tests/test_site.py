@@ -1,0 +1,78 @@
+"""What the site is built from: it lists everything, and needs no network. `make docs` builds it."""
+
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from sphinx.util.inventory import InventoryFile
+
+import lastblock as lb
+
+DOCS = Path(__file__).parents[1] / "docs"
+REGISTERED = {*lb.POLICIES, *lb.DETECTORS, *lb.FAMILIES}  # listed by the site itself
+
+
+@pytest.fixture
+def extensions(monkeypatch):
+    """The folder docs/extensions, as conf.py imports it."""
+    monkeypatch.syspath_prepend(DOCS)
+    yield
+    for name in [name for name in sys.modules if name.split(".")[0] == "extensions"]:
+        del sys.modules[name]
+
+
+def described():
+    """The names on the API page, as written there after `import lastblock as lb`."""
+    page = (DOCS / "reference" / "api.md").read_text()
+    names = set(re.findall(r"`lb\.(\w+)`", page))
+    for module, block in re.findall(
+        r"currentmodule:: lastblock(\S*)\n(.*?)^```", page, re.S | re.M
+    ):
+        listed = re.findall(r"^   ([\w.]+)$", block, re.M)
+        names |= {f"{module}.{name}".lstrip(".") for name in listed}
+    return names
+
+
+def test_the_api_page_has_every_public_name():
+    here = {name for name in lb.__all__ if not inspect.ismodule(getattr(lb, name))} - REGISTERED
+    there = {f"lab.{name}" for name in lb.lab.__all__}
+    assert here | there <= described()
+
+
+@pytest.mark.usefixtures("extensions")
+def test_every_policy_has_a_page_and_a_kind():
+    from extensions.policy_pages import OTHERS, kinds, table  # noqa: PLC0415  # found by the fixture
+
+    found = kinds()
+    assert OTHERS not in found, "add them to the README's table of policies"
+    pages = [page for group in found.values() for page in group]
+    assert len(pages) == len(set(pages))
+    own = {
+        name.lower() for name, cls in lb.POLICIES.items() if cls.__module__.startswith("lastblock")
+    }
+    assert set(pages) == own
+    assert "[LB-SDA-LM](/policies/lbsdalm.md) |" in table(["lbsdalm"])
+
+
+@pytest.mark.usefixtures("extensions")
+def test_every_command_is_on_the_page():
+    from extensions.command_help import commands  # noqa: PLC0415  # found by the fixture
+
+    assert {"run", "reproduce", "compare"} <= commands().keys()
+    assert all("usage: lastblock" in parser.format_help() for parser in commands().values())
+
+
+@pytest.mark.usefixtures("extensions")
+def test_links_to_other_projects_need_no_network(tmp_path):
+    from extensions.inventories import local_inventories  # noqa: PLC0415  # found by the fixture
+
+    mapping = local_inventories(DOCS / "inventories.toml", tmp_path)
+    address, file = mapping["numpy"]
+    with Path(file).open("rb") as stream:
+        inventory = InventoryFile.load(stream, address, lambda base, page: base + page)
+    seeds = inventory["py:class"]["numpy.random.SeedSequence"]
+    assert seeds.uri.startswith(address)
+    assert seeds.uri.endswith("#numpy.random.SeedSequence")
+    assert local_inventories(DOCS / "inventories.toml", None)["numpy"] == (address, None)
