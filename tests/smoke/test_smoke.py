@@ -1,0 +1,90 @@
+"""Every room of the library, once, on any system: what CI runs on macOS and Windows."""
+
+import numpy as np
+import pytest
+
+import lastblock as lb
+
+POLICY = lb.LBSDALM()
+LABELS = ["red", "green", "blue"]
+CHANCES = np.array([0.2, 0.4, 0.8])
+
+
+def play(bandit, steps, seed=1):
+    """Ask and tell, with late answers in between."""
+    world = np.random.default_rng(seed)
+    for _ in range(steps):
+        for decision in reversed(bandit.ask(2)):
+            bandit.tell(decision, float(world.random() < CHANCES[LABELS.index(decision.arm)]))
+
+
+def test_simulate():
+    env = lb.Stationary([lb.Bernoulli(chance) for chance in CHANCES])
+    runs = [
+        lb.simulate(POLICY, env, horizon=500, replications=8, seed=1, threads=threads)
+        for threads in (1, 2)
+    ]
+    assert np.array_equal(runs[0].regret, runs[1].regret)
+    assert (runs[0].pulls.sum(axis=1) == 500).all()
+
+
+def test_a_bandit_is_saved_and_loaded(tmp_path):
+    bandit = lb.Bandit(POLICY, arms=LABELS, seed=7)
+    play(bandit, 200)
+    assert max(bandit.pulls, key=bandit.pulls.get) == "blue"
+    for _ in range(2):  # the second time it replaces a file
+        bandit.save(tmp_path / "bandit.lastblock")
+    again = lb.Bandit.load(tmp_path / "bandit.lastblock")
+    play(bandit, 20)
+    play(again, 20)
+    assert again.to_bytes() == bandit.to_bytes()
+
+
+def test_a_store_opens_where_it_was(tmp_path):
+    with lb.Store(tmp_path / "shop.db", durability="interval") as store:
+        button = store.create("button", POLICY, arms=LABELS, seed=7)
+        play(button, 50)
+        state = button.to_bytes()
+    with lb.Store(tmp_path / "shop.db") as store:
+        assert store.names() == ("button",)
+        assert store.bandit("button").to_bytes() == state
+
+
+def test_a_store_has_one_owner(tmp_path):
+    with lb.Store(tmp_path / "shop.db") as store, lb.Store(tmp_path / "shop.db") as other:
+        store.create("button", POLICY, arms=LABELS, seed=7)
+        with pytest.raises(lb.StoreError, match="is open"):
+            other.bandit("button")
+
+
+def test_a_fleet_in_a_file(tmp_path):
+    ids = np.arange(100)
+    with lb.Fleet.create(tmp_path / "pages.fleet", POLICY, arms=3, size=100, seed=7) as fleet:
+        arms = fleet.ask(ids)
+    with lb.Fleet.open(tmp_path / "pages.fleet") as fleet:
+        fleet.tell(ids, arms, np.ones(100))
+        assert fleet.pulls().sum() == 100
+
+
+def test_replay():
+    rng = np.random.default_rng(1)
+    shown = rng.integers(0, 3, 2000)
+    replay = lb.Replay({"arm": shown, "reward": rng.random(2000) < CHANCES[shown]})
+    assert replay.evaluate(POLICY, seed=1).estimate > 0.5
+
+
+def test_the_lab_goes_on_where_it_was(tmp_path):
+    scenario = lb.lab.Scenario(
+        name="smoke",
+        title="Smoke",
+        environment=lb.Stationary([lb.Bernoulli(chance) for chance in CHANCES]),
+        horizon=500,
+        policies={"LB-SDA-LM": POLICY},
+        replications=8,
+    )
+    first = lb.lab.run(scenario, out=tmp_path)
+    again = lb.lab.run(scenario, out=tmp_path)
+    assert again.final.equals(first.final)
+    assert lb.lab.load(tmp_path / "smoke").final.equals(first.final)
+    first.plot(tmp_path / "smoke.png")
+    assert (tmp_path / "smoke.png").stat().st_size > 1000

@@ -1,0 +1,62 @@
+"""What runs before a commit and on a push is what `make` runs."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+WORKFLOWS = ROOT / ".github" / "workflows"
+
+
+def recipe(target):
+    """The commands of a target of the Makefile, as one types them."""
+    text = (ROOT / "Makefile").read_text()
+    lines = re.search(rf"^{target}:.*\n((?:\t.*\n)+)", text, re.MULTILINE)[1]
+    return [
+        line.replace("$(BIN)/", ".venv/bin/") for line in re.findall(r"^\t@?(.*)$", lines, re.M)
+    ]
+
+
+def read(path):
+    return yaml.safe_load(path.read_text())
+
+
+def test_a_commit_is_checked_by_the_tools_of_make_check():
+    (repo,) = read(ROOT / ".pre-commit-config.yaml")["repos"]
+    assert [hook["entry"] for hook in repo["hooks"]] == recipe("check")
+
+
+def test_every_supported_python_is_tested():
+    matrix = read(WORKFLOWS / "tests.yml")["jobs"]["linux"]["strategy"]["matrix"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["requires-python"] == f">={matrix['python'][0]}"
+    assert matrix["python"] == ["3.11", "3.12", "3.13", "3.14"]
+
+
+def test_workflows_call_targets_that_exist():
+    makefile = (ROOT / "Makefile").read_text()
+    called = [
+        target
+        for path in WORKFLOWS.glob("*.yml")
+        for target in re.findall(r"run: make (\w+)", path.read_text())
+    ]
+    assert called
+    assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in called)
+
+
+def test_only_what_publishes_may_write():
+    for path in WORKFLOWS.glob("*.yml"):
+        workflow = read(path)
+        assert workflow["permissions"] == {"contents": "read"}, path
+        for name, job in workflow["jobs"].items():
+            assert "permissions" not in job or name == "publish", path
+
+
+def test_templates_are_forms():
+    for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"):
+        form = read(path)
+        if path.stem != "config":
+            assert {"name", "description", "body"} <= form.keys(), path
+            assert all(part["type"] and part["attributes"]["label"] for part in form["body"]), path
