@@ -6,13 +6,16 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The report's tests run in a browser; where it cannot be had they are skipped, and say so.
 CHROMIUM := timeout 120 apt-get install -y -qq --no-install-recommends chromium chromium-driver
 
-.PHONY: reproduce test check docs browser bench peers clean
+.PHONY: reproduce test quick check docs browser bench peers clean
 
 reproduce: .venv/ready  ## All of the paper's figures and tables, and a report
 	$(BIN)/lastblock reproduce
 
 test: check docs browser  ## Everything that CI runs
 	$(BIN)/python -m pytest -n 2 --dist loadscope
+
+quick: .venv/ready  ## The tests that need the kernels of ten policies only: a minute, once compiled
+	$(BIN)/python -m pytest -q -n 2 --dist loadscope -m quick
 
 check: .venv/ready  ## Style, types (ours, and those that users see) and layers
 	$(BIN)/ruff check .

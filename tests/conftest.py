@@ -32,6 +32,39 @@ def group(nodeid):
     return policy[1] if policy else nodeid.partition("::")[0]
 
 
+QUICK_POLICIES = {
+    "LBSDA",
+    "LBSDALM",
+    "SWLBSDA",
+    "AdaptiveLBSDA",
+    "UCB1",
+    "KLUCB",
+    "Thompson",
+    "EpsilonGreedy",
+    "EXP3",
+    "Restarting",
+}
+"""The policies whose kernels `make quick` needs."""
+
+SLOW_FOLDERS = {"oracle", "statistical", "smoke"}
+
+
+def is_quick(item):
+    """Whether a test belongs to `make quick`: not `slow`, and no policy beyond those above."""
+    policy = CONFORMANCE.match(item.nodeid)
+    folder = item.path.parent.name
+    if policy:
+        return policy[1] in QUICK_POLICIES and "test_jit" not in item.nodeid
+    return folder not in SLOW_FOLDERS and item.get_closest_marker("slow") is None
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the tests of `make quick`."""
+    for item in items:
+        if is_quick(item):
+            item.add_marker("quick")
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Share the tests between processes by `group` (`--dist loadscope`)."""
