@@ -2,18 +2,21 @@
 
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import lastblock as lb
+from lastblock.core import registry
 from lastblock.lab.work import chunks, runner
 from lastblock.support import files
 
@@ -263,3 +266,80 @@ def test_bad_arguments(tmp_path, arguments, message):
     with pytest.raises(ValueError, match=message):
         lb.lab.run(scenario(), out=tmp_path / "out", **arguments)
     assert not (tmp_path / "out").exists()
+
+
+OWN = """
+from typing import NamedTuple
+from math import {function} as f
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue
+
+@policy()
+class Edited(NamedTuple):
+    step: float = 1.0
+
+    def layout(self, arms, horizon):
+        return []
+    def start(self, s):
+        enqueue(s, 0)
+    def plan(self, s):
+        enqueue(s, int(f(s.round)) % s.arms)
+    def observe(self, s, arm, reward):
+        pass
+"""
+
+
+def test_an_edited_policy_of_ones_own_is_other_chunks(monkeypatch):
+    """The bytecode is the same: only what a name refers to has changed."""
+    monkeypatch.setattr(registry, "POLICIES", dict(lb.POLICIES))
+    addresses = set()
+    for function in "sqrt", "log", "sqrt":
+        space = {"__name__": "somebodys_module"}
+        monkeypatch.setitem(sys.modules, "somebodys_module", ModuleType("somebodys_module"))
+        exec(OWN.format(function=function), space)
+        addresses.add(chunks.Course(space["Edited"](), ENV, HORIZON, 1, (HORIZON,)).address)
+    assert len(addresses) == 2
+
+
+def a_chunk(out):
+    return next(path for path in (out / ".chunks").rglob("*-*") if path.is_file())
+
+
+def test_a_chunk_that_is_a_link_to_nothing_is_computed_again(tmp_path, computed):
+    lb.lab.run(scenario(), out=tmp_path)
+    before = contents(tmp_path / "small")
+    chunk = a_chunk(tmp_path)
+    whole = chunk.read_bytes()
+    chunk.unlink()
+    chunk.symlink_to(tmp_path / "gone" / "chunk")
+    lb.lab.run(scenario(), out=tmp_path)
+    assert len(computed) == 4 + 1
+    assert contents(tmp_path / "small") == before
+    assert not chunk.is_symlink()
+    assert len(chunk.read_bytes()) == pytest.approx(len(whole), abs=50)  # but for the time it took
+    chunk.unlink()
+    chunk.symlink_to(chunk)  # a circle
+    lb.lab.run(scenario(), out=tmp_path)
+    assert len(computed) == 4 + 2
+
+
+def test_a_folder_in_the_place_of_a_chunk_is_told(tmp_path):
+    lb.lab.run(scenario(), out=tmp_path)
+    chunk = a_chunk(tmp_path)
+    chunk.unlink()
+    chunk.mkdir()
+    with pytest.raises(lb.lab.ResultError, match=r"is a folder where a finished chunk .* remove"):
+        lb.lab.run(scenario(), out=tmp_path)
+
+
+def test_a_link_to_nothing_in_the_place_of_the_chunks_is_told(tmp_path):
+    (tmp_path / ".chunks").symlink_to(tmp_path / "gone")
+    with pytest.raises(lb.lab.ResultError, match=r"\.chunks is not a folder .* remove"):
+        lb.lab.run(scenario(), out=tmp_path)
+    (tmp_path / ".chunks").unlink()
+    lb.lab.run(scenario(), out=tmp_path)
+    inner = a_chunk(tmp_path).parent
+    shutil.rmtree(inner)
+    inner.symlink_to(tmp_path / "gone")
+    with pytest.raises(lb.lab.ResultError, match=f"{inner.name} is not a folder .* remove"):
+        lb.lab.run(scenario(), out=tmp_path)

@@ -172,7 +172,7 @@ class Shelf:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
+        _make_folder(folder)
 
     def __contains__(self, chunk: Chunk) -> bool:
         return self._read(chunk) is not None
@@ -184,7 +184,13 @@ class Shelf:
     def put(self, chunk: Chunk, data: bytes) -> None:
         """Keep a finished chunk: all of it or, after a crash, nothing."""
         path = self._path(chunk)
-        path.parent.mkdir(exist_ok=True)
+        _make_folder(path.parent)
+        if path.is_symlink():  # to nothing, or to something that is no chunk: leave that alone
+            path.unlink()
+        if path.is_dir():
+            raise ResultError(
+                f"{path} is a folder where a finished chunk is to be written; remove it"
+            )
         files.write(path, data)
 
     def get(self, chunk: Chunk) -> Finished:
@@ -198,10 +204,18 @@ class Shelf:
         return self.folder / chunk.course.address[:2] / chunk.address
 
     def _read(self, chunk: Chunk) -> bytes | None:
-        """The bytes, if they are there and whole; what is damaged is computed again."""
+        """The bytes, if they are there and whole; what cannot be read is computed again."""
         try:
             data = self._path(chunk).read_bytes()
             snapshot.unpack(data)
-        except (FileNotFoundError, StateFileError):
+        except (OSError, StateFileError):
             return None
         return data
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        kind = "a link to nothing" if path.is_symlink() else "a file"
+        raise ResultError(f"{path} is not a folder but {kind}; remove it") from None

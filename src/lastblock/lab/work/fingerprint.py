@@ -1,144 +1,269 @@
 """What decides the outcome of a policy or an arm that is not part of the package: its code.
 
-Chunks of results are addressed by all that determines them. The package's own code is covered by a
-hash of its sources; a class of the user's is covered by the bytecode of its methods and of every
-function of theirs that these call, however deep. Nothing that differs from one process to the next
-may enter, such as the address of an object or the order of a set.
+Chunks of results are addressed by all that determines them. A hash of the package's sources covers
+its own code; a class of the user's is covered by the bytecode of its methods and by what every name
+in them refers to, however deep: a function of the user's by its own bytecode, a function or class
+of Python, of this package or of an installed one by its module, its name and the version, any other
+object by its contents. Nothing that differs from one process to the next may enter, such as the
+address of an object or the order of a set.
 """
 
+import builtins
+import copyreg
 import hashlib
-import sys
+import types
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+from numba.core.types import Type as NumbaType
 
-_PACKAGE = __name__.partition(".")[0]
+from lastblock.lab.work.provenance import (
+    home_of_ufunc,
+    imported,
+    origin,
+    origin_of_class,
+    origin_of_module,
+)
+
+_NOT_CODE = {
+    "__annotate__",
+    "__annotate_func__",
+    "__annotations__",
+    "__annotations_cache__",
+    "__dict__",
+    "__doc__",
+    "__firstlineno__",
+    "__module__",
+    "__static_attributes__",  # in no fixed order
+    "__weakref__",
+}
+_PLAIN = {bool, int, float, complex, str, bytes, type(None), type(...), range, slice}
+_DESCRIPTORS = (
+    types.WrapperDescriptorType
+    | types.MethodDescriptorType
+    | types.ClassMethodDescriptorType
+    | types.GetSetDescriptorType
+    | types.MemberDescriptorType
+)
+_GENERATORS = np.random.RandomState | np.random.Generator | np.random.BitGenerator
 
 
 def fingerprint(*values: object) -> str:
-    """A hash of the code of all classes in these values that come from outside the package."""
-    digest = hashlib.blake2b(digest_size=16)
-    seen: set[object] = set()
+    """Hash the code of all classes and functions in these values from outside the package.
+
+    Returns
+    -------
+    str
+        The hash, in hexadecimal; "" if there is no such class or function.
+    """
+    reader = _Reader()
     for value in values:
-        _add_value(digest, value, seen)
-    return digest.hexdigest() if seen else ""
+        reader.search(value)
+    return reader.digest.hexdigest() if reader.foreign else ""
 
 
-def _add_value(digest: Any, value: object, seen: set[object]) -> None:
-    if isinstance(value, list | tuple | set | frozenset | dict):
-        for item in value.values() if isinstance(value, dict) else value:
-            _add_value(digest, item, seen)
-    _add_class(digest, type(value), seen)
-    for attribute in getattr(value, "__dict__", {}).values():
-        if not isinstance(value, type | FunctionType):
-            _add_value(digest, attribute, seen)
+class _Reader:
+    """Adds whatever it meets to one hash; what it meets again is named by a number."""
 
+    def __init__(self) -> None:
+        self.digest = hashlib.blake2b(digest_size=16)
+        self.foreign = False
+        # With the objects themselves, so that no other one gets their id.
+        self._met: dict[Any, tuple[int, object]] = {}
+        self._searched: dict[int, object] = {}
 
-def _add_class(digest: Any, cls: type, seen: set[object]) -> None:
-    for base in cls.__mro__:
-        if _is_covered(base.__module__) or id(base) in seen:
-            continue
-        seen.add(id(base))
-        digest.update(f"class {base.__qualname__} {sys.version}\n".encode())
-        for name, member in sorted(vars(base).items()):
-            if name not in _NOT_CODE:
-                digest.update(name.encode())
-                _add_code(digest, member, seen)
+    def search(self, value: object) -> None:
+        """Add what is not the package's own in a value, at any depth.
 
-
-_NOT_CODE = {
-    "__doc__",
-    "__module__",
-    "__annotations__",
-    "__dict__",
-    "__weakref__",
-    "__firstlineno__",
-}
-
-
-def _add_code(digest: Any, member: object, seen: set[object]) -> None:
-    """A function with all that it refers to, or a constant."""
-    function = getattr(member, "py_func", member)  # what a compiled function was made of
-    function = getattr(function, "__func__", function)  # of a method
-    function = getattr(function, "__wrapped__", function)
-    if isinstance(function, property):
-        function = function.fget
-    if isinstance(function, type):
-        _add_class(digest, function, seen)
-    elif isinstance(function, FunctionType):
-        _add_function(digest, function, seen)
-    else:
-        _add_constant(digest, function, seen)
-
-
-def _add_function(digest: Any, function: FunctionType, seen: set[object]) -> None:
-    if _is_covered(function.__module__) or id(function) in seen:
-        return
-    seen.add(id(function))
-    _add_bytecode(digest, function.__code__, seen)
-    _add_constant(digest, function.__defaults__, seen)
-    _add_constant(digest, function.__kwdefaults__, seen)
-    for cell in function.__closure__ or ():
-        _add_code(digest, cell.cell_contents, seen)
-    _add_named(digest, function.__globals__, _names(function.__code__), seen)
-
-
-def _add_named(digest: Any, space: dict[str, Any], names: list[str], seen: set[object]) -> None:
-    """What code that uses these names may mean by them, in a module and in modules of it."""
-    for name in names:
-        if name not in space:
-            continue
-        digest.update(name.encode())
-        value = space[name]
-        if not isinstance(value, ModuleType):
-            _add_code(digest, value, seen)
-        elif not _is_covered(value.__name__) and (use := (id(value), *names)) not in seen:
-            seen.add(use)
-            _add_named(digest, vars(value), names, seen)
-
-
-def _add_bytecode(digest: Any, code: CodeType, seen: set[object]) -> None:
-    digest.update(code.co_code)
-    digest.update(repr(code.co_names).encode())
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            _add_bytecode(digest, constant, seen)
-        else:
-            _add_constant(digest, constant, seen)
-
-
-def _add_constant(digest: Any, value: object, seen: set[object]) -> None:
-    match value:
-        case tuple() | list():
-            digest.update(f"{len(value)} in order\n".encode())
+        What the package's own classes hold is no concern of this hash: their parameters are part of
+        a chunk's address anyway.
+        """
+        if type(value) in _PLAIN or id(value) in self._searched:
+            return
+        self._searched[id(value)] = value
+        code = isinstance(value, FunctionType | type) or hasattr(value, "py_func")
+        if code or origin_of_class(type(value)) is None:
+            self.add(value)
+            return
+        if isinstance(value, list | tuple | set | frozenset):
             for item in value:
-                _add_code(digest, item, seen)
-        case dict():
-            digest.update(f"{len(value)} by key\n".encode())
-            for key, item in value.items():
-                _add_constant(digest, key, seen)
-                _add_code(digest, item, seen)
-        case set() | frozenset():
-            digest.update(repr(sorted(map(repr, value))).encode())
-        case np.ndarray():
-            digest.update(f"{value.dtype} {value.shape}\n".encode())
-            digest.update(value.tobytes())
-        case int() | float() | complex() | str() | bytes() | np.generic() | None:
-            digest.update(f"{value!r}\n".encode())
+                self.search(item)
+        elif isinstance(value, dict):
+            for item in value.values():
+                self.search(item)
+        elif not isinstance(value, ModuleType):
+            for item in list(getattr(value, "__dict__", {}).values()):
+                self.search(item)
+
+    def add(self, value: object) -> None:
+        """Add any object: code with all that it refers to, or a constant."""
+        if type(value) in _PLAIN:
+            self._note(type(value).__name__, value)
+        elif isinstance(value, type):
+            self._add_class(value)
+        elif isinstance(value, CodeType):
+            self._add_bytecode(value)
+        elif isinstance(value, ModuleType):
+            self._note("module", value.__name__, origin_of_module(value))
+        elif isinstance(value, np.generic | np.dtype | NumbaType):
+            self._note(type(value).__name__, repr(value))
+        elif isinstance(value, _DESCRIPTORS):
+            self._note("descriptor", value.__objclass__.__qualname__, value.__name__)
+        elif not self._is_known(value):
+            self._add_new(value)
+
+    def _add_new(self, value: object) -> None:
+        """Add an object that has not been met before."""
+        match value:
+            case FunctionType():
+                self._add_function(value)
+            case types.BuiltinFunctionType() | types.MethodWrapperType():
+                self._note("C function", value.__qualname__)
+                self.add(value.__self__)  # its module, or the object that it is a method of
+            case types.MethodType():
+                self._add_all("method", [value.__func__, value.__self__])
+            case staticmethod() | classmethod():
+                self._add_all(type(value).__name__, [value.__func__])
+            case property():
+                self._add_all("property", [value.fget, value.fset, value.fdel])
+            case np.ufunc():
+                self._note("ufunc", value.__name__, value.types, home_of_ufunc(value))
+            case np.ndarray():
+                self._add_array(value)
+            case tuple() | list():
+                self._add_class(type(value))
+                self._add_all("in order", value)
+            case dict():
+                self._add_class(type(value))
+                self._add_all("by key", [part for item in value.items() for part in item])
+            case set() | frozenset():
+                self._add_class(type(value))
+                self._note("in any order", sorted(self._apart(item) for item in value))
+            case _ if isinstance(value, _GENERATORS):  # their state may come from the clock
+                self._add_class(type(value))
+            case _ if hasattr(value, "py_func"):  # compiled by numba
+                options = getattr(value, "targetoptions", {})
+                self._add_all("compiled", [value.py_func, *sorted(options.items())])
+            case _ if hasattr(value, "__wrapped__"):  # such as a function with a cache
+                self._add_class(type(value))
+                self.add(value.__wrapped__)
+            case _:
+                self._add_object(value)
+
+    def _note(self, *words: object) -> None:
+        self.digest.update(f"{words!r}\n".encode())
+
+    def _is_known(self, value: object, *use: object) -> bool:
+        """Whether it has been met before; then its number says enough."""
+        key = (id(value), *use)
+        if key in self._met:
+            self._note("again", self._met[key][0])
+            return True
+        self._met[key] = len(self._met), value
+        return False
+
+    def _add_all(self, kind: str, parts: Iterable[object]) -> None:
+        parts = list(parts)
+        self._note(kind, len(parts))
+        for part in parts:
+            self.add(part)
+
+    def _apart(self, value: object) -> str:
+        """The hash of an element of a set, whatever comes before or after it."""
+        reader = _Reader()
+        reader._met = dict(self._met)
+        reader.add(value)
+        self.foreign |= reader.foreign
+        return reader.digest.hexdigest()
+
+    def _add_class(self, cls: type) -> None:
+        known_by = origin_of_class(cls)
+        if known_by is not None:
+            self._note("class", cls.__module__, cls.__qualname__, known_by)
+            return
+        if self._is_known(cls):
+            return
+        self.foreign = True
+        self._note("class", cls.__qualname__, len(cls.__bases__))
+        for base in (type(cls), *cls.__bases__):
+            self._add_class(base)
+        for name, member in sorted(vars(cls).items()):
+            if name not in _NOT_CODE:
+                self._note("member", name)
+                self.add(member)
+
+    def _add_function(self, function: FunctionType) -> None:
+        space = function.__globals__
+        known_by = origin(space)
+        if known_by is None:
+            self.foreign = True
+            self._add_bytecode(function.__code__)
+            self.add(function.__defaults__)
+            self.add(function.__kwdefaults__)
+        else:
+            self._note("function", space["__name__"], function.__qualname__, known_by)
+        for cell in function.__closure__ or ():  # a decorator from elsewhere holds its function
+            self._note("cell")
+            with suppress(ValueError):  # still empty
+                self.add(cell.cell_contents)
+        if known_by is None:
+            names = sorted(_names(function.__code__))
+            self._add_named(space, names)
+            for module in imported(function.__code__, space):
+                self._add_module(module, names)
+
+    def _add_bytecode(self, code: CodeType) -> None:
+        self._note("code", code.co_code, code.co_exceptiontable, code.co_names)
+        self._note(len(code.co_consts))
+        for constant in code.co_consts:
+            self.add(constant)
+
+    def _add_named(self, space: dict[str, Any], names: Collection[str]) -> None:
+        """Add what code that uses these names may mean by them, here and in modules of this."""
+        for name in names:
+            if name in space:
+                value = space[name]
+            elif hasattr(builtins, name):
+                value = getattr(builtins, name)
+            else:
+                continue
+            self._note("name", name)
+            if isinstance(value, ModuleType):
+                self._add_module(value, names)
+            else:
+                self.add(value)
+
+    def _add_module(self, module: ModuleType, names: Collection[str]) -> None:
+        if origin_of_module(module) is not None:
+            self.add(module)
+        elif not self._is_known(module, *names):
+            self._add_named({k: v for k, v in vars(module).items() if k in names}, names)
+
+    def _add_array(self, array: np.ndarray[Any, Any]) -> None:
+        self._note("array", str(array.dtype), array.shape)
+        if array.dtype.hasobject:
+            self.add(array.tolist())
+        else:
+            self.digest.update(array.tobytes())
+
+    def _add_object(self, value: object) -> None:
+        """Add an object of any other class: what a copy of it would be made of."""
+        self._add_class(type(value))
+        try:
+            reduce = copyreg.dispatch_table.get(type(value))
+            parts: Any = value.__reduce_ex__(4) if reduce is None else reduce(value)
+        except Exception:  # not to be copied, such as a lock
+            self.add(getattr(value, "__dict__", None))
+            return
+        if isinstance(parts, str):
+            self._note("named", parts)
+            return
+        self._add_all("made of", (list(p) if isinstance(p, Iterator) else p for p in parts))
 
 
-def _names(code: CodeType) -> list[str]:
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            names.update(_names(constant))
-    return sorted(names)
-
-
-def _is_covered(module: str | None) -> bool:
-    """Whether the module is the package's, or of a library whose version is another matter."""
-    top = (module or "").partition(".")[0]
-    return top in {_PACKAGE, "builtins", "numpy", "numba", "typing", "collections", "enum"} or (
-        top in sys.stdlib_module_names and top != "__main__"
-    )
+def _names(code: CodeType) -> set[str]:
+    nested = (_names(constant) for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*nested)
