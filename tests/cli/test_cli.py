@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
@@ -82,6 +83,19 @@ def program(*arguments, **options):
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
     )
+
+
+@contextmanager
+def heard_interrupts():
+    """Let programs that are started here hear interrupts, even if these are ignored here.
+
+    What `nohup make test &` starts ignores them, and so would the programs that it starts.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 # ---- What it does ----------------------------------------------------------------------------
@@ -551,7 +565,8 @@ def test_our_own_mistakes_are_said_to_be_ours(lastblock, monkeypatch):
 
 def test_an_interrupted_run_goes_on(folder):
     many = "run", "coins.toml", "--replications", 500_000
-    started = program(*many, cwd=folder)
+    with heard_interrupts():
+        started = program(*many, cwd=folder)
     chunks = folder / "results/.chunks"
     deadline = time.monotonic() + 120
     while sum(path.is_file() for path in chunks.rglob("*")) < 4:
@@ -574,6 +589,20 @@ def test_an_interrupted_run_goes_on(folder):
     assert status == 0
     assert "150,000 in" in printed or "nothing to compute" in printed  # at most one chunk was left
     assert times == {path: path.stat().st_mtime_ns for path in kept}
+
+
+def test_interrupts_are_heard_where_the_caller_ignores_them():
+    code = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with heard_interrupts():
+            done = subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, check=True
+            )
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done.stdout == "True\n"
 
 
 def test_a_reader_that_leaves_is_no_error(folder):

@@ -28,6 +28,8 @@ from typing import Any, ParamSpec, TypeVar
 import numba
 import numpy as np
 
+from lastblock.kernels.interrupts import deferred_interrupts
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -111,7 +113,7 @@ def _outer(function: Callable[P, R], nogil: bool) -> Callable[P, R]:
         compiled = _in_memory(function, nogil)
     else:
         with _numba_cache_folder(folder):
-            compiled = _njit(cache=True, **{**_FLAGS, "nogil": nogil})(function)
+            compiled = _uninterrupted(_njit(cache=True, **{**_FLAGS, "nogil": nogil})(function))
     return compiled
 
 
@@ -146,7 +148,25 @@ def specialise(function: Callable[P, R], *arguments: Any) -> Callable[P, R]:
 
 @functools.cache
 def _in_memory(function: Any, nogil: bool = True) -> Any:
-    return _njit(**{**_FLAGS, "nogil": nogil})(function)
+    return _uninterrupted(_njit(**{**_FLAGS, "nogil": nogil})(function))
+
+
+def _uninterrupted(dispatcher: Any) -> Any:
+    """Let interrupts wait while a function is compiled.
+
+    Numba does not survive an exception just anywhere: what it had half done stays so, and the
+    function can never be compiled in that process again.
+    """
+    if DISABLED:
+        return dispatcher
+    compile_now = dispatcher.compile
+
+    def compile_later_interrupted(signature: Any) -> Any:
+        with deferred_interrupts():
+            return compile_now(signature)
+
+    dispatcher.compile = compile_later_interrupted  # what the dispatcher itself calls, too
+    return dispatcher
 
 
 def is_foreign(value: object) -> bool:
