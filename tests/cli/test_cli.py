@@ -265,7 +265,7 @@ def test_compare_says_what_is_significant(lastblock, folder):
     assert lines[3].endswith("significantly worse")
     assert lines[4].startswith("Not significant: B.")
     assert second.startswith("other: final regret less that of A")
-    options = "--baseline", "C", "--level", "0.99", "--method", "bootstrap"
+    options = "--baseline", "C", "--confidence", "0.99", "--method", "bootstrap"
     status, out, _ = lastblock("compare", "results/made", *options)
     assert status == 0
     assert "0.99 interval" in out
@@ -424,7 +424,7 @@ MISTAKES_IN_FILES = {
     "compare damaged": [(damage, "results/damaged/final.parquet is damaged")],
     "compare made --baseline C": [(made, "'C'")],
     "compare mad": [(made, "no results 'mad', here or in results; did you mean 'made'?")],
-    "compare made --level 2": [(made, "--level: '2' must lie between 0 and 1")],
+    "compare made --confidence 2": [(made, "--confidence: '2' must lie between 0 and 1")],
     "compare made --method magic": [(made, "unknown --method 'magic'; choose from normal, boot")],
     "plot made --output nowhere/made.png": [(made, "there is no folder nowhere")],
     "report newer": [(from_another_version, "results/newer has results of format 99")],

@@ -22,9 +22,14 @@ def heard():
 
 def test_an_interrupt_comes_after_the_block():
     done = []
-    with pytest.raises(KeyboardInterrupt), deferred_interrupts():
+
+    @deferred_interrupts()
+    def work():
         signal.raise_signal(signal.SIGINT)
         done.append(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert done
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -36,13 +41,17 @@ def test_handlers_of_ones_own_are_called_once_each_and_come_back():
         called.append(number)
         raise InterruptedError
 
+    @deferred_interrupts()
+    def work():
+        for _ in range(3):
+            signal.raise_signal(signal.SIGUSR2)
+            signal.raise_signal(signal.SIGUSR1)
+        assert called == []
+
     before = {n: signal.signal(n, handler) for n in (signal.SIGUSR1, signal.SIGUSR2)}
     try:
-        with pytest.raises(InterruptedError), deferred_interrupts():
-            for _ in range(3):
-                signal.raise_signal(signal.SIGUSR2)
-                signal.raise_signal(signal.SIGUSR1)
-            assert called == []
+        with pytest.raises(InterruptedError):
+            work()
         assert sorted(called) == [signal.SIGUSR1, signal.SIGUSR2]
         assert {signal.getsignal(n) for n in before} == {handler}
     finally:
@@ -51,9 +60,13 @@ def test_handlers_of_ones_own_are_called_once_each_and_come_back():
 
 
 def test_an_error_of_the_block_is_not_lost():
-    with pytest.raises(KeyboardInterrupt) as caught, deferred_interrupts():
+    @deferred_interrupts()
+    def work():
         signal.raise_signal(signal.SIGINT)
         raise ValueError("mine")
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        work()
     assert isinstance(caught.value.__context__, ValueError)
     with pytest.raises(ValueError, match="mine"), deferred_interrupts():
         raise ValueError("mine")
@@ -67,10 +80,16 @@ def test_what_ignores_interrupts_goes_on_doing_so():
 
 
 def test_blocks_may_be_nested_and_other_threads_have_none():
-    with pytest.raises(KeyboardInterrupt), deferred_interrupts():
+    done = []
+
+    @deferred_interrupts()
+    def work():
         with deferred_interrupts():
             signal.raise_signal(signal.SIGINT)
-        done = True
+        done.append(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert done
     raised = []
 

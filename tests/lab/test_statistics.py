@@ -35,9 +35,9 @@ def test_summary_has_students_interval(regrets):
         assert row[2:] == pytest.approx(expected, rel=1e-12)
 
 
-def test_wider_level_wider_interval(regrets):
+def test_more_confidence_wider_interval(regrets):
     result = made_result(regrets)
-    narrow, wide = summary(result, level=0.5), summary(result, level=0.99)
+    narrow, wide = summary(result, confidence=0.5), summary(result, confidence=0.99)
     assert (wide["high"] - wide["low"] > 3 * (narrow["high"] - narrow["low"])).all()
 
 
@@ -265,8 +265,8 @@ def test_methods_of_a_result(regrets):
 
 def test_mistakes_are_told(regrets):
     result = made_result(regrets)
-    with pytest.raises(ValueError, match=r"level=1.5 must lie between 0 and 1"):
-        summary(result, level=1.5)
+    with pytest.raises(ValueError, match=r"confidence=1.5 must lie between 0 and 1"):
+        summary(result, confidence=1.5)
     with pytest.raises(ValueError, match="method='bayes' must be one of normal, bootstrap"):
         differences(result, method="bayes")
     with pytest.raises(ValueError, match=r"baseline='zzz' .* choose from a, b, c"):

@@ -37,7 +37,7 @@ def deferred_interrupts() -> Iterator[None]:
         _raise_all(list(arrived))
 
 
-# A handler that is back in its place may raise an exception at once; the others follow all the same.
+# A handler that is back in its place may raise an exception at once; the others follow even then.
 
 
 def _restore(handlers: list[tuple[int, Any]]) -> None:

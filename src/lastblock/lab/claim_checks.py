@@ -21,7 +21,7 @@ from lastblock.lab.intervals import (
     resample,
 )
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
 _RESAMPLES = 400  # of quartile bands, where each costs a sort
 
 
@@ -45,7 +45,9 @@ def best(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Ver
     figures = f"{_show(regrets, first)}, {_next(regrets, ranking[0], first, ranking[0])}"
     notes = _notes(regrets, [(first, other) for other in ranking])
     if margin is not None and not notes:
-        ratios = {other: paired_ratio(regrets[first], regrets[other], LEVEL) for other in ranking}
+        ratios = {
+            other: paired_ratio(regrets[first], regrets[other], CONFIDENCE) for other in ranking
+        }
         widest = max(ratios, key=lambda other: _or_infinite(ratios[other].high))
         ratio = ratios[widest]
         figures += f": {_show_share(ratio)} of {widest}"
@@ -89,7 +91,7 @@ def close(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Ve
     """The first policy's regret is within a share of the second's."""
     first, second = policies
     assert margin is not None
-    ratio = paired_ratio(regrets[first], regrets[second], LEVEL)
+    ratio = paired_ratio(regrets[first], regrets[second], CONFIDENCE)
     change = Estimate(ratio.value - 1.0, ratio.se, ratio.low - 1.0, ratio.high - 1.0, ratio.p)
     figures = f"{_show(regrets, first)}, {_show(regrets, second)}: {_show_share(change, '+')}"
     if math.isnan(change.low):
@@ -126,7 +128,7 @@ def widest(regrets: Regrets, policies: Sequence[str], margin: float | None) -> V
         return np.stack([drawn[first] - drawn[label] for label in others], axis=1)
 
     leads = resample(lead, regrets[first].size, _RESAMPLES)
-    lowest = np.quantile(leads, 0.5 - LEVEL / 2, axis=0)
+    lowest = np.quantile(leads, 0.5 - CONFIDENCE / 2, axis=0)
     rival = others[int(lowest.argmin())]
     notes = [] if (lowest > 0.0).all() else [f"not significantly wider than {rival}"]
     return _verdict(figures, notes)
@@ -149,7 +151,7 @@ def _notes(regrets: Regrets, pairs: Sequence[tuple[str, str]]) -> list[str]:
     """What speaks against the first policy of some pair having the smaller regret, if anything."""
     for small, large in pairs:
         a, b = regrets[small], regrets[large]
-        difference = paired_difference(a, b, LEVEL)
+        difference = paired_difference(a, b, CONFIDENCE)
         if difference.high < 0.0:
             continue
         if math.isnan(difference.high):
@@ -177,7 +179,7 @@ def _next(regrets: Regrets, label: str, small: str, large: str) -> str:
 
 def _show(regrets: Regrets, label: str) -> str:
     """The mean and its standard error, with two digits of that."""
-    mean = mean_of(regrets[label], LEVEL)
+    mean = mean_of(regrets[label], CONFIDENCE)
     if math.isnan(mean.se):
         return f"{label} {mean.value:.1f}"
     digits = min(6, max(0, 1 - math.floor(math.log10(mean.se)))) if mean.se > 0.0 else 2

@@ -31,39 +31,43 @@ class Estimate(NamedTuple):
     p: float
 
 
-def check_method(level: float, method: Method) -> float:
-    """The level, if both are possible."""
-    level = number(level, "level")
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level={level} must lie between 0 and 1, such as 0.95")
+def check_method(confidence: float, method: Method) -> float:
+    """The confidence, if both are possible."""
+    confidence = number(confidence, "confidence")
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence={confidence} must lie between 0 and 1, such as 0.95")
     if method not in METHODS:
         raise ValueError(f"method={method!r} must be one of {', '.join(METHODS)}")
-    return level
+    return confidence
 
 
-def mean_of(x: Sample, level: float, method: Method = "normal") -> Estimate:
+def mean_of(x: Sample, confidence: float, method: Method = "normal") -> Estimate:
     """The mean of a sample."""
-    return _estimate((x,), (1.0,), level, method)
+    return _estimate((x,), (1.0,), confidence, method)
 
 
-def paired_difference(a: Sample, b: Sample, level: float, method: Method = "normal") -> Estimate:
+def paired_difference(
+    a: Sample, b: Sample, confidence: float, method: Method = "normal"
+) -> Estimate:
     """mean(a) − mean(b), where a[i] and b[i] met the same draws."""
-    return mean_of(a - b, level, method)
+    return mean_of(a - b, confidence, method)
 
 
-def welch_difference(a: Sample, b: Sample, level: float, method: Method = "normal") -> Estimate:
+def welch_difference(
+    a: Sample, b: Sample, confidence: float, method: Method = "normal"
+) -> Estimate:
     """mean(a) − mean(b) of independent samples, whose variances may differ."""
-    return _estimate((a, b), (1.0, -1.0), level, method)
+    return _estimate((a, b), (1.0, -1.0), confidence, method)
 
 
-def paired_ratio(a: Sample, b: Sample, level: float) -> Estimate:
+def paired_ratio(a: Sample, b: Sample, confidence: float) -> Estimate:
     """mean(a) / mean(b) by the delta method; p is of the ratio's being 1."""
     below = float(b.mean())
     if below == 0.0:
         return Estimate(np.nan, np.nan, np.nan, np.nan, np.nan)
     ratio = float(a.mean()) / below
     # The mean of these is 0, and their standard error is that of the ratio.
-    _, se, low, high, _ = mean_of((a - ratio * b) / below, level)
+    _, se, low, high, _ = mean_of((a - ratio * b) / below, confidence)
     p = _p_value(ratio - 1.0, se, a.size - 1.0)
     return Estimate(ratio, se, ratio + low, ratio + high, p)
 
@@ -98,7 +102,7 @@ def resample(
 
 
 def _estimate(
-    samples: Sequence[Sample], signs: Sequence[float], level: float, method: Method
+    samples: Sequence[Sample], signs: Sequence[float], confidence: float, method: Method
 ) -> Estimate:
     """Of the signed sum of the samples' means."""
     value = float(sum(sign * x.mean() for sign, x in zip(signs, samples, strict=True)))
@@ -111,15 +115,15 @@ def _estimate(
         pairs = zip(parts, samples, strict=True)
         freedom = sum(parts) ** 2 / sum(part**2 / (x.size - 1) for part, x in pairs)
     if method == "bootstrap":
-        low, high = _bca(samples, signs, value, level)
+        low, high = _bca(samples, signs, value, confidence)
     else:
-        half = _t_quantile(0.5 + level / 2, freedom) * se
+        half = _t_quantile(0.5 + confidence / 2, freedom) * se
         low, high = value - half, value + half
     return Estimate(value, se, low, high, _p_value(value, se, freedom))
 
 
 def _bca(
-    samples: Sequence[Sample], signs: Sequence[float], value: float, level: float
+    samples: Sequence[Sample], signs: Sequence[float], value: float, confidence: float
 ) -> tuple[float, float]:
     """The bootstrap interval that corrects for bias and skewness (Efron, 1987)."""
     from scipy.special import ndtr, ndtri  # an optional dependency  # noqa: PLC0415
@@ -136,7 +140,7 @@ def _bca(
     below = ((drawn < value).mean() + (drawn <= value).mean()) / 2
     bias = ndtri(np.clip(below, 1.0 / drawn.size, 1.0 - 1.0 / drawn.size))
     acceleration = cubes / (6.0 * squares**1.5) if squares > 0.0 else 0.0
-    z = bias + ndtri(np.array([0.5 - level / 2, 0.5 + level / 2]))
+    z = bias + ndtri(np.array([0.5 - confidence / 2, 0.5 + confidence / 2]))
     low, high = np.quantile(drawn, ndtr(bias + z / (1.0 - acceleration * z)))
     return float(low), float(high)
 

@@ -101,15 +101,15 @@ class Result:
         """The regret of each replication at the horizon."""
         return statistics.final_regret(self, policy)
 
-    def summary(self, level: float = 0.95, method: Method = "normal") -> "pd.DataFrame":
+    def summary(self, confidence: float = 0.95, method: Method = "normal") -> "pd.DataFrame":
         """The final regret of every policy; see `lastblock.lab.statistics.summary`."""
-        return statistics.summary(self, level, method)
+        return statistics.summary(self, confidence, method)
 
     def differences(
-        self, baseline: str | None = None, level: float = 0.95, method: Method = "normal"
+        self, baseline: str | None = None, confidence: float = 0.95, method: Method = "normal"
     ) -> "pd.DataFrame":
         """Paired differences to a baseline; see `lastblock.lab.statistics.differences`."""
-        return statistics.differences(self, baseline, level, method)
+        return statistics.differences(self, baseline, confidence, method)
 
     def delay_summary(self) -> "pd.DataFrame":
         """Delays after each change; see `lastblock.lab.statistics.delay_summary`."""

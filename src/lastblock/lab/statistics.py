@@ -3,10 +3,12 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lastblock.lab.all_pairs import LargestT, largest_t
 from lastblock.lab.intervals import (
     Estimate,
     Method,
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
     from lastblock.lab.results import Result
 
 
-def summary(result: "Result", level: float = 0.95, method: Method = "normal") -> "pd.DataFrame":
+def summary(
+    result: "Result", confidence: float = 0.95, method: Method = "normal"
+) -> "pd.DataFrame":
     """The final regret of every policy.
 
     The columns are policy, mean, se, the bounds `low` and `high` of the mean's confidence interval,
@@ -34,18 +38,18 @@ def summary(result: "Result", level: float = 0.95, method: Method = "normal") ->
 
     Parameters
     ----------
-    level
+    confidence
         Of the confidence interval.
     method
         "normal" for Student's interval, or "bootstrap" (bias-corrected and accelerated).
     """
     import pandas as pd  # optional dependencies, and slow to import  # noqa: PLC0415
 
-    level = check_method(level, method)
+    confidence = check_method(confidence, method)
     rows = []
     for label in result.labels:
         regret = final_regret(result, label)
-        mean, se, low, high, _ = mean_of(regret, level, method)
+        mean, se, low, high, _ = mean_of(regret, confidence, method)
         q25, q75 = np.quantile(regret, [0.25, 0.75])
         rows.append((label, mean, se, low, high, float(q25), float(q75)))
     columns = ["policy", "mean", "se", "low", "high", "q25", "q75"]
@@ -55,7 +59,7 @@ def summary(result: "Result", level: float = 0.95, method: Method = "normal") ->
 def differences(
     results: "Result | Sequence[Result]",
     baseline: str | None = None,
-    level: float = 0.95,
+    confidence: float = 0.95,
     method: Method = "normal",
 ) -> "pd.DataFrame":
     """The final regret of every policy less that of the baseline.
@@ -65,47 +69,49 @@ def differences(
     share of the variance that this saves. Results of different seeds are compared by Welch's test
     (`paired` is False).
 
-    The columns are policy, baseline, difference, se, the bounds `low` and `high` of its confidence
-    interval, p (Student's, adjusted by Holm's method for the number of rows), significant (p is
-    below 1 − level), variance_reduction and paired.
-
     Parameters
     ----------
     results
         One result or several, of the same environment and horizon. A policy that is in two of them
         is shown with the scenario's name, or a number.
     baseline
-        The policy to compare with; by default the one with the smallest mean.
-    level, method
+        The policy to compare with; by default the one with the smallest mean. Since the same
+        numbers have chosen that one, its comparisons are made to hold for all pairs of policies.
+    confidence, method
         As for `summary`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns are policy, baseline, difference, se, the bounds `low` and `high` of its
+        confidence interval, p, significant (p is below 1 − confidence), variance_reduction, paired
+        and adjusted. The last one says what p is adjusted for: "these rows" with a baseline that
+        you name (Holm; the intervals hold one by one), "all pairs" without: then every interval
+        holds at once with this confidence (Bonferroni), and the probability that some p is
+        significant though the two policies do not differ is at most 1 − confidence (Holm; with
+        method="bootstrap" both by the law of the largest |t| of all pairs).
     """
     import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
-    level = check_method(level, method)
+    confidence = check_method(confidence, method)
     entries = _entries(_as_list(results))
     base = _baseline(entries, baseline)
     others = [entry for entry in entries if entry is not base]
-    rows: list[dict[str, Any]] = []
-    for other in others:
-        estimate, reduction, paired = _compare(other, base, level, method)
-        rows.append(
-            {
-                "policy": other.label,
-                "baseline": base.label,
-                "difference": estimate.value,
-                "se": estimate.se,
-                "low": estimate.low,
-                "high": estimate.high,
-                "p": estimate.p,
-                "significant": False,
-                "variance_reduction": reduction,
-                "paired": paired,
-            }
-        )
-    frame = pd.DataFrame(rows, columns=_DIFFERENCES)
-    frame["p"] = holm(frame["p"])
-    frame["significant"] = frame["p"] < 1.0 - level  # never where it is NaN
-    return frame
+    compare = _with_best if baseline is None else _with_named
+    rows = [
+        {
+            "policy": other.label,
+            "baseline": base.label,
+            "difference": estimate.value,
+            **dict(zip(("se", "low", "high", "p"), estimate[1:], strict=True)),
+            "significant": estimate.p < 1.0 - confidence,  # never where it is NaN
+            "variance_reduction": _variance_reduction(other, base),
+            "paired": _are_paired(other, base),
+            "adjusted": "all pairs" if baseline is None else "these rows",
+        }
+        for other, estimate in zip(others, compare(others, base, confidence, method), strict=True)
+    ]
+    return pd.DataFrame(rows, columns=_DIFFERENCES)
 
 
 _DIFFERENCES = [
@@ -119,6 +125,7 @@ _DIFFERENCES = [
     "significant",
     "variance_reduction",
     "paired",
+    "adjusted",
 ]
 
 
@@ -146,13 +153,9 @@ def delay_summary(result: "Result") -> "pd.DataFrame":
 
 def final_regret(result: "Result", label: str) -> Sample:
     """The regret of each replication at the horizon."""
-    return np.asarray(_final(result, label).to_numpy(dtype=np.float64))
-
-
-def _final(result: "Result", label: str) -> "pd.Series[float]":
     mine = result.final[result.final["policy"] == label]
-    series: pd.Series[float] = mine.set_index("replication")["regret"].sort_index()
-    return series
+    ordered = mine.set_index("replication")["regret"].sort_index()
+    return np.asarray(ordered.to_numpy(dtype=np.float64))
 
 
 def _quantile(ordered: Sample, q: float) -> float:
@@ -194,9 +197,11 @@ def _entries(results: "list[Result]") -> list[_Entry]:
     for result in results:
         seen[result.name] += 1
         name = result.name if names[result.name] == 1 else f"{result.name} {seen[result.name]}"
+        finals = dict(list(result.final.groupby("policy", observed=True)))
         for label in result.labels:
             shown = label if labels[label] == 1 else f"{label} ({name})"
-            entries.append(_Entry(shown, result, _final(result, label)))
+            regret = finals[label].set_index("replication")["regret"].sort_index()
+            entries.append(_Entry(shown, result, regret))
     return entries
 
 
@@ -211,20 +216,81 @@ def _baseline(entries: list[_Entry], label: str | None) -> _Entry:
     raise ValueError(f"baseline={label!r} is not a policy of these results; {hint}")
 
 
-def _compare(
-    one: _Entry, other: _Entry, level: float, method: Method
-) -> tuple[Estimate, float, bool]:
-    """The difference, the share of variance saved by pairing, and whether it was paired."""
-    a, b = (np.asarray(entry.regret.to_numpy(dtype=np.float64)) for entry in (one, other))
-    if one.result.seed != other.result.seed:
-        return welch_difference(a, b, level, method), np.nan, False
-    if not one.regret.index.equals(other.regret.index):  # pair the replications that both have
-        common = one.regret.index.intersection(other.regret.index)
-        a, b = (entry.regret.loc[common].to_numpy(dtype=np.float64) for entry in (one, other))
-    return paired_difference(a, b, level, method), _variance_reduction(a, b), True
+def _with_named(
+    others: Sequence[_Entry], base: _Entry, confidence: float, method: Method
+) -> list[Estimate]:
+    """Compare with a policy that was chosen beforehand: p is adjusted for the number of others."""
+    estimates = [_compare(other, base, confidence, method) for other in others]
+    adjusted = holm([estimate.p for estimate in estimates])
+    return [e._replace(p=float(p)) for e, p in zip(estimates, adjusted, strict=True)]
 
 
-def _variance_reduction(a: Sample, b: Sample) -> float:
-    """1 − var(a − b) / (var a + var b)"""
+def _with_best(
+    others: Sequence[_Entry], base: _Entry, confidence: float, method: Method
+) -> list[Estimate]:
+    """Compare with the policy that these numbers have chosen: valid for all pairs at once."""
+    pairs = [(other, base) for other in others] + list(combinations(others, 2))
+    if method == "bootstrap" and len(pairs) > 1:
+        groups = _tables([*others, base])
+        if all(len(group) > 1 for group in groups):
+            law = largest_t(groups)
+            return [_within(law, _compare(other, base, confidence), confidence) for other in others]
+    each = 1.0 - (1.0 - confidence) / max(1, len(pairs))
+    method = method if len(pairs) == 1 else "normal"
+    estimates = [_compare(one, other, each, method) for one, other in pairs]
+    adjusted = holm([estimate.p for estimate in estimates])
+    return [e._replace(p=float(p)) for e, p in zip(estimates, adjusted, strict=True)][: len(others)]
+
+
+def _within(law: LargestT, estimate: Estimate, confidence: float) -> Estimate:
+    """The interval and p-value that the largest |t| of all pairs gives."""
+    if not estimate.se > 0.0:
+        return estimate
+    reach = law.quantile(confidence) * estimate.se
+    return estimate._replace(
+        low=estimate.value - reach,
+        high=estimate.value + reach,
+        p=law.p_value(estimate.value / estimate.se),
+    )
+
+
+def _tables(entries: Sequence[_Entry]) -> list[Sample]:
+    """For each seed the regrets of its policies, in the replications that all of them have."""
+    groups: dict[int, list[pd.Series[float]]] = {}
+    for entry in entries:
+        groups.setdefault(entry.result.seed, []).append(entry.regret)
+    tables = []
+    for columns in groups.values():
+        common = columns[0].index
+        for column in columns[1:]:
+            common = common.intersection(column.index)
+        tables.append(np.column_stack([column.loc[common].to_numpy() for column in columns]))
+    return tables
+
+
+def _compare(one: _Entry, other: _Entry, confidence: float, method: Method = "normal") -> Estimate:
+    a, b = _samples(one, other)
+    difference = paired_difference if _are_paired(one, other) else welch_difference
+    return difference(a, b, confidence, method)
+
+
+def _are_paired(one: _Entry, other: _Entry) -> bool:
+    return one.result.seed == other.result.seed
+
+
+def _samples(one: _Entry, other: _Entry) -> tuple[Sample, Sample]:
+    """The regrets to compare: where they are paired, of the replications that both have."""
+    x, y = one.regret, other.regret
+    if _are_paired(one, other) and not x.index.equals(y.index):
+        common = x.index.intersection(y.index)
+        x, y = x.loc[common], y.loc[common]
+    return np.asarray(x.to_numpy(np.float64)), np.asarray(y.to_numpy(np.float64))
+
+
+def _variance_reduction(one: _Entry, other: _Entry) -> float:
+    """1 − var(a − b) / (var a + var b); NaN where there is nothing to save."""
+    if not _are_paired(one, other):
+        return np.nan
+    a, b = _samples(one, other)
     apart = float(a.var() + b.var())
     return 1.0 - float((a - b).var()) / apart if apart > 0.0 else np.nan

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _EPILOG = """\
 examples:
   lastblock compare stationary
-  lastblock compare results/mine --baseline TS --level 0.99
+  lastblock compare results/mine --baseline TS --confidence 0.99
   lastblock compare mine other/mine --method bootstrap
 
 Policies met the same random draws, so that they are compared replication by
@@ -41,8 +41,8 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
         "--baseline", metavar="POLICY", help="compare with this one (default: the best)"
     )
     parser.add_argument(
-        "--level",
-        type=_level,
+        "--confidence",
+        type=_confidence,
         default=0.95,
         metavar="SHARE",
         help="of the confidence intervals (default: 0.95)",
@@ -64,17 +64,17 @@ def execute(options: argparse.Namespace) -> int:
     texts = []
     for group in _groups(read_results(options)):
         try:
-            frame = differences(group, options.baseline, options.level, options.method)
+            frame = differences(group, options.baseline, options.confidence, options.method)
         except ValueError as error:
             if options.baseline is None:
                 raise
             raise UserError(str(error)) from None  # no policy of that name
-        texts.append(_describe(group, frame, options.level))
+        texts.append(_describe(group, frame, options.confidence))
     print("\n\n".join(texts))
     return 0
 
 
-def _level(text: str) -> float:
+def _confidence(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
@@ -93,12 +93,20 @@ def _groups(results: "list[Result]") -> "list[list[Result]]":
     return list(groups.values())
 
 
-def _describe(group: "list[Result]", frame: "pd.DataFrame", level: float) -> str:
+def _describe(group: "list[Result]", frame: "pd.DataFrame", confidence: float) -> str:
     names = ", ".join(dict.fromkeys(result.name for result in group))
     if frame.empty:
         return f"{names}: there is one policy only, nothing to compare it with"
     rows = [_row(row) for _, row in frame.iterrows()]
-    header = ("policy", "difference", "± s.e.", f"{level:.4g} interval", "p", "variance saved", "")
+    header = (
+        "policy",
+        "difference",
+        "± s.e.",
+        f"{confidence:.4g} interval",
+        "p",
+        "variance saved",
+        "",
+    )
     base = frame["baseline"].iloc[0]
     return (
         f"{names}: final regret less that of {base}\n"

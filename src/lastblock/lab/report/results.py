@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Styles: TypeAlias = dict[str, Style]
 
-_LEVEL = 0.95
+_CONFIDENCE = 0.95
 _PICTURE_DPI = 100
 
 
@@ -92,7 +92,7 @@ def claims(result: "Result") -> tuple[str, int]:
 
 def final_regret(result: "Result", styles: Styles) -> str:
     """The table of final regret, time and storage."""
-    frame = statistics.summary(result, _LEVEL)
+    frame = statistics.summary(result, _CONFIDENCE)
     frame = frame.merge(result.policies[["policy", "state_bytes"]].astype({"policy": str}))
     frame = frame.merge(result.timing[["policy", "ns_per_step"]].astype({"policy": str}))
     rail = Rail.around(_values(frame, "mean", "low", "high", "q25", "q75"))
@@ -139,7 +139,7 @@ def differences(result: "Result", styles: Styles) -> str:
     """The table of paired differences, and a note of those that say nothing."""
     if len(result.labels) < 2:
         return ""
-    frame = statistics.differences(result, level=_LEVEL)
+    frame = statistics.differences(result, confidence=_CONFIDENCE)
     rail = Rail.around(_values(frame, "difference", "low", "high"))
     baseline = str(frame["baseline"].iloc[0])
     rows = []

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from lastblock.lab.results import Result
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
 _NORMAL_95 = 1.959964
 _PER = 1e4
 """Restarts are told per so many steps."""
@@ -50,7 +50,7 @@ def log_ratio(ours: Sample, theirs: Sample) -> Ratio:
         return Ratio(math.nan, math.nan, math.nan, math.nan)
     log = math.log(a / b)
     # The mean of these is 0, and their standard error is that of the logarithm.
-    _, se, low, high, _ = mean_of(ours / a - theirs / b, LEVEL)
+    _, se, low, high, _ = mean_of(ours / a - theirs / b, CONFIDENCE)
     return Ratio(log, se, log + low, log + high)
 
 
@@ -69,8 +69,8 @@ def rate_of(events: int, steps: int) -> tuple[float, float, float]:
 
     if steps == 0:
         return math.nan, math.nan, math.nan
-    low = float(gammaincinv(events, 0.5 - LEVEL / 2)) if events > 0 else 0.0
-    high = float(gammaincinv(events + 1.0, 0.5 + LEVEL / 2))
+    low = float(gammaincinv(events, 0.5 - CONFIDENCE / 2)) if events > 0 else 0.0
+    high = float(gammaincinv(events + 1.0, 0.5 + CONFIDENCE / 2))
     unit = _PER / steps
     return events * unit, low * unit, high * unit
 
@@ -183,7 +183,7 @@ def _ratio_rows(index: int, kind: str, result: "Result") -> list[dict[str, Any]]
     for label in RIVALS:
         if label not in regrets:
             continue
-        mean, se, *_ = mean_of(regrets[label], LEVEL)
+        mean, se, *_ = mean_of(regrets[label], CONFIDENCE)
         row = {
             "problem": index,
             "kind": kind,

@@ -1,0 +1,175 @@
+"""Differences from the policy with the smallest mean, which the same numbers have chosen."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from lastblock.lab import all_pairs, statistics
+from lastblock.lab.all_pairs import largest_t
+from lastblock.lab.statistics import differences
+from made_results import made_result
+
+TRIALS = 150
+REPLICATIONS = 40
+ERROR = np.sqrt(0.05 * 0.95 / TRIALS)
+"""Of a share of 5 % of the trials."""
+
+
+def bare_result(table, seed=1, name="made"):
+    """No more of a result than `differences` looks at; a column a policy."""
+    n, columns = table.shape
+    labels = [f"p{seed}{k}" for k in range(columns)]
+    final = pd.DataFrame(
+        {
+            "policy": np.repeat(labels, n),
+            "replication": np.tile(np.arange(n), columns),
+            "regret": table.T.ravel(),
+        }
+    )
+    about = {"scenario": {"environment": ""}}
+    return SimpleNamespace(final=final, labels=labels, seed=seed, name=name, horizon=1, about=about)
+
+
+def trial(rng, policies, gaps=0.0):
+    """Regrets on common draws: skewed luck that all share, and noise of unlike sizes."""
+    luck = rng.gamma(2.0, 5.0, size=(REPLICATIONS, 1))
+    noise = rng.normal(0.0, np.linspace(1.0, 3.0, policies), (REPLICATIONS, policies))
+    return luck + noise + gaps
+
+
+@pytest.fixture
+def few_resamples(monkeypatch):
+    monkeypatch.setattr(all_pairs, "RESAMPLES", 199)
+
+
+@pytest.mark.parametrize(
+    ("policies", "method"), [(3, "normal"), (10, "normal"), (20, "normal"), (5, "bootstrap")]
+)
+def test_equal_policies_seldom_differ_significantly(policies, method, few_resamples):
+    """The family-wise error: some difference is significant in 5 % of the trials at most.
+
+    With Holm's method for the rows alone it is 7, 14 and 24 % of them. And in all the others every
+    interval covers the truth, 0.
+    """
+    rng = np.random.default_rng(policies)
+    alarms = covered = careless = 0
+    for _ in range(TRIALS):
+        result = bare_result(trial(rng, policies))
+        frame = differences(result, method=method)
+        alarms += frame["significant"].any()
+        covered += ((frame["low"] <= 0.0) & (frame["high"] >= 0.0)).all()
+        if method == "normal":
+            named = differences(result, frame["baseline"].iloc[0])
+            careless += named["significant"].any()
+    assert alarms / TRIALS < 0.05 + 3 * ERROR
+    assert covered / TRIALS > 0.95 - 3 * ERROR
+    if method == "normal" and policies == 20:
+        assert careless / TRIALS > 0.05 + 3 * ERROR  # what this is about
+
+
+def test_intervals_cover_where_policies_differ():
+    """All of them at once, in 95 % of the trials, and they are not wider than that needs."""
+    rng = np.random.default_rng(7)
+    gaps = np.array([0.0, 0.0, 0.0, 0.5, 2.0, 9.0])
+    covered, widths = 0, []
+    for _ in range(TRIALS):
+        frame = differences(bare_result(trial(rng, 6, gaps)))
+        base = int(frame["baseline"].iloc[0][2:])
+        truth = np.delete(gaps, base) - gaps[base]
+        covered += ((frame["low"] <= truth) & (truth <= frame["high"])).all()
+        widths += list((frame["high"] - frame["low"]) / frame["se"] / 2)
+        assert frame["significant"].iloc[-1]
+    assert covered / TRIALS > 0.95 - 3 * ERROR
+    tukey = stats.studentized_range.ppf(0.95, 6, REPLICATIONS - 1) / np.sqrt(2)
+    assert np.mean(widths) < 1.05 * tukey
+
+
+def test_p_values_are_holms_for_all_pairs():
+    table = trial(np.random.default_rng(3), 4, np.array([0.0, 0.3, 1.0, 2.0]))
+    frame = differences(bare_result(table))
+    base = table.mean(axis=0).argmin()
+    pairs = [(i, j) for i in range(4) for j in range(i)]
+    raw = {pair: stats.ttest_rel(*table.T[list(pair)]).pvalue for pair in pairs}
+    ordered = sorted(raw.values())
+    adjusted = dict(
+        zip(ordered, np.maximum.accumulate(np.array(ordered) * range(6, 0, -1)), strict=True)
+    )
+    others = [k for k in range(4) if k != base]
+    expected = [min(1.0, adjusted[raw[max(k, base), min(k, base)]]) for k in others]
+    assert list(frame["p"]) == pytest.approx(expected)
+    assert (frame["adjusted"] == "all pairs").all()
+    gaps = table[:, others] - table[:, [base]]
+    reach = stats.t.isf(0.025 / 6, REPLICATIONS - 1) * stats.sem(gaps)
+    assert list(frame["high"]) == pytest.approx(list(gaps.mean(axis=0) + reach))
+
+
+def test_two_policies_are_one_pair():
+    """There is nothing to choose but the sign."""
+    result = bare_result(trial(np.random.default_rng(4), 2))
+    ours = differences(result)
+    named = differences(result, ours["baseline"].iloc[0])
+    columns = ["policy", "difference", "se", "low", "high", "p", "significant"]
+    pd.testing.assert_frame_equal(ours[columns], named[columns])
+    assert set(named["adjusted"]) == {"these rows"}
+
+
+def test_a_named_baseline_is_compared_as_before():
+    table = trial(np.random.default_rng(5), 5)
+    result = bare_result(table)
+    frame = differences(result, "p12").set_index("policy")
+    test = stats.ttest_rel(table[:, 4], table[:, 2])
+    bounds = test.confidence_interval(0.95)
+    assert tuple(frame.loc["p14", ["low", "high"]]) == pytest.approx((bounds.low, bounds.high))
+
+
+@pytest.mark.parametrize("method", ["normal", "bootstrap"])
+def test_results_of_several_seeds_and_lengths(method, few_resamples):
+    rng = np.random.default_rng(6)
+    longer, shorter, other = trial(rng, 3), trial(rng, 2)[:25], trial(rng, 3)
+    results = [
+        bare_result(longer, name="a"),
+        bare_result(shorter, name="b"),
+        bare_result(other, seed=2, name="c"),
+    ]
+    frame = differences(results, method=method)
+    assert len(frame) == 7
+    assert not frame["p"].isna().any()
+    assert (frame["low"] <= frame["difference"]).all()
+    assert not frame["significant"].any()
+
+
+def test_resampled_largest_t_is_that_of_tukey():
+    """Of independent normal regrets with many replications: the studentised range."""
+    table = np.random.default_rng(8).normal(size=(400, 8))
+    law = largest_t([table])
+    expected = stats.studentized_range.ppf(0.95, 8, 399 * 7) / np.sqrt(2)
+    # The 95 % quantile of 4000 draws: 0.0034 / density, and a little for 400 replications.
+    assert law.quantile(0.95) == pytest.approx(expected, rel=0.03)
+    assert law.p_value(expected) == pytest.approx(0.05, abs=0.015)
+    assert law.quantile(0.95) == largest_t([table]).quantile(0.95)
+    halves = largest_t([table[:, :4], table[:, 4:]])
+    assert halves.quantile(0.95) == pytest.approx(expected, rel=0.03)
+
+
+def test_resampling_is_of_bounded_memory_and_knows_constants(monkeypatch):
+    table = np.random.default_rng(9).normal(size=(30, 2))
+    table = np.column_stack([table, table[:, 0] + 1.0])  # a difference that never varies
+    whole = largest_t([table], 300).draws
+    assert np.isfinite(whole).all()
+    monkeypatch.setattr(all_pairs, "_NUMBERS_AT_ONCE", 1000)
+    np.testing.assert_allclose(largest_t([table], 300).draws, whole)
+
+
+@pytest.mark.parametrize("method", ["normal", "bootstrap"])
+def test_a_constant_difference_among_others(method, few_resamples):
+    x = np.random.default_rng(10).normal(size=20)
+    result = made_result({"a": x, "b": x + 1.0, "c": x + 3.0 + np.arange(20)})
+    frame = differences(result, method=method).set_index("policy")
+    assert tuple(frame.loc["b", ["difference", "low", "high", "p"]]) == pytest.approx((1, 1, 1, 0))
+    assert frame.loc["b", "significant"]
+    assert (
+        statistics.differences(made_result({"a": [1.0], "b": [2.0], "c": [0.5]}))["p"].isna().all()
+    )
