@@ -156,6 +156,16 @@ def test_the_tables_hold_the_statistics(results, tmp_path):
             assert found == pytest.approx(delays["found"][label, phase])
 
 
+def test_tables_are_called_by_their_names(results, tmp_path):
+    """Whatever their rows are marked with."""
+    html = write_report(tmp_path / "report.html", [results["changing"], results["steady"]])
+    found = re.findall(r'<div class="scroll"[^>]* aria-label="(.*?)"', html.read_text())
+    scenario = ["Final regret", "Paired differences", "Detection delays"]
+    details = ["Pulls per phase and arm", "Arms", "Policies"]
+    alone = [name for name in scenario if name != "Paired differences"]
+    assert found == ["At a glance", *scenario, *details, *alone, *details]
+
+
 def test_claims_are_marked_with_their_figures(results, tmp_path):
     result = results["changing"]
     html = write_report(tmp_path / "report.html", result).read_text()
@@ -279,6 +289,19 @@ def curves(page):
         ".filter(c => c.querySelector('path.line').getTotalLength() > 100)"
         ".map(c => c.dataset.label)"
     )
+
+
+def test_everything_that_takes_the_focus_has_a_name(page):
+    """As a screen reader says it: the browser's own idea of the accessible name."""
+    page.run("document.querySelectorAll('details').forEach((d) => { d.open = true })")
+    groups = page.all("div.scroll[role=group]")
+    names = [group.accessible_name for group in groups]
+    assert names[:3] == ["At a glance", "Final regret", "Paired differences"]
+    assert {"Table 1", "Arms", "Policies", "Pulls per phase and arm"} <= set(names)
+    assert "" not in names
+    focused = page.all("button, a[href], summary, [tabindex='0'][role]")
+    assert len(focused) > 50
+    assert [item.get_attribute("outerHTML") for item in focused if not item.accessible_name] == []
 
 
 def test_it_opens_with_figures_and_asks_the_network_for_nothing(page):

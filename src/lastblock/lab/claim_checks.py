@@ -1,7 +1,9 @@
 """Whether a claim shows in results.
 
 A claim is made of comparisons of two policies, and is seen if every one of them is significant on
-its own: replication by replication, at the level 95 %. Nothing is seen in a single replication.
+its own: replication by replication, with 95 % confidence. Nothing is seen in a single replication.
+A claim names its policies before there are results, and all of its comparisons have to hold, so
+that none needs an adjustment for their number: it is wrong in the worst one, too, if it is wrong.
 """
 
 import math

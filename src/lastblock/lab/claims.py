@@ -70,7 +70,7 @@ class Claim:
     def judge(self, result: "Result") -> Verdict:
         """Whether the claim shows in a result, and the figures beside it.
 
-        Each comparison that it makes must be significant on its own, at the level 95 %.
+        Each comparison that it makes must be significant on its own, with 95 % confidence.
         """
         self.check_labels(result.labels, f"result {result.name!r}")
         regrets = {label: result.final_regret(label) for label in result.labels}

@@ -125,7 +125,7 @@ def table(
 ) -> str:
     """A table that can be sorted by its columns; the first one heads the rows.
 
-    `name` is for those who do not see it; `caption` is HTML; `classes` are those of the rows.
+    `name` is what a screen reader calls it; `caption` is HTML; `classes` are those of the rows.
     """
     heads = "".join(_head(column) for column in columns)
     body = []
@@ -133,8 +133,8 @@ def table(
         cells = "".join(
             _cell("th" if k == 0 else "td", cell, columns[k].left) for k, cell in enumerate(row)
         )
-        name = f' class="{classes[i]}"' if i < len(classes) and classes[i] else ""
-        body.append(f"<tr{name}>{cells}</tr>")
+        marked = f' class="{classes[i]}"' if i < len(classes) and classes[i] else ""
+        body.append(f"<tr{marked}>{cells}</tr>")
     return (
         f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(name)}">'
         f'<table class="sortable"><caption><span>{caption}</span></caption>'

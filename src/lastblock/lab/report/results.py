@@ -163,17 +163,18 @@ def differences(result: "Result", styles: Styles) -> str:
         Column("Policy", left=True),
         Column("Difference", f"mean regret less that of {baseline}"),
         Column("", "dot: difference; line: its 95 % confidence interval", fixed=True),
-        Column("95 % from", "confidence interval of the difference"),
-        Column("to", "confidence interval of the difference"),
-        Column("p", "Student's, adjusted for the number of comparisons (Holm)"),
+        Column("95 % from", "confidence interval of the difference, all rows at once"),
+        Column("to", "confidence interval of the difference, all rows at once"),
+        Column("p", "Student's, adjusted for all pairs of policies (Holm)"),
         Column("At 95 %", left=True),
         Column("Variance saved", "by comparing on the same draws"),
     ]
     caption = (
         f"Regret of each policy less that of <strong>{escape(baseline)}</strong>, which has the "
         "smallest mean: replication by replication, on the same draws. “Variance saved” is the "
-        "share of the difference's variance that this pairing removes. The p-values are adjusted "
-        "for the number of comparisons (Holm)."
+        "share of the difference's variance that this pairing removes. Since these very results "
+        "have chosen that policy, intervals and p-values are made to hold for all pairs of "
+        "policies at once (Bonferroni, Holm)."
     )
     unclear = frame[~frame["significant"].astype(bool)]
     return (
