@@ -1,6 +1,7 @@
 """The program: what it prints where, its exit status, and one clear line for every mistake."""
 
 import errno
+import io
 import json
 import pkgutil
 import re
@@ -111,6 +112,8 @@ def test_run_prints_a_table_the_pace_and_the_report(lastblock, folder):
     assert " steps a second (24,000 in " in lines[-2]
     assert lines[-1] == "report: results/report.html"
     assert (folder / "results/figures/coins.png").read_bytes().startswith(b"\x89PNG")
+    assert r"\begin{tabular}" in (folder / "results/tables/coins.tex").read_text()
+    assert len(pd.read_csv(folder / "results/tables/coins.csv")) == 2
     assert "lastblock run coins.toml" in (folder / "results/report.html").read_text()
 
     again, out, err = lastblock("run", "coins.toml")
@@ -271,6 +274,46 @@ def test_compare_says_what_is_significant(lastblock, folder):
     assert "0.99 interval" in out
     assert out.count("significantly better") == 2
     assert out.endswith("All differences from C are significant.\n")
+
+
+def test_compare_prints_latex_csv_and_json(lastblock, folder):
+    rng = np.random.default_rng(1)
+    luck = rng.normal(0, 5, 100)
+    regrets = {"A": 50 + luck, "B": 52 + luck + rng.normal(0, 1, 100), "C": 60 + 2 * luck}
+    made_results.made_result(regrets).save(folder / "results/made")
+    other = made_results.made_result({"A": luck, "B": luck + 9}, name="other", environment="x")
+    other.save(folder / "results/other")
+    status, out, err = lastblock("compare", "made", "other", "--latex")
+    assert (status, err) == (0, "")
+    assert out.count(r"\begin{tabular}") == 2
+    assert r"\label{tab:other}" in out
+
+    status, out, err = lastblock("compare", "made", "other", "--csv")
+    assert (status, err) == (0, "")
+    frame = pd.read_csv(io.StringIO(out))
+    assert list(frame["results"]) == ["made"] * 3 + ["other"] * 2
+    assert list(frame["policy"]) == [*"ABC", *"AB"]
+    expected = lb.lab.load(folder / "results/made").differences()
+    assert frame["difference"][1:3].tolist() == pytest.approx(expected["difference"].tolist())
+
+    status, out, err = lastblock("compare", "made", "other", "--json", "--baseline", "B")
+    assert (status, err) == (0, "")
+    first, second = json.loads(out)
+    assert (first["results"], first["baseline"], first["adjusted"]) == (["made"], "B", "these rows")
+    assert (first["confidence"], first["method"]) == (0.95, "normal")
+    assert [row["policy"] for row in first["policies"]] == [*"ABC"]
+    assert first["policies"][1]["difference"] is None
+    assert second["policies"][0]["difference"] == pytest.approx(-9)
+    assert second["policies"][0]["p"] == 0.0
+    assert lastblock("compare", "made", "--json", "--csv")[0] == 2
+
+
+def test_the_chosen_baseline_is_said_to_be_chosen(lastblock, folder):
+    made_results.made_result({"A": np.arange(9.0), "B": 3 + np.arange(9.0) ** 2}).save(
+        folder / "results/made"
+    )
+    _, out, _ = lastblock("compare", "made")
+    assert out.startswith("made: final regret less that of A, the smallest; all pairs hold at once")
 
 
 @pytest.mark.parametrize(

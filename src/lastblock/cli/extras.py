@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lastblock.cli.finishing import figure_path
+from lastblock.cli.finishing import figure_path, write_table
 from lastblock.cli.running import say
 from lastblock.cli.suite import read_suites
 from lastblock.cli.tables import table
@@ -34,12 +34,14 @@ def make_extras(wanted: Collection[str], options: argparse.Namespace) -> dict[st
         extras["takeover"] = figure_path(options.out, "takeover")
         takeover_figure(extras["takeover"])
     if "table1" in wanted:
-        from lastblock.lab.paper.table1 import table1  # noqa: PLC0415  # slow to import
+        from lastblock.lab.paper.table1 import latex, table1  # noqa: PLC0415  # slow to import
 
         if sys.stderr.isatty() and not options.quiet:
             print("measuring table 1 …", file=sys.stderr)
         frame = extras["table1"] = table1()
-        files.write(options.out / _TABLE1, frame.to_csv(index=False).encode())
+        csv = frame.to_csv(index=False)
+        files.write(options.out / _TABLE1, csv.encode())
+        write_table(options.out, "table1", csv, latex(frame))
         say(options, f"table1: storage and cost, measured\n{_describe(frame)}\n")
     return extras
 

@@ -6,23 +6,30 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lastblock.support import files
+
 if TYPE_CHECKING:
     from lastblock.cli.running import Ran
+
 REPORT = "report.html"
 FIGURES = "figures"
+TABLES = "tables"
 
 
 def finish(
     ran: "Sequence[Ran]", options: argparse.Namespace, extras: Mapping[str, Any] | None = None
 ) -> int:
-    """Draw the figures, write the report, and say where it is, in the last line."""
+    """Draw the figures, write tables and the report, and say where that is, in the last line."""
     from lastblock.cli.running import pace, print_json, say  # noqa: PLC0415  # slow to import
+    from lastblock.lab.comparisons import comparison, latex  # noqa: PLC0415  # slow to import
     from lastblock.lab.figures import regret_figure  # noqa: PLC0415  # slow to import
     from lastblock.lab.report.page import write_report  # noqa: PLC0415  # slow to import
 
     results = [one.result for one in ran]
     for result in results:
         regret_figure(result, figure_path(options.out, result.name))
+        frame = comparison(result)
+        write_table(options.out, result.name, frame.to_csv(index=False), latex(result))
     report = write_report(
         options.out / REPORT,
         results,
@@ -41,3 +48,11 @@ def finish(
 def figure_path(out: Path, name: str) -> Path:
     """Where the figure of this name goes."""
     return out / FIGURES / f"{name}.png"
+
+
+def write_table(out: Path, name: str, csv: str, latex: str) -> None:
+    """Write a table for a paper, as CSV and as LaTeX."""
+    folder = out / TABLES
+    folder.mkdir(exist_ok=True)
+    files.write(folder / f"{name}.csv", csv.encode())
+    files.write(folder / f"{name}.tex", latex.encode())

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lastblock.lab.scenario import Scenario
 
 
-_TAKEN = ("report.html", "figures", "table1.csv")
+_TAKEN = ("report.html", "figures", "tables", "table1.csv")
 """What else goes into the folder of the results."""
 
 

@@ -1,6 +1,7 @@
 """Scenarios, runs, results, figures and reports."""
 
 from lastblock.lab.claims import Claim
+from lastblock.lab.comparisons import comparison, latex
 from lastblock.lab.results import Result, load
 from lastblock.lab.scenario import Scenario
 from lastblock.lab.statistics import differences
@@ -15,8 +16,10 @@ __all__ = [
     "ResultError",
     "Scenario",
     "ScenarioError",
+    "comparison",
     "connect",
     "differences",
+    "latex",
     "load",
     "run",
 ]

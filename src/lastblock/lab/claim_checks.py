@@ -22,6 +22,7 @@ from lastblock.lab.intervals import (
     paired_ratio,
     resample,
 )
+from lastblock.support.rounding import rounded
 
 CONFIDENCE = 0.95
 _RESAMPLES = 400  # of quartile bands, where each costs a sort
@@ -184,8 +185,8 @@ def _show(regrets: Regrets, label: str) -> str:
     mean = mean_of(regrets[label], CONFIDENCE)
     if math.isnan(mean.se):
         return f"{label} {mean.value:.1f}"
-    digits = min(6, max(0, 1 - math.floor(math.log10(mean.se)))) if mean.se > 0.0 else 2
-    return f"{label} {mean.value:.{digits}f} ± {mean.se:.{digits}f}"
+    number, error = rounded(mean.value, mean.se)
+    return f"{label} {number} ± {error}"
 
 
 def _show_share(ratio: Estimate, sign: str = "") -> str:

@@ -29,26 +29,31 @@ if TYPE_CHECKING:
 
 
 def summary(
-    result: "Result", confidence: float = 0.95, method: Method = "normal"
+    results: "Result | Sequence[Result]", confidence: float = 0.95, method: Method = "normal"
 ) -> "pd.DataFrame":
     """The final regret of every policy.
 
-    The columns are policy, mean, se, the bounds `low` and `high` of the mean's confidence interval,
-    and the quartiles q25 and q75 of the regret itself.
-
     Parameters
     ----------
+    results
+        One result or several, as for `differences`.
     confidence
-        Of the confidence interval.
+        The share of such intervals that hold the true mean.
     method
         "normal" for Student's interval, or "bootstrap" (bias-corrected and accelerated).
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns are policy, mean, se, the bounds `low` and `high` of the mean's confidence
+        interval, and the quartiles q25 and q75 of the regret itself.
     """
     import pandas as pd  # optional dependencies, and slow to import  # noqa: PLC0415
 
     confidence = check_method(confidence, method)
     rows = []
-    for label in result.labels:
-        regret = final_regret(result, label)
+    for label, _, series in _entries(_as_list(results)):
+        regret = np.asarray(series.to_numpy(dtype=np.float64))
         mean, se, low, high, _ = mean_of(regret, confidence, method)
         q25, q75 = np.quantile(regret, [0.25, 0.75])
         rows.append((label, mean, se, low, high, float(q25), float(q75)))

@@ -20,10 +20,14 @@ examples:
   lastblock compare stationary
   lastblock compare results/mine --baseline TS --confidence 0.99
   lastblock compare mine other/mine --method bootstrap
+  lastblock compare stationary --latex > stationary.tex
 
 Policies met the same random draws, so that they are compared replication by
-replication; p is adjusted for the number of comparisons (Holm). Results of the
-same arms and horizon are compared with each other.
+replication. Without --baseline the results themselves choose the best policy to
+compare with; intervals and p are then made to hold for all pairs of policies at
+once. With --baseline p is adjusted for the number of comparisons (Holm), and
+each interval holds on its own. Results of the same arms and horizon are
+compared with each other.
 """
 
 
@@ -53,25 +57,71 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
         default="normal",
         help="of the confidence intervals (default: normal)",
     )
+    output = parser.add_argument_group("output").add_mutually_exclusive_group()
+    output.add_argument(
+        "--latex",
+        action="store_true",
+        help="tables for a paper, rounded as their standard errors say",
+    )
+    output.add_argument("--csv", action="store_true", help="one table with all digits")
+    output.add_argument("--json", action="store_true", help="an array, with an object a table")
     parser.set_defaults(execute=execute)
     return parser
 
 
 def execute(options: argparse.Namespace) -> int:
     """Print a table for each group of results that can be compared."""
+    groups = _groups(read_results(options))
+    try:
+        print(_printed(groups, options), end="")
+    except ValueError as error:
+        if options.baseline is None:
+            raise
+        raise UserError(str(error)) from None  # no policy of that name
+    return 0
+
+
+def _printed(groups: "list[list[Result]]", options: argparse.Namespace) -> str:
+    from lastblock.lab import comparisons  # noqa: PLC0415  # slow to import
     from lastblock.lab.statistics import differences  # noqa: PLC0415  # slow to import
 
-    texts = []
-    for group in _groups(read_results(options)):
-        try:
-            frame = differences(group, options.baseline, options.confidence, options.method)
-        except ValueError as error:
-            if options.baseline is None:
-                raise
-            raise UserError(str(error)) from None  # no policy of that name
-        texts.append(_describe(group, frame, options.confidence))
-    print("\n\n".join(texts))
-    return 0
+    how = options.baseline, options.confidence, options.method
+    if options.latex:
+        return "\n".join(comparisons.latex(group, *how) for group in groups)
+    if options.csv:
+        frames = [comparisons.comparison(group, *how) for group in groups]
+        for group, frame in zip(groups, frames, strict=True):
+            frame.insert(0, "results", _names(group))
+        texts = [frame.to_csv(index=False, header=i == 0) for i, frame in enumerate(frames)]
+        return "".join(texts)
+    if options.json:
+        return json.dumps([_plain(group, options) for group in groups], indent=2) + "\n"
+    tables = [_describe(group, differences(group, *how), options.confidence) for group in groups]
+    return "\n\n".join(tables) + "\n"
+
+
+def _plain(group: "list[Result]", options: argparse.Namespace) -> dict[str, Any]:
+    """A comparison as JSON has it."""
+    from lastblock.lab.comparisons import comparison, plain_rows  # noqa: PLC0415  # slow to import
+
+    rows = plain_rows(comparison(group, options.baseline, options.confidence, options.method))
+    compared = [row for row in rows if row["baseline"] is not None]
+    shared = {name: compared[0][name] if compared else None for name in ("baseline", "adjusted")}
+    return {
+        "results": list(dict.fromkeys(result.name for result in group)),
+        "horizon": group[0].horizon,
+        "replications": [result.replications for result in group],
+        "confidence": options.confidence,
+        "method": options.method,
+        **shared,
+        "policies": [
+            {name: value for name, value in row.items() if name not in shared} for row in rows
+        ],
+    }
+
+
+def _names(group: "list[Result]") -> str:
+    return ", ".join(dict.fromkeys(result.name for result in group))
 
 
 def _confidence(text: str) -> float:
@@ -94,7 +144,7 @@ def _groups(results: "list[Result]") -> "list[list[Result]]":
 
 
 def _describe(group: "list[Result]", frame: "pd.DataFrame", confidence: float) -> str:
-    names = ", ".join(dict.fromkeys(result.name for result in group))
+    names = _names(group)
     if frame.empty:
         return f"{names}: there is one policy only, nothing to compare it with"
     rows = [_row(row) for _, row in frame.iterrows()]
@@ -108,8 +158,10 @@ def _describe(group: "list[Result]", frame: "pd.DataFrame", confidence: float) -
         "",
     )
     base = frame["baseline"].iloc[0]
+    chosen = (frame["adjusted"] == "all pairs").all()
+    note = ", the smallest; all pairs hold at once" if chosen else ""
     return (
-        f"{names}: final regret less that of {base}\n"
+        f"{names}: final regret less that of {base}{note}\n"
         f"{table(header, rows, aligned='<>>>>><')}\n{_verdict(frame, base)}"
     )
 

@@ -14,6 +14,7 @@ from lastblock.engine.simulate import Outcome, play
 from lastblock.environments.piecewise import Stationary
 from lastblock.kernels.jit import specialise
 from lastblock.kernels.streams import key_of
+from lastblock.lab.latex_tables import escape, latex_table
 from lastblock.policies.besa import BESA
 from lastblock.policies.lbsda import LBSDA
 from lastblock.policies.lbsdalm import LBSDALM
@@ -83,6 +84,32 @@ def table1(horizons: Sequence[int] = HORIZONS, rows: Sequence[Row] = ROWS) -> "p
             }
         )
     return pd.DataFrame(table)
+
+
+def latex(frame: "pd.DataFrame") -> str:
+    """The table in LaTeX, as `table1` returns it."""
+    columns = [str(name) for name in frame.columns]
+    rows = [
+        [escape(value) if isinstance(value, str) else _digits(value, name) for name, value in pairs]
+        for pairs in (zip(columns, row, strict=True) for row in frame.itertuples(index=False))
+    ]
+    aligned = "".join("l" if frame[name].dtype.kind == "O" else "r" for name in columns)
+    header = [
+        name.replace("T^b", "$T^b$").replace("(log T)^b", r"$(\log T)^b$") for name in columns
+    ]
+    header = [name if "$" in name else escape(name) for name in header]
+    header = [name.replace("~", r"$\sim$") for name in header]
+    caption = (
+        "Storage and cost of the subsampling policies: the paper's estimates, and rewards stored "
+        "after the last of $T$ rounds and nanoseconds a round as measured."
+    )
+    return latex_table(header, rows, aligned, caption, "tab:table1")
+
+
+def _digits(value: float, column: str) -> str:
+    if float(value).is_integer() and "~" not in column:
+        return f"{int(value)}"
+    return "--" if math.isnan(value) else f"{value:.2f}" if "~" in column else f"{value:.1f}"
 
 
 def measure(policy: Policy, environment: Environment, horizon: int) -> Cost:

@@ -1,0 +1,92 @@
+"""Tables in LaTeX."""
+
+import re
+from collections.abc import Sequence
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "–": "--",
+    "—": "---",
+    "…": r"\ldots{}",
+    "−": "$-$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "∞": r"$\infty$",
+    **dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", (f"$^{{{digit}}}$" for digit in range(10)), strict=True)),
+    **{
+        letter: f"$\\{name}$"
+        for letter, name in {
+            "α": "alpha",
+            "β": "beta",
+            "γ": "gamma",
+            "δ": "delta",
+            "ε": "varepsilon",
+            "η": "eta",
+            "θ": "theta",
+            "κ": "kappa",
+            "λ": "lambda",
+            "μ": "mu",
+            "π": "pi",
+            "ρ": "rho",
+            "σ": "sigma",
+            "τ": "tau",
+            "φ": "varphi",
+            "ω": "omega",
+            "Γ": "Gamma",
+            "Δ": "Delta",
+        }.items()
+    },
+}
+
+
+def escape(text: object) -> str:
+    """Text as LaTeX prints it, with Greek letters and signs in a formula."""
+    escaped = "".join(_SPECIAL.get(character, character) for character in str(text))
+    return re.sub(r"(?<!\\)\$\$", "", escaped)  # neighbours in one formula
+
+
+def minus(number: str) -> str:
+    """A number inside of a formula."""
+    return number.replace("−", "-").replace("∞", r"\infty")
+
+
+def latex_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    aligned: str,
+    caption: str,
+    label: str,
+) -> str:
+    r"""A whole `table` with the rules of booktabs; all texts are LaTeX already.
+
+    `aligned` has an l, c or r for each column, `label` is for ``\ref``.
+    """
+    widths = [max(len(line[i]) for line in [header, *rows]) for i in range(len(header))]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
+        return f"    {' & '.join(padded)} \\\\"
+
+    return "\n".join(
+        [
+            r"% \usepackage{booktabs}",
+            r"\begin{table}",
+            r"  \centering",
+            rf"  \caption{{{caption}}}",
+            rf"  \label{{{label}}}",
+            rf"  \begin{{tabular}}{{{aligned}}}",
+            r"    \toprule",
+            line(header),
+            r"    \midrule",
+            *(line(row) for row in rows),
+            r"    \bottomrule",
+            r"  \end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    )
