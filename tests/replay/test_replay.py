@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lastblock as lb
+from lastblock.support.intervals import normal_interval
 
 POLICY = lb.LBSDALM()
 FIRST_ARM = lb.BestArm((0,), (0,))
@@ -410,11 +411,70 @@ def test_weighted_estimates_by_hand():
     assert found.effective == pytest.approx(4.5**2 / sum(w * w for w in weights))
     assert found.largest_weight == pytest.approx(2.4)
     assert found.events == 4
-    assert found.ips.interval(0.5) == pytest.approx(
-        [found.ips.value + z * found.ips.standard_error for z in (-0.67449, 0.67449)], rel=1e-4
-    )
+    low, high = found.ips.interval(0.5)
+    assert 0.0 < low < found.ips.value < high < 1.6
+    low, high = found.snips.interval(0.5)
+    assert 0.0 < low < found.snips.value < high < 3.0
     assert repr(found).startswith("<Estimate: IPS 0.975 ± 0.37, SNIPS 0.8667 ± ")
     assert repr(found).endswith("4 events worth 2.8>")
+
+
+def coverage(seed, draw, truth, logs=400):
+    """How often IPS, SNIPS and the normal interval of IPS hold the truth."""
+    rng, held = np.random.default_rng(seed), np.zeros(3)
+    for _ in range(logs):
+        arms, rewards, chances = draw(rng)
+        found = lb.Replay((arms, rewards, chances), arms=["a", "b"]).estimate("a")
+        normal = normal_interval(found.ips.value, found.ips.standard_error, 0.95)
+        for i, (low, high) in enumerate((found.ips.interval(), found.snips.interval(), normal)):
+            held[i] += low <= truth <= high
+    return held / logs
+
+
+def rare_clicks(rng):
+    """500 events of which some 50 count, with 10 % clicks."""
+    arms = np.where(rng.random(500) < 0.1, "a", "b")
+    return arms, rng.random(500) < 0.1, np.where(arms == "a", 0.1, 0.9)
+
+
+def heavy_tails(rng):
+    """Lognormal rewards, some 40 events that count."""
+    arms = np.where(rng.random(400) < 0.1, "a", "b")
+    return arms, np.exp(rng.normal(-0.5, 1.0, 400)), np.where(arms == "a", 0.1, 0.9)
+
+
+def unlike_weights(rng):
+    """300 events, weights from 2 to 50, worth some 18 events."""
+    chance = rng.choice([0.02, 0.1, 0.5], 300, p=[0.3, 0.4, 0.3])
+    shown = rng.random(300) < chance
+    return np.where(shown, "a", "b"), rng.random(300) < 0.3, np.where(shown, chance, 1.0 - chance)
+
+
+@pytest.mark.parametrize(
+    ("draw", "truth", "ips", "snips", "normal"),
+    [
+        (rare_clicks, 0.1, 0.943, 0.946, 0.861),
+        (heavy_tails, 1.0, 0.929, 0.911, 0.905),
+        (unlike_weights, 0.3, 0.892, 0.918, 0.801),
+    ],
+)
+def test_intervals_hold_the_truth_as_often_as_the_page_says(draw, truth, ips, snips, normal):
+    """docs/replay.md has these shares of 95 % intervals, from 4000 logs each."""
+    found = coverage(1, draw, truth)
+    for share, said in zip(found, (ips, snips, normal), strict=True):
+        error = math.sqrt(said * (1.0 - said) * (1 / 400 + 1 / 4000))
+        assert abs(share - said) < 3 * error
+    assert found[0] > found[2]
+
+
+def test_no_reward_at_all_and_very_many_events():
+    replay = lb.Replay((["a", "b"] * 20, np.zeros(40)), propensity=0.5)
+    assert replay.estimate("a").ips.interval() == (0.0, 0.0)
+    rng = np.random.default_rng(1)
+    replay = lb.Replay((rng.choice(["a", "b"], 40_000), rng.random(40_000)), propensity=0.5)
+    found = replay.estimate("a").ips
+    assert found.interval() == normal_interval(found.value, found.standard_error, 0.95)
+    assert found.events is None
 
 
 def test_ways_to_name_a_target():

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.lab.intervals import (
-    Estimate,
+    Interval,
     Sample,
     mean_of,
     paired_difference,
@@ -95,7 +95,7 @@ def close(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Ve
     first, second = policies
     assert margin is not None
     ratio = paired_ratio(regrets[first], regrets[second], CONFIDENCE)
-    change = Estimate(ratio.value - 1.0, ratio.se, ratio.low - 1.0, ratio.high - 1.0, ratio.p)
+    change = Interval(ratio.value - 1.0, ratio.se, ratio.low - 1.0, ratio.high - 1.0, ratio.p)
     figures = f"{_show(regrets, first)}, {_show(regrets, second)}: {_show_share(change, '+')}"
     if math.isnan(change.low):
         return _verdict(figures, [_no_interval(regrets[first])])
@@ -189,7 +189,7 @@ def _show(regrets: Regrets, label: str) -> str:
     return f"{label} {number} ± {error}"
 
 
-def _show_share(ratio: Estimate, sign: str = "") -> str:
+def _show_share(ratio: Interval, sign: str = "") -> str:
     if math.isnan(ratio.value):
         return "no ratio"
     value, low, high = (_minus(f"{x:{sign}.1%}") for x in (ratio.value, ratio.low, ratio.high))

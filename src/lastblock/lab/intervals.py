@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.support.checks import number
+from lastblock.support.intervals import check_confidence
 
 Sample = npt.NDArray[np.floating[Any]]
 
@@ -18,7 +18,7 @@ _SEED = 1
 _DRAWS_AT_ONCE = 1 << 21
 
 
-class Estimate(NamedTuple):
+class Interval(NamedTuple):
     """A number with its standard error, its interval, and the p-value of its being 0.
 
     All but the value are NaN where there is a single observation.
@@ -33,43 +33,41 @@ class Estimate(NamedTuple):
 
 def check_method(confidence: float, method: Method) -> float:
     """The confidence, if both are possible."""
-    confidence = number(confidence, "confidence")
-    if not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence={confidence} must lie between 0 and 1, such as 0.95")
+    confidence = check_confidence(confidence)
     if method not in METHODS:
         raise ValueError(f"method={method!r} must be one of {', '.join(METHODS)}")
     return confidence
 
 
-def mean_of(x: Sample, confidence: float, method: Method = "normal") -> Estimate:
+def mean_of(x: Sample, confidence: float, method: Method = "normal") -> Interval:
     """The mean of a sample."""
     return _estimate((x,), (1.0,), confidence, method)
 
 
 def paired_difference(
     a: Sample, b: Sample, confidence: float, method: Method = "normal"
-) -> Estimate:
+) -> Interval:
     """mean(a) − mean(b), where a[i] and b[i] met the same draws."""
     return mean_of(a - b, confidence, method)
 
 
 def welch_difference(
     a: Sample, b: Sample, confidence: float, method: Method = "normal"
-) -> Estimate:
+) -> Interval:
     """mean(a) − mean(b) of independent samples, whose variances may differ."""
     return _estimate((a, b), (1.0, -1.0), confidence, method)
 
 
-def paired_ratio(a: Sample, b: Sample, confidence: float) -> Estimate:
+def paired_ratio(a: Sample, b: Sample, confidence: float) -> Interval:
     """mean(a) / mean(b) by the delta method; p is of the ratio's being 1."""
     below = float(b.mean())
     if below == 0.0:
-        return Estimate(np.nan, np.nan, np.nan, np.nan, np.nan)
+        return Interval(np.nan, np.nan, np.nan, np.nan, np.nan)
     ratio = float(a.mean()) / below
     # The mean of these is 0, and their standard error is that of the ratio.
     _, se, low, high, _ = mean_of((a - ratio * b) / below, confidence)
     p = _p_value(ratio - 1.0, se, a.size - 1.0)
-    return Estimate(ratio, se, ratio + low, ratio + high, p)
+    return Interval(ratio, se, ratio + low, ratio + high, p)
 
 
 def holm(p: npt.ArrayLike) -> Sample:
@@ -103,11 +101,11 @@ def resample(
 
 def _estimate(
     samples: Sequence[Sample], signs: Sequence[float], confidence: float, method: Method
-) -> Estimate:
+) -> Interval:
     """Of the signed sum of the samples' means."""
     value = float(sum(sign * x.mean() for sign, x in zip(signs, samples, strict=True)))
     if min(x.size for x in samples) < 2:
-        return Estimate(value, np.nan, np.nan, np.nan, np.nan)
+        return Interval(value, np.nan, np.nan, np.nan, np.nan)
     parts = [float(x.var(ddof=1)) / x.size for x in samples]
     se = float(np.sqrt(sum(parts)))
     freedom = float(samples[0].size - 1)
@@ -119,7 +117,7 @@ def _estimate(
     else:
         half = _t_quantile(0.5 + confidence / 2, freedom) * se
         low, high = value - half, value + half
-    return Estimate(value, se, low, high, _p_value(value, se, freedom))
+    return Interval(value, se, low, high, _p_value(value, se, freedom))
 
 
 def _bca(

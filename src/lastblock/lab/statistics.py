@@ -10,7 +10,7 @@ import numpy as np
 
 from lastblock.lab.all_pairs import LargestT, largest_t
 from lastblock.lab.intervals import (
-    Estimate,
+    Interval,
     Method,
     Sample,
     check_method,
@@ -223,7 +223,7 @@ def _baseline(entries: list[_Entry], label: str | None) -> _Entry:
 
 def _with_named(
     others: Sequence[_Entry], base: _Entry, confidence: float, method: Method
-) -> list[Estimate]:
+) -> list[Interval]:
     """Compare with a policy that was chosen beforehand: p is adjusted for the number of others."""
     estimates = [_compare(other, base, confidence, method) for other in others]
     adjusted = holm([estimate.p for estimate in estimates])
@@ -232,7 +232,7 @@ def _with_named(
 
 def _with_best(
     others: Sequence[_Entry], base: _Entry, confidence: float, method: Method
-) -> list[Estimate]:
+) -> list[Interval]:
     """Compare with the policy that these numbers have chosen: valid for all pairs at once."""
     pairs = [(other, base) for other in others] + list(combinations(others, 2))
     if method == "bootstrap" and len(pairs) > 1:
@@ -247,7 +247,7 @@ def _with_best(
     return [e._replace(p=float(p)) for e, p in zip(estimates, adjusted, strict=True)][: len(others)]
 
 
-def _within(law: LargestT, estimate: Estimate, confidence: float) -> Estimate:
+def _within(law: LargestT, estimate: Interval, confidence: float) -> Interval:
     """The interval and p-value that the largest |t| of all pairs gives."""
     if not estimate.se > 0.0:
         return estimate
@@ -273,7 +273,7 @@ def _tables(entries: Sequence[_Entry]) -> list[Sample]:
     return tables
 
 
-def _compare(one: _Entry, other: _Entry, confidence: float, method: Method = "normal") -> Estimate:
+def _compare(one: _Entry, other: _Entry, confidence: float, method: Method = "normal") -> Interval:
     a, b = _samples(one, other)
     difference = paired_difference if _are_paired(one, other) else welch_difference
     return difference(a, b, confidence, method)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from lastblock.core.protocol import Policy
 from lastblock.live.labels import Label
-from lastblock.replay.propensities import check_confidence, normal_interval
+from lastblock.support.intervals import check_confidence, normal_interval
 
 
 def ratio(sums: npt.NDArray[Any], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

@@ -21,6 +21,7 @@ from lastblock.lab.suite.problems import Half, problem
 from lastblock.lab.suite.rivals import COUNTED, ORACLE, RIVALS, TUNED, WINDOWS
 from lastblock.support import files
 from lastblock.support.errors import ResultError
+from lastblock.support.intervals import normal_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from lastblock.lab.results import Result
 
 CONFIDENCE = 0.95
-_NORMAL_95 = 1.959964
 _PER = 1e4
 """Restarts are told per so many steps."""
 _FRAMES = ("ratios", "delays", "kinds", "calm")
@@ -59,7 +59,7 @@ def geometric_mean(logs: Sequence[float], errors: Sequence[float]) -> tuple[floa
     if not logs:
         return math.nan, math.nan, math.nan
     centre = float(np.mean(logs))
-    half = _NORMAL_95 * math.sqrt(float(np.square(errors).sum())) / len(logs)
+    half = normal_quantile(CONFIDENCE) * math.sqrt(float(np.square(errors).sum())) / len(logs)
     return math.exp(centre), math.exp(centre - half), math.exp(centre + half)
 
 
