@@ -459,7 +459,7 @@ def unlike_weights(rng):
     ],
 )
 def test_intervals_hold_the_truth_as_often_as_the_page_says(draw, truth, ips, snips, normal):
-    """docs/replay.md has these shares of 95 % intervals, from 4000 logs each."""
+    """docs/how-to/replay-a-log.md has these shares of 95 % intervals, from 4000 logs each."""
     found = coverage(1, draw, truth)
     for share, said in zip(found, (ips, snips, normal), strict=True):
         error = math.sqrt(said * (1.0 - said) * (1 / 400 + 1 / 4000))

@@ -94,7 +94,7 @@ def differences(
         you name (Holm; the intervals hold one by one), "all pairs" without: then every interval
         holds at once with this confidence (Bonferroni), and the probability that some p is
         significant though the two policies do not differ is at most 1 − confidence (Holm; with
-        method="bootstrap" both by the law of the largest |t| of all pairs).
+        method="bootstrap" both by the law of the largest t of all pairs, in size).
     """
     import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
