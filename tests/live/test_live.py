@@ -14,7 +14,7 @@ import pytest
 import lastblock as lb
 from lastblock.core.layout import state_dtype
 from lastblock.kernels.streams import key_of
-from lastblock.live.state import to_little
+from lastblock.live.state import Live, to_little
 
 POLICY = lb.LBSDALM()
 ARMS = ["red", "green", "blue"]
@@ -605,12 +605,22 @@ def test_a_full_record_grows_before_the_journal_is_told():
     assert again.to_bytes() == bandit.to_bytes()
 
 
+def bandit_on(states, index, arms):
+    """A bandit that lives in a record of an array that belongs to somebody else."""
+    bandit = lb.Bandit.__new__(lb.Bandit)
+    width = states.dtype["queue"].shape[0]
+    live = Live(POLICY, len(arms), width=width, states=states[index : index + 1])
+    live.note_start()
+    bandit._begin(live, arms)
+    return bandit
+
+
 def test_a_bandit_on_somebody_elses_record():
     """Three records in one array; the middle one lives."""
     started = new_bandit(arms=3)
     states = np.zeros(3, state_dtype(POLICY, 3))
     states[1] = started._live.states[0]
-    guest = lb.Bandit.on(POLICY, states, 1, [0, 1, 2])
+    guest = bandit_on(states, 1, [0, 1, 2])
     assert play(guest, 100) == play(started, 100)
     assert guest.pulls == started.pulls
     assert to_little(states[1:2]) == to_little(started._live.states)
@@ -627,7 +637,7 @@ def test_a_bandit_on_somebody_elses_record():
 
 def test_a_lone_record_is_started_by_its_owner():
     states = np.zeros(2, state_dtype(POLICY, 3))
-    guest = lb.Bandit.on(POLICY, states, 1, ARMS)
+    guest = bandit_on(states, 1, ARMS)
     guest._live.start(3, key_of(7))
     assert play(guest, 50) == play(new_bandit(), 50)
 

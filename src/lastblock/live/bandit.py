@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.core.last_round import BEGINNING
-from lastblock.core.protocol import Policy, States, check_arms
+from lastblock.core.protocol import Policy, check_arms
 from lastblock.core.registry import build, check_policy, describe
 from lastblock.core.reward_stats import Told
 from lastblock.engine.events import KINDS, Event, Journal
@@ -146,19 +146,6 @@ class Bandit(Generic[L]):
         self._chances: dict[int, float] = {}
         self._next_id = 0
         self._last: Explanation[L] | None = None  # kept where the record no longer has it
-
-    @classmethod
-    def on(cls, policy: Policy, states: States, index: int, arms: Sequence[L]) -> "Bandit[L]":
-        """A bandit that lives in record `index` of an array, which has been started already.
-
-        The array belongs to somebody else, so that it cannot grow.
-        """
-        self = cls.__new__(cls)
-        width = states.dtype["queue"].shape[0]
-        live = Live(policy, len(arms), width=width, states=states[index : index + 1])
-        live.note_start()
-        self._begin(live, arms)
-        return self
 
     @property
     def policy(self) -> Policy:
