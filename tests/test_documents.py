@@ -1,5 +1,6 @@
 """Every Python block and command of the documentation runs, and every link leads somewhere."""
 
+import contextlib
 import re
 import shlex
 import sys
@@ -9,8 +10,8 @@ from unittest import mock
 import pytest
 
 import lastblock as lb
-from conformance import checks
 from lastblock.cli.parser import make_parser
+from lastblock.testing import DETECTOR_CHECKS, FAMILY_CHECKS, POLICY_CHECKS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob(".github/**/*.md")])
@@ -22,6 +23,11 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 FIGURE = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)(.*?)(?=\n#|\Z)", re.DOTALL)
 MAKES_FIGURES = ("make reproduce", "lastblock reproduce", "lastblock plot", "python -m benchmarks.")
 FILE = re.compile(r"# (\w+\.py)\n")  # the first line of a block that later ones import
+CHECKS_OF = {
+    "POLICIES": POLICY_CHECKS,
+    "DETECTORS": DETECTOR_CHECKS,
+    "FAMILIES": FAMILY_CHECKS,
+}
 CASES = [
     pytest.param(BLOCK.findall(page.read_text())[: i + 1], id=f"{page.relative_to(ROOT)}-{i}")
     for page in PAGES
@@ -55,20 +61,25 @@ def files(tmp_path, monkeypatch):
 def test_block_runs(blocks, files):
     *earlier, code = blocks
     files(earlier)
-    with mock.patch.dict(lb.POLICIES):  # a block may define a policy
-        known = set(lb.POLICIES)
-        exec(compile(code, "<block>", "exec"), {"__name__": "block"})
-        for name in set(lb.POLICIES) - known:
-            assert_conforms(lb.POLICIES[name])
+    with contextlib.ExitStack() as stack:
+        for registry in CHECKS_OF:  # a block may define a policy, or its like
+            stack.enter_context(mock.patch.dict(getattr(lb, registry)))
+        names = {"__name__": "block"}
+        exec(compile(code, "<block>", "exec"), names)
+        if not FILE.match(code):  # a file is tested in test_own_package.py
+            assert_conforms(names)
 
 
-def assert_conforms(cls):
-    """A policy in the documentation is one to copy from."""
-    elsewhere = {checks.check_jit_changes_nothing}  # needs a module that a new process can import
-    for example in cls.examples():
-        for check in checks.CHECKS:
-            if check not in elsewhere:
-                check(example)
+def assert_conforms(names):
+    """A policy in the documentation is one to copy from; so is a detector, and an arm."""
+    for registry, checks in CHECKS_OF.items():
+        for cls in getattr(lb, registry).values():
+            if cls.__module__ == "block":
+                made = [value for value in names.values() if isinstance(value, cls)]
+                for subject in made or [cls()]:
+                    for name, check in checks.items():
+                        if name != "jit_changes_nothing":  # needs a file to import
+                            check(subject)
 
 
 def commands():

@@ -10,7 +10,7 @@ True
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-from lastblock import arms, detectors, policies, theory
+from lastblock import arms, detectors, kit, policies, theory
 from lastblock.arms.bernoulli import Bernoulli
 from lastblock.arms.beta import Beta
 from lastblock.arms.dirac import Dirac
@@ -78,7 +78,8 @@ from lastblock.support.errors import StateFileError, StoreError, UnknownDecision
 from lastblock.support.spelling import nearest as _nearest
 
 if TYPE_CHECKING:
-    from lastblock import lab as lab  # at run time when it is first used: see below
+    from lastblock import lab as lab  # these two at run time when they are first used: see below
+    from lastblock import testing as testing
 
 old_names.install()
 
@@ -160,6 +161,7 @@ __all__ = [
     "detector",
     "detectors",
     "family",
+    "kit",
     "policies",
     "policy",
     "simulate",
@@ -172,13 +174,16 @@ __all__ = [
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        """The lab, when somebody wants it: it is slow to import, and needs an extra."""
-        if name == "lab":
-            return _import_module("lastblock.lab")
-        near = _nearest(name, [*__all__, "lab"])
+        """The lab and the conformance suite when somebody wants them: most never do.
+
+        The lab is slow to import, and needs an extra.
+        """
+        if name in ("lab", "testing"):
+            return _import_module(f"lastblock.{name}")
+        near = _nearest(name, [*__all__, "lab", "testing"])
         hint = "" if near is None else f"; did you mean {near!r}?"
         raise AttributeError(f"module 'lastblock' has no attribute {name!r}{hint}", name=name)
 
     def __dir__():
-        """What completion offers: the public names, the lab among them."""
-        return sorted({*globals(), "lab"})
+        """What completion offers: the public names, those that are imported later among them."""
+        return sorted({*globals(), "lab", "testing"})

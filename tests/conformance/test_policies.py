@@ -3,14 +3,16 @@
 import pytest
 
 import lastblock as lb
-from conformance import checks
+from lastblock.testing import POLICY_CHECKS
+from lastblock.testing.reproducible import exact_traces, expect_same_trace
+from lastblock.testing.without_jit import work_without_jit
 
 EXAMPLES = [example for cls in lb.POLICIES.values() for example in cls.examples()]
 # A process a policy would be slow: one serves all, below.
-CHECKS = [check for check in checks.CHECKS if check is not checks.check_jit_changes_nothing]
+CHECKS = {name: check for name, check in POLICY_CHECKS.items() if name != "jit_changes_nothing"}
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
 @pytest.mark.parametrize("policy", EXAMPLES, ids=repr)
 def test_policy(policy, check):
     check(policy)
@@ -18,12 +20,12 @@ def test_policy(policy, check):
 
 @pytest.fixture(scope="session")
 def without_jit():
-    return dict(zip(map(repr, EXAMPLES), checks.traces_without_jit(EXAMPLES), strict=True))
+    return dict(zip(map(repr, EXAMPLES), work_without_jit(exact_traces, EXAMPLES), strict=True))
 
 
 @pytest.mark.parametrize("policy", EXAMPLES, ids=repr)
 def test_jit_changes_nothing(policy, without_jit):
-    assert checks.exact_traces([policy]) == [without_jit[repr(policy)]]
+    expect_same_trace(exact_traces([policy])[0], without_jit[repr(policy)])
 
 
 @pytest.mark.parametrize("cls", lb.POLICIES.values(), ids=lambda cls: cls.__name__)

@@ -11,11 +11,11 @@ import pytest
 from compact_plays import ARMS, HORIZON, PAPER, SEED, bernoulli, float32, new_fleet, play, whole
 
 import lastblock as lb
-from conformance import checks
 from lastblock.core.layout import LARGEST_COUNT, MOST_LOST, MOST_OUT, fleet_dtype
 from lastblock.kernels.jit import DISABLED
 from lastblock.kernels.streams import key_of
 from lastblock.simulation.simulate import Player
+from lastblock.testing import worlds
 
 STEPS = 200 if DISABLED else HORIZON
 paper = pytest.mark.parametrize("policy", PAPER.values(), ids=PAPER)
@@ -23,7 +23,7 @@ paper = pytest.mark.parametrize("policy", PAPER.values(), ids=PAPER)
 
 @paper
 def test_compact_bandits_are_replications(policy):
-    player = Player(policy, checks.environment(), STEPS, key_of(SEED), np.array([STEPS]))
+    player = Player(policy, worlds.environment(), STEPS, key_of(SEED), np.array([STEPS]))
     outcome = player.room(20, traced=STEPS)
     player.play(0, outcome)
     fleet = new_fleet(policy, "compact", 20)

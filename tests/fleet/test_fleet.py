@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lastblock as lb
-from conformance import checks
 from lastblock.engine.fleet import DIGIT_BITS, sort_own
 from lastblock.fleet import fleet as fleets
 from lastblock.kernels.streams import key_of
 from lastblock.simulation.simulate import Player
+from lastblock.testing import worlds
 
 POLICY = lb.LBSDALM()
 GROWING = lb.LBSDA()
-ARMS = checks.ARMS
-SEED = checks.SEED
+ARMS = worlds.ARMS
+SEED = worlds.SEED
 
 
 def new_fleet(policy=POLICY, size=300, **options):
@@ -32,7 +32,7 @@ def records(fleet):
 
 def replications(policy, n, horizon):
     """The arms and rewards of the first replications of `simulate`, one row each."""
-    player = Player(policy, checks.environment(), horizon, key_of(SEED), np.array([horizon]))
+    player = Player(policy, worlds.environment(), horizon, key_of(SEED), np.array([horizon]))
     outcome = player.room(n, traced=horizon)
     player.play(0, outcome)
     return outcome.arms, outcome.rewards

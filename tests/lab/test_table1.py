@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from conformance.checks import HORIZON, environment  # whose kernels are compiled anyway
 from lastblock.lab.paper import table1 as module
 from lastblock.lab.paper.table1 import ROWS, powers, table1
+from lastblock.testing.worlds import HORIZON, environment  # whose kernels are compiled anyway
 
 
 @pytest.fixture(autouse=True)

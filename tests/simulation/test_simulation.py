@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import lastblock as lb
+from lastblock.support import parallel
 
 ENV = lb.Piecewise(
     {
@@ -75,6 +76,14 @@ def test_nor_on_the_threads():
     one, several = simulate(replications=20, threads=1), simulate(replications=20, threads=7)
     assert (one.regret == several.regret).all()
     assert (one.pulls == several.pulls).all()
+
+
+def test_nor_on_the_chunks(monkeypatch):
+    whole = simulate(replications=7, threads=1)
+    monkeypatch.setattr(parallel, "_STEPS_A_CHUNK", 3 * HORIZON)
+    pieces = simulate(replications=7, threads=1)
+    assert (whole.regret == pieces.regret).all()
+    assert (whole.pulls == pieces.pulls).all()
 
 
 def test_seeds():

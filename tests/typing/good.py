@@ -2,9 +2,42 @@
 
 import tempfile
 from pathlib import Path
-from typing import Literal, assert_type
+from typing import Literal, NamedTuple, assert_type
+
+import numpy as np
 
 import lastblock as lb
+from lastblock.kit import Layout, Record, argmax, enqueue, enqueue_all, history, policy, shuffle
+from lastblock.testing import Check, check_policy, policy_checks
+
+
+@policy(grows=False)
+class LastRewards(NamedTuple):
+    """A policy of one's own: the best mean of the last rewards."""
+
+    rewards: int = 50
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        """A history and an index."""
+        kept = history.history_dtype(arms, self.rewards)
+        return [("history", kept), ("index", np.float64, (arms,))]
+
+    def start(self, s: Record) -> None:
+        """Each arm once."""
+        history.clear(s.history)
+        enqueue_all(s)
+        shuffle(s)
+
+    def plan(self, s: Record) -> None:
+        """The largest index."""
+        for k in range(s.arms):
+            n = s.history.kept[k]
+            s.index[k] = history.block_mean(s.history, k, n) if n > 0 else lb.kit.unseen(s, k)
+        enqueue(s, argmax(s, s.index))
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        """One reward."""
+        history.append(s.history, arm, reward)
 
 
 def choose_policies() -> None:
@@ -95,6 +128,17 @@ def use_the_lab() -> None:
     assert_type(scenario, lb.lab.Scenario)
 
 
+def write_a_policy() -> None:
+    """It is a policy like any other, and can be checked like ours."""
+    own = LastRewards(rewards=20)
+    assert_type(own, LastRewards)
+    lb.Restarting(own, lb.MeanShift())
+    checks = policy_checks(own, skip=["jit_changes_nothing"])
+    assert_type(checks, list[Check[lb.kit.Policy]])
+    assert str(checks[0]) == "LastRewards(rewards=20)-same_seed_same_run"
+    check_policy(own, skip=set(lb.testing.POLICY_CHECKS) - {"parameters_survive"})
+
+
 def main() -> None:
     """All of it, at run time."""
     choose_policies()
@@ -102,3 +146,4 @@ def main() -> None:
     decide_by_number()
     keep()
     use_the_lab()
+    write_a_policy()

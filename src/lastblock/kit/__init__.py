@@ -1,0 +1,349 @@
+"""Everything that the author of a policy, a change detector or an arm family imports. ::
+
+    from lastblock.kit import Layout, Record, argmax, enqueue, enqueue_all, policy, shuffle
+
+What is here stays; the modules behind it may move. `lastblock.testing` checks what you have
+written. Names marked * are for plain Python, all other functions are kernels: compiled code can
+call them, and so can your methods, which are compiled too.
+
+**Declaring.** A class is a `NamedTuple` of parameters with a decorator.
+
+=================  ================================================================================
+`policy` *         register a policy: methods `layout`, `start`, `plan`, `observe`
+`detector` *       register a change detector: methods `layout`, `reset`, `notice`
+`family` *         register an arm family: `mean`, `parameters`, static method `draw`
+`Policy`           the type of any policy, for annotations
+`Detector`         the type of any change detector
+`Arm`              the type of any arm
+`Record`           the type of a state: a record whose fields read as attributes
+`Layout`           the type of what `layout` returns: names, types and shapes of the fields
+=================  ================================================================================
+
+Optional methods of a policy: `validate(self)` raises a `ValueError` for impossible parameters,
+`check(self, arms)` for a number of arms that it cannot play. `full(self, s, arm)`, a kernel, says
+that one more reward of the arm does not fit; it goes with ``grows=True``.
+`resized(self, s, before, arm)` brings along what was derived from the number of arms when an arm
+has come or gone. `duels(self, s)` explains the last round. `compact_layout(self, arms, horizon)`
+and `unpacked(self, s, compact)` are for the compact records of fleets. A class method
+`examples(cls)` returns policies with the parameters to test.
+
+=================  ================================================================================
+`whole` *          a whole number, or a `ValueError` that names the argument
+`number` *         a finite number, likewise
+=================  ================================================================================
+
+Fields that are annotated `int`, `float` or `bool` are converted and checked without these two; a
+class method that makes a policy from other arguments may need them.
+
+**Fields.** What a layout is made of, besides numpy's integers and floats (flags are `np.uint8`).
+
+=================  ================================================================================
+`INDEX`            a field used as an index: unsigned, hence faster
+`ARM`              a field that holds the number of an arm, or `NOBODY`; renumbered when arms go
+`LINE`             an array that holds every arm once, in some order; renumbered likewise
+`NOBODY`           no arm, in a field that holds one
+`record` *         a record as a field: its type, from a layout
+`record_of` *      the whole record of another policy, for a wrapper
+`capacity` *       the next power of two, for the length of a ring
+`FIRST_ROOM`       rewards of an arm to make room for when there is no horizon
+`SMALL_COUNT`      a counter in a compact record
+`whole_type` *     the smallest type for whole numbers up to a limit
+`count_up`         count one more; a small counter stops at its end
+=================  ================================================================================
+
+**The round.** `start` and `plan` queue at least one arm.
+
+=================  ================================================================================
+`enqueue`          add an arm to the round
+`enqueue_all`      every arm once: the first round of nearly every policy
+`shuffle`          put the round's arms in random order, so that none is favoured by its number
+`stop_waiting`     what is out counts no longer; a policy with a window may do so more often
+=================  ================================================================================
+
+**The largest index**, for policies that pull one arm.
+
+=================  ================================================================================
+`argmax`           the arm with the largest index; ties are broken at random
+`unseen`           the index of an arm none of whose rewards has arrived
+`tried_enough`     whether an arm that has not answered yet must let others go first
+=================  ================================================================================
+
+**Rewards kept.** Modules, since their functions have the same names: ``history.append(s.history,
+arm, reward)``.
+
+=================  ================================================================================
+`history`          the last rewards of each arm: sums of blocks in O(1), without rounding drift
+`window`           the last rewards of all arms together, with counts and sums per arm
+`multiset`         every reward of an arm, zeros and ones counted, the others kept
+`two_sum`          a sum as rounded, and what rounding took away
+=================  ================================================================================
+
+**Duels**, for subsampling policies.
+
+====================  =============================================================================
+`duel_fields` *       the fields that the next four need: leader, sampling obligation
+`clear_duels`         nobody leads, nothing is owed
+`update_leader`       the leader: most pulls, then the largest sum, then at random
+`update_obligation`   how many pulls every arm is owed in a round
+`is_owed`             whether an arm is pulled without a duel
+`wins_duel`           the challenger's mean against that of as many of the leader's last rewards
+`is_ahead`            whether the leader has strictly more pulls than anyone
+`most_pulled`         the leader among some candidates
+`obligation`          the number of pulls that every arm is owed
+`obligation_lasts`    a round below which that number stays
+====================  =============================================================================
+
+**Why.** What the method `duels` returns, for `Bandit.explain`.
+
+=================  ================================================================================
+`Verdict`          one arm beside the leader: the reason, both blocks and their means
+`judge` *          the verdicts of a policy with `duel_fields` and a history
+`REASONS`          what each reason means, in words
+=================  ================================================================================
+
+The reasons: `FORCED`, `WON`, `LOST`, `WAITS`, `FLAGGED`, `PROBED`, `OVERRULED`, `SILENT`, `LEVEL`,
+`LOOKED`.
+
+**Restarts**, for policies that begin again: `Bandit.changes` reports them.
+
+==================  ===============================================================================
+`restart_fields` *  counters, and the last few restarts
+`clear_restarts`    none so far
+`note_restart`      count a restart and remember it
+==================  ===============================================================================
+
+**Wrapping** another policy, whose record is the field `inner`; see `policies/restarting.py`.
+
+=====================  ============================================================================
+`require_policy` *     raise a `ValueError` unless the value is a policy
+`require_detector` *   raise a `ValueError` unless the value is a change detector
+`check_arms` *         raise a `ValueError` if the policy cannot play this many arms
+`resized` *            let the inner policy bring along what depends on the number of arms
+`share_stream`         give the inner policy its random stream, and keep another one
+`ready_to_start`       the inner record, before its policy starts
+`ready_to_plan`        the inner record, before its policy plans a round …
+`planned`              … and what to do afterwards
+`ready_to_observe`     the inner record, before its policy gets a reward
+`take_next`            hand out the next arm of the inner policy's round
+=====================  ============================================================================
+
+**Random draws.** A policy draws from `s.stream` and from nothing else. An arm family gets one
+random word for each reward.
+
+==========================  =======================================================================
+`Stream`                    the type of a random stream
+`uniform`                   a uniform on [0, 1)
+`below`                     a uniform whole number in 0 … n − 1
+`normal`                    a standard normal
+`exponential`               a standard exponential
+`gamma`                     a standard gamma variate
+`beta`                      a Beta variate
+`poisson`                   a Poisson count
+`binomial`                  a binomial count
+`hypergeometric_at_most`    a coin: at most x of n things drawn without replacement are good
+`coin`                      1 with a given probability, else 0
+`next_word`                 64 random bits
+`to_unit`                   a uniform on [0, 1) from such a word
+`to_open_unit`              a uniform on (0, 1), for quantile functions that are infinite at an end
+`normal_of`                 a standard normal from one word
+`normal_quantile`           the standard normal quantile function
+`expand`                    turn one word into a stream, for samplers that need more
+`clipped`                   the nearest number in [0, 1]
+==========================  =======================================================================
+
+**Families that policies are told**, such as ``family="gaussian"``.
+
+=================  ================================================================================
+`Family`           the one-parameter families; a field is annotated ``Family | FamilyWord``
+`FamilyWord`       the same as words
+`FamilyCode`       the type that a kernel annotates its argument with
+`divergences`      a module: Kullback–Leibler divergences and their inverses
+=================  ================================================================================
+
+**Compiling.** Methods of a registered class are compiled by themselves. Functions that they call
+need a decorator.
+
+=================  ================================================================================
+`kernel` *         compile a short function into every kernel that calls it
+`routine` *        compile a long function once; kernels call it
+`plain` *          the Python function behind a kernel, for what happens rarely
+=================  ================================================================================
+"""
+
+from lastblock.core.duels import (
+    clear_duels,
+    duel_fields,
+    is_ahead,
+    is_owed,
+    most_pulled,
+    obligation,
+    obligation_lasts,
+    update_leader,
+    update_obligation,
+    wins_duel,
+)
+from lastblock.core.families import Arm, family
+from lastblock.core.indices import argmax, tried_enough, unseen
+from lastblock.core.layout import (
+    ARM,
+    FIRST_ROOM,
+    INDEX,
+    LINE,
+    NOBODY,
+    SMALL_COUNT,
+    capacity,
+    record,
+    record_of,
+    whole_type,
+)
+from lastblock.core.protocol import Detector, Layout, Policy, Record, check_arms, resized
+from lastblock.core.registry import check_detector as require_detector
+from lastblock.core.registry import check_policy as require_policy
+from lastblock.core.registry import detector, policy
+from lastblock.core.restarts import clear_restarts, note_restart, restart_fields
+from lastblock.core.rounds import count_up, enqueue, enqueue_all, shuffle, stop_waiting
+from lastblock.core.verdicts import (
+    FLAGGED,
+    FORCED,
+    LEVEL,
+    LOOKED,
+    LOST,
+    OVERRULED,
+    PROBED,
+    REASONS,
+    SILENT,
+    WAITS,
+    WON,
+    Verdict,
+    judge,
+)
+from lastblock.core.wrapping import (
+    planned,
+    ready_to_observe,
+    ready_to_plan,
+    ready_to_start,
+    share_stream,
+    take_next,
+)
+from lastblock.kernels.count_samplers import binomial, hypergeometric_at_most
+from lastblock.kernels.divergences import Family, FamilyCode, FamilyWord
+from lastblock.kernels.exact_sums import two_sum
+from lastblock.kernels.jit import kernel, plain, routine
+from lastblock.kernels.samplers import (
+    beta,
+    clipped,
+    coin,
+    exponential,
+    gamma,
+    normal,
+    normal_of,
+    normal_quantile,
+    poisson,
+)
+from lastblock.kernels.streams import (
+    Stream,
+    below,
+    expand,
+    next_word,
+    to_open_unit,
+    to_unit,
+    uniform,
+)
+from lastblock.kit import divergences, history, multiset, window
+from lastblock.support.checks import number, whole
+
+__all__ = [
+    "ARM",
+    "FIRST_ROOM",
+    "FLAGGED",
+    "FORCED",
+    "INDEX",
+    "LEVEL",
+    "LINE",
+    "LOOKED",
+    "LOST",
+    "NOBODY",
+    "OVERRULED",
+    "PROBED",
+    "REASONS",
+    "SILENT",
+    "SMALL_COUNT",
+    "WAITS",
+    "WON",
+    "Arm",
+    "Detector",
+    "Family",
+    "FamilyCode",
+    "FamilyWord",
+    "Layout",
+    "Policy",
+    "Record",
+    "Stream",
+    "Verdict",
+    "argmax",
+    "below",
+    "beta",
+    "binomial",
+    "capacity",
+    "check_arms",
+    "clear_duels",
+    "clear_restarts",
+    "clipped",
+    "coin",
+    "count_up",
+    "detector",
+    "divergences",
+    "duel_fields",
+    "enqueue",
+    "enqueue_all",
+    "expand",
+    "exponential",
+    "family",
+    "gamma",
+    "history",
+    "hypergeometric_at_most",
+    "is_ahead",
+    "is_owed",
+    "judge",
+    "kernel",
+    "most_pulled",
+    "multiset",
+    "next_word",
+    "normal",
+    "normal_of",
+    "normal_quantile",
+    "note_restart",
+    "number",
+    "obligation",
+    "obligation_lasts",
+    "plain",
+    "planned",
+    "poisson",
+    "policy",
+    "ready_to_observe",
+    "ready_to_plan",
+    "ready_to_start",
+    "record",
+    "record_of",
+    "require_detector",
+    "require_policy",
+    "resized",
+    "restart_fields",
+    "routine",
+    "share_stream",
+    "shuffle",
+    "stop_waiting",
+    "take_next",
+    "to_open_unit",
+    "to_unit",
+    "tried_enough",
+    "two_sum",
+    "uniform",
+    "unseen",
+    "update_leader",
+    "update_obligation",
+    "whole",
+    "whole_type",
+    "window",
+    "wins_duel",
+]

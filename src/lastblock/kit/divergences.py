@@ -1,0 +1,34 @@
+"""Kullback–Leibler divergences of the one-parameter families and their inverses, as kernels.
+
+=====================  ============================================================================
+`divergence`           kl(p, q) between the members of the family with means p and q
+`upper`                the largest q with kl(p, q) ≤ level: the index of kl-UCB
+`lower`                the smallest q with kl(p, q) ≤ level
+`inside`               the nearest mean that the family allows
+=====================  ============================================================================
+
+Their first argument is a number: a field `Family | FamilyWord` of a policy, or one of `BERNOULLI`,
+`GAUSSIAN`, `POISSON`, `EXPONENTIAL`.
+"""
+
+from lastblock.kernels.divergences import (
+    BERNOULLI,
+    EXPONENTIAL,
+    GAUSSIAN,
+    POISSON,
+    divergence,
+    inside,
+    lower,
+    upper,
+)
+
+__all__ = [
+    "BERNOULLI",
+    "EXPONENTIAL",
+    "GAUSSIAN",
+    "POISSON",
+    "divergence",
+    "inside",
+    "lower",
+    "upper",
+]

@@ -1,0 +1,172 @@
+"""Checks: a policy is what it says of itself, and its record and parameters are sound."""
+
+import json
+import math
+import random
+from collections.abc import Callable
+from typing import Any, get_type_hints
+
+import numpy as np
+
+from lastblock.core.layout import state_dtype, state_size
+from lastblock.core.protocol import Policy, Record
+from lastblock.core.registry import build, describe
+from lastblock.engine.simulate import Outcome, play
+from lastblock.kernels.jit import DISABLED, specialise
+from lastblock.kernels.streams import key_of
+from lastblock.live.bandit import Bandit
+from lastblock.live.state import Live
+from lastblock.simulation.simulate import simulate
+from lastblock.testing.expectations import expect, expect_same, expect_value_error
+from lastblock.testing.worlds import (
+    ARMS,
+    HORIZON,
+    SEED,
+    declares,
+    environment,
+    live_arms,
+    live_with_delays,
+)
+
+SHIFTS = (-3.0, 0.25, 1024.0)
+SCALES = (0.125, 4.0, 2.0**20, 2.0**-600, 2.0**900)
+
+WRONG: dict[Any, list[Any]] = {
+    int: ["7", 1.5, True, None],
+    float: ["x", None, math.nan, math.inf],
+    bool: [1, "x"],
+}
+
+
+def arms_have_no_favourites(policy: Policy) -> None:
+    """Permuting the arms permutes the law of the pulls, unless the policy is told the arms."""
+    if declares(policy, "oracle"):
+        return
+    order = (2, 0, 1)
+    replications = 40 if DISABLED else 400
+    plain, permuted = (
+        simulate(policy, env, horizon=HORIZON, replications=replications, seed=seed).pulls
+        for env, seed in [(environment(), SEED), (environment(order), SEED + 1)]
+    )
+    expected = plain[:, order]
+    variance = (expected.var(axis=0, ddof=1) + permuted.var(axis=0, ddof=1)) / replications
+    gap = np.abs(expected.mean(axis=0) - permuted.mean(axis=0))
+    # An arm may be one pull ahead in a round that the horizon cuts short.
+    limit = 5.0 * np.sqrt(variance) + 1.0
+    expect(
+        bool(np.all(gap <= limit)),
+        f"with the arms in another order their mean pulls differ by {gap.round(2).tolist()}, more "
+        f"than five standard errors and one: {limit.round(2).tolist()}. Are ties broken at random, "
+        "and is the first round shuffled?",
+    )
+
+
+def shift_is_as_declared(policy: Policy) -> None:
+    """With `shift_invariant=True`, no decision changes when a constant is added to all rewards."""
+    if declares(policy, "shift_invariant"):
+        _expect_same_arms(policy, "plus", SHIFTS, lambda x, c: x + c)
+
+
+def scale_is_as_declared(policy: Policy) -> None:
+    """With `scale_invariant=True`, none changes when all are multiplied by a power of two."""
+    if declares(policy, "scale_invariant"):
+        _expect_same_arms(policy, "times", SCALES, lambda x, a: a * x)
+
+
+def _expect_same_arms(
+    policy: Policy,
+    word: str,
+    numbers: tuple[float, ...],
+    change: Callable[[float, float], float],
+) -> None:
+    plain = live_arms(policy, HORIZON)
+    for number in numbers:
+        with np.errstate(over="ignore"):  # squares of 2⁹⁰⁰, in what is noted beside the record
+            changed = live_arms(policy, HORIZON, lambda x, c=number: change(x, c))  # type: ignore[misc]
+        expect_same(f"arms for rewards {word} {number}", changed, plain)
+
+
+def state_is_bounded(policy: Policy) -> None:
+    """The size of the state does not change, unless `grows=True`."""
+    if not declares(policy, "grows"):
+        sizes = {horizon: state_size(policy, ARMS, horizon) for horizon in (None, 10, 10**6)}
+        expect(
+            len(set(sizes.values())) == 1,
+            f"the size of the state depends on the horizon: bytes by horizon {sizes}. "
+            "A policy that keeps every reward declares grows=True",
+        )
+    bandit = Bandit(policy, ARMS, seed=SEED)
+    size = bandit.state_size
+    live_with_delays(bandit, 3000, random.Random(SEED))
+    expect(
+        bandit.state_size == size or declares(policy, "grows"),
+        f"the state has grown from {size} to {bandit.state_size} bytes",
+    )
+
+
+def start_sets_what_it_reads(policy: Policy) -> None:
+    """Whatever the record held before, the run is the same."""
+    env, key = environment(), key_of(SEED)
+    outcomes = []
+    for garbage in (0x00, 0xA5, 0xFF):
+        state = np.empty(1, state_dtype(policy, ARMS, HORIZON))
+        state.view(np.uint8)[:] = garbage
+        out = Outcome.empty(2, times=1, phases=len(env.changes) + 1, arms=ARMS, traced=HORIZON)
+        times, streams = np.array([HORIZON]), np.empty((2, 4), np.uint64)
+        arguments = policy, env.compile(HORIZON), state, key, streams, 0, times, out
+        specialise(play, *arguments)(*arguments)
+        outcomes.append(out)
+    for other in outcomes[1:]:
+        expect_same(
+            "arms after starting in records that held other things: a field is read before it is "
+            "set",
+            other.arms.ravel().tolist(),
+            outcomes[0].arms.ravel().tolist(),
+        )
+        expect(
+            all(a.tobytes() == b.tobytes() for a, b in zip(other, outcomes[0], strict=True)),
+            "the outcome depends on what the record held before start()",
+        )
+
+
+def start_sets_every_number(policy: Policy) -> None:
+    """Whoever reads a state file that was just begun finds no garbage."""
+    begun = []
+    for garbage in (0x00, 0xA5):
+        live = Live(policy, ARMS)
+        live.states.view(np.uint8)[:] = garbage
+        live.start(ARMS, key_of(SEED))
+        begun.append(_numbers_in(live.s))
+    unset = [name for name in begun[0] if begun[0][name] != begun[1][name]]
+    expect(not unset, f"start() does not set {', '.join(unset)}")
+
+
+def _numbers_in(record: Record, prefix: str = "") -> dict[str, object]:
+    """The fields of a record that are single numbers, those of records within it too."""
+    found: dict[str, object] = {}
+    for name in record.dtype.names:
+        if record[name].dtype.names is not None:
+            found |= _numbers_in(record[name], f"{prefix}{name}.")
+        elif record[name].shape == ():
+            found[prefix + name] = record[name].item()
+    return found
+
+
+def wrong_types_are_rejected(subject: Any) -> None:
+    """A parameter of a wrong type raises a ValueError that names it."""
+    for name, kind in get_type_hints(type(subject)).items():
+        for value in WRONG.get(kind, [object()]):
+            expect_value_error(
+                f"{name}={value!r}",
+                lambda n=name, v=value: subject._replace(**{n: v}),  # type: ignore[misc]
+                name,
+            )
+
+
+def parameters_survive(subject: Any) -> None:
+    """Parameters can be written as plain data, which a saved bandit and a scenario hold."""
+    described = json.loads(json.dumps(describe(subject)))
+    again = build(described)
+    expect(again == subject, f"written as {described} and read again it is {again!r}")
+    again = type(subject)(**subject._asdict())
+    expect(again == subject, f"made again from its parameters it is {again!r}")

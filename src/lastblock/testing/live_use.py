@@ -1,0 +1,150 @@
+"""Checks: a live bandit works under a policy, whatever users do."""
+
+import json
+import math
+import random
+from typing import Any
+
+from lastblock.core.protocol import Policy
+from lastblock.live.bandit import Bandit
+from lastblock.testing.expectations import expect, expect_value_error
+from lastblock.testing.worlds import (
+    ARMS,
+    SEED,
+    declares,
+    fields_with_nan,
+    live_with_delays,
+    record_within,
+)
+
+
+def asking_never_waits(policy: Policy) -> None:
+    """Many decisions without a reward, then all rewards at once, in any order."""
+    world = random.Random(SEED)
+    bandit = Bandit(policy, ARMS, seed=SEED)
+    for _ in range(3):
+        decisions = [bandit.ask() for _ in range(40)]
+        strange = {decision.arm for decision in decisions} - set(range(ARMS))
+        expect(not strange, f"with many decisions out it takes arms that do not exist: {strange}")
+        world.shuffle(decisions)
+        for i, decision in enumerate(decisions):
+            if i % 10 == 0:
+                bandit.forget(decision)
+            else:
+                bandit.tell(decision, float(world.random() < 0.5))
+    expect(bandit.pending == (), f"after all rewards decisions are still out: {bandit.pending}")
+    told = sum(bandit.pulls.values())
+    expect(told == 3 * 36, f"{3 * 36} rewards were told, {told} are counted")
+
+
+def bad_rewards_change_nothing(policy: Policy) -> None:
+    """A reward that is no number, too large or told twice is refused, and the state stays."""
+    bandit = Bandit(policy, ARMS, seed=SEED)
+    live_with_delays(bandit, 20, random.Random(SEED))
+    decision = bandit.ask()
+
+    before = bandit.to_bytes()
+    bad: list[Any] = [math.nan, math.inf, -math.inf, 1e300, None, "x"]
+    for reward in bad:
+        expect_value_error(
+            f"reward {reward!r}",
+            lambda r=reward: bandit.tell(decision, r),  # type: ignore[misc]
+            "reward",
+        )
+        expect(bandit.to_bytes() == before, f"reward {reward!r} was refused, but changed the state")
+    bandit.tell(decision, 1.0)
+    after = bandit.to_bytes()
+    expect_value_error("a reward told twice", lambda: bandit.tell(decision, 1.0), "already")
+    expect(bandit.to_bytes() == after, "a reward told twice was refused, but changed the state")
+
+
+def arms_come_and_go(policy: Policy) -> None:
+    """With decisions out, in the record of the beginning; and the events tell the whole life."""
+    bandit: Bandit[str] = Bandit(policy, ["a", "b", "c"], seed=SEED)
+    events: list[Any] = []
+    bandit.attach(events.extend)
+    world = random.Random(SEED)
+    live_with_delays(bandit, 60, world)
+    before = bandit.to_bytes()
+    if declares(policy, "oracle"):
+        told = "told the arms beforehand"
+        expect_value_error("retire_arm", lambda: bandit.retire_arm("b"), told)
+        expect_value_error("add_arm", lambda: bandit.add_arm("d"), told)
+        expect(bandit.to_bytes() == before, "a refused change of the arms changed the state")
+        return
+    pulls = dict(bandit.pulls)
+    for old, new in [("b", "d"), ("a", "e"), ("e", "f"), ("f", "g")]:  # every place, twice the last
+        _replace_arm(bandit, old, new, pulls, world)
+        pulls = dict(bandit.pulls)
+    active = {arm for arm, state in bandit.arms.items() if state == "active"}
+    expect(active == {"c", "d", "g"}, f"the arms c, d and g are left, not {sorted(active)}")
+    for decision in bandit.pending:
+        bandit.tell(decision, 1.0)
+    late = {arm: bandit.pulls[arm] - pulls[arm] for arm in ("a", "b")}
+    expect(not any(late.values()), f"late rewards of retired arms were counted: {late}")
+    strange = fields_with_nan(record_within(bandit))
+    expect(not strange, f"after arms came and went these fields hold NaN: {', '.join(strange)}")
+    expect(
+        Bandit.from_json(bandit.to_json()).to_bytes() == bandit.to_bytes(),
+        "written as JSON and read again, the state is another one",
+    )
+    twin: Bandit[str] = Bandit(policy, ["a", "b", "c"], seed=SEED)
+    for event in json.loads(json.dumps(events)):
+        twin.apply(event)
+    expect(
+        twin.to_bytes() == bandit.to_bytes(),
+        "a bandit to which the same events happened has another state",
+    )
+
+
+def _replace_arm(
+    bandit: Bandit[str], old: str, new: str, pulls: dict[str, int], world: random.Random
+) -> None:
+    bandit.retire_arm(old)
+    expect(bandit.pulls == pulls, f"retiring {old!r} changed the pulls: {bandit.pulls}")
+    taken = live_with_delays(bandit, 40, world)
+    expect(all(decision.arm != old for decision in taken), f"{old!r} is taken after it was retired")
+    s = record_within(bandit)
+    round_left = int(s.queued - s.taken)
+    pulls = dict(bandit.pulls)
+    bandit.add_arm(new)
+    expect(bandit.pulls == {**pulls, new: 0}, f"adding {new!r} changed the pulls: {bandit.pulls}")
+    arms = [decision.arm for decision in bandit.ask(round_left + 1)]
+    expect(new in arms, f"the new arm {new!r} is not pulled in the round being handed out: {arms}")
+    taken = live_with_delays(bandit, 60, world)
+    expect(all(decision.arm != old for decision in taken), f"{old!r} has come back")
+
+
+def a_forced_arm_is_taken_in(policy: Policy) -> None:
+    """A floor sends decisions to arms that the policy would not choose; nothing breaks."""
+    bandit = Bandit(policy, ARMS, seed=SEED, floor={0: 0.2, 2: 0.1})
+    taken = live_with_delays(bandit, 300, random.Random(SEED))
+    # Four standard errors of a share of 300 decisions: √(p (1 − p) / 300).
+    for arm, least, error in ((0, 0.2, 0.024), (2, 0.1, 0.018)):
+        share = sum(decision.arm == arm for decision in taken) / 300
+        expect(
+            share > least - 4 * error,
+            f"arm {arm} has a floor of {least} and gets {share:.3f} of the decisions",
+        )
+    strange = fields_with_nan(record_within(bandit))
+    expect(not strange, f"with traffic floors these fields hold NaN: {', '.join(strange)}")
+
+
+def words_come_for_every_policy(policy: Policy) -> None:
+    """`explain` and `summary` answer after each decision, and agree with what happened."""
+    bandit: Bandit[str] = Bandit(policy, ["a", "b", "c"], seed=SEED)
+    for _ in range(60):
+        decision = bandit.ask()
+        said = bandit.explain()
+        expect(
+            decision.arm in said.arms,
+            f"explain() speaks of the arms {said.arms}, the decision was {decision.arm!r}",
+        )
+        unnamed = [arm for arm in said.arms if repr(arm) not in str(said)]
+        expect(not unnamed, f"explain() does not name the arms {unnamed}: {said}")
+        bandit.tell(decision, float(decision.id % 3 == 0))
+        expect(bandit.explain().arms == said.arms, "explain() changes when a reward is told")
+    summary = bandit.summary()
+    told = sum(arm.pulls for arm in summary.arms)
+    expect(told == 60, f"60 rewards were told, summary() counts {told}")
+    expect(summary.leader in ("a", "b", "c"), f"summary() names the leader {summary.leader!r}")
