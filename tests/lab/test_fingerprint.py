@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import lastblock as lb
+from lastblock.core.layout import state_dtype
 from lastblock.core.rounds import enqueue
 from lastblock.kernels.jit import kernel
 from lastblock.lab.work import provenance
@@ -306,7 +307,8 @@ def test_a_policys_own_use_does_not_change_it():
     """What is compiled or cached in between is not a matter of code."""
     policy, world = Circling(), lb.Stationary([lb.Bernoulli(0.5), lb.Dirac(1.0)])
     before = fingerprint(policy, world)
-    lb.simulate(policy, world, horizon=10, replications=1, seed=1)
+    world.compile(10)
+    state_dtype(policy, 2, 10)
     assert fingerprint(policy, world) == before != ""
 
 

@@ -12,7 +12,9 @@ from lastblock.lab.all_pairs import largest_t
 from lastblock.lab.statistics import differences
 from made_results import made_result
 
-TRIALS = 150
+pytestmark = pytest.mark.slow  # many trials
+
+TRIALS = 100
 REPLICATIONS = 40
 ERROR = np.sqrt(0.05 * 0.95 / TRIALS)
 """Of a share of 5 % of the trials."""

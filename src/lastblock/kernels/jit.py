@@ -162,6 +162,8 @@ def _uninterrupted(dispatcher: Any) -> Any:
     compile_now = dispatcher.compile
 
     def compile_later_interrupted(signature: Any) -> Any:
+        if signature in dispatcher.overloads:  # compiled before: done in a moment
+            return compile_now(signature)
         with deferred_interrupts():
             return compile_now(signature)
 
