@@ -20,8 +20,8 @@ from lastblock.kernels.jit import is_foreign
 from lastblock.kernels.streams import STREAM_WORDS, Seed, Stream, key_of
 from lastblock.live import persistence as snapshot
 from lastblock.live.changes import Change, changes_of
-from lastblock.live.decisions import Decision, Pending
-from lastblock.live.event_replay import relive
+from lastblock.live.decisions import Decision, Generations, Pending, never_asked
+from lastblock.live.event_replay import relive, settle_out
 from lastblock.live.explanation import Explanation, explained
 from lastblock.live.labels import (
     ACTIVE,
@@ -41,6 +41,7 @@ from lastblock.support.errors import StateFileError, UnknownDecisionError, short
 
 _DECISIONS = (Decision, Pending)
 _new = object.__new__
+_ONLY_ONE = Generations()
 
 
 class Bandit(Generic[L]):
@@ -144,7 +145,8 @@ class Bandit(Generic[L]):
         self._floor_of_all = floor_of_all
         self._out: dict[int, int] = {}  # the arms of decisions; −1 − i for retired label i
         self._chances: dict[int, float] = {}
-        self._next_id = 0
+        self._next_id = 0  # a number, as all keys here; see `Generations` for ids
+        self._generations = _ONLY_ONE
         self._last: Explanation[L] | None = None  # kept where the record no longer has it
 
     @property
@@ -176,7 +178,8 @@ class Bandit(Generic[L]):
 
     @property
     def asked(self) -> int:
-        """How many decisions have been asked for; the next one has this id."""
+        """How many decisions have been asked for. The next one has this id, but in a store, where
+        ids also say how often the bandit was opened."""
         return self._next_id
 
     @property
@@ -187,7 +190,7 @@ class Bandit(Generic[L]):
 
     def _pending(self, id: int, arm: int) -> Pending[L]:
         age = self._next_id - 1 - id
-        return Pending(self._label(arm), id, self._chances.get(id), age)
+        return Pending(self._label(arm), self._generations.id_of(id), self._chances.get(id), age)
 
     @property
     def changes(self) -> tuple[Change[L], ...]:
@@ -251,9 +254,12 @@ class Bandit(Generic[L]):
             self._settle()
         before = self._as_it_is() if self._reload is None else None
         self._unsure = True
+        first = self._next_id
         try:
             asked = [self._ask_arm() for _ in range(count)]
-            journal([("ask", d.id, self._number(d.id), d.probability) for d in asked])
+            journal(
+                [("ask", id, self._number(id), d.probability) for id, d in enumerate(asked, first)]
+            )
         except BaseException:
             self._go_back(before)
             raise
@@ -270,7 +276,7 @@ class Bandit(Generic[L]):
             asked = self._live.ask(id)
             arm, chance = asked if self._live.is_floored else (asked, None)
             self._note_out(id, arm, chance)
-            return Decision(self._active[arm], id, chance)
+            return Decision(self._active[arm], id + self._generations.tag, chance)
         except BaseException:
             self._catch_up()
             raise
@@ -443,22 +449,27 @@ class Bandit(Generic[L]):
             return tuple(late)
 
     def _find(self, decision: Decision[L] | Pending[L] | int) -> tuple[int, int]:
-        """The id and the arm of a decision that is out."""
+        """The number and the arm of a decision that is out."""
         id: Any = decision
         label: L | None = None
         if isinstance(decision, _DECISIONS):
             id, label = decision.id, decision.arm
         if isinstance(id, np.integer):  # from a table of logs
             id = int(id)
-        arm = self._out.get(id) if type(id) is int else None
+        if type(id) is not int:
+            raise self._unknown(id, -1)
+        number = id - self._generations.tag
+        if not self._generations.first <= number < self._next_id:
+            number = self._generations.number_of(id)
+        arm = self._out.get(number)
         if arm is None:
-            raise self._unknown(id)
+            raise self._unknown(id, number)
         if label is not None and not _same(label, self._label(arm)):
             raise UnknownDecisionError(
                 f"decision {id} was for arm {self._label(arm)!r}, not {label!r}; "
                 "tell what ask() gave, to the bandit that gave it"
             )
-        return id, arm
+        return number, arm
 
     def _label(self, arm: int) -> L:
         return self._active[arm] if arm >= 0 else self._labels[-1 - arm]
@@ -468,12 +479,12 @@ class Bandit(Generic[L]):
         arm = self._out[id]
         return self._numbers[arm] if arm >= 0 else -1 - arm
 
-    def _unknown(self, id: object) -> UnknownDecisionError:
-        if type(id) is int and 0 <= id < self._next_id:
+    def _unknown(self, id: object, number: int) -> UnknownDecisionError:
+        if 0 <= number < self._next_id:
             return UnknownDecisionError(
                 f"decision {id} has been told or forgotten already; tell each decision once"
             )
-        return UnknownDecisionError(f"decision {id!r} was never asked for; tell what ask() gave")
+        return never_asked(id)
 
     def add_arm(self, label: L) -> None:
         """Let a new arm in. It is pulled before the next round is planned, then as its policy does.
@@ -567,8 +578,24 @@ class Bandit(Generic[L]):
     def _attach(self, journal: Journal | None, reload: "Callable[[], Bandit[L]] | None") -> None:
         with self._lock:
             self._journal, self._reload = journal, reload
-            self._is_quick = journal is None and not self._may_raise
-            self._is_plain = journal is None and not self._live.is_floored
+            self._choose_ways()
+
+    def _choose_ways(self) -> None:
+        """Open the short ways or not."""
+        is_simple = self._journal is None and self._generations is _ONLY_ONE
+        self._is_quick = is_simple and not self._may_raise
+        self._is_plain = is_simple and not self._live.is_floored
+
+    def _enter(self, generations: Generations) -> None:
+        """Give other ids from now on."""
+        with self._lock:
+            self._generations = generations
+            self._choose_ways()
+
+    def _renew_lock(self) -> None:
+        """In the child of a fork: a thread that is not there may hold the lock for ever."""
+        self._lock = threading.RLock()
+        self._acquire, self._release = self._lock.acquire, self._lock.release
 
     def _log(self, events: list[Event], change: Callable[..., None], *arguments: Any) -> None:
         """Tell the journal, if there is one, and make the change: neither or both."""
@@ -614,13 +641,16 @@ class Bandit(Generic[L]):
             if kind == "ask":
                 before = self._as_it_is()
                 asked = self.ask()
-                if (asked.id, self._number(asked.id), asked.probability) != (id, number, value):
+                last = self._next_id - 1
+                if (last, self._number(last), asked.probability) != (id, number, value):
                     self._become(before)
                     raise ValueError(f"event {event!r} does not fit: the bandit gave {asked}")
             elif kind in ("tell", "forget"):
-                found, _ = self._find(id)  # type: ignore[arg-type]  # None is unknown, too
-                if self._number(found) != number:
+                if id not in self._out:
+                    raise self._unknown(id, -1 if id is None else id)
+                if self._number(id) != number:
                     raise ValueError(f"event {event!r} does not fit: that was another arm")
+                found = self._generations.id_of(id)
                 self.tell(found, value) if kind == "tell" else self.forget(found)
             elif kind == "add_arm":
                 self.add_arm(value)
@@ -637,12 +667,38 @@ class Bandit(Generic[L]):
 
         If they do not fit, this bandit is of no more use.
         """
+        self._relive(run)
+
+    def _relive(self, run: npt.NDArray[np.float64], *, with_out: bool = True) -> None:
+        """The same; without `with_out` it does not note which decisions are out."""
         with self._lock:
-            places = np.full(len(self._labels), -1, np.int64)
-            places[self._numbers] = np.arange(len(self._numbers))
+            out = self._out if with_out else None
             self._next_id += relive(
-                self._live, run, places, self._next_id, self._out, self._chances
+                self._live, run, self._places(), self._next_id, out, self._chances
             )
+
+    def _places(self) -> npt.NDArray[np.int64]:
+        """Where in the record each arm that there ever was is, −1 for retired ones."""
+        places = np.full(len(self._labels), -1, np.int64)
+        places[self._numbers] = np.arange(len(self._numbers))
+        return places
+
+    def _put_out(self, rows: Iterable[tuple[int, int, float | None]]) -> None:
+        """These decisions are out: their numbers, the numbers of their arms, probabilities."""
+        places = self._places().tolist()
+        self._out, self._chances = {}, {}
+        for id, number, chance in rows:
+            if not 0 <= id < self._next_id or not 0 <= number < len(places):
+                raise ValueError(f"decision {id} cannot be out for arm {number}")
+            self._out[id] = places[number] if places[number] >= 0 else -1 - number
+            if chance is not None:
+                self._chances[id] = float(chance)
+
+    def _share_out(self, other: "Bandit[Any]", late: npt.NDArray[np.float64]) -> None:
+        """Take the decisions that are out from a bandit that differs by one call; see
+        `settle_out`."""
+        settle_out(late, self._places(), self._next_id, other._out, other._chances)
+        self._out, self._chances = other._out, other._chances
 
     def explain(self) -> Explanation[L]:
         """Why the last round was what it was: in words (`print` it) and in data."""
@@ -678,6 +734,7 @@ class Bandit(Generic[L]):
             other._chances = dict(self._chances)
             other._next_id = self._next_id
             other._last = self._last
+            other._enter(self._generations)
             return other
 
     def __copy__(self) -> "Bandit[L]":
@@ -689,9 +746,10 @@ class Bandit(Generic[L]):
     def __reduce__(self) -> tuple[Any, ...]:
         return self.__class__.from_bytes, (self.to_bytes(),)
 
-    def _about(self) -> dict[str, Any]:
+    def _about(self, *, with_out: bool = True) -> dict[str, Any]:
         """All but the record and the notes, as plain data."""
         number = {label: i for i, label in enumerate(self._labels)}
+        out = sorted(self._out.items()) if with_out else []
         return {
             "policy": describe(self.policy),
             "layout": self._live.layout,
@@ -705,7 +763,7 @@ class Bandit(Generic[L]):
                 for label, told in self._retired.items()
             ],
             "next_id": self._next_id,
-            "out": [[id, int(arm), self._chances.get(id)] for id, arm in sorted(self._out.items())],
+            "out": [[id, int(arm), self._chances.get(id)] for id, arm in out],
         }
 
     @classmethod

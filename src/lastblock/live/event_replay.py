@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.engine import relive as engine
-from lastblock.engine.events import ASK, TELL
+from lastblock.engine.events import ASK, FORGET, NO_CHANCE, TELL
+from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.jit import specialise
 from lastblock.live.state import Live
 
@@ -19,19 +20,24 @@ def relive(
     run: Run,
     places: Numbers,
     next_id: int,
-    out: dict[int, int],
+    out: dict[int, int] | None,
     chances: dict[int, float],
 ) -> int:
     """Do what the rows of `run` say to a bandit's record, and to its decisions that are out.
 
-    `places` says where in the record an arm is, −1 for retired ones. Returns how many decisions
-    were asked for, or raises a ValueError if that is not what happened to this bandit.
+    `places` says where in the record an arm is, −1 for retired ones. Without `out`, the record
+    alone. Returns how many decisions were asked for, or raises a ValueError if that is not what
+    happened to this bandit.
     """
+    _check_rows(run)
     asks = np.flatnonzero(run[:, 0] == ASK)
     if ((run[:, 2] < 0) | (run[:, 2] >= places.size)).any():
         raise ValueError("there is no such arm")
     if (run[asks, 1] != next_id + np.arange(asks.size)).any():
         raise ValueError("decisions are missing")
+    if out is None:
+        _play(live, run, places)
+        return int(asks.size)
     open_ids = _answered(run, asks, places, next_id, out)
     _play(live, run, places)
     for row in asks[open_ids].tolist():
@@ -42,6 +48,17 @@ def relive(
     for id in chances.keys() - out.keys():
         del chances[id]
     return int(asks.size)
+
+
+def _check_rows(run: Run) -> None:
+    """Rows that somebody has edited may hold anything."""
+    kind, decision, arm, value = run.T
+    if not ((kind == ASK) | (kind == TELL) | (kind == FORGET)).all():
+        raise ValueError("there is no such kind of event")
+    if (decision != np.floor(decision)).any() or (arm != np.floor(arm)).any():
+        raise ValueError("decisions and arms are whole numbers")
+    if not (np.abs(value) < LARGEST_REWARD).all():  # NaN fails as well
+        raise ValueError(f"rewards must be finite and below {LARGEST_REWARD:g} in size")
 
 
 def _answered(
@@ -65,6 +82,29 @@ def _answered(
         if out.pop(id, None) != (place if place >= 0 else -1 - number):
             raise ValueError(f"decision {id} is answered, which was not out for that arm")
     return stays
+
+
+def settle_out(
+    late: Run, places: Numbers, next_id: int, out: dict[int, int], chances: dict[int, float]
+) -> None:
+    """Make the decisions that are out agree with a log in which `next_id` were asked for.
+
+    They differ by the rows of one call at most, `late`, of which any part may have been done.
+    """
+    phantom = next_id
+    while phantom in out:  # asked for, but not in the log
+        del out[phantom]
+        chances.pop(phantom, None)
+        phantom += 1
+    for kind, decision, number, value in late.tolist():
+        id = int(decision)
+        if kind == ASK:
+            out[id] = int(places[int(number)])
+            if value != NO_CHANCE:
+                chances[id] = value
+        else:
+            out.pop(id, None)
+            chances.pop(id, None)
 
 
 def _play(live: Live, run: Run, places: Numbers) -> None:

@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from lastblock.engine.events import ASK, FORGET, KINDS, TELL
+from lastblock.live.decisions import Generations
 from lastblock.live.labels import Label
-from lastblock.live.persistence import unpack
+from lastblock.store.recovery import PART, check_kept, damage_explained
 from lastblock.store.storage import Row, View
 from lastblock.support import files
-from lastblock.support.errors import StateFileError, StoreError
-
-PART = 65_536
-"""Rows in memory at a time."""
 
 What: TypeAlias = Literal["decisions", "events"]
 DECISIONS: Final = "decisions"
@@ -30,7 +27,9 @@ def export(view: View, name: str, number: int, path: str | os.PathLike[str], wha
         raise ImportError("Parquet files need pyarrow: pip install 'lastblock[lab]'") from None
     if what not in (DECISIONS, EVENTS):
         raise ValueError(f"what={what!r} must be {DECISIONS!r} or {EVENTS!r}")
-    labels = view.arms(number)
+    with damage_explained(view, name):
+        labels = view.arms(number)
+        ids = Generations(view.generations(number))
     of_arms = pa.int64() if all(_is_small(label) for label in labels) else pa.string()
     time = pa.timestamp("us", tz="UTC")
     columns: dict[str, Any] = {
@@ -55,24 +54,21 @@ def export(view: View, name: str, number: int, path: str | os.PathLike[str], wha
     }[what]
     schema = pa.schema(list(columns.items()))
     parts = _decisions(view, number) if what == DECISIONS else _events(view, number)
-    arm = list(columns).index("arm")
+    arm, decision = list(columns).index("arm"), list(columns).index("decision")
     words = _words(labels)
     written = 0
-    with files.replacing(Path(path)) as file, pq.ParquetWriter(file, schema) as writer:
-        try:
-            for part in parts:
-                values = [list(column) for column in zip(*part, strict=True)]
-                values[arm] = [_word(words, n) for n in values[arm]]
-                arrays = [pa.array(v, t) for v, t in zip(values, columns.values(), strict=True)]
-                writer.write_table(pa.table(arrays, schema=schema))
-                written += len(part)
-        except StateFileError as error:
-            raise StoreError(f"bandit {name!r} in {view.label}: {error}") from error
-        except LookupError as error:
-            raise StoreError(
-                f"bandit {name!r} in {view.label} is damaged: its events do not fit its snapshot "
-                f"({error.args[0]}); restore the file from a copy"
-            ) from error
+    with (
+        files.replacing(Path(path)) as file,
+        pq.ParquetWriter(file, schema) as writer,
+        damage_explained(view, name),
+    ):
+        for part in parts:
+            values = [list(column) for column in zip(*part, strict=True)]
+            values[arm] = [_word(words, n) for n in values[arm]]
+            values[decision] = [n if n is None else ids.id_of(n) for n in values[decision]]
+            arrays = [pa.array(v, t) for v, t in zip(values, columns.values(), strict=True)]
+            writer.write_table(pa.table(arrays, schema=schema))
+            written += len(part)
     return written
 
 
@@ -88,18 +84,23 @@ def _words(labels: Sequence[Label]) -> list[Any]:
 
 
 def _word(words: Sequence[Any], arm: int | None) -> Any:
-    if arm is not None and not 0 <= arm < len(words):
+    if arm is not None and not (isinstance(arm, int) and 0 <= arm < len(words)):
         raise LookupError(f"arm {arm} has no label")
     return None if arm is None else words[arm]
 
 
 def _parts(view: View, number: int, after: int) -> Iterator[list[Row]]:
-    while rows := view.rows(number, after, PART):
-        _, last, *_ = rows[-1]
-        if last != after + len(rows):
+    """The events up to the last one that there is now."""
+    end, are_kept = view.last(number), view.keeps(number)
+    while after < end:
+        rows = view.rows(number, after, min(PART, end - after))
+        if not rows or rows[-1][1] != after + len(rows):
+            check_kept(view, number, are_kept)
             raise LookupError(f"of those after {after} some are missing")
+        if are_kept:
+            view.move_on()
         yield rows
-        after = last
+        after += len(rows)
 
 
 def _events(view: View, number: int) -> Iterator[list[tuple[Any, ...]]]:
@@ -108,6 +109,8 @@ def _events(view: View, number: int) -> Iterator[list[tuple[Any, ...]]]:
         for _, event, time, kind, decision, arm, value in rows:
             values = (value if kind == TELL else None, value if kind == ASK else None)
             extra = value if kind > FORGET else None
+            if kind not in range(len(KINDS)):
+                raise LookupError(f"event {event} is of no kind that there is")
             events.append((event, time, KINDS[kind], decision, arm, *values, extra))
         yield events
 
@@ -115,11 +118,8 @@ def _events(view: View, number: int) -> Iterator[list[tuple[Any, ...]]]:
 def _decisions(view: View, number: int) -> Iterator[list[tuple[Any, ...]]]:
     """Those that were told, in the order of their rewards. In memory: those that are out."""
     first = view.snapshot(number, first=True)
-    about, _ = unpack(first.body)
-    active = about["active"]
     out: dict[Any, tuple[Any, ...]] = {
-        id: (active[arm] if arm >= 0 else -1 - arm, chance, None)
-        for id, arm, chance in about["out"]
+        id: (arm, chance, None) for id, arm, chance in view.pending(number, first=True)
     }
     for rows in _parts(view, number, first.event):
         told = []

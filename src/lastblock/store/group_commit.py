@@ -85,6 +85,17 @@ class Groups:
         with self._lock:
             return list(self._rows)
 
+    def give_up(self) -> None:
+        """End the thread; what could not be written is lost."""
+        with self._lock:
+            self._rows.clear()
+            self._snapshots.clear()
+            self._written = self._taken = self._added
+            self._is_closing = True
+            self._error = None
+            self._wake.notify()
+        self._thread.join()
+
     def close(self) -> None:
         """Write, and end the thread; if it cannot be written, it stays as it was."""
         while not self._end():
@@ -146,6 +157,8 @@ class Groups:
                     if self._snapshots[snapshot.bandit] is snapshot:  # else a later one came
                         del self._snapshots[snapshot.bandit]
                 self._written = self._taken
+            elif self._is_closing:
+                self._error = None  # it was given up meanwhile
             else:
                 self._failures += 1
             gates, self._gates = self._gates, []

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lastblock.engine.events import KINDS, Event
+from lastblock.live import persistence as snapshot
 from lastblock.live.bandit import Bandit
-from lastblock.live.persistence import unpack
 from lastblock.store.group_commit import Write
+from lastblock.store.recovery import Known, Recovered
 from lastblock.store.storage import Row, Snapshot
 from lastblock.support.errors import StoreError
 
@@ -26,10 +27,11 @@ class Journal:
         saved: int,
         snapshot_every: int,
         write: Write,
-        recover: Callable[[], tuple[Bandit, int, int]],
+        recover: Callable[[Known], Recovered],
     ) -> None:
         self.bandit, self.number = bandit, number
         self.event, self.saved = event, saved  # the last one, and that of the last snapshot
+        self._sure = event  # up to there the bandit agrees with the log, whatever happens
         self._snapshot_every = snapshot_every
         self._write, self._recover = write, recover
         self._reason: str | None = None
@@ -41,7 +43,7 @@ class Journal:
         if not events:
             return
         now = time.time_ns() // 1000
-        before = self.event
+        self._sure = before = self.event
         after = before + len(events)
         number = self.number
         rows: list[Row] = [
@@ -65,7 +67,7 @@ class Journal:
         """The bandit as the storage has it, with what waits to be written."""
         if self._reason is not None:
             raise StoreError(self._reason)
-        bandit, self.event, self.saved = self._recover()
+        bandit, self.event, self.saved = self._recover(Known(self.bandit, self._sure))
         return bandit
 
     @property
@@ -84,10 +86,12 @@ class Journal:
 
 
 def snapshot_of(bandit: Bandit, number: int, event: int) -> Snapshot:
-    """A bandit as it is kept."""
-    body = bandit.to_bytes()
-    about, _ = unpack(body)
-    return Snapshot(number, event, json.dumps(about["policy"]), about["layout"], body)
+    """A bandit as it is kept: without the decisions that are out, which may be many."""
+    with bandit.locked():
+        about = {**bandit._about(with_out=False), "event": event}
+        body = snapshot.pack(about, bandit._live.to_bytes())
+        policy, layout = json.dumps(about["policy"]), about["layout"]
+        return Snapshot(number, event, bandit.asked, policy, layout, body)
 
 
 def _kept(value: Any) -> Any:
@@ -95,9 +99,3 @@ def _kept(value: Any) -> Any:
     if type(value) is float or value is None:
         return value
     return json.dumps(value, ensure_ascii=False)
-
-
-def event_of(row: Row) -> Event:
-    """The event again."""
-    _, _, _, code, decision, arm, value = row
-    return KINDS[code], decision, arm, json.loads(value) if isinstance(value, str) else value

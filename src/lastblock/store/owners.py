@@ -1,57 +1,76 @@
 """Who owns which bandit: locks of the operating system, which end with their process.
 
-One file beside the database; a bandit's number is the place of the byte that its owner locks, and
-eight times that the place where its process is noted. Place 0 is for the file itself: whoever sets
-it up. (Locks in the database itself would be in SQLite's way: closing any handle of a file gives up
-all locks that a process has on it.)
+They are locks of bytes of the database file itself, so that they hold by whatever name it is
+opened, far behind its end and all that SQLite locks. A bandit's number is the place of the byte
+that its owner locks. Place 0 is for the file as a whole: whoever sets it up.
+
+Closing any handle of a file gives up all locks that SQLite has on it in this process. So a handle
+is kept for the next owner while anybody else here has the file open.
 """
 
 import os
 import struct
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from lastblock.store.sqlite_connections import Identity
 
 if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
 
-_PROCESS = struct.Struct("<q")
+FAR = 1 << 60
+"""The place of the first byte. SQLite's files end before 2⁴⁸."""
+
 _FLOCK = struct.Struct("@hhqqi")
 
-_held: dict[tuple[str, int], int] = {}
-"""By which file of this process, where the system knows locks of processes only."""
+_guard = threading.RLock()  # a signal's handler, or the end of a store, may come in between
+_using: set[int] = set()
+"""Handles of the owners in this process."""
+
+_parked: dict[int, Identity] = {}
+"""Handles that nobody uses and that cannot be closed yet."""
+
+_held: dict[tuple[Identity, int], int] = {}
+"""By which handle, where the system knows locks of processes only."""
 
 
 class Owners:
-    """The locks of one store."""
+    """The locks of one store. An empty file is made if there is none."""
 
     def __init__(self, path: Path) -> None:
-        self._path = str(path.resolve())
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
         self._mine: set[int] = set()
+        self._file = -1
+        with _guard:
+            self._file, self.identity = _handle(path)
+            _using.add(self._file)
 
-    def take(self, place: int, *, wait: bool = False) -> int | None:
-        """Lock a place; if somebody has it, the number of that process (0 if unknown)."""
+    @property
+    def names(self) -> int:
+        """How many names the file has in its folders."""
+        return os.fstat(self._file).st_nlink
+
+    def take(self, place: int, *, wait: bool = False) -> bool:
+        """Lock a place; False if somebody has it."""
         self._mine.add(place)  # first: an interrupt may follow the lock at once
         try:
-            if _lock(self._file, self._path, place, wait):
-                self._note(place, os.getpid())
-                return None
+            if _lock(self._file, self.identity, place, wait):
+                return True
         except BaseException:
-            _unlock(self._file, self._path, place)
+            _unlock(self._file, self.identity, place)
             self._mine.discard(place)
             raise
         self._mine.discard(place)
-        return self._process(place)
+        return False
 
     def give(self, place: int) -> None:
         """Unlock it, if it is locked here. After an interrupt it can be done again."""
         if place in self._mine:
-            self._note(place, 0)
-            _unlock(self._file, self._path, place)
+            _unlock(self._file, self.identity, place)
             self._mine.discard(place)
 
     def close(self) -> None:
@@ -61,69 +80,115 @@ class Owners:
         self.abandon()
 
     def abandon(self) -> None:
-        """Close the file; another process that shares it keeps the locks."""
+        """Let go of the file: what is locked by now stays so until it is closed."""
         file, self._file = self._file, -1  # never twice: the number may be another file's by then
         if file >= 0:
+            with _guard:
+                _using.discard(file)
+                _parked[file] = self.identity
+                _close_parked()
+
+
+def _handle(path: Path) -> tuple[int, Identity]:
+    """A handle of the file, and which file that is."""
+    with suppress(FileNotFoundError):
+        found = path.stat()
+        for file, identity in _parked.items():
+            if identity == (found.st_dev, found.st_ino):
+                del _parked[file]
+                return file, identity
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    opened = os.fstat(file)
+    return file, (opened.st_dev, opened.st_ino)
+
+
+def _close_parked() -> None:
+    """Close the handles of files that nobody has open here."""
+    if not _parked:
+        return
+    busy = _open_files() if sys.platform != "win32" else set()
+    if busy is None:
+        return
+    for file, identity in list(_parked.items()):
+        if identity not in busy:
+            del _parked[file]
             os.close(file)
 
-    def _note(self, place: int, process: int) -> None:
-        with suppress(OSError):  # on a full disk nobody is told who it is
-            os.lseek(self._file, (1 + place) * _PROCESS.size, os.SEEK_SET)
-            os.write(self._file, _PROCESS.pack(process))
 
-    def _process(self, place: int) -> int:
-        with suppress(OSError, struct.error):
-            os.lseek(self._file, (1 + place) * _PROCESS.size, os.SEEK_SET)
-            return int(_PROCESS.unpack(os.read(self._file, _PROCESS.size))[0])
-        return 0
+def _open_files() -> "set[Identity] | None":
+    """All files that this process has open, but for parked handles; None if it cannot know."""
+    for folder in ("/proc/self/fd", "/dev/fd"):
+        with suppress(OSError):
+            busy = set()
+            for name in os.listdir(folder):
+                if int(name) not in _parked:
+                    with suppress(OSError):  # closed meanwhile
+                        found = os.fstat(int(name))
+                        busy.add((found.st_dev, found.st_ino))
+            return busy
+    return None
+
+
+def _after_in_child() -> None:
+    """Locks belong to open files, which a fork shares. The parent's end must be the end of them."""
+    global _guard  # noqa: PLW0603  # that of the parent may be held for ever
+    _guard = threading.RLock()
+    for file in (*_using, *_parked):
+        os.close(file)  # nobody here has locks to lose
+    _using.clear()
+    _parked.clear()
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_in_child)
 
 
 if sys.platform == "win32":
-    _FAR = 1 << 40  # locked bytes cannot be read there
 
-    def _lock(file: int, path: str, place: int, wait: bool) -> bool:
-        os.lseek(file, _FAR + place, os.SEEK_SET)
+    def _lock(file: int, identity: Identity, place: int, wait: bool) -> bool:
+        os.lseek(file, FAR + place, os.SEEK_SET)
         try:
             msvcrt.locking(file, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
         except OSError:
             return False
         return True
 
-    def _unlock(file: int, path: str, place: int) -> None:
-        os.lseek(file, _FAR + place, os.SEEK_SET)
+    def _unlock(file: int, identity: Identity, place: int) -> None:
+        os.lseek(file, FAR + place, os.SEEK_SET)
         with suppress(OSError):  # it was not locked
             msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
 
 elif hasattr(fcntl, "F_OFD_SETLK"):  # the lock of an open file, not of a process
 
-    def _lock(file: int, path: str, place: int, wait: bool) -> bool:
+    def _lock(file: int, identity: Identity, place: int, wait: bool) -> bool:
         command = fcntl.F_OFD_SETLKW if wait else fcntl.F_OFD_SETLK
         return _control(file, command, fcntl.F_WRLCK, place)
 
-    def _unlock(file: int, path: str, place: int) -> None:
+    def _unlock(file: int, identity: Identity, place: int) -> None:
         _control(file, fcntl.F_OFD_SETLK, fcntl.F_UNLCK, place)
 
     def _control(file: int, command: int, kind: int, place: int) -> bool:
         try:
-            fcntl.fcntl(file, command, _FLOCK.pack(kind, os.SEEK_SET, place, 1, 0))
+            fcntl.fcntl(file, command, _FLOCK.pack(kind, os.SEEK_SET, FAR + place, 1, 0))
         except (BlockingIOError, PermissionError):
             return False
         return True
 
 else:
 
-    def _lock(file: int, path: str, place: int, wait: bool) -> bool:
-        if _held.setdefault((path, place), file) != file:
+    def _lock(file: int, identity: Identity, place: int, wait: bool) -> bool:
+        if _held.setdefault((identity, place), file) != file:
             return False
         flags: Any = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
         try:
-            fcntl.lockf(file, flags, 1, place)
+            fcntl.lockf(file, flags, 1, FAR + place)
         except (BlockingIOError, PermissionError):
-            del _held[path, place]
+            del _held[identity, place]
             return False
         return True
 
-    def _unlock(file: int, path: str, place: int) -> None:
-        if _held.get((path, place)) == file:  # else it is another's
-            fcntl.lockf(file, fcntl.LOCK_UN, 1, place)
-            del _held[path, place]
+    def _unlock(file: int, identity: Identity, place: int) -> None:
+        if _held.get((identity, place)) == file:  # else it is another's
+            fcntl.lockf(file, fcntl.LOCK_UN, 1, FAR + place)
+            del _held[identity, place]

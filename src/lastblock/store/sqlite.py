@@ -8,21 +8,26 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from lastblock.engine.events import ASK, FORGET, KINDS, TELL
 from lastblock.live.labels import Label
+from lastblock.store import sqlite_schema
 from lastblock.store.owners import Owners
+from lastblock.store.sqlite_connections import (
+    Connection,
+    Identity,
+    check_not_inherited,
+    connect,
+    identity,
+)
 from lastblock.store.sqlite_errors import NOT_A_STORE, PATIENCE, explained
+from lastblock.store.sqlite_schema import APPLICATION, FOLD, VERSION, Run
 from lastblock.store.sqlite_view import SQLiteView
 from lastblock.store.storage import Row, Snapshot
 from lastblock.support.errors import StoreError
 
-Run: TypeAlias = Callable[..., sqlite3.Cursor]
 Made = TypeVar("Made")
-
-VERSION = 1
-APPLICATION = 0x6C617374  # "last": SQLite's mark for whose file it is
 
 PAGES_FREE = 1024
 """Empty pages that are kept for later; if there are more, and more than full ones, they go."""
@@ -30,46 +35,6 @@ PAGES_FREE = 1024
 _SMALLEST = 512  # bytes of an SQLite file that holds anything
 _COLUMNS = 7
 _ROWS = (*(2**k for k in range(12)), 4000)  # × 7 parameters: below SQLite's limit of 32 766
-
-_SCHEMA = f"""
-CREATE TABLE bandits (
-    bandit INTEGER PRIMARY KEY AUTOINCREMENT,
-    name TEXT NOT NULL UNIQUE,
-    policy TEXT NOT NULL,           -- JSON
-    layout TEXT NOT NULL,           -- of the record in the snapshot
-    snapshot BLOB NOT NULL,
-    last_event INTEGER NOT NULL,    -- the last one that the snapshot holds
-    beginning BLOB,                 -- where events are kept: the snapshot before all of them …
-    first_event INTEGER             -- … and the last one that it holds
-);
-CREATE TABLE arms (
-    bandit INTEGER NOT NULL,
-    arm INTEGER NOT NULL,
-    label TEXT NOT NULL,            -- JSON
-    PRIMARY KEY (bandit, arm)
-) WITHOUT ROWID;
-CREATE TABLE kinds (kind INTEGER PRIMARY KEY, name TEXT NOT NULL);
-INSERT INTO kinds VALUES {", ".join(f"({code}, '{kind}')" for code, kind in enumerate(KINDS))};
-CREATE TABLE events (
-    bandit INTEGER NOT NULL,
-    event INTEGER NOT NULL,
-    time INTEGER NOT NULL,          -- microseconds since 1970
-    kind INTEGER NOT NULL,
-    decision INTEGER,
-    arm INTEGER,
-    reward REAL,
-    probability REAL,
-    extra TEXT,                     -- JSON
-    PRIMARY KEY (bandit, event)
-) WITHOUT ROWID;
-CREATE VIEW log AS                  -- the same, to read
-    SELECT bandits.name AS bandit, event, datetime(time / 1e6, 'unixepoch') AS time,
-        kinds.name AS kind, decision, json_extract(label, '$') AS arm, reward, probability, extra
-    FROM events JOIN bandits USING (bandit) JOIN kinds USING (kind)
-        LEFT JOIN arms ON arms.bandit = events.bandit AND arms.arm = events.arm;
-PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {VERSION};
-"""
 
 # One statement for many rows: the interpreter's lock is taken and given back once for each. To hand
 # over a value takes as long as to write it.
@@ -88,16 +53,18 @@ class SQLiteStorage:
 
     def __init__(self, path: str | os.PathLike[str], *, keep_events: bool, sync: bool) -> None:
         self._path = Path(path).absolute()
-        self._keep_events = keep_events
+        self._keep_events, self._sync = keep_events, sync
         self._lock = threading.RLock()
         self._is_changing = False
-        self._file: tuple[int, int] | None = None  # as long as it is open
+        self._files: tuple[Identity | None, ...] = ()  # the database and its log, while it is open
         self._check_place()
+        self._real = self._path.resolve()  # SQLite has its log beside that one
+        self._places = str(self._real), f"{self._real}-wal"
         try:
-            self._owners = self._beside()
+            self._owners = self._own_file()
             self._owners.take(0, wait=True)  # one at a time
             with explained(self.label):
-                self._open(sync)
+                self._open()
             self._owners.give(0)
         except BaseException:
             self.close()
@@ -117,25 +84,31 @@ class SQLiteStorage:
             # Not by opening it: closing it again would give up the locks of others in here.
             if self._path.exists() and not os.access(self._path, os.R_OK | os.W_OK):
                 raise StoreError(f"{self.label} is read-only; change its permissions, or copy it")
+            check_not_inherited(self._path, self.label)
         except OSError as error:
             raise StoreError(f"{self.label} cannot be reached: {error.strerror}") from error
 
-    def _beside(self) -> Owners:
+    def _own_file(self) -> Owners:
         try:
-            return Owners(self._path.with_name(f"{self._path.name}-owners"))
+            owners = Owners(self._real)
         except OSError as error:
             raise StoreError(
-                f"{self.label} cannot be used: {error.strerror} ({self._path.name}-owners beside "
-                "it must be writable); give it a folder that you may write to"
+                f"{self.label} cannot be used: {error.strerror}; give it a folder that you may "
+                "write to"
             ) from error
+        if owners.names > 1:
+            owners.close()
+            raise StoreError(
+                f"{self.label} has {owners.names} names (hard links), and SQLite would keep a log "
+                "for each; remove the other names, or copy the file"
+            )
+        return owners
 
-    def _open(self, sync: bool) -> None:
-        size = self._path.stat().st_size if self._path.exists() else 0
+    def _open(self) -> None:
+        size = self._real.stat().st_size
         if 0 < size < _SMALLEST:  # SQLite would take one byte for none
             raise StoreError(f"{self.label} {NOT_A_STORE}")
-        self._connection = sqlite3.connect(
-            self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
-        )
+        self._connection: Connection = connect(self._real, self._lock, timeout=PATIENCE)
         run = self._connection.execute
         if size == 0:
             run("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table
@@ -150,28 +123,67 @@ class SQLiteStorage:
                 f"{self.label} has format {version}, this lastblock reads up to {VERSION}; "
                 "upgrade lastblock to open it"
             )
+        if tables and version < VERSION:
+            self._upgrade()
         run("PRAGMA journal_mode = WAL")
-        run(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
+        self._synchronise(self._sync)
         run(f"PRAGMA journal_size_limit = {1 << 22}")
-        missing = () if tables else _SCHEMA.split(";")
-        self._change(lambda run: [run(statement) for statement in missing])  # or it is read-only
-        self._file = _identity(self._path)
+        self._change(sqlite_schema.make if not tables else lambda run: None)  # or it is read-only
+        self._files = self._found()
+
+    def _upgrade(self) -> None:
+        """Only alone: an older lastblock that has the file open would go on in its own way."""
+        run = self._connection.execute
+        run("PRAGMA busy_timeout = 1000")
+        try:
+            run("PRAGMA journal_mode = DELETE")
+        except sqlite3.OperationalError as error:
+            raise StoreError(
+                f"{self.label} was made by an older lastblock and is in use; close it everywhere, "
+                "then open it again"
+            ) from error
+        run(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
+        self._change(sqlite_schema.upgrade)
+        with suppress(OSError):
+            self._real.with_name(f"{self._real.name}-owners").unlink()  # where it noted owners
+
+    def _synchronise(self, is_synchronous: bool) -> None:
+        self._connection.execute(f"PRAGMA synchronous = {'FULL' if is_synchronous else 'NORMAL'}")
+
+    def _found(self) -> tuple[Identity | None, ...]:
+        return identity(self._places[0]), identity(self._places[1])
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the file, or its log, is not where it was."""
+        return bool(self._files) and self._found() != self._files
+
+    def _check_found(self) -> None:
+        if not self.is_lost:
+            return
+        what = self.label
+        if self._found()[0] == self._files[0]:
+            what = f"the log of {self.label}, {self._real.name}-wal beside it,"
+        raise StoreError(
+            f"{what} was deleted, moved or replaced while it was open; put it back, or close the "
+            "store and open it again"
+        )
 
     def close(self) -> None:
         """Give everything back. Twice is no error."""
         with self._lock:
-            self._file = None
             try:
                 if hasattr(self, "_connection"):
                     self._connection.close()
             finally:
+                self._files = ()
                 if hasattr(self, "_owners"):
                     self._owners.close()
 
     def abandon(self) -> None:
         """In a child of the process that opened it: touch nothing, own nothing."""
-        _left_alone.append(self._connection)  # closing it could hurt the parent's
-        self._owners.abandon()
+        self._lock = threading.RLock()
+        self._files = ()
 
     def _change(self, work: Callable[[Run], Made]) -> Made:
         """All of it or nothing, whatever happens and whenever it is interrupted."""
@@ -186,11 +198,23 @@ class SQLiteStorage:
                     run = self._connection.execute
                     run("BEGIN IMMEDIATE")
                     made = work(run)
+                    self._check_found()
                     run("COMMIT")
                 return made
+            except StoreError:
+                if self.is_lost:
+                    self._roll_back()
+                    self._empty_log()
+                raise
             finally:
                 self._is_changing = False
                 self._roll_back()
+
+    def _empty_log(self) -> None:
+        """All that was committed goes to the file, whatever it is called now; nothing is left in
+        the log for another file that may be in its place."""
+        with suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _roll_back(self) -> None:
         """End a transaction that was left open."""
@@ -205,11 +229,10 @@ class SQLiteStorage:
 
     def view(self) -> SQLiteView:
         """All that is read in it is as it was at one moment."""
-        if self._file is None:
+        if not self._files:
             raise StoreError(f"{self.label} is closed")
-        if _identity(self._path) != self._file:
-            raise StoreError(f"{self.label} was moved or replaced; close it and open it again")
-        return SQLiteView(self._path, self.label)
+        self._check_found()
+        return SQLiteView(self._real, self.label)
 
     def create(self, name: str, snapshot: Snapshot, arms: Sequence[Label]) -> int:
         """A new bandit's number. The name must be free."""
@@ -218,10 +241,18 @@ class SQLiteStorage:
             if run("SELECT 1 FROM bandits WHERE name = ?", (name,)).fetchone():
                 raise StoreError(f"{self.label} has a bandit {name!r} already; take another name")
             number = run(
-                "INSERT INTO bandits (name, policy, layout, snapshot, last_event)"
-                " VALUES (?, ?, ?, ?, ?)",
-                (name, snapshot.policy, snapshot.layout, snapshot.body, snapshot.event),
+                "INSERT INTO bandits (name, policy, layout, snapshot, last_event, owner)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    name,
+                    snapshot.policy,
+                    snapshot.layout,
+                    snapshot.body,
+                    snapshot.event,
+                    os.getpid(),
+                ),
             ).lastrowid
+            run("INSERT INTO generations VALUES (?, 0, 0)", (number,))
             for arm, label in enumerate(arms):
                 run("INSERT INTO arms VALUES (?, ?, ?)", (number, arm, _json(label)))
             return int(number or 0)
@@ -232,7 +263,7 @@ class SQLiteStorage:
         """Forget a bandit and its events."""
 
         def remove(run: Run) -> None:
-            for table in ("bandits", "arms", "events"):
+            for table in ("bandits", "arms", "events", "pending", "generations"):
                 run(f"DELETE FROM {table} WHERE bandit = ?", (bandit,))
 
         self._change(remove)
@@ -241,7 +272,45 @@ class SQLiteStorage:
     def own(self, bandit: int) -> int | None:
         """Take a bandit; if somebody has it, returns the number of that process."""
         with self._lock:
-            return self._owners.take(bandit)
+            if self._owners.take(bandit):
+                return None
+        with self.view() as view:
+            return view.owner(bandit) or 0
+
+    def begin(self, bandit: int, asked: int, oldest: int) -> list[tuple[int, int]]:
+        """Enter a new generation, in which decision `asked` is the first; it is on the disk then.
+
+        Returns all generations that may have decisions out, the oldest of which is `oldest`: the
+        first decision of each, and its number.
+        """
+
+        def enter(run: Run) -> list[tuple[int, int]]:
+            run(
+                "UPDATE bandits SET generation = generation + 1, owner = ? WHERE bandit = ?",
+                (os.getpid(), bandit),
+            )
+            run(
+                "INSERT OR REPLACE INTO generations "
+                "SELECT bandit, ?, generation FROM bandits WHERE bandit = ?",
+                (asked, bandit),
+            )
+            if not self._keep_events:  # else the log needs them
+                run(
+                    "DELETE FROM generations WHERE bandit = ?1 AND first < "
+                    "(SELECT max(first) FROM generations WHERE bandit = ?1 AND first <= ?2)",
+                    (bandit, oldest),
+                )
+            return run(
+                "SELECT first, generation FROM generations WHERE bandit = ? ORDER BY first",
+                (bandit,),
+            ).fetchall()
+
+        with self._lock:
+            try:
+                self._synchronise(True)  # else a power failure could give this generation again
+                return self._change(enter)
+            finally:
+                self._synchronise(self._sync)
 
     def disown(self, bandit: int) -> None:
         """Let others own it."""
@@ -270,18 +339,43 @@ class SQLiteStorage:
             self._shrink()
 
     def _keep(self, run: Run, snapshot: Snapshot) -> None:
-        if self._keep_events:
-            before = "ifnull(beginning, snapshot), ifnull(first_event, last_event)"
-        else:
-            before = "NULL, NULL"
+        bandit = snapshot.bandit
+        found = run(
+            "SELECT last_event, asked, first_asked FROM bandits WHERE bandit = ?", (bandit,)
+        ).fetchone()
+        if found is None:
+            raise StoreError(f"{self.label} has no bandit number {bandit} any more")
+        last, asked, first_asked = found
+        if self._keep_events and first_asked is None:
             run(
-                "DELETE FROM events WHERE bandit = ? AND event <= ?",
-                (snapshot.bandit, snapshot.event),
+                "UPDATE bandits SET (beginning, first_event, first_asked)"
+                " = (snapshot, last_event, asked) WHERE bandit = ?",
+                (bandit,),
             )
+            first_asked = asked
+        elif not self._keep_events and first_asked is not None:
+            run("DELETE FROM pending WHERE bandit = ? AND answered IS NOT NULL", (bandit,))
+            run(
+                "UPDATE bandits SET (beginning, first_event, first_asked) = (NULL, NULL, NULL)"
+                " WHERE bandit = ?",
+                (bandit,),
+            )
+            first_asked = None
+        values = {
+            "bandit": bandit,
+            "last": last,
+            "event": snapshot.event,
+            "asked": asked,
+            "first_asked": first_asked or 0,
+        }
+        for statement in FOLD:
+            run(statement, values)
+        if not self._keep_events:
+            run("DELETE FROM events WHERE bandit = ? AND event <= ?", (bandit, snapshot.event))
         run(
-            f"UPDATE bandits SET (beginning, first_event) = ({before}),"
-            " policy = ?, layout = ?, snapshot = ?, last_event = ? WHERE bandit = ?",
-            (snapshot.policy, snapshot.layout, snapshot.body, snapshot.event, snapshot.bandit),
+            "UPDATE bandits SET policy = ?, layout = ?, snapshot = ?, last_event = ?, asked = ?"
+            " WHERE bandit = ?",
+            (*snapshot[3:], snapshot.event, snapshot.asked, bandit),
         )
 
     def _shrink(self) -> None:
@@ -295,16 +389,6 @@ class SQLiteStorage:
 
 
 _ADD_ARM = KINDS.index("add_arm")
-
-_left_alone: list[sqlite3.Connection] = []
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Which file that is, by whatever name; None if there is none."""
-    with suppress(OSError):
-        found = path.stat()
-        return found.st_dev, found.st_ino
-    return None
 
 
 def _json(label: Label) -> str:

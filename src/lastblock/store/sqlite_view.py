@@ -1,7 +1,7 @@
 """An SQLite file as it was at one moment, while others go on writing."""
 
 import json
-import sqlite3
+import threading
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from lastblock.engine.events import FORGET, NO_CHANCE, TELL
 from lastblock.live.labels import Label
+from lastblock.store.sqlite_connections import connect
 from lastblock.store.sqlite_errors import PATIENCE, explained
 from lastblock.store.storage import Part, Row, Snapshot
 from lastblock.support.errors import StoreError
@@ -20,13 +22,9 @@ class SQLiteView:
 
     def __init__(self, path: Path, label: str) -> None:
         self.label = label
-        with explained(label):
-            self._connection = sqlite3.connect(
-                f"{path.as_uri()}?mode=rw",  # never a new file
-                uri=True,
-                timeout=PATIENCE,
-                isolation_level=None,
-            )
+        self._lock = threading.RLock()
+        with explained(label), self._lock:
+            self._connection = connect(path, self._lock, timeout=PATIENCE)
             self._connection.execute("BEGIN")  # the moment is that of the first query
 
     def __enter__(self) -> "SQLiteView":
@@ -38,10 +36,17 @@ class SQLiteView:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._connection.close()
+        with self._lock:
+            self._connection.close()
+
+    def move_on(self) -> None:
+        """Go to a later moment, that of the next query."""
+        with explained(self.label), self._lock:
+            self._connection.execute("COMMIT")
+            self._connection.execute("BEGIN")
 
     def _read(self, query: str, *values: Any) -> list[Any]:
-        with explained(self.label):
+        with explained(self.label), self._lock:
             return self._connection.execute(query, values).fetchall()
 
     def names(self) -> dict[str, int]:
@@ -50,14 +55,45 @@ class SQLiteView:
 
     def snapshot(self, bandit: int, *, first: bool = False) -> Snapshot:
         """The latest one, or the earliest one from which all later events are there."""
-        which = "snapshot, last_event"
+        which = "asked, snapshot, last_event"
         if first:
-            which = "ifnull(beginning, snapshot), ifnull(first_event, last_event)"
+            which = (
+                "ifnull(first_asked, asked), ifnull(beginning, snapshot), "
+                "ifnull(first_event, last_event)"
+            )
         rows = self._read(f"SELECT policy, layout, {which} FROM bandits WHERE bandit = ?", bandit)
         if not rows:
             raise StoreError(f"{self.label} has no bandit number {bandit} any more")
-        policy, layout, body, event = rows[0]
-        return Snapshot(bandit, event, policy, layout, body)
+        policy, layout, asked, body, event = rows[0]
+        return Snapshot(bandit, event, asked, policy, layout, body)
+
+    def pending(self, bandit: int, *, first: bool = False) -> list[tuple[int, int, float | None]]:
+        """Decisions that were out at that snapshot: number, arm, probability."""
+        which = "answered IS NULL"
+        if first:
+            which = (
+                "decision < ifnull((SELECT first_asked FROM bandits WHERE bandit = ?1), 1 << 62)"
+            )
+        return self._read(
+            "SELECT decision, arm, probability FROM pending "
+            f"WHERE bandit = ?1 AND {which} ORDER BY decision",
+            bandit,
+        )
+
+    def generations(self, bandit: int) -> list[tuple[int, int]]:
+        """The first decision of each generation, and the generation, in order."""
+        return self._read(
+            "SELECT first, generation FROM generations WHERE bandit = ? ORDER BY first", bandit
+        )
+
+    def keeps(self, bandit: int) -> bool:
+        """Whether all events after the earliest snapshot stay."""
+        kept = self._read("SELECT beginning IS NOT NULL FROM bandits WHERE bandit = ?", bandit)
+        return kept == [(1,)]
+
+    def owner(self, bandit: int) -> int:
+        """The last process that opened it; 0 if unknown."""
+        return next(iter(self._read("SELECT owner FROM bandits WHERE bandit = ?", bandit)), [0])[0]
 
     def last(self, bandit: int) -> int:
         """The last event; 0 if there is none."""
@@ -65,18 +101,21 @@ class SQLiteView:
         return last or 0
 
     def part(self, bandit: int, after: int, size: int) -> Part:
-        """The next so many events after one of them, at most."""
+        """Up to `size` events after event `after`."""
         wanted = "FROM events WHERE bandit = ? AND event > ? AND event <= ?"
         values = bandit, after, after + size
-        with explained(self.label):
+        with explained(self.label), self._lock:
             cursor = self._connection.execute(
                 "SELECT kind, ifnull(decision, -1), ifnull(arm, -1), "
-                f"ifnull(reward, ifnull(probability, -1.0)) {wanted} ORDER BY event",
+                f"iif(kind = {TELL}, reward, ifnull(probability, {NO_CHANCE})) {wanted} "
+                "ORDER BY event",
                 values,
             )
             numbers = np.fromiter(chain.from_iterable(cursor), np.float64)
         changes = self._read(
-            f"SELECT event - ? - 1, arm, extra {wanted} AND kind > 2 ORDER BY event", after, *values
+            f"SELECT event - ? - 1, arm, extra {wanted} AND kind > {FORGET} ORDER BY event",
+            after,
+            *values,
         )
         return Part(numbers.reshape(-1, 4), changes)
 

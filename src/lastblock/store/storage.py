@@ -29,10 +29,11 @@ A plain tuple, since one is made for each call, and others take longer to make."
 
 
 class Snapshot(NamedTuple):
-    """A bandit as it was after so many events."""
+    """A bandit as it was after so many events; which decisions are out is not in it."""
 
     bandit: int
     event: int
+    asked: int  # decisions
     policy: str  # JSON
     layout: str
     body: bytes
@@ -61,11 +62,24 @@ class View(Protocol):
     def snapshot(self, bandit: int, *, first: bool = False) -> Snapshot:
         """The latest one, or the earliest one from which all later events are there."""
 
+    def pending(self, bandit: int, *, first: bool = False) -> list[tuple[int, int, float | None]]:
+        """Decisions that were out at that snapshot: number, arm, probability."""
+
+    def generations(self, bandit: int) -> list[tuple[int, int]]:
+        """The first decision of each generation, and the generation, in order."""
+
+    def keeps(self, bandit: int) -> bool:
+        """Whether all events after the earliest snapshot stay."""
+
+    def move_on(self) -> None:
+        """Go to a later moment. Whoever reads for long, and only what stays, should do so often:
+        the database cannot clear its log away beyond the moment that somebody reads."""
+
     def last(self, bandit: int) -> int:
         """The last event; 0 if there is none."""
 
     def part(self, bandit: int, after: int, size: int) -> Part:
-        """The next so many events after one of them, at most."""
+        """Up to `size` events after event `after`."""
 
     def rows(self, bandit: int, after: int, size: int) -> list[Row]:
         """The same, with all there is to say of them."""
@@ -99,11 +113,25 @@ class Storage(Protocol):
         If somebody has it, returns the number of that process; else None.
         """
 
+    def begin(self, bandit: int, asked: int, oldest: int) -> list[tuple[int, int]]:
+        """Enter a new generation, in which decision `asked` is the first; it is on the disk then.
+
+        Returns all generations that may have decisions out, the oldest of which is `oldest`: the
+        first decision of each, and its number.
+        """
+
     def disown(self, bandit: int) -> None:
         """Let others own it."""
 
     def write(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
-        """All of it or nothing. A snapshot's events are there already, or among the rows."""
+        """All of it or nothing. A snapshot's events are there already, or among the rows.
+
+        Which decisions are out at a snapshot is found by the events since the one before it.
+        """
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the file is not where it was, so that nothing can be written to it."""
 
     def close(self) -> None:
         """Give everything back. Twice is no error."""

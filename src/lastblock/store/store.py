@@ -4,18 +4,20 @@ import math
 import os
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Literal, TypeAlias, get_args, overload
 
 from lastblock.core.protocol import Policy
 from lastblock.kernels.streams import Seed
 from lastblock.live.bandit import Bandit
+from lastblock.live.decisions import Generations
 from lastblock.live.labels import L
 from lastblock.store import export
 from lastblock.store.group_commit import Groups, Write
 from lastblock.store.journal import Journal, snapshot_of
-from lastblock.store.recovery import Recovered, recover
+from lastblock.store.recovery import Known, Recovered, recover
 from lastblock.store.sqlite import SQLiteStorage
 from lastblock.store.storage import Storage
 from lastblock.support.checks import number, whole
@@ -37,8 +39,7 @@ class Store:
     Parameters
     ----------
     path
-        The file; a new one is made. SQLite keeps two more beside it while it is open, and the store
-        one that says who owns which bandit.
+        The file; a new one is made. SQLite keeps two more beside it while it is open.
     durability
         "always": a call returns when its events are on the disk. "interval": it returns at once,
         and events are written together; a crash loses those of the last moments, never one in
@@ -96,6 +97,7 @@ class Store:
         self._lock = threading.RLock()
         self._journals: dict[str, Journal] = {}
         self._is_closed = False
+        self._closed = f"{self._storage.label} is closed; open it again with Store()"
         self._at_exit = weakref.finalize(self, _close, self._storage, self._groups)
         _open_stores.add(self)
 
@@ -143,7 +145,7 @@ class Store:
                 )
             bandit: Bandit[Any] = Bandit(policy, arms, seed=seed, floor=floor, room=room)
             made = self._storage.create(name, snapshot_of(bandit, 0, 0), list(bandit.arms))
-            return self._open(name, made, lambda: Recovered(bandit, 0, 0))
+            return self._open(name, made, bandit)
 
     def bandit(self, name: str) -> Bandit[Any]:
         """A bandit of the store, as it was left: its snapshot, and the events since.
@@ -158,7 +160,7 @@ class Store:
                     return journal.bandit
                 self.release(name)  # which was interrupted
             found = self._find(name, self._storage.names())
-            return self._open(name, found, lambda: self._recover(name, found))
+            return self._open(name, found)
 
     def _own(self, name: str, found: int) -> None:
         owner = self._storage.own(found)
@@ -171,23 +173,26 @@ class Store:
             f"bandit {name!r} in {self._storage.label} is open in {where}; close it there first"
         )
 
-    def _open(self, name: str, found: int, make: Callable[[], Recovered]) -> Bandit[Any]:
+    def _open(self, name: str, found: int, new: Bandit[Any] | None = None) -> Bandit[Any]:
         try:
             self._own(name, found)
-            bandit, event, saved = make()
+            bandit, event, saved = Recovered(new, 0, 0) if new else self._recover(name, found)
+            if new is None:
+                oldest = min(bandit._out, default=bandit.asked)
+                bandit._enter(Generations(self._storage.begin(found, bandit.asked, oldest)))
             every, write = self._snapshot_every, self._write
             self._journals[name] = Journal(
-                bandit, found, event, saved, every, write, lambda: self._recover(name, found)
+                bandit, found, event, saved, every, write, partial(self._recover, name, found)
             )  # which has the store: it lives as long as any of its bandits
         except BaseException:
             self._storage.disown(found)
             raise
         return bandit
 
-    def _recover(self, name: str, found: int) -> Recovered:
+    def _recover(self, name: str, found: int, known: Known | None = None) -> Recovered:
         waiting = [] if self._groups is None else self._groups.waiting()  # look there first
         with self._storage.view() as view:
-            return recover(view, name, found, waiting)
+            return recover(view, name, found, waiting, known=known)
 
     def _find(self, name: str, names: Mapping[str, int]) -> int:
         if name in names:
@@ -287,17 +292,26 @@ class Store:
         with self._lock:
             if not self._at_exit.alive:
                 return
+            lost: StoreError | None = None
             if self._groups is not None:
-                self._groups.close()  # if that fails, the store stays open
+                try:
+                    self._groups.close()  # if that fails, the store stays open …
+                except StoreError as error:
+                    if not self._storage.is_lost:
+                        raise
+                    self._groups.give_up()  # … but not where it can never succeed
+                    lost = error
             self._is_closed = True
             for journal in self._journals.values():
-                journal.end(f"{self._storage.label} is closed; open it again with Store()")
+                journal.end(self._closed)
             self._storage.close()
             self._at_exit.detach()  # last: after an interrupt all of this can be done again
+            if lost is not None:
+                raise lost
 
     def _check_open(self) -> None:
         if self._is_closed:
-            raise StoreError(f"{self._storage.label} is closed; open it again with Store()")
+            raise StoreError(self._closed)
 
     def __enter__(self) -> "Store":
         return self
@@ -332,12 +346,15 @@ def _abandon() -> None:
         if store._at_exit.detach() is None:
             continue
         store._is_closed = True
-        reason = f"{store._storage.label} was opened before a fork; open it in the new process"
+        store._lock = threading.RLock()
+        reason = (
+            f"{store._storage.label} was opened before a fork and belongs to the parent process; "
+            "start workers by spawn, or open the store after the fork only"
+        )
+        store._closed = reason
         for journal in store._journals.values():
-            lock = journal.bandit.locked()
-            if lock.acquire(blocking=False):  # else it is held by a thread that is not here
-                journal.end(reason)
-                lock.release()
+            journal.bandit._renew_lock()
+            journal.end(reason)
         store._storage.abandon()
 
 

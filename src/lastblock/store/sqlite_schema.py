@@ -1,0 +1,152 @@
+"""The tables of a store's SQLite file, and how a file of an older version gets them."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeAlias
+
+from lastblock.engine.events import ASK, KINDS
+from lastblock.live.decisions import TAG_BITS, TAGS
+from lastblock.live.persistence import unpack
+
+Run: TypeAlias = Callable[..., sqlite3.Cursor]
+
+VERSION = 2
+APPLICATION = 0x6C617374  # "last": SQLite's mark for whose file it is
+
+_BANDITS = """
+CREATE TABLE bandits (
+    bandit INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL UNIQUE,
+    policy TEXT NOT NULL,           -- JSON
+    layout TEXT NOT NULL,           -- of the record in the snapshot
+    snapshot BLOB NOT NULL,
+    last_event INTEGER NOT NULL,    -- the last one that the snapshot holds
+    beginning BLOB,                 -- where events are kept: the snapshot before all of them …
+    first_event INTEGER             -- … and the last one that it holds
+);
+CREATE TABLE arms (
+    bandit INTEGER NOT NULL,
+    arm INTEGER NOT NULL,
+    label TEXT NOT NULL,            -- JSON
+    PRIMARY KEY (bandit, arm)
+) WITHOUT ROWID;
+CREATE TABLE kinds (kind INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE events (
+    bandit INTEGER NOT NULL,
+    event INTEGER NOT NULL,
+    time INTEGER NOT NULL,          -- microseconds since 1970
+    kind INTEGER NOT NULL,
+    decision INTEGER,               -- its number: 0, 1, 2, … for each bandit
+    arm INTEGER,
+    reward REAL,
+    probability REAL,
+    extra TEXT,                     -- JSON
+    PRIMARY KEY (bandit, event)
+) WITHOUT ROWID
+"""
+
+_SECOND = f"""
+ALTER TABLE bandits ADD COLUMN asked INTEGER NOT NULL DEFAULT 0;  -- decisions, of the snapshot …
+ALTER TABLE bandits ADD COLUMN first_asked INTEGER;               -- … and of the beginning
+ALTER TABLE bandits ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;  -- how often it was opened
+ALTER TABLE bandits ADD COLUMN owner INTEGER;                     -- the last process that opened it
+CREATE TABLE pending (              -- decisions that are out, as of the snapshot
+    bandit INTEGER NOT NULL,
+    decision INTEGER NOT NULL,
+    arm INTEGER NOT NULL,
+    probability REAL,
+    answered INTEGER,               -- not out any more, but still so at the beginning
+    PRIMARY KEY (bandit, decision)
+) WITHOUT ROWID;
+CREATE TABLE generations (          -- the decisions from `first` on were asked for in …
+    bandit INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    PRIMARY KEY (bandit, first)
+) WITHOUT ROWID;
+DROP VIEW IF EXISTS log;
+CREATE VIEW log AS                  -- the events, to read, with the ids of decisions
+    SELECT bandits.name AS bandit, event, datetime(time / 1e6, 'unixepoch') AS time,
+        kinds.name AS kind,
+        decision + ((SELECT generations.generation % {TAGS} FROM generations
+            WHERE generations.bandit = events.bandit AND first <= decision
+            ORDER BY first DESC LIMIT 1) << {TAG_BITS}) AS decision,
+        json_extract(label, '$') AS arm, reward, probability, extra
+    FROM events JOIN bandits USING (bandit) JOIN kinds USING (kind)
+        LEFT JOIN arms ON arms.bandit = events.bandit AND arms.arm = events.arm
+"""
+
+PENDING = "INSERT INTO pending (bandit, decision, arm, probability) VALUES (?, ?, ?, ?)"
+
+
+def make(run: Run) -> None:
+    """All tables, in an empty file."""
+    _each(run, _BANDITS)
+    for code, kind in enumerate(KINDS):
+        run("INSERT INTO kinds VALUES (?, ?)", (code, kind))
+    _each(run, _SECOND)
+    run(f"PRAGMA application_id = {APPLICATION}")
+    run(f"PRAGMA user_version = {VERSION}")
+
+
+def upgrade(run: Run) -> None:
+    """A file of format 1: a snapshot held the decisions that were out; now they are rows."""
+    _each(run, _SECOND)
+    bandits = run("SELECT bandit, snapshot, last_event, beginning FROM bandits").fetchall()
+    for bandit, body, event, beginning in bandits:
+        latest, asked = _out_of(body)
+        first, first_asked = _out_of(beginning) if beginning is not None else ({}, None)
+        for decision, (arm, chance) in {**first, **latest}.items():
+            run(PENDING, (bandit, decision, arm, chance))
+        for decision in first.keys() - latest.keys():
+            run(
+                "UPDATE pending SET answered = ? WHERE bandit = ? AND decision = ?",
+                (event, bandit, decision),
+            )
+        run(
+            "UPDATE bandits SET asked = ?, first_asked = ? WHERE bandit = ?",
+            (asked, first_asked, bandit),
+        )
+        run("INSERT INTO generations VALUES (?, 0, 0)", (bandit,))
+    run(f"PRAGMA user_version = {VERSION}")
+
+
+def _out_of(body: bytes) -> tuple[dict[int, tuple[int, float | None]], int]:
+    """The decisions that were out, with the numbers of their arms; how many were asked for.
+
+    Nothing, if the snapshot is damaged: whoever opens the bandit will be told.
+    """
+    with suppress(IndexError, KeyError, TypeError, ValueError):
+        about, _ = unpack(bytes(body))
+        active = about["active"]
+        out = {
+            int(id): (int(active[arm] if arm >= 0 else -1 - arm), chance)
+            for id, arm, chance in about["out"]
+        }
+        return out, int(about["next_id"])
+    return {}, 0
+
+
+def _each(run: Run, script: str) -> None:
+    for statement in script.split(";"):
+        run(statement)
+
+
+_FOLD = (
+    # Decisions answered since the last snapshot: those that were out at the beginning stay …
+    "UPDATE pending SET answered = :event WHERE bandit = :bandit AND decision < :first_asked "
+    "AND decision IN ({answers} AND decision < :first_asked)",
+    # … all others go.
+    "DELETE FROM pending WHERE bandit = :bandit AND decision >= :first_asked "
+    "AND decision IN ({answers} AND decision >= :first_asked AND decision < :asked)",
+    # Those asked for since, and still out, come.
+    "INSERT INTO pending (bandit, decision, arm, probability) "
+    "SELECT bandit, decision, arm, probability FROM events {since} AND kind = {ask} "
+    "AND decision NOT IN ({answers} AND decision >= :asked)",
+)
+_SINCE = "WHERE bandit = :bandit AND event > :last AND event <= :event"
+_ANSWERS = f"SELECT decision FROM events {_SINCE} AND kind IN (1, 2) AND decision IS NOT NULL"
+FOLD = tuple(each.format(since=_SINCE, answers=_ANSWERS, ask=ASK) for each in _FOLD)
+"""What the events since the last snapshot do to the decisions that are out: statements that take as
+long as there are such events, however many decisions are out."""
