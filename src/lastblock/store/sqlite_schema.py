@@ -135,10 +135,10 @@ def _each(run: Run, script: str) -> None:
 
 _FOLD = (
     # Decisions answered since the last snapshot: those that were out at the beginning stay …
-    "UPDATE pending SET answered = :event WHERE bandit = :bandit AND decision < :first_asked "
+    "UPDATE pending SET answered = :event WHERE bandit = :bandit "
     "AND decision IN ({answers} AND decision < :first_asked)",
     # … all others go.
-    "DELETE FROM pending WHERE bandit = :bandit AND decision >= :first_asked "
+    "DELETE FROM pending WHERE bandit = :bandit "
     "AND decision IN ({answers} AND decision >= :first_asked AND decision < :asked)",
     # Those asked for since, and still out, come.
     "INSERT INTO pending (bandit, decision, arm, probability) "

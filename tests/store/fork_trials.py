@@ -1,0 +1,307 @@
+"""What forks do to stores, in processes of their own.
+
+    python tests/store/fork_trials.py TRIAL FOLDER [ARGUMENT …]
+
+prints one line of JSON. `kill FOLDER 200` kills a writer 200 times while it forks.
+"""
+
+import json
+import mmap
+import multiprocessing
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from lives import change, new_bandit
+from store_trials import ACKNOWLEDGED, NAME, READY, fork, wait_for, with_error
+
+import lastblock as lb
+
+REFUSALS, MISTAKES = 3, 4  # cells, as those of `store_trials`
+PATIENCE = 60.0
+
+
+def opened(path):
+    """Open the store and its bandit; what is said if that is refused."""
+    try:
+        with lb.Store(path) as store:
+            store.bandit(NAME).ask()
+    except lb.StoreError as error:
+        return str(error)
+    return ""
+
+
+def said(work):
+    """What a child says, which must not hang."""
+    read, sent = os.pipe()
+    child = fork(lambda: os.write(sent, json.dumps(work()).encode()))
+    os.close(sent)
+    until = time.monotonic() + PATIENCE
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        if time.monotonic() > until:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            raise AssertionError("a child hangs")
+        time.sleep(0.001)
+    with os.fdopen(read) as file:
+        return json.loads(file.read())
+
+
+def children(folder, durability):
+    """A child tries all; then the parent goes on, and a third process finds everything."""
+    path = Path(folder) / "shop.db"
+    store = lb.Store(path, durability=durability)
+    bandit, twin = new_bandit(store.create, name=NAME), new_bandit()
+
+    def child():
+        errors = [opened(path)]
+        for action in (
+            bandit.ask,
+            bandit.reseed,
+            store.names,
+            store.flush,
+            lambda: store.bandit(NAME),
+            lambda: store.verify(NAME),
+        ):
+            with_error(action, errors)
+        store.close()  # no error, and nothing happens
+        return errors
+
+    errors = []
+    for step in range(40):
+        for each in (bandit, twin):
+            change(each, step)
+        if step % 10 == 5:
+            errors += said(child)
+    store.close()
+    with lb.Store(path) as again:
+        assert again.bandit(NAME).to_bytes() == twin.to_bytes()
+    return sorted(set(errors))
+
+
+def closed_while_a_child_writes(folder):
+    """The parent closes its store; of what the child was acknowledged, nothing may be lost."""
+    path = Path(folder) / "shop.db"
+    with lb.Store(path) as store:
+        new_bandit(store.create, name="child")
+        new_bandit(store.create, name=NAME)
+    store = lb.Store(path)
+    bandit = store.bandit(NAME)
+    cells = memoryview(mmap.mmap(-1, 4096)).cast("q")
+
+    def child():
+        with suppress(lb.StoreError):
+            store = lb.Store(path)
+            mine = store.bandit("child")
+            for i in range(100):
+                mine.tell(mine.ask(), 1.0)
+                cells[ACKNOWLEDGED] = i + 1
+                cells[READY] = 1
+                if i == 10:
+                    time.sleep(0.3)
+        cells[READY] = 1
+
+    process = fork(child)
+    while not cells[READY]:
+        time.sleep(0.001)
+    bandit.ask()
+    store.close()
+    wait_for(process)
+    with lb.Store(path) as again:
+        assert sum(again.bandit("child").pulls.values()) == cells[ACKNOWLEDGED]
+        assert again.bandit(NAME).asked == 1
+    return True
+
+
+def killed_parent(folder):
+    """Its children live on, and the bandit is free nevertheless."""
+    path = Path(folder) / "shop.db"
+    cells = memoryview(mmap.mmap(-1, 4096)).cast("q")
+    with lb.Store(path) as store:
+        new_bandit(store.create, name=NAME)
+
+    def parent():
+        bandit = lb.Store(path).bandit(NAME)
+        for _ in range(50):
+            bandit.tell(bandit.ask(), 1.0)
+
+        def child():
+            cells[REFUSALS] = os.getpid()
+            time.sleep(PATIENCE)
+
+        fork(child)
+        while not cells[REFUSALS]:
+            time.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    process = fork(parent)
+    assert os.waitpid(process, 0)[1] == signal.SIGKILL
+    with lb.Store(path) as store:
+        pulls = sum(store.bandit(NAME).pulls.values())
+        store.bandit(NAME).ask()
+    os.kill(cells[REFUSALS], signal.SIGKILL)  # it was there until now
+    with lb.Store(path) as store:
+        assert store.bandit(NAME).asked == 51
+    return pulls
+
+
+def busy_parent(folder, forks):
+    """While a thread writes and another one reads; children may use other stores."""
+    path = Path(folder) / "shop.db"
+    store = lb.Store(path, durability="interval", interval=0.001, snapshot_every=100)
+    bandit, told = new_bandit(store.create, name=NAME), 0
+    stop = threading.Event()
+
+    def write():
+        nonlocal told
+        while not stop.is_set():
+            bandit.tell(bandit.ask(), 1.0)
+            told += 1
+
+    def read():
+        while not stop.is_set():
+            store.verify(NAME)
+
+    threads = [threading.Thread(target=work) for work in (write, read)]
+    for thread in threads:
+        thread.start()
+
+    def child(i):
+        other = lb.Store(Path(folder) / f"other {i}.db")
+        mine = new_bandit(other.create, name=NAME)
+        mine.tell(mine.ask(), 1.0)
+        other.close()
+        errors = [opened(path)]
+        with_error(bandit.ask, errors)
+        with_error(store.names, errors)
+        return errors
+
+    try:
+        errors = [error for i in range(int(forks)) for error in said(lambda i=i: child(i))]
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    store.close()
+    with lb.Store(path) as again:
+        assert sum(again.bandit(NAME).pulls.values()) == told
+    return sorted(set(errors))
+
+
+def ends_like_a_program(folder):
+    """A child that ends by itself, with all that Python does then, touches no log of others."""
+    path = Path(folder) / "shop.db"
+    store = lb.Store(path)
+    bandit = new_bandit(store.create, name=NAME)
+    bandit.tell(bandit.ask(), 1.0)
+    child = os.fork()
+    if child == 0:
+        del store, bandit
+        sys.exit(0)
+    store.close()
+    killed = os.fork()  # whoever is killed leaves a log behind
+    if killed == 0:
+        mine = lb.Store(path).bandit(NAME)
+        mine.tell(mine.ask(), 1.0)
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(killed, 0)
+    os.waitpid(child, 0)
+    with lb.Store(path) as again:
+        assert sum(again.bandit(NAME).pulls.values()) == 2
+    return True
+
+
+def pool(folder):
+    """Workers of multiprocessing: by fork with the store open, by fork before, by spawn."""
+    path = Path(folder) / "shop.db"
+    forked, spawned = map(multiprocessing.get_context, ("fork", "spawn"))
+    with lb.Store(path) as store:
+        new_bandit(store.create, name=NAME)
+    answers = {}
+    with forked.Pool(1) as workers:
+        answers["closed"] = workers.apply(opened, (path,))
+    with lb.Store(path):
+        with forked.Pool(1) as workers:
+            answers["open"] = workers.apply(opened, (path,))
+        with spawned.Pool(1) as workers:
+            answers["spawned"] = workers.apply(opened, (path,))
+    with forked.Pool(1) as workers:
+        answers["closed again"] = workers.apply(opened, (path,))
+    return answers
+
+
+def kill(folder, kills, seed=5):
+    """Kill a writer again and again while it forks: nothing acknowledged is lost."""
+    path, rng = Path(folder) / "shop.db", random.Random(int(seed))
+    cells = memoryview(mmap.mmap(-1, 4096)).cast("q")
+    with lb.Store(path) as store:
+        new_bandit(store.create, name=NAME)
+    twin, events = new_bandit(), []
+    twin.attach(events.extend, twin.copy)
+    steps = 0
+    for _ in range(int(kills)):
+        cells[ACKNOWLEDGED], cells[READY] = len(events), 0
+        child = fork(write_and_fork, path, steps, cells)
+        while not cells[READY]:
+            time.sleep(0.0005)
+        time.sleep(rng.uniform(0.0, 0.1))
+        os.kill(child, signal.SIGKILL)
+        assert os.waitpid(child, 0)[1] == signal.SIGKILL
+        with lb.Store(path, snapshot_every=50) as store:
+            bandit = free_bandit(store)
+            found = store._journals[NAME].event
+            assert found >= cells[ACKNOWLEDGED], "an acknowledged call is lost"
+            while len(events) < found:
+                change(twin, steps)
+                steps += 1
+            assert len(events) == found, "half a call is in the log"
+            assert bandit.to_bytes() == twin.to_bytes()
+            store.verify(NAME)
+    assert cells[MISTAKES] == 0, "a child could use its parent's store"
+    return {"steps": steps, "events": len(events), "refusals": cells[REFUSALS]}
+
+
+def free_bandit(store):
+    """A child that was being born when its parent was killed has its locks for a moment."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return store.bandit(NAME)
+        except lb.StoreError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.001)
+
+
+def write_and_fork(path, steps, cells):
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
+    store = lb.Store(path, snapshot_every=50)
+    bandit = store.bandit(NAME)
+    cells[READY] = 1
+
+    def child(i):
+        if i % 2:
+            is_refused = "was open in the parent process" in opened(path)
+        else:
+            errors = []
+            with_error(bandit.ask, errors)
+            is_refused = "belongs to the parent process" in errors[0]
+        cells[REFUSALS if is_refused else MISTAKES] += 1
+        time.sleep(0.02)
+
+    while True:
+        change(bandit, steps)
+        cells[ACKNOWLEDGED] = store._journals[NAME].event
+        steps += 1
+        if steps % 3 == 0:
+            fork(child, steps // 3)
+
+
+if __name__ == "__main__":
+    trial, *arguments = sys.argv[1:]
+    print(json.dumps(globals()[trial](*arguments)))

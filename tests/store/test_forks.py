@@ -1,0 +1,164 @@
+"""A store that was open at a fork stays the parent's: the child is told so, and nothing is lost."""
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
+TRIALS = Path(__file__).parent / "fork_trials.py"
+OPENED = "was open in the parent process when it forked; start workers by spawn, or open the store"
+USED = "was opened before a fork and belongs to the parent process; start workers by spawn, or open"
+
+
+def environment():
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def trial(name, folder, *arguments):
+    done = subprocess.run(
+        [sys.executable, *map(str, (TRIALS, name, folder, *arguments))],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(),
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("durability", ["always", "interval"])
+def test_a_child_is_refused_and_the_parent_goes_on(tmp_path, durability):
+    opened, used = trial("children", tmp_path, durability)
+    assert OPENED in opened
+    assert USED in used
+    assert "\n" not in opened + used
+
+
+def test_a_closing_parent_takes_nothing_from_a_child(tmp_path):
+    assert trial("closed_while_a_child_writes", tmp_path)
+
+
+def test_the_bandits_of_a_killed_parent_are_free_while_its_children_live(tmp_path):
+    assert trial("killed_parent", tmp_path) == 50
+
+
+def test_children_of_a_busy_parent_do_not_hang(tmp_path):
+    opened, used = trial("busy_parent", tmp_path, 20)
+    assert OPENED in opened
+    assert USED in used
+
+
+def test_a_child_that_ends_leaves_the_log_of_others_alone(tmp_path):
+    assert trial("ends_like_a_program", tmp_path)
+
+
+def test_workers_of_multiprocessing(tmp_path):
+    answers = trial("pool", tmp_path)
+    assert OPENED in answers.pop("open")
+    assert answers == {"closed": "", "spawned": "", "closed again": ""}
+
+
+def test_kills_while_forks_go_on_lose_nothing(tmp_path):
+    """`python tests/store/fork_trials.py kill FOLDER 200` does it 200 times."""
+    result = trial("kill", tmp_path, 10)
+    assert result["refusals"] > 10
+
+
+APPLICATION = """
+import os
+
+import lastblock as lb
+
+opened = {}
+
+
+def bandit():
+    if not opened:
+        store = lb.Store("shop.db")
+        names = store.names()
+        arms = ["red", "green"]
+        opened["bandit"] = (
+            store.bandit("b") if names else store.create("b", lb.LBSDALM(), arms, seed=1)
+        )
+    return opened["bandit"]
+
+
+if os.environ["WHEN"] == "at import":
+    bandit()
+
+
+def application(request, respond):
+    try:
+        bandit().tell(bandit().ask(), 1.0)
+        text = str(sum(bandit().pulls.values()))
+    except lb.StoreError as error:
+        text = str(error)
+    respond("200 OK", [("Content-Type", "text/plain")])
+    return [text.encode()]
+"""
+
+
+class OverSocket(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=60)
+        self._path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(60)
+        self.sock.connect(self._path)  # closed by close(), also after an error
+
+
+def answers(folder, when, *options):
+    """What gunicorn's one worker answers."""
+    (folder / "shop.py").write_text(APPLICATION, encoding="utf-8")
+    # A socket's path must be short.
+    place = Path("web.sock")
+    command = [sys.executable, "-m", "gunicorn", "-w", "1", "-b", f"unix:{place}", *options]
+    server = subprocess.Popen(
+        [*command, "shop:application"],
+        cwd=folder,
+        env={**environment(), "WHEN": when},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    here = Path.cwd()
+    os.chdir(folder)
+    try:
+        until = time.monotonic() + 120
+        texts = []
+        while len(texts) < 3:
+            assert server.poll() is None, server.communicate()[1]
+            assert time.monotonic() < until
+            connection = OverSocket(place)
+            try:
+                connection.request("GET", "/")
+                texts.append(connection.getresponse().read().decode())
+            except (ConnectionError, FileNotFoundError, http.client.HTTPException):
+                time.sleep(0.1)  # it has not begun yet
+            finally:
+                connection.close()
+        return texts
+    finally:
+        os.chdir(here)
+        server.terminate()
+        server.communicate()
+
+
+def test_gunicorn_without_preload(tmp_path):
+    assert answers(tmp_path, "at import") == ["1", "2", "3"]
+
+
+def test_gunicorn_with_preload(tmp_path):
+    assert answers(tmp_path, "at the first request", "--preload") == ["1", "2", "3"]
+    for text in answers(tmp_path, "at import", "--preload"):
+        assert USED in text
