@@ -12,6 +12,7 @@ import os
 import struct
 import sys
 import threading
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ else:
 
 FAR = 1 << 60
 """The place of the first byte. SQLite's files end before 2⁴⁸."""
+
+NAMES = 1 << 61
+"""The place of the first byte that stands for a name."""
 
 _FLOCK = struct.Struct("@hhqqi")
 
@@ -54,6 +58,18 @@ class Owners:
         """How many names the file has in its folders."""
         return os.fstat(self._file).st_nlink
 
+    def share_name(self, name: str) -> bool:
+        """Note that the file is open by this name; False if somebody has it by another one.
+
+        The caller holds place 0. A name is a byte that all who use it share.
+        """
+        byte = NAMES + zlib.crc32(name.encode("utf-8", "surrogateescape"))
+        others = ((NAMES, byte - NAMES), (byte + 1, NAMES + (1 << 32) - byte - 1))
+        if not all(_is_free(self._file, first, size) for first, size in others if size):
+            return False
+        _share(self._file, byte)
+        return True
+
     def take(self, place: int, *, wait: bool = False) -> bool:
         """Lock a place; False if somebody has it."""
         self._mine.add(place)  # first: an interrupt may follow the lock at once
@@ -75,8 +91,10 @@ class Owners:
 
     def close(self) -> None:
         """Unlock all."""
-        for place in tuple(self._mine):
-            self.give(place)
+        if self._file >= 0:
+            for place in tuple(self._mine):
+                self.give(place)
+            _unshare(self._file)
         self.abandon()
 
     def abandon(self) -> None:
@@ -144,6 +162,19 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_in_child)
 
 
+def _is_free(file: int, first: int, size: int) -> bool:
+    """Whether no other handle has a lock there. Where locks cannot be looked at, nobody knows."""
+    return True
+
+
+def _share(file: int, byte: int) -> None:
+    """Lock a byte together with others."""
+
+
+def _unshare(file: int) -> None:
+    """Unlock all such bytes."""
+
+
 if sys.platform == "win32":
 
     def _lock(file: int, identity: Identity, place: int, wait: bool) -> bool:
@@ -174,6 +205,19 @@ elif hasattr(fcntl, "F_OFD_SETLK"):  # the lock of an open file, not of a proces
         except (BlockingIOError, PermissionError):
             return False
         return True
+
+    def _is_free(file: int, first: int, size: int) -> bool:
+        asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, first, size, 0)
+        found = _FLOCK.unpack(fcntl.fcntl(file, fcntl.F_OFD_GETLK, asked))
+        return bool(found[0] == fcntl.F_UNLCK)
+
+    def _share(file: int, byte: int) -> None:
+        wanted = _FLOCK.pack(fcntl.F_RDLCK, os.SEEK_SET, byte, 1, 0)
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, wanted)
+
+    def _unshare(file: int) -> None:
+        names = _FLOCK.pack(fcntl.F_UNLCK, os.SEEK_SET, NAMES, 1 << 32, 0)
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, names)
 
 else:
 

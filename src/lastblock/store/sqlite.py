@@ -23,7 +23,7 @@ from lastblock.store.sqlite_connections import (
 )
 from lastblock.store.sqlite_errors import NOT_A_STORE, PATIENCE, explained
 from lastblock.store.sqlite_schema import APPLICATION, FOLD, VERSION, Run
-from lastblock.store.sqlite_view import SQLiteView
+from lastblock.store.sqlite_view import BorrowedView, SQLiteView
 from lastblock.store.storage import Row, Snapshot
 from lastblock.support.errors import StoreError
 
@@ -63,6 +63,11 @@ class SQLiteStorage:
         try:
             self._owners = self._own_file()
             self._owners.take(0, wait=True)  # one at a time
+            if not self._owners.share_name(str(self._real)):
+                raise StoreError(
+                    f"{self.label} is open by another name, from which it was moved or linked; "
+                    "close it there first"
+                )
             with explained(self.label):
                 self._open()
             self._owners.give(0)
@@ -96,11 +101,11 @@ class SQLiteStorage:
                 f"{self.label} cannot be used: {error.strerror}; give it a folder that you may "
                 "write to"
             ) from error
-        if owners.names > 1:
+        if (names := owners.names) > 1:
             owners.close()
             raise StoreError(
-                f"{self.label} has {owners.names} names (hard links), and SQLite would keep a log "
-                "for each; remove the other names, or copy the file"
+                f"{self.label} has {names} names (hard links), and SQLite would keep a log for "
+                "each; remove the other names, or copy the file"
             )
         return owners
 
@@ -227,12 +232,14 @@ class SQLiteStorage:
         with self.view() as view:
             return view.names()
 
-    def view(self) -> SQLiteView:
+    def view(self, *, even_lost: bool = False) -> SQLiteView:
         """All that is read in it is as it was at one moment."""
         if not self._files:
             raise StoreError(f"{self.label} is closed")
+        if even_lost and self.is_lost:
+            return BorrowedView(self._connection, self.label)
         self._check_found()
-        return SQLiteView(self._real, self.label)
+        return SQLiteView.of(self._real, self.label)
 
     def create(self, name: str, snapshot: Snapshot, arms: Sequence[Label]) -> int:
         """A new bandit's number. The name must be free."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from lastblock.engine.events import FORGET, NO_CHANCE, TELL
 from lastblock.live.labels import Label
-from lastblock.store.sqlite_connections import connect
+from lastblock.store.sqlite_connections import Connection, connect
 from lastblock.store.sqlite_errors import PATIENCE, explained
 from lastblock.store.storage import Part, Row, Snapshot
 from lastblock.support.errors import StoreError
@@ -20,11 +20,19 @@ from lastblock.support.errors import StoreError
 class SQLiteView:
     """One read transaction, on a connection of its own: nobody who writes waits for it."""
 
-    def __init__(self, path: Path, label: str) -> None:
+    def __init__(self, connection: Connection, label: str) -> None:
         self.label = label
-        self._lock = threading.RLock()
-        with explained(label), self._lock:
-            self._connection = connect(path, self._lock, timeout=PATIENCE)
+        self._connection, self._lock = connection, connection.use.lock
+        self._begin()
+
+    @classmethod
+    def of(cls, path: Path, label: str) -> "SQLiteView":
+        """A view of a file."""
+        with explained(label):
+            return cls(connect(path, threading.RLock(), timeout=PATIENCE), label)
+
+    def _begin(self) -> None:
+        with explained(self.label), self._lock:
             self._connection.execute("BEGIN")  # the moment is that of the first query
 
     def __enter__(self) -> "SQLiteView":
@@ -43,7 +51,7 @@ class SQLiteView:
         """Go to a later moment, that of the next query."""
         with explained(self.label), self._lock:
             self._connection.execute("COMMIT")
-            self._connection.execute("BEGIN")
+        self._begin()
 
     def _read(self, query: str, *values: Any) -> list[Any]:
         with explained(self.label), self._lock:
@@ -133,3 +141,22 @@ class SQLiteView:
         """The labels of all arms that there ever were."""
         found = self._read("SELECT label FROM arms WHERE bandit = ? ORDER BY arm", bandit)
         return [json.loads(label) for (label,) in found]
+
+
+class BorrowedView(SQLiteView):
+    """On the connection that writes, for a file that is not in its place any more: nothing can be
+    committed to it, so that all that is read is of one moment anyway."""
+
+    def _begin(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+    def move_on(self) -> None:
+        """There is no later moment."""

@@ -98,8 +98,11 @@ class Storage(Protocol):
     def names(self) -> dict[str, int]:
         """The numbers of all bandits."""
 
-    def view(self) -> AbstractContextManager[View]:
-        """To read in. It does not keep others from writing."""
+    def view(self, *, even_lost: bool = False) -> AbstractContextManager[View]:
+        """To read in. It does not keep others from writing.
+
+        With `even_lost` also while `is_lost`, for a bandit that must be as it was before a call.
+        """
 
     def create(self, name: str, snapshot: Snapshot, arms: Sequence[Label]) -> int:
         """A new bandit's number, which `snapshot` does not know yet. The name must be free."""

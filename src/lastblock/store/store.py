@@ -191,7 +191,7 @@ class Store:
 
     def _recover(self, name: str, found: int, known: Known | None = None) -> Recovered:
         waiting = [] if self._groups is None else self._groups.waiting()  # look there first
-        with self._storage.view() as view:
+        with self._storage.view(even_lost=known is not None) as view:
             return recover(view, name, found, waiting, known=known)
 
     def _find(self, name: str, names: Mapping[str, int]) -> int:

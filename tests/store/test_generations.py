@@ -1,0 +1,204 @@
+"""Ids after a crash: a late reward never goes to another decision than its own."""
+
+import gzip
+import json
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+from lives import change, new_bandit
+
+import lastblock as lb
+from lastblock.live.decisions import TAG_BITS, TAGS, Generations
+
+NAME = "button"
+DATA = Path(__file__).parents[1] / "data" / "store_format_1"
+LOST = "was lost: it was asked for before the bandit was opened again, and a crash came before it"
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "shop.db"
+
+
+def crash(store, path):
+    """The file as it would be if the process were killed now, in the place of the old one."""
+    for ending in ("", "-wal"):
+        shutil.copy(f"{path}{ending}", f"{path}{ending}.copy")
+    store._groups._write = lambda rows, snapshots: None
+    store.close()
+    for ending in ("", "-wal"):
+        os.replace(f"{path}{ending}.copy", f"{path}{ending}")
+
+
+def test_ids_of_a_lost_tail_are_refused(path):
+    store = lb.Store(path, durability="interval", interval=1000.0)
+    bandit = new_bandit(store.create, name=NAME)
+    kept = bandit.ask(20)
+    store.flush()
+    lost = bandit.ask(10)
+    crash(store, path)
+    with lb.Store(path) as store:
+        bandit = store.bandit(NAME)
+        assert bandit.asked == 20
+        fresh = bandit.ask(10)
+        assert not {d.id for d in fresh} & {d.id for d in lost}
+        for decision in lost:
+            for what in (decision, decision.id):
+                with pytest.raises(lb.UnknownDecisionError, match=LOST):
+                    bandit.tell(what, 1.0)
+                with pytest.raises(lb.UnknownDecisionError, match=LOST):
+                    bandit.forget(what)
+        with pytest.raises(lb.UnknownDecisionError, match=LOST):
+            bandit.tell_many([fresh[0], lost[0]], [1.0, 1.0])
+        assert sum(bandit.pulls.values()) == 0
+        bandit.tell_many([*kept, *fresh], [1.0] * 30)
+        assert sum(bandit.pulls.values()) == 30
+        with pytest.raises(lb.UnknownDecisionError, match="told or forgotten already"):
+            bandit.tell(kept[3], 1.0)
+
+
+def test_ids_are_good_after_any_number_of_openings(path):
+    """Each decision is told its own reward, by itself, by its id, and as a pending one."""
+    asked = []
+    twin = new_bandit()
+    for _ in range(6):
+        with lb.Store(path, snapshot_every=5) as store:
+            bandit = store.bandit(NAME) if store.names() else new_bandit(store.create, name=NAME)
+            asked += bandit.ask(4)
+            twin.ask(4)
+            assert [p.id for p in bandit.pending] == [d.id for d in asked]
+            assert [p.age for p in bandit.pending] == [p.age for p in twin.pending]
+            assert bandit.to_bytes() == twin.to_bytes()
+    assert len({d.id for d in asked}) == len(asked)
+    assert max(d.id for d in asked) < 2**53
+    with lb.Store(path) as store:
+        bandit = store.bandit(NAME)
+        for number, decision in enumerate(asked):
+            what = (decision, decision.id, next(p for p in bandit.pending if p.id == decision.id))
+            bandit.tell(what[number % 3], float(number))
+            twin.tell(number, float(number))
+        assert bandit.to_bytes() == twin.to_bytes()
+
+
+def test_a_copy_knows_the_same_ids(path):
+    with lb.Store(path) as store:
+        new_bandit(store.create, name=NAME).ask(3)
+    with lb.Store(path) as store:
+        bandit = store.bandit(NAME)
+        decision = bandit.ask()
+        copy = bandit.copy()
+        for each in (bandit, copy):
+            each.tell(decision, 1.0)
+            each.tell(1, 0.0)
+            with pytest.raises(lb.UnknownDecisionError, match=LOST):
+                each.tell(3, 0.0)
+        assert bandit.ask() == copy.ask()
+        assert bandit.to_bytes() == copy.to_bytes()
+
+
+def test_an_opening_in_which_nothing_was_asked_leaves_no_trace(path):
+    with lb.Store(path) as store:
+        first = new_bandit(store.create, name=NAME).ask()
+    for _ in range(20):
+        with lb.Store(path) as store:
+            store.bandit(NAME)
+    with lb.Store(path) as store:
+        bandit = store.bandit(NAME)
+        assert len(bandit._generations._firsts) == 2
+        bandit.tell(first, 1.0)
+        late = bandit.ask()
+    with lb.Store(path) as store:
+        bandit = store.bandit(NAME)
+        assert len(bandit._generations._firsts) == 2  # the first one has nothing out
+        bandit.tell(late, 1.0)
+        with pytest.raises(lb.UnknownDecisionError, match="told or forgotten already"):
+            bandit.tell(first, 1.0)
+
+
+def test_the_log_has_the_ids_that_were_given(path, tmp_path):
+    told = []
+    for _ in range(3):
+        with lb.Store(path, keep_events=True, snapshot_every=3) as store:
+            bandit = store.bandit(NAME) if store.names() else new_bandit(store.create, name=NAME)
+            for decision in bandit.ask(4):
+                bandit.tell(decision, 1.0)
+                told.append(decision.id)
+            store.export(NAME, tmp_path / "log.parquet")
+            store.export(NAME, tmp_path / "events.parquet", "events")
+    import pyarrow.parquet as pq  # noqa: PLC0415  # optional, and slow to import
+
+    assert pq.read_table(tmp_path / "log.parquet")["decision"].to_pylist() == told
+    rows = pq.read_table(tmp_path / "events.parquet").to_pylist()
+    assert [row["decision"] for row in rows if row["kind"] == "tell"] == told
+    connection = sqlite3.connect(path)
+    found = connection.execute("SELECT decision FROM log WHERE kind = 'tell' ORDER BY event")
+    assert [id for (id,) in found] == told
+    connection.close()
+
+
+def test_tags_come_round(path):
+    """After 2¹³ openings the same tags are given again: ids of the others stay good."""
+    generations = Generations([(0, 5), (10, TAGS - 1), (20, TAGS + 2)])
+    ids = [generations.id_of(number) for number in (3, 12, 25)]
+    assert [id >> TAG_BITS for id in ids] == [5, TAGS - 1, 2]
+    assert [generations.number_of(id) for id in ids] == [3, 12, 25]
+    with pytest.raises(lb.UnknownDecisionError, match=LOST):
+        generations.number_of((5 << TAG_BITS) + 12)
+    with lb.Store(path) as store:
+        new_bandit(store.create, name=NAME)
+    connection = sqlite3.connect(path)
+    connection.execute(f"UPDATE bandits SET generation = {TAGS - 2}")
+    connection.commit()
+    connection.close()
+    old = []
+    for _ in range(4):
+        with lb.Store(path) as store:
+            bandit = store.bandit(NAME)
+            for decision in old:
+                assert bandit._find(decision)
+            old.append(bandit.ask())
+
+
+def test_files_of_format_1_open(path, tmp_path):
+    """Decisions were within the snapshots, also within those at the beginning of kept events."""
+    path.write_bytes(gzip.decompress((DATA / "store.db.gz").read_bytes()))
+    path.with_name("shop.db-owners").touch()
+    expected = json.loads((DATA / "states.json").read_text(encoding="utf-8"))
+    twins = {name: lb.Bandit.from_json(text) for name, text in expected.items()}
+    for opening in range(3):
+        with lb.Store(path, keep_events=True, snapshot_every=20) as store:
+            assert store.names() == ("kept", "pruned")
+            for name, twin in twins.items():
+                bandit = store.bandit(name)
+                assert bandit.to_json() == twin.to_json()
+                assert store.verify(name) > {"kept": 150, "pruned": 30}[name]
+                for step in range(1000 + 50 * opening, 1050 + 50 * opening):
+                    for each in (bandit, twin):
+                        change(each, step)
+                assert store.verify(name) > {"kept": 200, "pruned": 80}[name]
+                assert store.export(name, tmp_path / "log.parquet") > 30
+    assert not path.with_name("shop.db-owners").exists()
+    with lb.Store(path, snapshot_every=20) as store:  # from now on they are pruned
+        for name, twin in twins.items():
+            bandit = store.bandit(name)
+            for step in range(2000, 2050):
+                for each in (bandit, twin):
+                    change(each, step)
+            assert store.verify(name) < 30
+    with lb.Store(path) as store:
+        assert all(store.bandit(name).to_json() == twin.to_json() for name, twin in twins.items())
+
+
+def test_files_of_format_1_that_are_in_use_are_left_alone(path):
+    path.write_bytes(gzip.decompress((DATA / "store.db.gz").read_bytes()))
+    other = sqlite3.connect(path)
+    other.execute("SELECT * FROM bandits").fetchall()
+    with pytest.raises(lb.StoreError, match="made by an older lastblock and is in use; close it"):
+        lb.Store(path)
+    assert other.execute("PRAGMA user_version").fetchall() == [(1,)]
+    other.close()
+    with lb.Store(path) as store:
+        assert store.verify("kept")

@@ -1,0 +1,201 @@
+"""A bandit has one owner whatever its file is called; nothing is written to a file that left."""
+
+import os
+import shutil
+import sqlite3
+
+import pytest
+from lives import change, new_bandit
+
+import lastblock as lb
+from lastblock.store import owners
+
+NAME = "button"
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "shop.db"
+
+
+def live(bandits, steps):
+    for step in steps:
+        for bandit in bandits:
+            change(bandit, step)
+
+
+def test_a_symbolic_link_leads_to_the_same_owner(path, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere" / "link.db"
+    with lb.Store(path) as store:
+        new_bandit(store.create, name=NAME)
+        link.symlink_to(path)
+        with (
+            lb.Store(link) as other,
+            pytest.raises(lb.StoreError, match="is open in another Store of this process"),
+        ):
+            other.bandit(NAME)
+    with lb.Store(link) as store:
+        store.bandit(NAME).ask()
+        assert (tmp_path / "shop.db-wal").exists()
+    with lb.Store(path) as store:
+        assert store.bandit(NAME).asked == 1
+
+
+def test_a_hard_link_is_refused(path):
+    other = path.with_name("other.db")
+    with lb.Store(path) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        os.link(path, other)
+        for _ in range(2):
+            with pytest.raises(lb.StoreError, match=r"has 2 names \(hard links\), and SQLite"):
+                lb.Store(other)
+        bandit.ask()  # whoever had it before goes on
+    other.unlink()
+    with lb.Store(path) as store:
+        assert store.bandit(NAME).asked == 1
+
+
+def test_no_file_beside_it_says_who_owns_what(path):
+    """There is nothing to remove: the lock is on the database itself."""
+    with lb.Store(path) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        bandit.ask()
+        assert {file.name for file in path.parent.iterdir()} == {
+            "shop.db",
+            "shop.db-shm",
+            "shop.db-wal",
+        }
+        path.with_name("shop.db-owners").touch()  # as an older version had
+        path.with_name("shop.db-owners").unlink()
+        with lb.Store(path) as other, pytest.raises(lb.StoreError, match="is open in another"):
+            other.bandit(NAME)
+        bandit.ask()
+
+
+def test_a_moved_file_keeps_its_owner(path):
+    moved = path.with_name("moved.db")
+    with lb.Store(path) as store:
+        new_bandit(store.create, name=NAME)
+        path.rename(moved)
+        with (
+            pytest.raises(lb.StoreError, match="is open by another name, from which it was moved"),
+        ):
+            lb.Store(moved)
+        moved.rename(path)
+        with lb.Store(path) as other, pytest.raises(lb.StoreError, match="is open in another"):
+            other.bandit(NAME)
+
+
+def test_a_second_store_of_a_process_takes_no_locks_away(path):
+    """Closing a handle of a file gives up all locks on it: those of others must not go."""
+    with lb.Store(path) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        for _ in range(3):
+            lb.Store(path).close()
+        connection = sqlite3.connect(path)  # as anybody's tool, in a process of its own or not
+        connection.execute("SELECT * FROM bandits").fetchall()
+        connection.close()
+        script = (
+            "import sqlite3, sys\n"
+            "connection = sqlite3.connect(sys.argv[1], timeout=0)\n"
+            "connection.execute('PRAGMA journal_mode = DELETE')\n"
+        )
+        import subprocess  # noqa: PLC0415  # here alone
+        import sys  # noqa: PLC0415  # likewise
+
+        done = subprocess.run(
+            [sys.executable, "-c", script, path], capture_output=True, check=False
+        )
+        assert b"database is locked" in done.stderr
+        bandit.ask()
+    assert not owners._parked
+    assert not owners._using
+
+
+@pytest.mark.parametrize("durability", ["always", "interval"])
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
+def test_the_next_commit_notices_that_the_file_left(path, durability, how):
+    twin = new_bandit()
+    store = lb.Store(path, durability=durability)
+    bandit = new_bandit(store.create, name=NAME)
+    live([bandit, twin], range(30))
+    store.flush()
+    moved = path.with_name("moved.db")
+    path.rename(moved)
+    if how == "deleted":
+        moved.unlink()
+    if how == "replaced":
+        with lb.Store(path.with_name("new.db")) as new:
+            new_bandit(new.create, name=NAME).ask()
+        path.with_name("new.db").rename(path)
+    before = bandit.to_bytes()
+    gone = "was deleted, moved or replaced while it was open; put it back, or close the store"
+    if durability == "interval":
+        bandit.ask()  # acknowledged before anybody could know
+    with pytest.raises(lb.StoreError, match=gone):
+        (store.flush if durability == "interval" else bandit.ask)()
+    for action in (bandit.ask, lambda: bandit.tell(bandit.pending[0], 1.0), bandit.reseed):
+        with pytest.raises(lb.StoreError, match=gone):
+            action()
+    with pytest.raises(lb.StoreError, match=gone):
+        new_bandit(store.create, name="other")
+    if durability == "always":
+        store.close()
+    else:  # what was acknowledged cannot be written
+        with pytest.raises(lb.StoreError, match=gone):
+            store.close()
+        store.close()
+    if how == "moved":
+        with lb.Store(moved) as again:
+            assert again.bandit(NAME).to_bytes() == before == twin.to_bytes()
+    if how == "replaced":
+        with lb.Store(path) as again:
+            assert again.bandit(NAME).asked == 1
+            assert again.verify(NAME) == 1
+    if how == "deleted":
+        assert not path.exists()
+
+
+def test_a_file_that_is_put_back_goes_on(path):
+    twin = new_bandit()
+    with lb.Store(path) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        live([bandit, twin], range(20))
+        path.rename(path.with_name("moved.db"))
+        with pytest.raises(lb.StoreError, match="put it back"):
+            bandit.ask()
+        path.with_name("moved.db").rename(path)
+        assert bandit.to_bytes() == twin.to_bytes()
+        live([bandit, twin], range(20, 40))
+    with lb.Store(path) as store:
+        assert store.bandit(NAME).to_bytes() == twin.to_bytes()
+
+
+def test_what_was_committed_is_in_the_moved_file_at_once(path):
+    """And nothing is left in the log that another file could get, even after a kill."""
+    store = lb.Store(path)
+    bandit, twin = new_bandit(store.create, name=NAME), new_bandit()
+    live([bandit, twin], range(20))
+    moved = path.with_name("moved.db")
+    path.rename(moved)
+    with pytest.raises(lb.StoreError):
+        bandit.ask()
+    assert path.with_name("shop.db-wal").stat().st_size == 0
+    copy = path.with_name("copy.db")
+    shutil.copy(moved, copy)  # as if the process were killed now
+    with lb.Store(copy) as again:
+        assert again.bandit(NAME).to_bytes() == twin.to_bytes()
+    store.close()
+
+
+def test_the_next_commit_notices_that_the_log_left(path):
+    with lb.Store(path) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        bandit.ask()
+        path.with_name("shop.db-wal").unlink()
+        with pytest.raises(lb.StoreError, match=r"shop\.db-wal beside it, was deleted, moved or"):
+            bandit.ask()
+        before = bandit.to_bytes()
+    with lb.Store(path) as store:
+        assert store.bandit(NAME).to_bytes() == before
