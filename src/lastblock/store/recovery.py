@@ -60,8 +60,8 @@ def recover(
             _relive(bandit, part, with_out=known is None)
             if known is not None:
                 begin = max(0, known.event - event)
-                if any(place >= begin for place, _, _ in part.changes):
-                    return recover(view, name, number, waiting)
+                if any(place >= begin and arm is not None for place, arm, _ in part.changes):
+                    return recover(view, name, number, waiting)  # arms have come or gone
                 late.append(part.run[begin:])
             event += len(part.run)
         if known is not None:

@@ -1,7 +1,9 @@
 """An SQLite file as it was at one moment, while others go on writing."""
 
 import json
+import sqlite3
 import threading
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -48,9 +50,15 @@ class SQLiteView:
             self._connection.close()
 
     def move_on(self) -> None:
-        """Go to a later moment, that of the next query."""
+        """Go to a later moment, that of the next query.
+
+        In between the log is copied into the file. Then the next query reads the file alone, so
+        that whoever writes meanwhile can begin the log anew.
+        """
         with explained(self.label), self._lock:
             self._connection.execute("COMMIT")
+            with suppress(sqlite3.OperationalError):  # somebody else does so just now
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         self._begin()
 
     def _read(self, query: str, *values: Any) -> list[Any]:

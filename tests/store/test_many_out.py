@@ -1,0 +1,217 @@
+"""Decisions that nobody answers: a call costs the same however many are out."""
+
+import json
+import sqlite3
+
+import pytest
+from lives import change, new_bandit
+
+import lastblock as lb
+from lastblock.store import recovery, store
+from lastblock.store.sqlite_view import SQLiteView
+
+NAME = "button"
+MANY = 20_000
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "shop.db"
+
+
+class Steps:
+    """Counts the steps of SQLite's machine within a connection, in hundreds."""
+
+    def __init__(self, connection):
+        self._connection = connection
+
+    def __enter__(self):
+        self.count = 0
+        self._connection.set_progress_handler(self._step, 100)
+        return self
+
+    def _step(self):
+        self.count += 1
+        return 0
+
+    def __exit__(self, *error):
+        self._connection.set_progress_handler(None, 0)
+
+
+def rows(path, query):
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("keep_events", [False, True])
+def test_a_snapshot_costs_what_happened_since_the_last_one(path, keep_events):
+    with lb.Store(path, keep_events=keep_events, snapshot_every=10**9) as store:
+        bandit = new_bandit(store.create, name=NAME, floor=0.1)
+
+        def live():
+            for _ in range(50):
+                bandit.tell(bandit.ask(), 1.0)
+            bandit.tell(bandit.pending[0] if bandit.pending else bandit.ask(), 1.0)
+            bandit.ask(50)
+            with Steps(store._storage._connection) as steps:
+                store.snapshot(NAME)
+            ((body,),) = rows(path, "SELECT length(snapshot) FROM bandits")
+            return steps.count, body
+
+        few, small = live()
+        bandit.ask(MANY)
+        store.snapshot(NAME)
+        for _ in range(3):
+            many, large = live()
+            assert many < 1.5 * few
+            assert large < small + 20  # a longer number of decisions
+        assert store.verify(NAME) > (MANY if keep_events else -1)
+        data = bandit.to_bytes()
+    with lb.Store(path) as store:
+        assert store.bandit(NAME).to_bytes() == data
+
+
+def test_decisions_that_are_out_are_rows(path):
+    with lb.Store(path, snapshot_every=5) as store:
+        bandit = new_bandit(store.create, name=NAME, floor=0.1)
+        for step in range(200):
+            change(bandit, step)
+        store.snapshot(NAME)
+        labels = list(bandit.arms)
+        expected = [(p.id, labels.index(p.arm), p.probability) for p in bandit.pending]
+    query = "SELECT decision, arm, probability FROM pending ORDER BY decision"
+    assert rows(path, query) == expected
+
+
+@pytest.mark.parametrize("floor", [None, 0.1])
+@pytest.mark.parametrize("durability", ["always", "interval"])
+def test_a_refused_call_does_not_read_what_is_out(path, durability, floor, monkeypatch):
+    """It is undone from the record alone, by whatever error, in whatever call."""
+    twin = new_bandit(floor=floor)
+    refused = []
+    with lb.Store(path, durability=durability, interval=1000.0, snapshot_every=40) as store:
+        bandit = new_bandit(store.create, name=NAME, floor=floor)
+        journal = store._journals[NAME]
+        write = journal._write
+
+        def refuse(rows, snapshots):
+            raise lb.StoreError("no")
+
+        def interrupt(rows, snapshots):
+            write(rows, snapshots)
+            raise KeyboardInterrupt
+
+        def read(*arguments, **options):
+            raise AssertionError("all that is out is read")
+
+        for step in range(120):
+            change(bandit, step)
+            change(twin, step)
+            arms = dict(bandit.arms)
+            monkeypatch.setattr(SQLiteView, "pending", read)
+            journal._write = refuse if step % 2 else interrupt
+            try:
+                change(bandit, 1000 + step)
+            except (lb.StoreError, KeyboardInterrupt) as error:
+                refused.append(type(error))
+            else:
+                refused.append(None)
+            journal._write = write
+            if step % 2 == 0 or refused[-1] is None:
+                change(twin, 1000 + step)
+            monkeypatch.undo()
+            if twin.arms == arms:  # else it had to be read anew
+                assert not bandit._unsure
+            else:
+                bandit.tell_many((), ())
+            assert bandit.to_bytes() == twin.to_bytes()
+    assert {lb.StoreError, KeyboardInterrupt} <= set(refused)
+    with lb.Store(path) as store:
+        assert store.bandit(NAME).to_bytes() == twin.to_bytes()
+
+
+def test_rows_that_wait_are_replayed_together(path, monkeypatch):
+    """As if they were stored; not one by one, each with a copy of the bandit."""
+    with lb.Store(path, durability="interval", interval=1000.0) as opened:
+        bandit, twin = new_bandit(opened.create, name=NAME), new_bandit()
+        for step in range(300):
+            change(bandit, step)
+            change(twin, step)
+        monkeypatch.setattr(lb.Bandit, "copy", lambda self: pytest.fail("a copy"))
+        waiting = opened._groups.waiting()
+        assert len(waiting) > 300
+        found = store.recover
+        assert found is recovery.recover
+        bandit._unsure = True
+        bandit.tell_many((), ())
+        monkeypatch.undo()
+        assert bandit.to_bytes() == twin.to_bytes()
+
+
+@pytest.mark.parametrize("what", ["verify", "export"])
+def test_the_log_beside_the_file_stays_small_while_others_read(path, tmp_path, monkeypatch, what):
+    """A long export or verification lets go of its moment again and again."""
+    monkeypatch.setattr(recovery, "PART", 500)
+    monkeypatch.setattr("lastblock.store.export.PART", 500)
+    log = path.with_name("shop.db-wal")
+    with lb.Store(path, durability="never", keep_events=True) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        for _ in range(10_000):
+            bandit.tell(bandit.ask(), 1.0)
+        store.flush()
+        sizes = []
+        real = {name: getattr(SQLiteView, name) for name in ("part", "rows")}
+
+        def beside(name):
+            """Somebody writes in each transaction of whoever reads."""
+
+            def read(self, *arguments):
+                result = real[name](self, *arguments)
+                bandit.ask(5000)  # some 250 kB
+                store.flush()
+                sizes.append(log.stat().st_size)
+                return result
+
+            return read
+
+        for name in real:
+            monkeypatch.setattr(SQLiteView, name, beside(name))
+        if what == "verify":
+            assert store.verify(NAME) == 20_000
+        else:
+            assert store.export(NAME, tmp_path / "log.parquet", "events") == 20_000
+        assert len(sizes) >= 40  # in one transaction it would be 10 MB
+        assert max(sizes) < 5_000_000
+
+
+def test_events_that_are_dropped_while_they_are_read(path, tmp_path, monkeypatch):
+    """Whoever keeps them cannot keep another owner from pruning; then it is said what happened."""
+    monkeypatch.setattr("lastblock.store.export.PART", 50)
+    with lb.Store(path, keep_events=True, snapshot_every=20) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        for _ in range(100):
+            bandit.tell(bandit.ask(), 1.0)
+    real = SQLiteView.rows
+
+    def read(self, *arguments):
+        result = real(self, *arguments)
+        with lb.Store(path) as other:
+            other.snapshot(NAME)
+        return result
+
+    with lb.Store(path, keep_events=True) as store:
+        monkeypatch.setattr(SQLiteView, "rows", read)
+        with pytest.raises(lb.StoreError, match="events were dropped while they were read; let"):
+            store.export(NAME, tmp_path / "log.parquet")
+    assert not (tmp_path / "log.parquet").exists()
+
+
+def test_a_saved_bandit_still_has_what_is_out(path):
+    with lb.Store(path) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        bandit.ask(5)
+        assert len(json.loads(bandit.to_json())["bandit"]["out"]) == 5
+        assert len(lb.Bandit.from_bytes(bandit.to_bytes()).pending) == 5
