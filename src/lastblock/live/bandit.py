@@ -694,6 +694,14 @@ class Bandit(Generic[L]):
             if chance is not None:
                 self._chances[id] = float(chance)
 
+    def _out_since(self, first: int) -> list[tuple[int, int, float | None]]:
+        """The decisions from a number on that are out, as `_put_out` takes them."""
+        return [
+            (id, self._number(id), self._chances.get(id))
+            for id in range(first, self._next_id)
+            if id in self._out
+        ]
+
     def _share_out(self, other: "Bandit[Any]", late: npt.NDArray[np.float64]) -> None:
         """Take the decisions that are out from a bandit that differs by one call; see
         `settle_out`."""

@@ -14,7 +14,7 @@ class Change(NamedTuple, Generic[L]):
     decision: int
     """About when, reckoned from the number of the arm's rewards since, as if all came at once."""
     noticed: int
-    """The id of the last decision asked for when it was noticed."""
+    """The number of the last decision asked for when it was noticed."""
     arm: L | None
     """The arm that gave it away; None if it has been retired since."""
     old: float

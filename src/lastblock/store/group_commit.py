@@ -52,10 +52,14 @@ class Groups:
                 raise StoreError("the store is closed")
             if self._error is not None or len(self._rows) >= MOST:
                 return False
+            later = snapshots and {
+                bandit: snapshot.after(self._snapshots.get(bandit))
+                for bandit, snapshot in snapshots.items()
+            }
             if self._written == self._added:
                 self._wake.notify()  # it gets the lock when all is there
             self._rows += rows
-            self._snapshots |= snapshots
+            self._snapshots |= later
             self._added += 1
             return True
 

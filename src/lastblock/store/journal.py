@@ -21,21 +21,20 @@ class Journal:
 
     def __init__(
         self,
-        bandit: Bandit,
         number: int,
-        event: int,
-        saved: int,
+        made: Recovered,
         snapshot_every: int,
         write: Write,
         recover: Callable[[Known], Recovered],
     ) -> None:
-        self.bandit, self.number = bandit, number
-        self.event, self.saved = event, saved  # the last one, and that of the last snapshot
-        self._sure = event  # up to there the bandit agrees with the log, whatever happens
+        self.bandit, self.number = made.bandit, number
+        self.event, self.saved = made.event, made.saved  # the last one; that of the last snapshot
+        self._since = made.asked  # decisions in the last snapshot
+        self._sure = made.event  # up to there the bandit agrees with the log, whatever happens
         self._snapshot_every = snapshot_every
         self._write, self._recover = write, recover
         self._reason: str | None = None
-        bandit._attach(self, self.reload)
+        self.bandit._attach(self, self.reload)
 
     def __call__(self, events: Sequence[Event]) -> None:
         if self._reason is not None:
@@ -50,25 +49,30 @@ class Journal:
             (number, place, now, _CODES[kind], decision, arm, _kept(value))
             for place, (kind, decision, arm, value) in enumerate(events, before + 1)
         ]
-        snapshots: list[Snapshot] = []
-        if after - self.saved >= self._snapshot_every:
+        if after - self.saved < self._snapshot_every:
+            self._write(rows, ())
+        else:
             # Asks have been taken already; all other changes are still to come.
-            snapshots = [self.snapshot(after if events[0][0] == "ask" else before)]
-        self._write(rows, snapshots)
+            self._save(rows, after if events[0][0] == "ask" else before)
         self.event = after
-        if snapshots:
-            self.saved = snapshots[0].event
 
-    def snapshot(self, event: int) -> Snapshot:
-        """The bandit as it is, which is after this event."""
-        return snapshot_of(self.bandit, self.number, event)
+    def save(self) -> None:
+        """Write a snapshot."""
+        self._save((), self.event)
+
+    def _save(self, rows: Sequence[Row], event: int) -> None:
+        """Write rows and the bandit as it is, which is after this event."""
+        snapshot = snapshot_of(self.bandit, self.number, event, self._since)
+        self._write(rows, [snapshot])
+        self.saved, self._since = event, snapshot.asked
 
     def reload(self) -> Bandit:
         """The bandit as the storage has it, with what waits to be written."""
         if self._reason is not None:
             raise StoreError(self._reason)
-        bandit, self.event, self.saved = self._recover(Known(self.bandit, self._sure))
-        return bandit
+        made = self._recover(Known(self.bandit, self._sure))
+        self.event, self.saved = made.event, made.saved
+        return made.bandit
 
     @property
     def is_ended(self) -> bool:
@@ -85,13 +89,14 @@ class Journal:
         self.bandit._attach(refuse, None)
 
 
-def snapshot_of(bandit: Bandit, number: int, event: int) -> Snapshot:
-    """A bandit as it is kept: without the decisions that are out, which may be many."""
+def snapshot_of(bandit: Bandit[Any], number: int, event: int, since: int = 0) -> Snapshot:
+    """A bandit as it is kept, with the decisions from `since` on that are out: all may be many."""
     with bandit.locked():
         about = {**bandit._about(with_out=False), "event": event}
         body = snapshot.pack(about, bandit._live.to_bytes())
         policy, layout = json.dumps(about["policy"]), about["layout"]
-        return Snapshot(number, event, bandit.asked, policy, layout, body)
+        out = bandit._out_since(since)
+        return Snapshot(number, event, bandit.asked, policy, layout, body, since, out)
 
 
 def _kept(value: Any) -> Any:

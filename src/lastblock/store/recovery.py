@@ -18,11 +18,12 @@ PART = 65_536
 
 
 class Recovered(NamedTuple):
-    """A bandit, its last event, and the event of the snapshot that it was made from."""
+    """A bandit, its last event, and the event and decisions of the snapshot it was made from."""
 
     bandit: Bandit[Any]
     event: int
     saved: int
+    asked: int
 
 
 class Known(NamedTuple):
@@ -66,7 +67,7 @@ def recover(
             event += len(part.run)
         if known is not None:
             bandit._share_out(known.bandit, np.concatenate(late))
-    return Recovered(bandit, event, saved.event)
+    return Recovered(bandit, event, saved.event, saved.asked)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -16,13 +16,18 @@ from lastblock.store import sqlite_schema
 from lastblock.store.owners import Owners
 from lastblock.store.sqlite_connections import (
     Connection,
-    Identity,
     check_not_inherited,
     connect,
     identity,
 )
 from lastblock.store.sqlite_errors import NOT_A_STORE, PATIENCE, explained
-from lastblock.store.sqlite_schema import APPLICATION, FOLD, VERSION, Run
+from lastblock.store.sqlite_schema import (
+    APPLICATION,
+    DROP_ANSWERED,
+    KEEP_ANSWERED,
+    VERSION,
+    Run,
+)
 from lastblock.store.sqlite_view import BorrowedView, SQLiteView
 from lastblock.store.storage import Row, Snapshot
 from lastblock.support.errors import StoreError
@@ -33,19 +38,35 @@ PAGES_FREE = 1024
 """Empty pages that are kept for later; if there are more, and more than full ones, they go."""
 
 _SMALLEST = 512  # bytes of an SQLite file that holds anything
-_COLUMNS = 7
 _ROWS = (*(2**k for k in range(12)), 4000)  # × 7 parameters: below SQLite's limit of 32 766
 
 # One statement for many rows: the interpreter's lock is taken and given back once for each. To hand
 # over a value takes as long as to write it.
-_INSERT = {
+_EVENTS = {
     rows: "INSERT INTO events SELECT column1, column2, column3, column4, column5, column6, "
     f"iif(column4 = {TELL}, column7, NULL), iif(column4 = {ASK}, column7, NULL), "
     f"iif(column4 > {FORGET}, column7, NULL) FROM (VALUES "
-    + ",".join([f"({','.join('?' * _COLUMNS)})"] * rows)
+    + ",".join(["(?,?,?,?,?,?,?)"] * rows)
     + ") LIMIT ?"
     for rows in _ROWS
 }
+_PENDING = {
+    rows: "INSERT INTO pending SELECT column1, column2, column3, column4, NULL FROM (VALUES "
+    + ",".join(["(?,?,?,?)"] * rows)
+    + ") LIMIT ?"
+    for rows in _ROWS
+}
+
+
+def _insert(run: Run, statements: Mapping[int, str], rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows by statements for so many of them."""
+    for first in range(0, len(rows), _ROWS[-1]):
+        part = rows[first : first + _ROWS[-1]]
+        room = next(size for size in _ROWS if size >= len(part))
+        values: list[Any] = list(chain.from_iterable(part))
+        values += [None] * (len(part[0]) * (room - len(part)))
+        values.append(len(part))
+        run(statements[room], values)
 
 
 class SQLiteStorage:
@@ -56,7 +77,7 @@ class SQLiteStorage:
         self._keep_events, self._sync = keep_events, sync
         self._lock = threading.RLock()
         self._is_changing = False
-        self._files: tuple[Identity | None, ...] = ()  # the database and its log, while it is open
+        self._files: tuple[int, ...] = ()  # the database and its log, while it is open
         self._check_place()
         self._real = self._path.resolve()  # SQLite has its log beside that one
         self._places = str(self._real), f"{self._real}-wal"
@@ -155,8 +176,13 @@ class SQLiteStorage:
     def _synchronise(self, is_synchronous: bool) -> None:
         self._connection.execute(f"PRAGMA synchronous = {'FULL' if is_synchronous else 'NORMAL'}")
 
-    def _found(self) -> tuple[Identity | None, ...]:
-        return identity(self._places[0]), identity(self._places[1])
+    def _found(self) -> tuple[int, ...]:
+        """Which files are there now: the database and its log. Before each commit, so made fast."""
+        try:
+            file, log = os.stat(self._places[0]), os.stat(self._places[1])
+        except OSError:
+            return ()
+        return file.st_ino, file.st_dev, log.st_ino
 
     @property
     def is_lost(self) -> bool:
@@ -164,10 +190,10 @@ class SQLiteStorage:
         return bool(self._files) and self._found() != self._files
 
     def _check_found(self) -> None:
-        if not self.is_lost:
+        if self._found() == self._files or not self._files:
             return
         what = self.label
-        if self._found()[0] == self._files[0]:
+        if identity(self._real) == self._owners.identity:
             what = f"the log of {self.label}, {self._real.name}-wal beside it,"
         raise StoreError(
             f"{what} was deleted, moved or replaced while it was open; put it back, or close the "
@@ -328,13 +354,7 @@ class SQLiteStorage:
         """All of it or nothing."""
 
         def insert(run: Run) -> None:
-            for first in range(0, len(rows), _ROWS[-1]):
-                part = rows[first : first + _ROWS[-1]]
-                room = next(size for size in _ROWS if size >= len(part))
-                values: list[Any] = list(chain.from_iterable(part))
-                values += [None] * (_COLUMNS * (room - len(part)))
-                values.append(len(part))
-                run(_INSERT[room], values)
+            _insert(run, _EVENTS, rows)
             for bandit, _, _, kind, _, arm, label in rows:
                 if kind == _ADD_ARM:
                     run("INSERT INTO arms VALUES (?, ?, ?)", (bandit, arm, label))
@@ -372,17 +392,27 @@ class SQLiteStorage:
             "bandit": bandit,
             "last": last,
             "event": snapshot.event,
-            "asked": asked,
+            "since": max(asked, snapshot.since),
             "first_asked": first_asked or 0,
         }
-        for statement in FOLD:
-            run(statement, values)
+        out = [(bandit, *each) for each in snapshot.out if each[0] >= asked]  # others are stored
+        _insert(run, _PENDING, out)
+        if first_asked:
+            run(KEEP_ANSWERED, values)
+        run(DROP_ANSWERED, values)
         if not self._keep_events:
             run("DELETE FROM events WHERE bandit = ? AND event <= ?", (bandit, snapshot.event))
         run(
             "UPDATE bandits SET policy = ?, layout = ?, snapshot = ?, last_event = ?, asked = ?"
             " WHERE bandit = ?",
-            (*snapshot[3:], snapshot.event, snapshot.asked, bandit),
+            (
+                snapshot.policy,
+                snapshot.layout,
+                snapshot.body,
+                snapshot.event,
+                snapshot.asked,
+                bandit,
+            ),
         )
 
     def _shrink(self) -> None:

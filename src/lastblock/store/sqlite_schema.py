@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeAlias
 
-from lastblock.engine.events import ASK, KINDS
+from lastblock.engine.events import KINDS
 from lastblock.live.decisions import TAG_BITS, TAGS
 from lastblock.live.persistence import unpack
 
@@ -77,8 +77,6 @@ CREATE VIEW log AS                  -- the events, to read, with the ids of deci
         LEFT JOIN arms ON arms.bandit = events.bandit AND arms.arm = events.arm
 """
 
-PENDING = "INSERT INTO pending (bandit, decision, arm, probability) VALUES (?, ?, ?, ?)"
-
 
 def make(run: Run) -> None:
     """All tables, in an empty file."""
@@ -98,7 +96,10 @@ def upgrade(run: Run) -> None:
         latest, asked = _out_of(body)
         first, first_asked = _out_of(beginning) if beginning is not None else ({}, None)
         for decision, (arm, chance) in {**first, **latest}.items():
-            run(PENDING, (bandit, decision, arm, chance))
+            run(
+                "INSERT INTO pending (bandit, decision, arm, probability) VALUES (?, ?, ?, ?)",
+                (bandit, decision, arm, chance),
+            )
         for decision in first.keys() - latest.keys():
             run(
                 "UPDATE pending SET answered = ? WHERE bandit = ? AND decision = ?",
@@ -133,20 +134,18 @@ def _each(run: Run, script: str) -> None:
         run(statement)
 
 
-_FOLD = (
-    # Decisions answered since the last snapshot: those that were out at the beginning stay …
-    "UPDATE pending SET answered = :event WHERE bandit = :bandit "
-    "AND decision IN ({answers} AND decision < :first_asked)",
-    # … all others go.
-    "DELETE FROM pending WHERE bandit = :bandit "
-    "AND decision IN ({answers} AND decision >= :first_asked AND decision < :asked)",
-    # Those asked for since, and still out, come.
-    "INSERT INTO pending (bandit, decision, arm, probability) "
-    "SELECT bandit, decision, arm, probability FROM events {since} AND kind = {ask} "
-    "AND decision NOT IN ({answers} AND decision >= :asked)",
+_ANSWERS = (
+    "SELECT decision FROM events WHERE bandit = :bandit AND event > :last AND event <= :event "
+    "AND kind IN (1, 2)"
 )
-_SINCE = "WHERE bandit = :bandit AND event > :last AND event <= :event"
-_ANSWERS = f"SELECT decision FROM events {_SINCE} AND kind IN (1, 2) AND decision IS NOT NULL"
-FOLD = tuple(each.format(since=_SINCE, answers=_ANSWERS, ask=ASK) for each in _FOLD)
-"""What the events since the last snapshot do to the decisions that are out: statements that take as
-long as there are such events, however many decisions are out."""
+KEEP_ANSWERED = (
+    "UPDATE pending SET answered = :event WHERE bandit = :bandit "
+    f"AND decision IN ({_ANSWERS} AND decision < :first_asked)"
+)
+DROP_ANSWERED = (
+    "DELETE FROM pending WHERE bandit = :bandit "
+    f"AND decision IN ({_ANSWERS} AND decision >= :first_asked AND decision < :since)"
+)
+"""What the events since the last snapshot do to decisions that were out: it takes as long as there
+are such events, however many decisions are out. Those that were out at the beginning of events that
+are kept stay, since the beginning needs them."""

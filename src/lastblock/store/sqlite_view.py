@@ -15,7 +15,7 @@ from lastblock.engine.events import FORGET, NO_CHANCE, TELL
 from lastblock.live.labels import Label
 from lastblock.store.sqlite_connections import Connection, connect
 from lastblock.store.sqlite_errors import PATIENCE, explained
-from lastblock.store.storage import Part, Row, Snapshot
+from lastblock.store.storage import Out, Part, Row, Snapshot
 from lastblock.support.errors import StoreError
 
 
@@ -83,8 +83,8 @@ class SQLiteView:
         policy, layout, asked, body, event = rows[0]
         return Snapshot(bandit, event, asked, policy, layout, body)
 
-    def pending(self, bandit: int, *, first: bool = False) -> list[tuple[int, int, float | None]]:
-        """Decisions that were out at that snapshot: number, arm, probability."""
+    def pending(self, bandit: int, *, first: bool = False) -> list[Out]:
+        """Decisions that were out at that snapshot, in order."""
         which = "answered IS NULL"
         if first:
             which = (

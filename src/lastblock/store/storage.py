@@ -28,8 +28,16 @@ Row: TypeAlias = tuple[int, int, int, int, int | None, int | None, Any]
 A plain tuple, since one is made for each call, and others take longer to make."""
 
 
+Out: TypeAlias = tuple[int, int, float | None]
+"""A decision that is out: its number, the number of its arm, and the probability."""
+
+
 class Snapshot(NamedTuple):
-    """A bandit as it was after so many events; which decisions are out is not in it."""
+    """A bandit as it was after so many events; of what is out, only what came since the last one.
+
+    Of the decisions before `since`, the storage knows which were out at its last snapshot, and by
+    the events which of these have been answered.
+    """
 
     bandit: int
     event: int
@@ -37,6 +45,15 @@ class Snapshot(NamedTuple):
     policy: str  # JSON
     layout: str
     body: bytes
+    since: int = 0
+    out: Sequence[Out] = ()  # of those from `since` on, and older ones that may be out
+
+    def after(self, earlier: "Snapshot | None") -> "Snapshot":
+        """The same where the one before has not been stored, or may not have been."""
+        if earlier is None:
+            return self
+        older = [each for each in earlier.out if each[0] < self.since]
+        return self._replace(out=[*older, *self.out])
 
 
 class Part(NamedTuple):
@@ -62,8 +79,8 @@ class View(Protocol):
     def snapshot(self, bandit: int, *, first: bool = False) -> Snapshot:
         """The latest one, or the earliest one from which all later events are there."""
 
-    def pending(self, bandit: int, *, first: bool = False) -> list[tuple[int, int, float | None]]:
-        """Decisions that were out at that snapshot: number, arm, probability."""
+    def pending(self, bandit: int, *, first: bool = False) -> list[Out]:
+        """Decisions that were out at that snapshot, in order."""
 
     def generations(self, bandit: int) -> list[tuple[int, int]]:
         """The first decision of each generation, and the generation, in order."""
@@ -127,10 +144,7 @@ class Storage(Protocol):
         """Let others own it."""
 
     def write(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
-        """All of it or nothing. A snapshot's events are there already, or among the rows.
-
-        Which decisions are out at a snapshot is found by the events since the one before it.
-        """
+        """All of it or nothing. A snapshot's events are there already, or among the rows."""
 
     @property
     def is_lost(self) -> bool:

@@ -176,13 +176,14 @@ class Store:
     def _open(self, name: str, found: int, new: Bandit[Any] | None = None) -> Bandit[Any]:
         try:
             self._own(name, found)
-            bandit, event, saved = Recovered(new, 0, 0) if new else self._recover(name, found)
+            made = Recovered(new, 0, 0, 0) if new else self._recover(name, found)
+            bandit = made.bandit
             if new is None:
                 oldest = min(bandit._out, default=bandit.asked)
                 bandit._enter(Generations(self._storage.begin(found, bandit.asked, oldest)))
             every, write = self._snapshot_every, self._write
             self._journals[name] = Journal(
-                bandit, found, event, saved, every, write, partial(self._recover, name, found)
+                found, made, every, write, partial(self._recover, name, found)
             )  # which has the store: it lives as long as any of its bandits
         except BaseException:
             self._storage.disown(found)
@@ -221,9 +222,7 @@ class Store:
             journal = self._journals[name]
             with journal.bandit.locked():
                 journal.bandit.tell_many((), ())  # after an interrupt: first it must be sure
-                snapshot = journal.snapshot(journal.event)
-                self._write([], [snapshot])
-                journal.saved = snapshot.event
+                journal.save()
             self.flush()
 
     def flush(self) -> None:
