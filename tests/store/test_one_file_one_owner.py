@@ -199,3 +199,23 @@ def test_the_next_commit_notices_that_the_log_left(path):
         before = bandit.to_bytes()
     with lb.Store(path) as store:
         assert store.bandit(NAME).to_bytes() == before
+
+
+def test_a_file_in_the_place_of_an_open_one_does_not_get_its_log(path):
+    """Whoever opens it before the owner of the old one has noticed is refused."""
+    with lb.Store(path.with_name("new.db")) as new:
+        new_bandit(new.create, name=NAME).ask(3)
+    data = path.with_name("new.db").read_bytes()
+    store = lb.Store(path)
+    bandit, twin = new_bandit(store.create, name=NAME), new_bandit()
+    live([bandit, twin], range(20))
+    path.rename(path.with_name("moved.db"))
+    path.with_name("new.db").rename(path)
+    with pytest.raises(lb.StoreError, match=r"still open, and has its log, shop\.db-wal; close"):
+        lb.Store(path)
+    assert path.read_bytes() == data
+    store.close()
+    with lb.Store(path) as again:
+        assert again.bandit(NAME).asked == 3
+    with lb.Store(path.with_name("moved.db")) as again:
+        assert again.bandit(NAME).to_bytes() == twin.to_bytes()

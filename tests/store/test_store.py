@@ -15,7 +15,7 @@ import pytest
 from lives import change, new_bandit
 
 import lastblock as lb
-from lastblock.store import owners, sqlite
+from lastblock.store import owners, sqlite, sqlite_file
 from lastblock.store.group_commit import Groups
 from lastblock.store.journal import snapshot_of
 from lastblock.store.owners import Owners
@@ -552,7 +552,7 @@ def test_an_interrupt_leaves_no_owner(path, monkeypatch):
         finally:
             others.close()
 
-    for owner, name in ((owners, "_lock"), (owners, "_unlock"), (sqlite, "identity")):
+    for owner, name in ((owners, "_lock"), (owners, "_unlock"), (sqlite_file, "identity")):
         interrupt_after(monkeypatch, owner, name)
         with pytest.raises(KeyboardInterrupt):
             lb.Store(path)
@@ -589,7 +589,7 @@ def test_an_interrupt_while_closing(path, durability, monkeypatch):
         owner, name = place.split(".")
         parts = {
             "storage": store._storage,
-            "owners": store._storage._owners,
+            "owners": store._storage._file._owners,
             "groups": store._groups,
         }
         interrupt_after(monkeypatch, parts[owner], name)

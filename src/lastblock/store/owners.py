@@ -44,13 +44,13 @@ _held: dict[tuple[Identity, int], int] = {}
 
 
 class Owners:
-    """The locks of one store. An empty file is made if there is none."""
+    """The locks of one store on a file. If there is none, an empty one is made, or not."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, make: bool = True) -> None:
         self._mine: set[int] = set()
         self._file = -1
         with _guard:
-            self._file, self.identity = _handle(path)
+            self._file, self.identity = _handle(path, make)
             _using.add(self._file)
 
     @property
@@ -107,7 +107,7 @@ class Owners:
                 _close_parked()
 
 
-def _handle(path: Path) -> tuple[int, Identity]:
+def _handle(path: Path, make: bool) -> tuple[int, Identity]:
     """A handle of the file, and which file that is."""
     with suppress(FileNotFoundError):
         found = path.stat()
@@ -115,7 +115,7 @@ def _handle(path: Path) -> tuple[int, Identity]:
             if identity == (found.st_dev, found.st_ino):
                 del _parked[file]
                 return file, identity
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    file = os.open(path, os.O_RDWR | (os.O_CREAT if make else 0), 0o666)
     opened = os.fstat(file)
     return file, (opened.st_dev, opened.st_ino)
 

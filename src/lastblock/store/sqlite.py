@@ -7,20 +7,14 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
-from pathlib import Path
 from typing import Any, TypeVar
 
 from lastblock.engine.events import ASK, FORGET, KINDS, TELL
 from lastblock.live.labels import Label
 from lastblock.store import sqlite_schema
-from lastblock.store.owners import Owners
-from lastblock.store.sqlite_connections import (
-    Connection,
-    check_not_inherited,
-    connect,
-    identity,
-)
-from lastblock.store.sqlite_errors import NOT_A_STORE, PATIENCE, explained
+from lastblock.store.sqlite_connections import Connection, connect
+from lastblock.store.sqlite_errors import PATIENCE, explained
+from lastblock.store.sqlite_file import SQLiteFile
 from lastblock.store.sqlite_schema import (
     APPLICATION,
     DROP_ANSWERED,
@@ -37,7 +31,6 @@ Made = TypeVar("Made")
 PAGES_FREE = 1024
 """Empty pages that are kept for later; if there are more, and more than full ones, they go."""
 
-_SMALLEST = 512  # bytes of an SQLite file that holds anything
 _ROWS = (*(2**k for k in range(12)), 4000)  # × 7 parameters: below SQLite's limit of 32 766
 
 # One statement for many rows: the interpreter's lock is taken and given back once for each. To hand
@@ -73,25 +66,14 @@ class SQLiteStorage:
     """A file, opened. With `keep_events` all events stay; with `sync` it waits for the disk."""
 
     def __init__(self, path: str | os.PathLike[str], *, keep_events: bool, sync: bool) -> None:
-        self._path = Path(path).absolute()
         self._keep_events, self._sync = keep_events, sync
         self._lock = threading.RLock()
         self._is_changing = False
-        self._files: tuple[int, ...] = ()  # the database and its log, while it is open
-        self._check_place()
-        self._real = self._path.resolve()  # SQLite has its log beside that one
-        self._places = str(self._real), f"{self._real}-wal"
+        self._file = SQLiteFile(path)
         try:
-            self._owners = self._own_file()
-            self._owners.take(0, wait=True)  # one at a time
-            if not self._owners.share_name(str(self._real)):
-                raise StoreError(
-                    f"{self.label} is open by another name, from which it was moved or linked; "
-                    "close it there first"
-                )
+            self._file.open()
             with explained(self.label):
                 self._open()
-            self._owners.give(0)
         except BaseException:
             self.close()
             raise
@@ -99,42 +81,11 @@ class SQLiteStorage:
     @property
     def label(self) -> str:
         """What messages call it."""
-        return f"the store {str(self._path)!r}"
-
-    def _check_place(self) -> None:
-        try:
-            if self._path.is_dir():
-                raise StoreError(f"{self.label} is a folder; give the name of a file")
-            if not self._path.parent.is_dir():
-                raise StoreError(f"{self.label} cannot be made: it has no folder; make that first")
-            # Not by opening it: closing it again would give up the locks of others in here.
-            if self._path.exists() and not os.access(self._path, os.R_OK | os.W_OK):
-                raise StoreError(f"{self.label} is read-only; change its permissions, or copy it")
-            check_not_inherited(self._path, self.label)
-        except OSError as error:
-            raise StoreError(f"{self.label} cannot be reached: {error.strerror}") from error
-
-    def _own_file(self) -> Owners:
-        try:
-            owners = Owners(self._real)
-        except OSError as error:
-            raise StoreError(
-                f"{self.label} cannot be used: {error.strerror}; give it a folder that you may "
-                "write to"
-            ) from error
-        if (names := owners.names) > 1:
-            owners.close()
-            raise StoreError(
-                f"{self.label} has {names} names (hard links), and SQLite would keep a log for "
-                "each; remove the other names, or copy the file"
-            )
-        return owners
+        return self._file.label
 
     def _open(self) -> None:
-        size = self._real.stat().st_size
-        if 0 < size < _SMALLEST:  # SQLite would take one byte for none
-            raise StoreError(f"{self.label} {NOT_A_STORE}")
-        self._connection: Connection = connect(self._real, self._lock, timeout=PATIENCE)
+        size = self._file.size
+        self._connection: Connection = connect(self._file.path, self._lock, timeout=PATIENCE)
         run = self._connection.execute
         if size == 0:
             run("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table
@@ -155,7 +106,7 @@ class SQLiteStorage:
         self._synchronise(self._sync)
         run(f"PRAGMA journal_size_limit = {1 << 22}")
         self._change(sqlite_schema.make if not tables else lambda run: None)  # or it is read-only
-        self._files = self._found()
+        self._file.is_ready()
 
     def _upgrade(self) -> None:
         """Only alone: an older lastblock that has the file open would go on in its own way."""
@@ -171,50 +122,31 @@ class SQLiteStorage:
         run(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
         self._change(sqlite_schema.upgrade)
         with suppress(OSError):
-            self._real.with_name(f"{self._real.name}-owners").unlink()  # where it noted owners
+            os.unlink(f"{self._file.path}-owners")  # where it noted owners
 
     def _synchronise(self, is_synchronous: bool) -> None:
         self._connection.execute(f"PRAGMA synchronous = {'FULL' if is_synchronous else 'NORMAL'}")
 
-    def _found(self) -> tuple[int, ...]:
-        """Which files are there now: the database and its log. Before each commit, so made fast."""
-        try:
-            file, log = os.stat(self._places[0]), os.stat(self._places[1])
-        except OSError:
-            return ()
-        return file.st_ino, file.st_dev, log.st_ino
-
     @property
     def is_lost(self) -> bool:
         """Whether the file, or its log, is not where it was."""
-        return bool(self._files) and self._found() != self._files
-
-    def _check_found(self) -> None:
-        if self._found() == self._files or not self._files:
-            return
-        what = self.label
-        if identity(self._real) == self._owners.identity:
-            what = f"the log of {self.label}, {self._real.name}-wal beside it,"
-        raise StoreError(
-            f"{what} was deleted, moved or replaced while it was open; put it back, or close the "
-            "store and open it again"
-        )
+        return self._file.is_lost
 
     def close(self) -> None:
         """Give everything back. Twice is no error."""
         with self._lock:
             try:
                 if hasattr(self, "_connection"):
+                    if self.is_lost:  # SQLite would leave the log where it is
+                        self._empty_log()
                     self._connection.close()
             finally:
-                self._files = ()
-                if hasattr(self, "_owners"):
-                    self._owners.close()
+                self._file.close()
 
     def abandon(self) -> None:
         """In a child of the process that opened it: touch nothing, own nothing."""
         self._lock = threading.RLock()
-        self._files = ()
+        self._file.abandon()
 
     def _change(self, work: Callable[[Run], Made]) -> Made:
         """All of it or nothing, whatever happens and whenever it is interrupted."""
@@ -229,7 +161,7 @@ class SQLiteStorage:
                     run = self._connection.execute
                     run("BEGIN IMMEDIATE")
                     made = work(run)
-                    self._check_found()
+                    self._file.check_found()
                     run("COMMIT")
                 return made
             except StoreError:
@@ -260,12 +192,12 @@ class SQLiteStorage:
 
     def view(self, *, even_lost: bool = False) -> SQLiteView:
         """All that is read in it is as it was at one moment."""
-        if not self._files:
+        if not self._file.is_open:
             raise StoreError(f"{self.label} is closed")
         if even_lost and self.is_lost:
             return BorrowedView(self._connection, self.label)
-        self._check_found()
-        return SQLiteView.of(self._real, self.label)
+        self._file.check_found()
+        return SQLiteView.of(self._file.path, self.label)
 
     def create(self, name: str, snapshot: Snapshot, arms: Sequence[Label]) -> int:
         """A new bandit's number. The name must be free."""
@@ -305,7 +237,7 @@ class SQLiteStorage:
     def own(self, bandit: int) -> int | None:
         """Take a bandit; if somebody has it, returns the number of that process."""
         with self._lock:
-            if self._owners.take(bandit):
+            if self._file.take(bandit):
                 return None
         with self.view() as view:
             return view.owner(bandit) or 0
@@ -348,7 +280,7 @@ class SQLiteStorage:
     def disown(self, bandit: int) -> None:
         """Let others own it."""
         with self._lock:
-            self._owners.give(bandit)
+            self._file.give(bandit)
 
     def write(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
         """All of it or nothing."""

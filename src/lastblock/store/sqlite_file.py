@@ -1,0 +1,145 @@
+"""Where the database of a store is, whether it is still there, and the locks that belong to it."""
+
+import os
+from pathlib import Path
+
+from lastblock.store.owners import Owners
+from lastblock.store.sqlite_connections import check_not_inherited, identity
+from lastblock.store.sqlite_errors import NOT_A_STORE
+from lastblock.support.errors import StoreError
+
+_SMALLEST = 512  # bytes of an SQLite file that holds anything
+
+
+class SQLiteFile:
+    """A database and SQLite's log beside it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(path).absolute()
+        self.label = f"the store {str(self._path)!r}"
+        self._files: tuple[int, ...] = ()  # as long as it is open
+        self._owners: Owners | None = None
+        self._log_owners: Owners | None = None
+        self._check_place()
+        self.path = self._path.resolve()  # SQLite has its log beside that one
+        self._places = str(self.path), f"{self.path}-wal"
+
+    def _check_place(self) -> None:
+        try:
+            if self._path.is_dir():
+                raise StoreError(f"{self.label} is a folder; give the name of a file")
+            if not self._path.parent.is_dir():
+                raise StoreError(f"{self.label} cannot be made: it has no folder; make that first")
+            # Not by opening it: closing it again would give up the locks of others in here.
+            if self._path.exists() and not os.access(self._path, os.R_OK | os.W_OK):
+                raise StoreError(f"{self.label} is read-only; change its permissions, or copy it")
+            check_not_inherited(self._path, self.label)
+        except OSError as error:
+            raise StoreError(f"{self.label} cannot be reached: {error.strerror}") from error
+
+    def open(self) -> None:
+        """Take it: until `is_ready` or `close` nobody else can. If there is none, an empty one is
+        made."""
+        try:
+            self._owners = Owners(self.path)
+        except OSError as error:
+            raise StoreError(
+                f"{self.label} cannot be used: {error.strerror}; give it a folder that you may "
+                "write to"
+            ) from error
+        if self._owners.names > 1:
+            raise StoreError(
+                f"{self.label} has {self._owners.names} names (hard links), and SQLite would keep "
+                "a log for each; remove the other names, or copy the file"
+            )
+        self._owners.take(0, wait=True)
+        if not self._owners.share_name(str(self.path)):
+            raise StoreError(
+                f"{self.label} is open by another name, from which it was moved or linked; close "
+                "it there first"
+            )
+        self._share_log()
+        if 0 < self.size < _SMALLEST:  # SQLite would take one byte for none
+            raise StoreError(f"{self.label} {NOT_A_STORE}")
+
+    def _share_log(self) -> None:
+        """Note whose log it is, or refuse one that another file's owner is still writing to."""
+        if self._log_owners is not None:
+            self._log_owners.close()
+        try:
+            self._log_owners = Owners(Path(self._places[1]), make=False)
+        except FileNotFoundError:
+            return
+        if not self._log_owners.share_name(str(self._identity)):
+            raise StoreError(
+                f"{self.label} has taken the place of a file that is still open, and has its log, "
+                f"{self.path.name}-wal; close that one first"
+            )
+
+    @property
+    def size(self) -> int:
+        """In bytes, without the log."""
+        return self.path.stat().st_size
+
+    @property
+    def _identity(self) -> object:
+        return None if self._owners is None else self._owners.identity
+
+    def is_ready(self) -> None:
+        """Let others open it, too; from now on it is to stay where it is."""
+        self._share_log()
+        self._files = self._found()
+        if identity(self.path) != self._identity:
+            raise StoreError(f"{self.label} was replaced while it was opened; open it again")
+        if self._owners is not None:
+            self._owners.give(0)
+
+    def _found(self) -> tuple[int, ...]:
+        """Which files are there now: the database and its log. Before each commit, so made fast."""
+        try:
+            file, log = os.stat(self._places[0]), os.stat(self._places[1])
+        except OSError:
+            return ()
+        return file.st_ino, file.st_dev, log.st_ino
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is ready, and was not closed since."""
+        return bool(self._files)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the database, or its log, is not where it was."""
+        return self._found() != self._files and bool(self._files)
+
+    def check_found(self) -> None:
+        """Refuse to go on if it is lost."""
+        if not self.is_lost:
+            return
+        what = self.label
+        if identity(self.path) == self._identity:
+            what = f"the log of {self.label}, {self.path.name}-wal beside it,"
+        raise StoreError(
+            f"{what} was deleted, moved or replaced while it was open; put it back, or close the "
+            "store and open it again"
+        )
+
+    def take(self, bandit: int) -> bool:
+        """Own a bandit; False if somebody else does."""
+        return self._owners is not None and self._owners.take(bandit)
+
+    def give(self, bandit: int) -> None:
+        """Let others own it."""
+        if self._owners is not None:
+            self._owners.give(bandit)
+
+    def close(self) -> None:
+        """Unlock all. The connections to it must have been closed. Twice is no error."""
+        self.abandon()
+        for owners in (self._log_owners, self._owners):
+            if owners is not None:
+                owners.close()
+
+    def abandon(self) -> None:
+        """In the child of a fork, where all its locks are closed already."""
+        self._files = ()
