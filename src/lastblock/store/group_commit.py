@@ -158,7 +158,7 @@ class Groups:
             if error is None:
                 del self._rows[: len(rows)]
                 for snapshot in snapshots:
-                    if self._snapshots[snapshot.bandit] is snapshot:  # else a later one came
+                    if self._snapshots.get(snapshot.bandit) is snapshot:  # else a later one came
                         del self._snapshots[snapshot.bandit]
                 self._written = self._taken
             elif self._is_closing:

@@ -135,7 +135,7 @@ class SQLiteFile:
 
     def close(self) -> None:
         """Unlock all. The connections to it must have been closed. Twice is no error."""
-        self.abandon()
+        self._files = ()
         for owners in (self._log_owners, self._owners):
             if owners is not None:
                 owners.close()
@@ -143,3 +143,4 @@ class SQLiteFile:
     def abandon(self) -> None:
         """In the child of a fork, where all its locks are closed already."""
         self._files = ()
+        self._owners = self._log_owners = None

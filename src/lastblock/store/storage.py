@@ -53,7 +53,7 @@ class Snapshot(NamedTuple):
         if earlier is None:
             return self
         older = [each for each in earlier.out if each[0] < self.since]
-        return self._replace(out=[*older, *self.out])
+        return self._replace(out=(*older, *self.out))
 
 
 class Part(NamedTuple):
