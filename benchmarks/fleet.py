@@ -3,12 +3,14 @@
 import subprocess
 import sys
 import time
+from typing import Any
 
 import numpy as np
 
 import lastblock as lb
 from benchmarks.live import pair_us, rewards
 from benchmarks.timing import uniform_ns
+from lastblock.core.protocol import Policy
 from lastblock.support.parallel import cores
 
 SIZE = 1_000_000
@@ -73,6 +75,49 @@ def touch(fleet: lb.Fleet, rng: np.random.Generator, pulls: int = 16) -> None:
             fleet.tell(ids, arms, (rng.random(ids.size) < MEANS[arms]).astype(float))
 
 
+class Sealed(lb.Fleet):
+    """A fleet in memory whose records have seals, as those in a file."""
+
+    def _prepare(self, *arguments: Any, **options: Any) -> None:
+        super()._prepare(*arguments, **(options | {"sealed": True}))
+
+
+def seal_ratios(policy: Policy, size: int, rounds: int = 15) -> tuple[float, float]:
+    """The time of a batch with seals in units of one without; the same with whole records sealed.
+
+    Median ratios of neighbouring batches of the same ids: whatever else the machine does meanwhile
+    slows both.
+    """
+    plain, sealed = (
+        kind(policy, arms=ARMS, size=size, seed=1, memory="compact") for kind in (lb.Fleet, Sealed)
+    )
+    for fleet in (plain, sealed):
+        touch(fleet, np.random.default_rng(1))
+    ratios, whole = [], []
+    for i in range(rounds):
+        order = (plain, sealed) if i % 2 else (sealed, plain)
+        took = {fleet: serve(fleet, np.random.default_rng(i))[1] for fleet in order}
+        before = time.process_time()
+        sealed._seal(sealed._open_records)
+        all_sealed = time.process_time() - before
+        ratios.append(took[sealed] / took[plain])
+        # Asking and telling would both seal all of it, instead of the beginning.
+        whole.append((took[plain] + 2.0 * all_sealed) / took[plain])
+    return float(np.median(ratios)), float(np.median(whole))
+
+
+def print_seals(policies: dict[str, Policy], size: int = SIZE // 4) -> None:
+    """What the seals of records in a file cost."""
+    print(
+        f"\nThe seals of a file: how many times as long a batch takes, {size} compact bandits that"
+    )
+    print("have just begun (core time, the median of neighbouring batches)")
+    print(f"{'policy':<26}{'sealed':>8}{'whole records sealed each time':>33}")
+    for name, policy in policies.items():
+        sealed, whole = seal_ratios(policy, size)
+        print(f"{name:<26}{sealed:>7.2f}×{whole:>32.2f}×", flush=True)
+
+
 def main() -> None:
     unit = uniform_ns()
     loop = pair_us(lb.Bandit(LIMITED, ARMS, seed=1), rewards()) * 1e3
@@ -108,6 +153,8 @@ def main() -> None:
                     flush=True,
                 )
             fleet.close()
+
+    print_seals(policies)
 
     done = subprocess.check_output([sys.executable, "-c", _MEMORY], text=True)
     peak, records = map(int, done.split())

@@ -10,9 +10,10 @@ import pytest
 
 import lastblock as lb
 from lastblock.core.layout import fleet_dtype
+from lastblock.engine.record_check import RecordCheck
 from lastblock.fleet import file as fleet_file
 from lastblock.fleet.file import MAGIC, PAGE
-from lastblock.fleet.record_check import FINE, RecordCheck
+from lastblock.kernels.seals import BUSY
 
 POLICY = lb.LBSDALM()
 ARMS = 3
@@ -53,7 +54,10 @@ def test_a_fleet_in_a_file_goes_on_bit_for_bit(tmp_path):
             assert fleet.threads == threads
             assert play(fleet, 20) == play(in_memory, 20)
             assert fleet.pulls().tolist() == in_memory.pulls().tolist()
-    assert path.read_bytes()[PAGE:] == in_memory._states.tobytes()
+    records = np.frombuffer(path.read_bytes(), fleet._dtype, offset=PAGE)
+    assert fleet.state_size == in_memory.state_size + 8  # the seal
+    for name in in_memory._dtype.names:
+        assert records[name].tobytes() == in_memory._states[name].tobytes(), name
     assert in_memory.path is None
     in_memory.flush()
 
@@ -215,21 +219,21 @@ INSIDE = [
 @pytest.mark.parametrize(("policy", "field", "message"), INSIDE)
 def test_records_within_records(policy, field, message):
     value = int(message.split()[2].rstrip(","))
-    states = np.zeros(5, fleet_dtype(policy, ARMS, 100))
+    states = np.zeros(5, fleet_dtype(policy, ARMS, 100, sealed=True))
     check = RecordCheck(policy, states.dtype, ARMS)
-    states["round"], states["arms"] = 1, ARMS
+    states["seal"], states["round"], states["arms"], states["stream"] = BUSY, 1, ARMS, 1
     if "inner" in states.dtype.names:
-        states["inner"]["arms"] = ARMS
-    assert check.first_damaged(states, 0, 5) == (FINE, "", False)
+        states["inner"]["arms"], states["inner"]["stream"] = ARMS, 1
+    assert check.damaged(states, 0, 5) == ([], False)
     part = states
     for name in field.split("."):
         part = part[name]
     for outside in (value, -1):
         if outside >= 0 or part.dtype.kind == "i":
             part[(3, 1)[: part.ndim]] = outside
-            number, what, _ = check.first_damaged(states, 0, 5)
-            assert (number, what) == (3, message.replace(str(value), str(outside))), what
-    assert check.first_damaged(states, 0, 3)[0] == FINE
+            damages, _ = check.damaged(states, 0, 5)
+            assert damages == [(3, message.replace(str(value), str(outside)))]
+    assert check.damaged(states, 0, 3) == ([], False)
 
 
 def test_of_those_that_nobody_has_asked_nothing_is_out(tmp_path):
@@ -272,6 +276,7 @@ def without(states, i):
 def test_a_round_that_was_being_planned_is_planned_again(path):
     """As a process leaves it that is killed at the wrong moment."""
     with lb.Fleet.open(path) as fleet:
+        fleet._states["seal"][30] = BUSY
         fleet._states["queued"][30] = 1
         fleet._states["taken"][30] = 2
         rounds = fleet._states["round"].copy()
@@ -296,8 +301,8 @@ def test_holes_are_not_looked_at_and_stay(tmp_path):
 
 def test_a_file_of_a_newer_version(path):
     data = bytearray(path.read_bytes())
-    data[len(MAGIC) : len(MAGIC) + 4] = struct.pack("<I", 2)
-    refused(path, bytes(data), f"{path} has format 2, this lastblock reads up to 1; upgrade")
+    data[len(MAGIC) : len(MAGIC) + 4] = struct.pack("<I", 3)
+    refused(path, bytes(data), f"{path} has format 3, this lastblock reads up to 2; upgrade")
 
 
 @pytest.mark.parametrize(

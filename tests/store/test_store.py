@@ -886,6 +886,16 @@ def test_damaged_logs(path, tmp_path, damage, message):
     assert not log.exists()
 
 
+def test_names_and_labels_of_any_script(path):
+    names = ["👩\u200d🚀", "نمی\u200cخواهم", "क्\u200dष"]  # with joiners and non-joiners
+    with lb.Store(path) as store:
+        for name in names:
+            store.create(name, lb.LBSDALM(), arms=names, seed=7).ask()
+    with lb.Store(path) as store:
+        assert sorted(store.names()) == sorted(names)
+        assert store.bandit(names[0]).pending[0].arm in names
+
+
 def test_names(path):
     with lb.Store(path) as store:
         with pytest.raises(lb.StoreError, match="no bandit 'button'; It has: none; create one"):
@@ -895,8 +905,11 @@ def test_names(path):
             store.bandit("buton")
         with pytest.raises(lb.StoreError, match="has a bandit 'button'; take another name"):
             new_bandit(store.create, name=NAME)
-        for name in ("", 3, None, "a\nb", "\ud800"):
-            with pytest.raises(ValueError, match="must be a string of printable characters"):
+        for name in ("", 3, None):
+            with pytest.raises(ValueError, match="must be a string, and not empty"):
+                new_bandit(store.create, name=name)
+        for name in ("a\nb", "\ud800", "a\u2028b", "\0"):
+            with pytest.raises(ValueError, match="in it; leave that out"):
                 new_bandit(store.create, name=name)
         with pytest.raises(ValueError, match="at least 2 arms"):
             store.create("new", lb.LBSDALM(), arms=1)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lastblock.core.history import block_sum
-from lastblock.core.layout import ARM, INDEX, NOBODY
+from lastblock.core.layout import ARM, FLAG, INDEX, NOBODY
 from lastblock.core.protocol import Layout, Record
 from lastblock.kernels.jit import kernel
 from lastblock.kernels.streams import below
@@ -25,7 +25,7 @@ def duel_fields(arms: int) -> Layout:
         ("limit", np.int64),  # an arm with so many pulls is still owed one …
         ("limit_lasts", np.float64),  # … up to this round
         ("sums", np.float64, (arms,)),  # of all rewards of the arm
-        ("candidate", np.uint8, (arms,)),  # for the lead: everyone
+        ("candidate", FLAG, (arms,)),  # for the lead: everyone
     ]
 
 

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.core.layout import capacity, record, whole_type
+from lastblock.core.layout import COUNT, capacity, record, whole_type, within
 from lastblock.core.protocol import Record
 from lastblock.kernels.exact_sums import two_sum
 from lastblock.kernels.jit import kernel
@@ -49,8 +49,9 @@ def history_dtype(arms: int, rewards: int, *, compact: bool = False) -> np.dtype
         ring = capacity(rewards, SMALLEST_COMPACT_RING)
         return record(
             [
-                ("written", whole_type(ring), (arms,)),  # modulo a multiple of the ring
-                ("kept", whole_type(ring), (arms,)),
+                # modulo a multiple of the ring
+                ("written", within(whole_type(ring), 0, np.iinfo(whole_type(ring)).max), (arms,)),
+                ("kept", within(whole_type(ring), 0, ring), (arms,)),
                 ("sum", np.float64, (arms,)),  # of the kept rewards
                 ("error", np.float64, (0,)),
                 ("prefix", np.float64, (arms, 0)),
@@ -66,8 +67,8 @@ def history_dtype(arms: int, rewards: int, *, compact: bool = False) -> np.dtype
         )
     return record(
         [
-            ("written", np.int64, (arms,)),  # rewards ever appended
-            ("kept", np.int64, (arms,)),  # of these, the newest ones not forgotten
+            ("written", COUNT, (arms,)),  # rewards ever appended
+            ("kept", within(np.int64, 0, ring - 1), (arms,)),  # of these, those not forgotten
             ("sum", np.float64, (arms,)),  # since the last rebase …
             ("error", np.float64, (arms,)),  # … and what rounding took away from it
             ("prefix", np.float64, (arms, ring)),

@@ -7,7 +7,7 @@ some become `stale`, see `rounds.stop_waiting`), and `lost` how many were forgot
 reward. In a simulation nothing is ever out when a round is planned, and nothing is lost. Live,
 rewards may be late, or never come. In the records of a fleet `told` counts the rewards of each arm,
 and `unanswered` all decisions that are out, stale ones too; elsewhere they are empty, and cost
-nothing.
+nothing. There `seal` comes first, see `seals`.
 """
 
 import hashlib
@@ -32,6 +32,38 @@ ARM = np.dtype(INDEX, metadata={"holds": "an arm"})
 LINE = np.dtype(INDEX, metadata={"holds": "a line of arms"})
 """An array with room for all arms that holds each of them once, in some order."""
 
+# What follows is for those who load a record: kernels go where its numbers send them, so a number
+# that is used as a place or as a count says in its type between which bounds it must lie.
+
+LARGEST_COUNTED = 1 << 62
+"""A count that does not overflow when something is added."""
+
+
+def within(kind: Any, least: float, most: float = LARGEST_COUNTED) -> np.dtype[Any]:
+    """A field of this kind whose numbers lie between two bounds in a sound record."""
+    bounds: np.dtype[Any] = np.dtype(kind, metadata={"least": least, "most": most})
+    return bounds
+
+
+def below_arms(kind: Any) -> np.dtype[Any]:
+    """A field of this kind whose numbers lie below the number of arms in a sound record."""
+    place: np.dtype[Any] = np.dtype(kind, metadata={"holds": "a place among the arms"})
+    return place
+
+
+COUNT = within(np.int64, 0)
+"""A field that counts something, or that says when something happened."""
+
+WEIGHT = within(np.float64, 0)
+"""A field that counts something whose parts fade: not a whole number."""
+
+FLAG = within(np.uint8, 0, 1)
+"""A field that says yes or no."""
+
+_STREAM = np.dtype(np.uint64, metadata={"holds": "a random stream"})
+_ROUND = within(np.int64, 0, LARGEST_COUNTED // 2)
+_ARMS = np.dtype(np.int64, metadata={"holds": "the number of arms"})
+
 FIRST_ROOM = 1023
 """Rewards of an arm that a live bandit's first record holds, for a policy that keeps them all."""
 
@@ -47,12 +79,17 @@ LARGEST_COUNT = 2**32 - 1
 MOST_OUT = 2**31 - 1
 """Where the count of unanswered decisions stops in a compact record."""
 
+MOST_WAITED_FOR = MOST_OUT - (1 << 20)
+"""Decisions of an arm that are waited for, in a sound record: far more than anybody has out."""
+
 NOBODY = INDEX(2**32 - 1)
 """No arm, in a field that holds one."""
 
 # Numba takes a record for a subtype of another one whose fields are its first ones, and warns. With
 # the same last field in all of them no state begins like another.
-_END: Layout = [("end", np.uint8)]
+_END: Layout = [("end", within(np.uint8, 0, 0))]  # 1 while the record is being started, else 0
+
+_SEAL: Layout = [("seal", np.uint64)]
 
 
 def slots(arms: int) -> int:
@@ -133,28 +170,35 @@ def state_dtype(
 
 
 def fleet_dtype(
-    policy: Policy, arms: int, horizon: int | None, *, compact: bool = False
+    policy: Policy,
+    arms: int,
+    horizon: int | None,
+    *,
+    compact: bool = False,
+    sealed: bool = False,
 ) -> np.dtype[Any]:
-    """The layout of a bandit of a fleet: it counts the rewards told.
+    """The layout of a bandit of a fleet: it counts the rewards told, and in a file has a seal.
 
     A compact one has smaller numbers: docs/decisions/0011-fleet.md says which.
     """
     check_arms(policy, arms)
     if not compact:
-        return record_of(policy, slots(arms), horizon, counts=True)
+        return record_of(policy, slots(arms), horizon, counts=True, sealed=sealed)
     room = slots(arms)
+    few = within(whole_type(MOST_LOST), 0, MOST_LOST)
     header: Layout = [
-        ("stream", np.uint64, (STREAM_WORDS,)),
-        ("round", np.int64),
-        ("arms", np.int64),
-        ("queued", INDEX),
-        ("taken", INDEX),
-        ("queue", np.min_scalar_type(room), (room,)),
-        ("out", whole_type(MOST_LOST), (room,)),
-        ("stale", whole_type(MOST_LOST), (room,)),
-        ("lost", whole_type(MOST_LOST), (room,)),
+        *(_SEAL if sealed else []),
+        ("stream", _STREAM, (STREAM_WORDS,)),
+        ("round", _ROUND),
+        ("arms", _ARMS),
+        ("queued", within(INDEX, 0, room)),
+        ("taken", within(INDEX, 0, room)),
+        ("queue", below_arms(np.min_scalar_type(room)), (room,)),
+        ("out", few, (room,)),
+        ("stale", few, (room,)),
+        ("lost", few, (room,)),
         ("told", SMALL_COUNT, (room,)),
-        ("unanswered", np.int32, (room,)),
+        ("unanswered", within(np.int32, 0, MOST_OUT), (room,)),
     ]
     fields = getattr(policy, "compact_layout", policy.layout)(room, horizon)
     return record(header + fields + _END, packed=True)
@@ -168,24 +212,30 @@ def grows(policy: Policy, arms: int) -> bool:
 
 
 def record_of(
-    policy: Policy, room: int, horizon: int | None, *, counts: bool = False
+    policy: Policy,
+    room: int,
+    horizon: int | None,
+    *,
+    counts: bool = False,
+    sealed: bool = False,
 ) -> np.dtype[Any]:
     """The header and the fields of a policy with room for this many arms.
 
     A policy that wraps another one keeps the other's whole record as a field of its own.
     """
     header: Layout = [
-        ("stream", np.uint64, (STREAM_WORDS,)),
-        ("round", np.int64),
-        ("arms", np.int64),
-        ("queued", INDEX),
-        ("taken", INDEX),
-        ("queue", INDEX, (room,)),
-        ("out", np.int64, (room,)),
-        ("stale", np.int32, (room,)),
-        ("lost", np.int64, (room,)),
-        ("told", np.int64, (room if counts else 0,)),
-        ("unanswered", np.int64, (room if counts else 0,)),
+        *(_SEAL if sealed else []),
+        ("stream", _STREAM, (STREAM_WORDS,)),
+        ("round", _ROUND),
+        ("arms", _ARMS),
+        ("queued", within(INDEX, 0, room)),
+        ("taken", within(INDEX, 0, room)),
+        ("queue", below_arms(INDEX), (room,)),
+        ("out", within(np.int64, 0, MOST_WAITED_FOR), (room,)),
+        ("stale", within(np.int32, 0, MOST_OUT), (room,)),
+        ("lost", COUNT, (room,)),
+        ("told", COUNT, (room if counts else 0,)),
+        ("unanswered", COUNT, (room if counts else 0,)),
     ]
     return record(header + policy.layout(room, horizon) + _END)
 

@@ -8,21 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.core.layout import capacity, record
+from lastblock.core.layout import capacity, record, within
 from lastblock.core.protocol import Record
 from lastblock.kernels.jit import kernel
 
 SMALLEST_ROOM = 64
+MOST_COUNTED = 1 << 52
+"""Zeros, or ones, of an arm in a sound record: samplers work with floats."""
 
 
 def atoms_dtype(arms: int, rewards: int) -> np.dtype[Any]:
     """Room for any number of zeros and ones and at least `rewards` others of each arm."""
+    room = capacity(rewards, SMALLEST_ROOM)
     return record(
         [
-            ("zeros", np.int64, (arms,)),
-            ("ones", np.int64, (arms,)),
-            ("others", np.int64, (arms,)),
-            ("value", np.float64, (arms, capacity(rewards, SMALLEST_ROOM))),
+            ("zeros", within(np.int64, 0, MOST_COUNTED), (arms,)),
+            ("ones", within(np.int64, 0, MOST_COUNTED), (arms,)),
+            ("others", within(np.int64, 0, room), (arms,)),
+            ("value", np.float64, (arms, room)),
         ]
     )
 

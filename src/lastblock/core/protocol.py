@@ -15,6 +15,8 @@ each policy; with the JIT off the very same methods run as they are.
     resized(self, s, before, arm)        optional, Python: arms came or went, see `resized` below
     duels(self, s)                       optional, Python: why the last round was what it was
     unpacked(self, s, compact)           optional, Python: a compact record was filled into `s`
+    bounds(self, arms)                   optional, Python: what sound records hold, see `bounds_of`
+    parts(self)                          optional, Python: what it wraps, see `parts_of`
 
 A change detector is a value of the same sort, decorated with `@detector`; wrappers keep its record:
 
@@ -90,6 +92,24 @@ def check_arms(policy: Policy, arms: int) -> None:
     check = getattr(policy, "check", None)
     if check is not None:
         check(arms)
+
+
+def bounds_of(part: Policy | Detector | None, arms: int) -> dict[str, tuple[float, float]]:
+    """The bounds of fields of a sound record, ``{"field": (least, most)}``, by a policy's `bounds`.
+
+    They are checked when a record is loaded, since kernels go where its numbers send them. Most
+    fields need no such line: their types in the layout say it (`layout.COUNT`, `layout.within`,
+    `layout.ARM`). The method is for bounds that depend on the number of arms, which may be smaller
+    than the room that a layout has for them. By default there are none.
+    """
+    method = getattr(part, "bounds", None)
+    return {} if method is None else dict(method(arms))
+
+
+def parts_of(part: Policy | Detector | None) -> dict[str, Policy | Detector]:
+    """The policies and detectors that a wrapper wraps, by the fields that are their records."""
+    method = getattr(part, "parts", None)
+    return {} if method is None else dict(method())
 
 
 def resized(policy: Policy, s: Record, before: Record, arm: int) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from lastblock.core.layout import ARM, NOBODY, record
+from lastblock.core.layout import ARM, COUNT, NOBODY, record
 from lastblock.core.protocol import Layout, Record
 from lastblock.kernels.jit import DISABLED, INLINE, kernel
 
@@ -45,7 +45,7 @@ def restart_fields() -> Layout:
             ("new", np.float64, (REMEMBERED,)),
         ]
     )
-    return [("restarts", np.int64), ("extra", np.int64), ("changes", ring)]
+    return [("restarts", COUNT), ("extra", COUNT), ("changes", ring)]
 
 
 @kernel

@@ -7,6 +7,7 @@ from numba.extending import overload
 
 from lastblock.core.layout import LARGEST_COUNT, MOST_LOST, MOST_OUT, NOBODY
 from lastblock.core.protocol import Policy, Record
+from lastblock.kernels.fences import fence
 from lastblock.kernels.jit import DISABLED, INLINE, kernel
 from lastblock.kernels.record_memory import WORD
 from lastblock.kernels.streams import POLICY, Stream, below, seed_stream
@@ -14,13 +15,18 @@ from lastblock.kernels.streams import POLICY, Stream, below, seed_stream
 
 @kernel
 def begin(policy: Policy, s: Record, arms: int, key: Stream, replication: int) -> None:
-    """Prepare a record for its first decision."""
+    """Prepare a record for its first decision.
+
+    Whoever kills the process meanwhile leaves a record that says that it has not begun: `end` is
+    written before everything else, and once more after it.
+    """
+    s.end = 1
+    fence()
     seed_stream(s.stream, key, replication, POLICY)
     s.round = 1
     s.arms = arms
     s.queued = 0
     s.taken = 0
-    s.end = 0
     for k in range(s.out.shape[0]):
         s.out[k] = 0
         s.stale[k] = 0
@@ -30,6 +36,8 @@ def begin(policy: Policy, s: Record, arms: int, key: Stream, replication: int) -
         s.told[k] = 0
         s.unanswered[k] = 0
     policy.start(s)
+    fence()
+    s.end = 0
 
 
 @kernel

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.core.layout import ARM, NOBODY, capacity, record
+from lastblock.core.layout import ARM, COUNT, NOBODY, capacity, record, within
 from lastblock.core.protocol import Record
 from lastblock.kernels.exact_sums import two_sum
 from lastblock.kernels.jit import kernel
@@ -38,8 +38,8 @@ def window_dtype(arms: int, window: int) -> np.dtype[Any]:
     ring = capacity(window, SMALLEST_WINDOW)
     return record(
         [
-            ("written", np.int64),  # rewards ever seen
-            ("pulls", np.int64, (arms,)),  # within the window, as are the sums
+            ("written", COUNT),  # rewards ever seen
+            ("pulls", within(np.int64, 0, ring), (arms,)),  # within the window, as are the sums
             ("high", np.float64, (arms,)),
             ("low", np.float64, (arms,)),
             ("arm", ARM, (ring,)),

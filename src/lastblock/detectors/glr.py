@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lastblock.core.layout import COUNT, within
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import detector
 from lastblock.kernels.divergences import (
@@ -36,13 +37,13 @@ FILTER = 1.0 - 1e-9
 def split_fields(arms: int) -> Layout:
     """What is kept of every arm since its last restart, and the last split found."""
     return [
-        ("pulls", np.int64, (arms,)),
+        ("pulls", COUNT, (arms,)),
         ("sums", np.float64, (arms,)),
         ("error", np.float64, (arms,)),  # what rounding took away from the sum
-        ("rung", np.int64, (arms,)),  # the coarsest one in use
+        ("rung", within(np.int64, 0, RUNGS - 1), (arms,)),  # the coarsest one in use
         ("first", np.float64, (arms, GRAIN * (RUNGS + 1))),
         ("recent", np.float64, (arms, RUNGS, 2 * GRAIN)),
-        ("size", np.int64),  # rewards since the split …
+        ("size", COUNT),  # rewards since the split …
         ("old", np.float64),  # … the mean before it …
         ("new", np.float64),  # … and since
     ]

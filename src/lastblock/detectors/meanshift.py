@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lastblock.core.layout import COUNT
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import detector
 from lastblock.kernels.jit import kernel, routine
@@ -39,7 +40,7 @@ TRUSTED = 24.0
 def shift_fields(arms: int) -> Layout:
     """What is kept of every arm since its origin, and the last shift found."""
     return [
-        ("count", np.int64, (arms,)),
+        ("count", COUNT, (arms,)),
         ("base", np.float64, (arms,)),  # the first reward, taken from all: sums stay small
         ("unit", np.float64, (arms,)),  # what they are multiplied with; 0 while all are equal
         ("total", np.float64, (arms,)),
@@ -47,7 +48,7 @@ def shift_fields(arms: int) -> Layout:
         ("fourth", np.float64, (arms,)),  # powers of the distance from the mean so far
         ("totals", np.float64, (arms, LEVELS, SLOTS)),
         ("squares", np.float64, (arms, LEVELS, SLOTS)),
-        ("size", np.int64),  # rewards since the split …
+        ("size", COUNT),  # rewards since the split …
         ("old", np.float64),  # … the mean before it …
         ("new", np.float64),  # … and since
     ]

@@ -8,6 +8,10 @@ are visited in the order in which they lie in memory come sooner. Which one is n
 so that the processor is told some time before.
 
 Checks read and never write: all of a batch is checked before any of it is done.
+
+A record is sealed (see `seals`) after the last of its words. `touched` has a flag for each block of
+neighbours in memory: whether one of them has been changed since the file was flushed; `sealed` is
+how many words of a record are sealed each time.
 """
 
 from typing import Any, TypeAlias
@@ -19,10 +23,20 @@ from lastblock.core.protocol import Policy, States
 from lastblock.core.rounds import begin, lose_arm, next_arm, reward_arm
 from lastblock.kernels.jit import entry, kernel
 from lastblock.kernels.record_memory import fetch
+from lastblock.kernels.seals import (
+    ALL_SEALED,
+    BEGINNING_SEALED,
+    Memory,
+    break_seal,
+    digest,
+    kind_of,
+    seal_beginning,
+)
 from lastblock.kernels.streams import Stream
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 Numbers: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.uint8]
 
 NOWHERE = 1 << 32
 """No position: larger than any."""
@@ -33,7 +47,13 @@ DIGIT_BITS = 11
 AHEAD = 8
 """How many words before its turn the record of one is fetched."""
 
-_BLOCK = np.uint64(6)  # neighbours in memory belong to the same thread
+BEHIND = 4
+"""How many words after its turn a record is sealed: what has just been written is slow to read."""
+
+BLOCK = 64
+"""Neighbours in memory, which belong to the same thread."""
+
+_BLOCK = np.uint64(BLOCK.bit_length() - 1)
 _32 = np.uint64(32)
 _POSITION = np.uint64(NOWHERE - 1)
 
@@ -115,18 +135,47 @@ def _foresee(states: States, words: Words, j: int) -> None:
         fetch(states, bandit_of(words[j]))
 
 
+@kernel
+def _is_last(words: Words, j: int) -> bool:
+    """Whether no later word is for the same bandit."""
+    return bool(j + 1 == words.shape[0] or bandit_of(words[j + 1]) != bandit_of(words[j]))
+
+
+@kernel
+def _done(
+    states: States, memory: Memory, touched: Flags, sealed: int, words: Words, j: int
+) -> None:
+    """A word has been worked on, some words ago."""
+    if j >= 0 and _is_last(words, j):
+        i = bandit_of(words[j])
+        seal_beginning(states[i], memory, sealed, i)
+        touched[i >> _BLOCK] = 1
+
+
 @entry
 def ask_own(
-    policy: Policy, states: States, arms: int, key: Stream, words: Words, decisions: Numbers
+    policy: Policy,
+    states: States,
+    memory: Memory,
+    touched: Flags,
+    sealed: int,
+    arms: int,
+    key: Stream,
+    words: Words,
+    decisions: Numbers,
 ) -> None:
     """A decision for each word; a bandit that nobody has asked before is started."""
     for j in range(words.shape[0]):
         _foresee(states, words, j + AHEAD)
         i = bandit_of(words[j])
         s = states[i]
+        break_seal(s)
         if s.round == 0:
             begin(policy, s, arms, key, i)
         decisions[position_of(words[j])] = next_arm(policy, s)
+        _done(states, memory, touched, sealed, words, j - BEHIND)
+    for j in range(words.shape[0] - BEHIND, words.shape[0]):
+        _done(states, memory, touched, sealed, words, j)
 
 
 @entry
@@ -196,6 +245,9 @@ def first_without_room(
 def tell_own(
     policy: Policy,
     states: States,
+    memory: Memory,
+    touched: Flags,
+    sealed: int,
     words: Words,
     arms: Numbers,
     rewards: npt.NDArray[np.float64],
@@ -204,11 +256,37 @@ def tell_own(
     for j in range(words.shape[0]):
         _foresee(states, words, j + AHEAD)
         p = position_of(words[j])
-        reward_arm(policy, states[bandit_of(words[j])], arms[p], rewards[p])
+        s = states[bandit_of(words[j])]
+        break_seal(s)
+        reward_arm(policy, s, arms[p], rewards[p])
+        _done(states, memory, touched, sealed, words, j - BEHIND)
+    for j in range(words.shape[0] - BEHIND, words.shape[0]):
+        _done(states, memory, touched, sealed, words, j)
 
 
 @entry
-def forget_own(states: States, words: Words, arms: Numbers) -> None:
+def forget_own(
+    states: States, memory: Memory, touched: Flags, sealed: int, words: Words, arms: Numbers
+) -> None:
     """A decision for each word whose reward will never come."""
     for j in range(words.shape[0]):
-        lose_arm(states[bandit_of(words[j])], arms[position_of(words[j])])
+        s = states[bandit_of(words[j])]
+        break_seal(s)
+        lose_arm(s, arms[position_of(words[j])])
+        _done(states, memory, touched, sealed, words, j)
+
+
+@entry
+def seal_all(memory: Memory, size: int, touched: Flags, first: int, end: int) -> None:
+    """Seal the whole of each record that has been changed, in these blocks.
+
+    `memory` are all records of the fleet, of `size` words each.
+    """
+    bandits = memory.shape[0] // size
+    for block in range(first, end):
+        if touched[block]:
+            for i in range(BLOCK * block, min(BLOCK * (block + 1), bandits)):
+                record = i * size
+                if kind_of(memory[record]) == BEGINNING_SEALED:
+                    memory[record] = digest(memory, record, size, i) | ALL_SEALED
+            touched[block] = 0

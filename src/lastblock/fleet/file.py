@@ -28,7 +28,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.support.errors import StateFileError
+from lastblock.support.errors import UNREADABLE, StateFileError
 
 try:
     import fcntl
@@ -36,7 +36,9 @@ except ImportError:  # not everywhere
     fcntl = None  # type: ignore[assignment]  # there is none on Windows
 
 MAGIC = b"lastflt\n"
-VERSION = 1
+VERSION = 2
+"""1: records without seals, which can still be opened."""
+
 PAGE = 4096
 LONGEST_DESCRIPTION = 1 << 20
 _HEAD = struct.Struct("<8sIIQ")
@@ -49,7 +51,9 @@ class FleetFile:
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self.path = path
         self._file = file
-        self._map: mmap.mmap | None = None
+        self._lock_held: _Lock | None = None
+        self._map: _Map | None = None
+        self.version = VERSION
         self.about: dict[str, Any] = {}
         self._offset = 0
         self.written: list[tuple[int, int]] = []
@@ -108,13 +112,19 @@ class FleetFile:
         return self
 
     def _lock(self) -> None:
-        if fcntl is not None:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise StateFileError(
-                    f"{self.path} is open elsewhere, in this process or another; close it there"
-                ) from None
+        """Take the lock, by a handle that is not the map's: a forked process can let go of it."""
+        if fcntl is None:
+            return
+        self._lock_held = _Lock(self.path)
+        try:
+            fcntl.flock(self._lock_held.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StateFileError(
+                f"{self.path} is open elsewhere, in this process or another; close it there"
+            ) from None
+        ours, locked = os.fstat(self._file.fileno()), os.fstat(self._lock_held.handle)
+        if not os.path.samestat(ours, locked):
+            raise StateFileError(f"{self.path} was replaced while it was opened; open it again")
 
     def _read_header(self) -> None:
         head = self._file.read(_HEAD.size)
@@ -122,10 +132,10 @@ class FleetFile:
             raise StateFileError(
                 f"{self.path} is not a lastblock fleet: give a file that Fleet.create() made"
             )
-        _, version, length, self._offset = _HEAD.unpack(head)
-        if version > VERSION:
+        _, self.version, length, self._offset = _HEAD.unpack(head)
+        if self.version > VERSION:
             raise StateFileError(
-                f"{self.path} has format {version}, this lastblock reads up to {VERSION}; "
+                f"{self.path} has format {self.version}, this lastblock reads up to {VERSION}; "
                 "upgrade lastblock to open it"
             )
         description = self._file.read(min(length, LONGEST_DESCRIPTION))
@@ -137,7 +147,21 @@ class FleetFile:
                 f"the header of {self.path} is corrupt: its checksum is wrong; "
                 "restore it from a copy"
             )
-        self.about = json.loads(description)
+        needed = len(head) + len(description) + len(digest)
+        try:
+            self.about = json.loads(description)
+        except UNREADABLE as error:
+            raise self._impossible(f"its description is not JSON ({error})") from None
+        if not isinstance(self.about, dict):
+            raise self._impossible("its description is not a list of names and values")
+        if self.version < 1 or self._offset != -(-needed // PAGE) * PAGE:
+            raise self._impossible("its numbers do not fit together")
+
+    def _impossible(self, what: str) -> StateFileError:
+        return StateFileError(
+            f"the header of {self.path} is not one that Fleet.create() wrote: {what}; "
+            "restore it from a copy"
+        )
 
     def records(self, dtype: np.dtype[Any], size: int) -> npt.NDArray[Any]:
         """The records, mapped into memory."""
@@ -154,13 +178,14 @@ class FleetFile:
             )
         self.written = _written(self._file, self._offset, dtype.itemsize, size)
         try:
-            self._map = mmap.mmap(self._file.fileno(), expected)
+            self._map = _Map(self._file.fileno(), expected)
         except OSError as error:
             raise MemoryError(
                 f"{self.path} has {expected} bytes, which do not fit into memory "
                 f"({error.strerror}); give the process more address space"
             ) from None
-        self._file.close()  # the map has a handle of its own, with the lock
+        self._file.close()  # the map has a handle of its own
+        self._map.lock = self._lock_held
         return np.frombuffer(self._map, dtype, count=size, offset=self._offset)
 
     def flush(self) -> None:
@@ -170,11 +195,41 @@ class FleetFile:
 
     def close(self) -> None:
         """Let go of the file. Records that are still in use somewhere keep it, and its lock."""
-        if self._map is not None:
-            with suppress(BufferError):
+        with suppress(BufferError):
+            if self._map is not None:
                 self._map.close()
-            self._map = None
+            if self._lock_held is not None:
+                self._lock_held.release()
+        self._map = self._lock_held = None
         self._file.close()
+
+    def abandon(self) -> None:
+        """Let go of the file in a forked process: the parent keeps its lock, whatever happens."""
+        if self._lock_held is not None:
+            self._lock_held.release()
+        self.close()
+
+
+class _Lock:
+    """A handle of its own for the lock of a file: the lock ends with the last copy of it."""
+
+    def __init__(self, path: Path) -> None:
+        self.handle = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+
+    def release(self) -> None:
+        """Close it; a forked process closes its copy only."""
+        handle, self.handle = self.handle, -1
+        if handle >= 0:
+            os.close(handle)
+
+    def __del__(self) -> None:
+        self.release()
+
+
+class _Map(mmap.mmap):
+    """A mapped file that keeps its lock as long as something uses the memory."""
+
+    lock: _Lock | None = None
 
 
 def _opened(path: Path, mode: str) -> BinaryIO:

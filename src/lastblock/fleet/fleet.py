@@ -2,10 +2,12 @@
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,7 @@ from lastblock.core.layout import fleet_dtype, grows, layout_id
 from lastblock.core.protocol import Policy, States
 from lastblock.core.registry import build, check_policy, describe
 from lastblock.engine.fleet import (
+    BLOCK,
     DIGIT_BITS,
     NOWHERE,
     Numbers,
@@ -23,20 +26,22 @@ from lastblock.engine.fleet import (
     first_unasked,
     first_without_room,
     forget_own,
+    seal_all,
     sort_own,
     tell_own,
 )
 from lastblock.engine.live import open_live
+from lastblock.engine.record_check import Damage, RecordCheck
 from lastblock.fleet.batch_input import LARGEST_FLEET, check_arms, check_ids, check_rewards
 from lastblock.fleet.file import FleetFile
-from lastblock.fleet.member import CLOSED, FleetBandit, FleetBandits
-from lastblock.fleet.record_check import FINE, RecordCheck
+from lastblock.fleet.member import CLOSED, FleetBandit, FleetBandits, Records, RecordSeal
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.jit import specialise
+from lastblock.kernels.seals import sealed_words
 from lastblock.kernels.streams import STREAM_WORDS, Seed, Stream, key_of
 from lastblock.live.bandit import Bandit
-from lastblock.support.checks import whole
-from lastblock.support.errors import StateFileError, UnknownDecisionError
+from lastblock.support.checks import flag, whole
+from lastblock.support.errors import UNREADABLE, StateFileError, UnknownDecisionError
 from lastblock.support.parallel import cores
 
 SMALL_BATCH = 2048
@@ -44,6 +49,21 @@ SMALL_BATCH = 2048
 
 CHECKED_AT_ONCE = 1 << 14
 """Records of a file, by one thread."""
+
+SEALED_AT_ONCE = CHECKED_AT_ONCE // BLOCK
+"""Blocks of them."""
+
+NAMED = 3
+"""Damaged records that an error names."""
+
+SHARED = (
+    "this fleet belongs to the process that opened {path}, and a forked process cannot use it; "
+    "open the file after the fork, in one process, or start workers by spawn"
+)
+HALF_DONE = (
+    "another thread was using this fleet when the process was forked, so that its copy here is "
+    "half done; fork when no batch is being worked on, or start workers by spawn"
+)
 
 Memory: TypeAlias = Literal["full", "compact"]
 FULL: Final = "full"
@@ -105,7 +125,7 @@ class Fleet:
         memory: Memory = "full",
         threads: int | None = None,
     ) -> None:
-        self._prepare(policy, arms, size, key_of(seed), horizon, memory, threads)
+        self._prepare(policy, arms, size, key_of(seed), horizon, memory, threads, sealed=False)
         try:
             states = np.zeros(self._size, self._dtype)
         except (MemoryError, ValueError):  # or more than numpy can count
@@ -136,31 +156,63 @@ class Fleet:
         the room at once, or raises an error.
         """
         self = cls.__new__(cls)
-        self._prepare(policy, arms, size, key_of(seed), horizon, memory, threads)
+        self._prepare(policy, arms, size, key_of(seed), horizon, memory, threads, sealed=True)
         file = FleetFile.create(Path(path), self._about(), self.nbytes, reserve=reserve)
         self._map(file)
         return self
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, threads: int | None = None) -> "Fleet":
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        threads: int | None = None,
+        repair: bool = False,
+    ) -> "Fleet":
         """The fleet of a file that `create` made; it goes on bit for bit.
 
-        Only one can be open at a time. A file that is none, cut off, corrupt, or made by a newer
-        version is a `StateFileError`, and so is one with a damaged record: every record that has
-        been written is looked at.
+        Only one can be open at a time. Every record that has been written is looked at.
+
+        Parameters
+        ----------
+        path
+            The file.
+        threads
+            How many to use; by default one for each core.
+        repair
+            Restart the bandits whose records are damaged, and keep all others as they are:
+            `repaired` names them. Without it a damaged record is an error.
+
+        Raises
+        ------
+        StateFileError
+            If the file is not a fleet's, is cut off, is corrupt or was made by a newer version, or
+            if a record in it is damaged.
         """
         threads = _check_threads(threads)
+        repair = flag(repair, "repair")
         file = FleetFile.open(Path(path))
         self = cls.__new__(cls)
         try:
-            self._read(file.about, threads)
-        except (KeyError, TypeError, ValueError) as error:
+            self._read(file.about, threads, sealed=file.version > 1)
+        except UNREADABLE as error:
             file.close()
             raise StateFileError(
                 f"{path} does not fit this version of lastblock: {error}; "
                 "open it with the version that made it"
             ) from error
-        self._map(file, checked=False)
+        self._map(file)
+        try:
+            damages = self._look_over(file, repair)
+        except BaseException:
+            self.close()
+            raise
+        if damages and not repair:
+            self.close()
+            raise StateFileError(
+                f"{path} is corrupt: {_in_words(damages)}; restore it from a copy, or open it "
+                "with repair=True, which restarts these bandits and keeps the others"
+            )
         return self
 
     def _about(self) -> dict[str, Any]:
@@ -175,49 +227,43 @@ class Fleet:
             "key": self._key.tolist(),
         }
 
-    def _read(self, about: dict[str, Any], threads: int | None) -> None:
+    def _read(self, about: dict[str, Any], threads: int | None, *, sealed: bool) -> None:
         key = np.array(about["key"], np.uint64)
         if key.shape != (STREAM_WORDS,):
             raise ValueError("its seed has another length")
         policy = build(about["policy"])
         arms, size, horizon = about["arms"], about["size"], about["horizon"]
-        self._prepare(policy, arms, size, key, horizon, about["memory"], threads)
+        self._prepare(policy, arms, size, key, horizon, about["memory"], threads, sealed=sealed)
         if about["layout"] != layout_id(self._dtype):
             raise ValueError("its records have another layout")
 
-    def _map(self, file: FleetFile, *, checked: bool = True) -> None:
+    def _map(self, file: FleetFile) -> None:
         try:
             states = file.records(self._dtype, self._size)
         except BaseException:
             file.close()
             raise
         self._begin(states, file)
-        del states
-        try:
-            damage = None if checked else self._first_damage(file.written)
-        except BaseException:
-            self.close()
-            raise
-        if damage is not None:
-            self.close()
-            raise StateFileError(f"{file.path} is corrupt: {damage}; restore it from a copy")
 
-    def _first_damage(self, written: list[tuple[int, int]]) -> str | None:
-        """What is wrong with the first of these records that would lead a kernel astray."""
+    def _look_over(self, file: FleetFile, repair: bool) -> list[Damage]:
+        """Look at every record that has been written; if asked to, restart the damaged ones."""
         states, check = self._states, RecordCheck(self._policy, self._dtype, self._arms)
         parts = [
             (first, min(first + CHECKED_AT_ONCE, end))
-            for start, end in written
+            for start, end in file.written
             for first in range(start, end, CHECKED_AT_ONCE)
         ]
-        found = self._each(parts, lambda part: check.first_damaged(states, *part))
-        for number, what, _ in found:
-            if number != FINE:
-                return f"in the record of bandit {number}, {what}"
-        for part, (_, _, unfinished) in zip(parts, found, strict=True):
-            if unfinished:
-                check.finish_rounds(states, *part)
-        return None
+        found = self._each(parts, lambda part: check.damaged(states, *part))
+        damages = [damage for part, _ in found for damage in part]
+        if damages and not repair:
+            return damages
+        for part, (_, is_half_done) in zip(parts, found, strict=True):
+            if is_half_done:
+                check.finish(states, *part)
+        for number, _ in damages:
+            states[number : number + 1].view(np.ndarray).view(np.uint64)[:] = 0
+        self._repaired.update(damages)
+        return damages
 
     def _prepare(
         self,
@@ -228,8 +274,13 @@ class Fleet:
         horizon: int | None,
         memory: Memory,
         threads: int | None,
+        *,
+        sealed: bool,
     ) -> None:
-        """All but the records: checked, and kept, with the kernels compiled for them."""
+        """All but the records: checked, and kept, with the kernels compiled for them.
+
+        Records in a file have seals, if its format does; those in memory need none.
+        """
         check_policy(policy)
         self._policy, self._key = policy, key
         self._arms, self._size = whole(arms, "arms"), whole(size, "size")
@@ -248,28 +299,49 @@ class Fleet:
         if memory not in MEMORIES:
             raise ValueError(f"memory={memory!r} must be 'full' or 'compact'")
         self._memory = memory
-        self._dtype = fleet_dtype(policy, self._arms, self._horizon, compact=memory == COMPACT)
+        self._dtype = fleet_dtype(
+            policy, self._arms, self._horizon, compact=memory == COMPACT, sealed=sealed
+        )
         self._bits = max(1, (self._size - 1).bit_length())
         states, numbers = np.zeros(0, self._dtype), np.zeros(0, np.int64)
-        words, rewards = np.zeros(0, np.uint64), np.zeros(0)
+        words, rewards, flags = np.zeros(0, np.uint64), np.zeros(0), np.zeros(0, np.uint8)
+        records = states, words, flags, 0
         self._sort: Any = specialise(sort_own, numbers, 0, 1, 1, words, words, numbers)
-        self._ask: Any = specialise(ask_own, self._policy, states, 0, self._key, words, numbers)
+        self._ask: Any = specialise(ask_own, self._policy, *records, 0, self._key, words, numbers)
         self._unasked: Any = specialise(first_unasked, states, words, numbers, numbers)
-        self._tell: Any = specialise(tell_own, self._policy, states, words, numbers, rewards)
+        self._tell: Any = specialise(tell_own, self._policy, *records, words, numbers, rewards)
 
     def _begin(self, states: States, file: FleetFile | None = None) -> None:
         """Take the records."""
-        self._records: States | None = states
+        touched = np.zeros(-(-self._size // BLOCK), np.uint8)
+        self._records: Records | None = Records(
+            states,
+            states.view(np.ndarray).view(np.uint64),
+            touched,
+            sealed_words(self.state_size),
+        )
         self._file = file
         self._lock = threading.RLock()
         self._pool: ThreadPoolExecutor | None = None
         self._bandits = FleetBandits()
+        self._repaired: dict[int, str] = {}
+        self._unusable = CLOSED
+        _fleets.add(self)
+
+    @property
+    def _open_records(self) -> "Records":
+        if self._records is None:
+            raise ValueError(self._unusable)
+        return self._records
 
     @property
     def _states(self) -> States:
-        if self._records is None:
-            raise ValueError(CLOSED)
-        return self._records
+        return self._open_records.states
+
+    @property
+    def repaired(self) -> Mapping[int, str]:
+        """The bandits that `open(…, repair=True)` restarted, and what was wrong with each."""
+        return MappingProxyType(self._repaired)
 
     @property
     def policy(self) -> Policy:
@@ -308,21 +380,53 @@ class Fleet:
         return self._size
 
     def flush(self) -> None:
-        """Wait until the file, if there is one, has everything on the disk."""
+        """Wait until the file, if there is one, has everything on the disk, sealed."""
         with self._lock:
             if self._records is not None and self._file is not None:
+                self._seal(self._records)
                 self._file.flush()
+
+    def _seal(self, records: "Records") -> None:
+        """Seal all of each record that has been changed since it was last done."""
+        if "seal" not in (self._dtype.names or ()):
+            return
+        size, blocks = self._dtype.itemsize // records.memory.itemsize, records.touched.size
+        self._each(
+            [(i, min(i + SEALED_AT_ONCE, blocks)) for i in range(0, blocks, SEALED_AT_ONCE)],
+            lambda part: seal_all(records.memory, size, records.touched, *part),
+        )
 
     def close(self) -> None:
         """Flush, and let go of file and memory; fleet and bandits cannot be used any more."""
         with self._lock:
             self.flush()
-            self._bandits.close()
+            self._bandits.close(self._unusable)
             self._records = None
             if self._pool is not None:
                 self._pool.shutdown()
             if self._file is not None:
                 self._file.close()
+
+    def _forked(self) -> None:
+        """In a child process, just after a fork.
+
+        The child has a copy of what was in memory, and can go on with it, by threads of its own.
+        What is mapped from a file is shared with the parent: two processes would write into each
+        other's records.
+        """
+        self._pool = None
+        if self._file is not None:
+            self._unusable = SHARED.format(path=self._file.path)
+        elif not self._lock.acquire(blocking=False):
+            self._unusable = HALF_DONE
+        else:
+            self._lock.release()
+            return
+        self._lock = threading.RLock()
+        self._bandits.close(self._unusable)
+        self._records = None
+        if self._file is not None:
+            self._file.abandon()
 
     def __enter__(self) -> "Fleet":
         return self
@@ -335,11 +439,11 @@ class Fleet:
         batch = check_ids(ids, self._size)
         arms = np.empty(batch.size, np.int64)
         with self._lock:
-            states = self._states
+            records = self._open_records
             parts = self._sorted(batch)
             self._each(
                 parts,
-                lambda words: self._ask(self._policy, states, self._arms, self._key, words, arms),
+                lambda words: self._ask(self._policy, *records, self._arms, self._key, words, arms),
             )
         return arms
 
@@ -349,13 +453,13 @@ class Fleet:
         numbers = check_arms(arms, self._arms, batch.size)
         values = check_rewards(rewards, self._largest_reward, batch.size)
         with self._lock:
-            states = self._states
+            records = self._open_records
             parts = self._sorted(batch)
             self._check_asked(parts, batch, numbers)
             if self._grows:
                 self._check_room(parts, batch, numbers, values)
             self._each(
-                parts, lambda words: self._tell(self._policy, states, words, numbers, values)
+                parts, lambda words: self._tell(self._policy, *records, words, numbers, values)
             )
 
     def forget(self, ids: npt.ArrayLike, arms: npt.ArrayLike) -> None:
@@ -363,11 +467,11 @@ class Fleet:
         batch = check_ids(ids, self._size)
         numbers = check_arms(arms, self._arms, batch.size)
         with self._lock:
-            states = self._states
+            records = self._open_records
             parts = self._sorted(batch)
             self._check_asked(parts, batch, numbers)
-            run: Any = specialise(forget_own, states, parts[0], numbers)
-            self._each(parts, lambda words: run(states, words, numbers))
+            run: Any = specialise(forget_own, *records, parts[0], numbers)
+            self._each(parts, lambda words: run(*records, words, numbers))
 
     def pulls(self, ids: npt.ArrayLike | None = None) -> Numbers:
         """How many rewards each arm has had: a row for each of these bandits, or for every one."""
@@ -387,12 +491,14 @@ class Fleet:
         if not 0 <= i < self._size:
             raise ValueError(f"id={id} is not one of this fleet's bandits, 0 to {self._size - 1}")
         with self._lock:
-            states, bandit = self._states, self._bandits.get(i)
+            records, bandit = self._open_records, self._bandits.get(i)
             if bandit is None:
-                record = states[i : i + 1]
+                record = records.states[i : i + 1]
+                seal = RecordSeal(records, i)
                 if record[0]["round"] == 0:
                     start: Any = specialise(open_live, self._policy, record, 0, self._key, 0)
-                    start(self._policy, record, self._arms, self._key, i)
+                    with seal.broken():
+                        start(self._policy, record, self._arms, self._key, i)
                 bandit = FleetBandit.of(
                     self._policy,
                     record,
@@ -400,6 +506,7 @@ class Fleet:
                     depth=self._horizon if self._grows else None,
                     largest_reward=self._largest_reward,
                     lock=self._lock,
+                    seal=seal,
                 )
                 self._bandits.add(i, bandit)
             return bandit
@@ -483,6 +590,26 @@ class Fleet:
             f"<Fleet of {self._size} × {self._policy}, {self._arms} arms, "
             f"{self.nbytes} bytes{where}>"
         )
+
+
+_fleets: WeakSet[Fleet] = WeakSet()
+
+
+def _after_fork() -> None:
+    """In a child process: see to it that it neither shares memory nor waits for lost threads."""
+    for fleet in list(_fleets):
+        fleet._forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _in_words(damages: list[Damage]) -> str:
+    """What is wrong with the first records, and how many there are."""
+    named = "; ".join(f"in the record of bandit {i}, {what}" for i, what in damages[:NAMED])
+    more = len(damages) - NAMED
+    return named if more <= 0 else f"{named}; and in {more} more"
 
 
 def _check_threads(threads: int | None) -> int:

@@ -2,8 +2,9 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn, overload
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple, NoReturn, overload
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -13,8 +14,11 @@ from lastblock.core import resizing
 from lastblock.core.last_round import BEGINNING, LEADER, SINCE
 from lastblock.core.protocol import Policy, States
 from lastblock.core.rounds import leader_of
-from lastblock.engine.events import Journal
+from lastblock.engine.events import Event, Journal
+from lastblock.engine.fleet import BLOCK, Flags
 from lastblock.kernels.record_memory import WORD
+from lastblock.kernels.seals import Memory, break_seal, seal_beginning
+from lastblock.kernels.streams import Stream
 from lastblock.live.bandit import Bandit
 from lastblock.live.decisions import Decision, Pending
 from lastblock.live.explanation import Explanation
@@ -26,6 +30,37 @@ FEW_OUT = 1024
 """Up to so many nobody looks whether the fleet has answered what is out."""
 
 CLOSED = "this fleet is closed; open its file again, or make a new one"
+
+
+class Records(NamedTuple):
+    """The records of a fleet, as kernels take them."""
+
+    states: States
+    memory: Memory
+    """The same as words."""
+    touched: Flags
+    """Which blocks of records have been changed since the last flush."""
+    sealed: int
+    """Words of a record that are sealed with every change."""
+
+
+class RecordSeal:
+    """The seal of one record of a fleet."""
+
+    def __init__(self, records: Records, number: int) -> None:
+        self._records, self._number = records, number
+
+    @contextmanager
+    def broken(self) -> Iterator[None]:
+        """While the record is changed: whoever finds it half changed shall see it."""
+        states, memory, touched, sealed = self._records
+        s = states[self._number]
+        break_seal(s)
+        try:
+            yield
+        finally:
+            seal_beginning(s, memory, sealed, self._number)
+            touched[self._number // BLOCK] = 1
 
 
 class FleetBandits:
@@ -68,21 +103,24 @@ class FleetBandits:
                 del self._out[number]
         self._enough = max(FEW_OUT, 2 * len(self._out))
 
-    def close(self) -> None:
-        """Let go of all records: whoever uses a bandit afterwards is told that it is closed."""
+    def close(self, reason: str) -> None:
+        """Let go of all records: whoever uses a bandit afterwards is told the reason."""
         for bandit in list(self._known.values()):
-            bandit.close()
+            bandit.close(reason)
         self._out.clear()
 
 
 class _Closed:
     """In place of a record and a lock: every use is an error."""
 
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
     def __getattr__(self, name: str) -> NoReturn:
-        raise ValueError(CLOSED)
+        raise ValueError(self._reason)
 
     def __enter__(self) -> NoReturn:
-        raise ValueError(CLOSED)
+        raise ValueError(self._reason)
 
     def __exit__(self, *_: object) -> None: ...
 
@@ -100,6 +138,7 @@ class FleetBandit(Bandit[int]):
         depth: int | None,
         largest_reward: float,
         lock: threading.RLock,
+        seal: RecordSeal,
     ) -> "FleetBandit":
         """The bandit of one record, which has been started."""
         self = cls.__new__(cls)
@@ -108,6 +147,7 @@ class FleetBandit(Bandit[int]):
         self._lock = lock
         self._acquire, self._release = lock.acquire, lock.release
         self._largest_reward = largest_reward
+        self._seal = seal
         self._refresh()
         return self
 
@@ -115,6 +155,15 @@ class FleetBandit(Bandit[int]):
         """Whom to tell when decisions went out or were answered, and the id of the first one."""
         self._bandits, self._place, self._next_id = bandits, number, id
         self._many = FEW_OUT
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """While the record may be changed, and decisions go out or are answered."""
+        with self._lock, self._seal.broken():
+            try:
+                yield
+            finally:
+                self._note()
 
     def _note(self) -> None:
         """Decisions went out, or were answered."""
@@ -140,10 +189,10 @@ class FleetBandit(Bandit[int]):
                 surplus[arm] -= 1
                 del self._out[id]
 
-    def close(self) -> None:
+    def close(self, reason: str) -> None:
         """Let go of the record."""
-        closed: Any = _Closed()
-        self._live = self._lock = closed
+        closed: Any = _Closed(reason)
+        self._live = self._lock = self._seal = closed
         self._acquire = self._release = closed.__enter__
 
     def __repr__(self) -> str:
@@ -166,11 +215,8 @@ class FleetBandit(Bandit[int]):
     def ask(self, n: int) -> list[Decision[int]]: ...
     def ask(self, n: int | None = None) -> Decision[int] | list[Decision[int]]:
         """The next decision; with n, a list of the next n."""
-        with self._lock:
-            try:
-                return super().ask() if n is None else super().ask(n)
-            finally:
-                self._note()
+        with self._changing():
+            return super().ask() if n is None else super().ask(n)
 
     def _refresh(self) -> None:
         """Bring the notes up to date with what the fleet did in the meantime.
@@ -217,26 +263,20 @@ class FleetBandit(Bandit[int]):
         self, decisions: Iterable[Decision[int] | Pending[int] | int], rewards: Iterable[float]
     ) -> None:
         """The rewards of many decisions, in this order; if one of them is wrong, none counts."""
-        with self._lock:
-            try:
-                super().tell_many(decisions, rewards)
-            finally:
-                self._note()
+        with self._changing():
+            super().tell_many(decisions, rewards)
 
     def forget(self, decision: Decision[int] | Pending[int] | int) -> None:
         """Drop a decision whose reward will never come."""
-        with self._lock:
-            try:
-                super().forget(decision)
-            finally:
-                self._note()
+        with self._changing():
+            super().forget(decision)
 
     def expire(self, *, older_than: int, reward: float | None = None) -> tuple[Pending[int], ...]:
         """Drop the decisions that have waited for more than `older_than` later ones.
 
         Those that the fleet has answered meanwhile are no longer pending, and not returned.
         """
-        with self._lock:
+        with self._changing():
             before = dict(self._out)
             self.drop_answered()
             try:
@@ -244,16 +284,20 @@ class FleetBandit(Bandit[int]):
             except BaseException:
                 self._out = before
                 raise
-            finally:
-                self._note()
 
     def apply_run(self, run: npt.NDArray[np.float64]) -> None:
         """Make many asks, tells and forgets at once."""
-        with self._lock:
-            try:
-                super().apply_run(run)
-            finally:
-                self._note()
+        with self._changing():
+            super().apply_run(run)
+
+    def apply(self, event: Event) -> None:
+        """Make a change that another bandit's journal was told."""
+        with self._changing():
+            super().apply(event)
+
+    def _reseed(self, key: Stream) -> None:
+        with self._changing():
+            super()._reseed(key)
 
     def attach(
         self, journal: Journal | None, reload: Callable[[], Bandit[int]] | None = None

@@ -35,13 +35,21 @@ and `unpacked(self, s, compact)` are for the compact records of fleets. A class 
 Fields that are annotated `int`, `float` or `bool` are converted and checked without these two; a
 class method that makes a policy from other arguments may need them.
 
-**Fields.** What a layout is made of, besides numpy's integers and floats (flags are `np.uint8`).
+**Fields.** What a layout is made of, besides numpy's integers and floats. Where a type has bounds,
+they are checked when a record is loaded, since compiled code goes where its numbers send it. An
+optional method `bounds(self, arms)` returns bounds that depend on the number of arms, ``{"field":
+(least, most)}``; a wrapper's `parts(self)` says whose records it holds, ``{"inner": self.policy}``.
 
 =================  ================================================================================
+`COUNT`            a field that counts something, or that says when something happened
+`WEIGHT`           a field that counts something that fades, as a float
+`FLAG`             a field that says yes or no: 1 or 0
 `INDEX`            a field used as an index: unsigned, hence faster
 `ARM`              a field that holds the number of an arm, or `NOBODY`; renumbered when arms go
 `LINE`             an array that holds every arm once, in some order; renumbered likewise
 `NOBODY`           no arm, in a field that holds one
+`within` *         a field whose numbers lie between two bounds, such as places in a list
+`below_arms` *     a field whose numbers lie below the number of arms
 `record` *         a record as a field: its type, from a layout
 `record_of` *      the whole record of another policy, for a wrapper
 `capacity` *       the next power of two, for the length of a ring
@@ -186,15 +194,20 @@ from lastblock.core.families import Arm, family
 from lastblock.core.indices import argmax, tried_enough, unseen
 from lastblock.core.layout import (
     ARM,
+    COUNT,
     FIRST_ROOM,
+    FLAG,
     INDEX,
     LINE,
     NOBODY,
     SMALL_COUNT,
+    WEIGHT,
+    below_arms,
     capacity,
     record,
     record_of,
     whole_type,
+    within,
 )
 from lastblock.core.protocol import Detector, Layout, Policy, Record, check_arms, resized
 from lastblock.core.registry import check_detector as require_detector
@@ -254,7 +267,9 @@ from lastblock.support.checks import number, whole
 
 __all__ = [
     "ARM",
+    "COUNT",
     "FIRST_ROOM",
+    "FLAG",
     "FLAGGED",
     "FORCED",
     "INDEX",
@@ -269,6 +284,7 @@ __all__ = [
     "SILENT",
     "SMALL_COUNT",
     "WAITS",
+    "WEIGHT",
     "WON",
     "Arm",
     "Detector",
@@ -282,6 +298,7 @@ __all__ = [
     "Verdict",
     "argmax",
     "below",
+    "below_arms",
     "beta",
     "binomial",
     "capacity",
@@ -346,4 +363,5 @@ __all__ = [
     "whole_type",
     "window",
     "wins_duel",
+    "within",
 ]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from lastblock.core.last_round import BEGINNING
 from lastblock.core.protocol import Policy, check_arms
-from lastblock.core.registry import build, check_policy, describe
+from lastblock.core.registry import check_policy, describe
 from lastblock.core.reward_stats import Told
 from lastblock.engine.events import KINDS, Event, Journal
 from lastblock.kernels.exact_sums import LARGEST_REWARD
@@ -21,6 +21,7 @@ from lastblock.kernels.streams import STREAM_WORDS, Seed, Stream, key_of
 from lastblock.live import persistence as snapshot
 from lastblock.live.changes import Change, changes_of
 from lastblock.live.decisions import Decision, Generations, Pending, never_asked
+from lastblock.live.described import described
 from lastblock.live.event_replay import relive, settle_out
 from lastblock.live.explanation import Explanation, explained
 from lastblock.live.labels import (
@@ -37,7 +38,7 @@ from lastblock.live.state import Live
 from lastblock.live.summary import Summary, summarised
 from lastblock.support import files
 from lastblock.support.checks import whole
-from lastblock.support.errors import StateFileError, UnknownDecisionError, short
+from lastblock.support.errors import UNREADABLE, StateFileError, UnknownDecisionError, short
 
 _DECISIONS = (Decision, Pending)
 _new = object.__new__
@@ -777,31 +778,19 @@ class Bandit(Generic[L]):
     @classmethod
     def _from(cls, about: dict[str, Any], record: bytes) -> "Bandit[Any]":
         try:
-            labels = check_labels(about["arms"])
-            active = [labels[i] for i in about["active"]]
-            width, depth = about["room"]
-            policy, floored = build(about["policy"]), bool(about["floored"])
-            live = Live(policy, len(active), width=width, depth=depth, floored=floored)
-            if about["layout"] != live.layout:
-                raise ValueError("its record has another layout")
+            d = described(about)
+            live = Live(d.policy, len(d.active), width=d.width, depth=d.depth, floored=d.floored)
             live.read(record)
-            self: Bandit[Any] = cls.__new__(cls)
-            self._begin(live, labels, about["floor_of_all"])
-            self._active, self._numbers = active, list(about["active"])
-            self._retired = {
-                labels[i]: Told(int(pulls), float.fromhex(mean), float.fromhex(spread))
-                for i, pulls, mean, spread in about["retired"]
-            }
-            self._next_id = int(about["next_id"])
-            self._out = {int(id): int(arm) for id, arm, _ in about["out"]}
-            self._chances = {int(id): float(p) for id, _, p in about["out"] if p is not None}
-            if {*active, *self._retired} != set(labels) or live.s.arms != len(active):
-                raise ValueError("its arms do not add up")
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            live.check(len(d.active))
+        except UNREADABLE as error:
             raise StateFileError(
                 f"the state does not fit this version of lastblock: {error}; "
                 "load it with the version that wrote it"
             ) from error
+        self: Bandit[Any] = cls.__new__(cls)
+        self._begin(live, d.labels, d.floor_of_all)
+        self._active, self._numbers, self._retired = d.active, d.numbers, d.retired
+        self._next_id, self._out, self._chances = d.next_id, d.out, d.chances
         return self
 
     def to_bytes(self) -> bytes:

@@ -4,9 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.core.last_round import BEGINNING, LEADER, SINCE, beginning
+from lastblock.core.last_round import BEGINNING, LEADER, SINCE, TAKEN, WANTED, beginning
 from lastblock.core.layout import NOBODY
 from lastblock.core.reward_stats import Told
+from lastblock.live.labels import SLACK
+
+LARGEST_EXACT = 2.0**53
+"""Counts are floats, and exact up to here."""
 
 
 class Notes:
@@ -40,6 +44,17 @@ class Notes:
         other.told, other.floor = self.told.copy(), self.floor.copy()
         other.planned = self.planned.copy()
         return other
+
+    def check(self, arms: int) -> None:
+        """Raise a ValueError unless these can be the notes of a bandit with so many arms."""
+        counts, floor = self.told[:, 0], self.floor
+        if not np.all((counts >= 0.0) & (counts <= LARGEST_EXACT) & (counts % 1.0 == 0.0)):
+            raise ValueError("its counts of rewards are not whole numbers")
+        if not (np.all(floor >= 0.0) and floor.sum() <= 1.0 + SLACK):  # NaN fails as well
+            raise ValueError("its traffic floors do not lie between 0 and 1")
+        leader, taken, wanted = self.planned[[LEADER, TAKEN, WANTED]].tolist()
+        if (leader >= arms and leader != NOBODY) or max(taken, wanted) >= arms:
+            raise ValueError("its last round is one of other arms")
 
     def keep(self, new: "Notes", kept: list[int]) -> None:
         """Fill other notes, after arms came or went; the round that was planned is gone."""

@@ -17,7 +17,7 @@ import json
 import struct
 from typing import Any
 
-from lastblock.support.errors import StateFileError
+from lastblock.support.errors import UNREADABLE, StateFileError
 
 MAGIC = b"lastblk\n"
 VERSION = 1
@@ -48,7 +48,12 @@ def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
     if len(data) > size or _digest(data[:-_DIGEST_SIZE]) != data[-_DIGEST_SIZE:]:
         raise StateFileError("the state is corrupt: its checksum is wrong; restore it from a copy")
     start = _HEAD.size + description_size
-    about: dict[str, Any] = json.loads(data[_HEAD.size : start])
+    try:
+        about = json.loads(data[_HEAD.size : start])
+    except UNREADABLE as error:
+        raise StateFileError(
+            f"the description of the state is not JSON ({error}); restore it from a copy"
+        ) from None
     return about, data[start : start + record_size]
 
 
@@ -69,7 +74,7 @@ def from_text(text: str) -> tuple[dict[str, Any], bytes]:
     """The description and the record, or a `StateFileError` that says what is wrong."""
     try:
         data = json.loads(text)
-    except (TypeError, ValueError, RecursionError) as error:
+    except UNREADABLE as error:
         raise StateFileError(f"the state is not JSON ({error}); restore it from a copy") from None
     if not isinstance(data, dict) or type(data.get("lastblock")) is not int:
         raise StateFileError("this is not a lastblock state: give a text that to_json() made")
@@ -78,7 +83,7 @@ def from_text(text: str) -> tuple[dict[str, Any], bytes]:
     try:
         about, record = data["bandit"], base64.b64decode(data["record"], validate=True)
         intact = data["checksum"] == _text_digest(about, record)
-    except (KeyError, TypeError, ValueError):
+    except UNREADABLE:
         intact = False
     if not intact:
         raise StateFileError("the state is corrupt: its checksum is wrong; restore it from a copy")

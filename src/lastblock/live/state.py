@@ -24,6 +24,7 @@ from lastblock.engine.live import (
     open_live,
     tell_live,
 )
+from lastblock.engine.record_check import check_record
 from lastblock.kernels.jit import plain, specialise
 from lastblock.kernels.record_memory import WORD
 from lastblock.kernels.streams import Stream, key_of
@@ -233,6 +234,16 @@ class Live:
         notes.planned[:BEGINNING] = head.view("<u8")
         planned = from_little(rest.tobytes() + bytes(state.itemsize - rest.size), state)
         notes.planned[BEGINNING:] = planned.view(np.uint64)[: rest.size // WORD]
+
+    def check(self, arms: int) -> None:
+        """Raise a ValueError unless a bandit with so many arms can work on record and notes."""
+        check_record(self.policy, self.states, arms)
+        self.notes.check(arms)
+        planned = np.zeros(1, self.states.dtype)
+        size = self.planned[BEGINNING:].nbytes
+        planned.view(np.uint8)[:size] = self.planned[BEGINNING:].view(np.uint8)
+        if planned[0]["round"] != 0:
+            check_record(self.policy, planned, arms, size)
 
 
 def to_little(record: States) -> bytes:

@@ -17,7 +17,7 @@ from lastblock.core.duels import (
     wins_duel,
 )
 from lastblock.core.history import append, block_sum, clear, history_dtype
-from lastblock.core.layout import ARM, NOBODY, record
+from lastblock.core.layout import ARM, COUNT, FLAG, NOBODY, record, within
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.restarts import clear_restarts, note_restart, restart_fields
@@ -244,20 +244,24 @@ class AdaptiveLBSDA(NamedTuple):
             ("limit", np.int64),  # an arm with so many rewards is still owed one …
             ("limit_lasts", np.float64),  # … up to this age
             ("origin", np.float64),  # the first reward of all, taken from every reward …
-            ("begun", np.uint8),  # … once there is one
-            ("before", np.int64),  # decisions before this round
-            ("since", np.int64),  # the time of the last restart
-            ("epoch_ends", np.int64),
-            ("recent_restarts", np.int64),  # in this epoch …
-            ("earlier_restarts", np.int64),  # … and the one before
-            ("refresh", np.int64),  # when to compute the following two again
+            ("begun", FLAG),  # … once there is one
+            ("before", COUNT),  # decisions before this round
+            ("since", COUNT),  # the time of the last restart
+            ("epoch_ends", COUNT),
+            ("recent_restarts", COUNT),  # in this epoch …
+            ("earlier_restarts", COUNT),  # … and the one before
+            ("refresh", COUNT),  # when to compute the following two again
             ("silence", np.float64),  # the square of a silence that is too long
             ("least", np.float64),  # no less evidence is an alarm
             *restart_fields(),
             ("sums", np.float64, (arms,)),
-            ("candidate", np.uint8, (arms,)),  # for the lead: everyone
-            ("asked", np.int64, (arms,)),  # the time of the arm's last decision
-            ("burst", np.int64, (arms,)),  # rewards since the burst began; −1: none is on
+            ("candidate", FLAG, (arms,)),  # for the lead: everyone
+            ("asked", COUNT, (arms,)),  # the time of the arm's last decision
+            (
+                "burst",
+                within(np.int64, -1),
+                (arms,),
+            ),  # rewards since the burst began; −1: none is on
             ("history", history_dtype(arms, MEMORY)),
             ("stamp", np.uint32, (arms, KEPT)),  # when the last rewards came …
             ("reward", np.float64, (arms, KEPT)),  # … and what they were

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lastblock.core.layout import COUNT, FLAG
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
@@ -153,24 +154,24 @@ class AdSwitch(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
-            ("episode", np.int64),
-            ("clock", np.int64),  # steps of the episode
+            ("episode", COUNT),
+            ("clock", COUNT),  # steps of the episode
             ("rate", np.float64),  # of checks, √(ℓ / (K T log T))
-            ("chosen", np.int64, (arms,)),  # when the arm was last chosen
-            ("good", np.uint8, (arms,)),
-            ("pulls", np.int64, (arms,)),  # in the episode
-            ("owed", np.int64, (arms,)),  # a bad arm is checked until it has so many
+            ("chosen", COUNT, (arms,)),  # when the arm was last chosen
+            ("good", FLAG, (arms,)),
+            ("pulls", COUNT, (arms,)),  # in the episode
+            ("owed", COUNT, (arms,)),  # a bad arm is checked until it has so many
             ("level", np.float64, (arms,)),  # of a bad arm when it was evicted …
             ("gap", np.float64, (arms,)),  # … and its distance to the best
             ("highest", np.float64, (arms,)),  # over all closed blocks: mean − radius …
             ("lowest", np.float64, (arms,)),  # … and mean + radius
-            ("count", np.int64, (arms, LEVELS)),  # the newest closed block of 2ʲ steps
+            ("count", COUNT, (arms, LEVELS)),  # the newest closed block of 2ʲ steps
             ("total", np.float64, (arms, LEVELS)),
-            ("recent_count", np.int64, (arms,)),  # scratch for the tests
+            ("recent_count", COUNT, (arms,)),  # scratch for the tests
             ("recent_total", np.float64, (arms,)),
-            ("n", np.int64, (arms,)),
+            ("n", COUNT, (arms,)),
             ("mean", np.float64, (arms,)),
-            ("staying", np.uint8, (arms,)),
+            ("staying", FLAG, (arms,)),
         ]
 
     def start(self, s: Record) -> None:

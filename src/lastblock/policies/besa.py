@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lastblock.core.indices import tried_enough
-from lastblock.core.layout import FIRST_ROOM, INDEX, capacity
+from lastblock.core.layout import FIRST_ROOM, INDEX, capacity, within
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
@@ -124,13 +124,20 @@ class BESA(NamedTuple):
     def layout(self, arms: int, horizon: int | None) -> Layout:
         room = capacity(FIRST_ROOM if horizon is None else horizon, SMALLEST_ROOM)
         return [
-            ("kinds", np.int64),  # different rewards seen of all arms: none, 1, 2 or MANY
+            (
+                "kinds",
+                within(np.int64, 0, MANY),
+            ),  # different rewards seen of all arms: none, 1, 2 or MANY
             ("low_value", np.float64),
             ("high_value", np.float64),
-            ("pulls", np.int64, (arms,)),
-            ("high", np.int64, (arms,)),  # of these, rewards of the higher value; unless MANY
+            ("pulls", within(np.int64, 0, room), (arms,)),
+            (
+                "high",
+                within(np.int64, 0, room),
+                (arms,),
+            ),  # of these, rewards of the higher value; unless MANY
             ("sums", np.float64, (arms,)),
-            ("order", INDEX, (arms,)),
+            ("order", within(INDEX, 0, arms - 1), (arms,)),
             ("rewards", np.float64, (arms, room)),
         ]
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol, overload
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.core.layout import within
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue
@@ -97,7 +98,7 @@ class BestArm(_BestArms):
             raise ValueError(f"BestArm: arm {max(self.arms)} is not one of {arms} arms")
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
-        return [("phase", np.int64)]
+        return [("phase", within(np.int64, 0, len(self.starts) - 1))]
 
     def start(self, s: Record) -> None:
         s.phase = 0

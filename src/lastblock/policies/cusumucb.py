@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.core.indices import argmax, unseen
+from lastblock.core.layout import COUNT
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
@@ -106,8 +107,8 @@ class CUSUMUCB(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
-            ("restarts", np.int64),
-            ("pulls", np.int64, (arms,)),  # since the arm's restart, as are the sums
+            ("restarts", COUNT),
+            ("pulls", COUNT, (arms,)),  # since the arm's restart, as are the sums
             ("sums", np.float64, (arms,)),
             ("level", np.float64, (arms,)),
             ("rise", np.float64, (arms,)),

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.core.indices import argmax
+from lastblock.core.layout import WEIGHT
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue
@@ -70,7 +71,7 @@ class DiscountedThompson(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
-            ("pulls", np.float64, (arms,)),  # discounted, as are the sums
+            ("pulls", WEIGHT, (arms,)),  # discounted, as are the sums
             ("sums", np.float64, (arms,)),
             ("index", np.float64, (arms,)),
         ]

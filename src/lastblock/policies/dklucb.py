@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lastblock.core.layout import WEIGHT
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
@@ -87,7 +88,7 @@ class DKLUCB(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
-            ("counts", np.float64, (arms,)),
+            ("counts", WEIGHT, (arms,)),
             ("sums", np.float64, (arms,)),
             *bounds_layout(arms),
         ]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.core.indices import argmax, unseen
+from lastblock.core.layout import WEIGHT
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
@@ -61,7 +62,7 @@ class DUCB(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
-            ("counts", np.float64, (arms,)),
+            ("counts", WEIGHT, (arms,)),
             ("sums", np.float64, (arms,)),
             ("index", np.float64, (arms,)),
         ]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.core.indices import argmax, unseen
+from lastblock.core.layout import COUNT
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
@@ -57,8 +58,8 @@ class EpsilonGreedy(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
-            ("time", np.int64),  # of the decision that is planned, from 1
-            ("pulls", np.int64, (arms,)),
+            ("time", COUNT),  # of the decision that is planned, from 1
+            ("pulls", COUNT, (arms,)),
             ("sums", np.float64, (arms,)),
             ("index", np.float64, (arms,)),
         ]

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lastblock.core.layout import COUNT
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
@@ -114,8 +115,8 @@ class GLRKLUCB(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
-            ("restarts", np.int64),
-            ("period", np.int64),  # of the forced pulls, 0: none
+            ("restarts", COUNT),
+            ("period", COUNT),  # of the forced pulls, 0: none
             ("since", np.int64, (arms,)),  # the time of the arm's last restart
             *split_fields(arms),
             *bounds_layout(arms),

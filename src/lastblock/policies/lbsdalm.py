@@ -14,7 +14,7 @@ from lastblock.core.duels import (
     wins_duel,
 )
 from lastblock.core.history import append, clear, forget_oldest, history_dtype
-from lastblock.core.layout import SMALL_COUNT
+from lastblock.core.layout import COUNT, SMALL_COUNT
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import count_up, enqueue, enqueue_all, shuffle
@@ -105,7 +105,7 @@ class LBSDALM(NamedTuple):
         return max(self.minimum, growing + self.offset)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
-        return self._layout(arms, np.int64, history_dtype(arms, self._largest_memory()))
+        return self._layout(arms, COUNT, history_dtype(arms, self._largest_memory()))
 
     def compact_layout(self, arms: int, horizon: int | None) -> Layout:
         history = history_dtype(arms, self._largest_memory(), compact=True)
@@ -114,7 +114,7 @@ class LBSDALM(NamedTuple):
     def _layout(self, arms: int, count: Any, history: np.dtype[Any]) -> Layout:
         return [
             *duel_fields(arms),
-            ("memory", np.int64),  # m_r …
+            ("memory", COUNT),  # m_r …
             ("memory_lasts", np.float64),  # … up to this round
             ("pulls", count, (arms,)),
             ("history", history),

@@ -7,7 +7,7 @@ import numpy as np
 
 from lastblock.core.history import append, block_sum, clear, history_dtype
 from lastblock.core.indices import argmax, unseen
-from lastblock.core.layout import LINE
+from lastblock.core.layout import COUNT, LINE
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
@@ -101,10 +101,10 @@ class MUCB(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
-            ("restarts", np.int64),
-            ("age", np.int64),  # pulls since the last restart
-            ("position", np.int64),  # of the next pull within its period
-            ("period", np.int64),  # ⌊K/γ⌋
+            ("restarts", COUNT),
+            ("age", COUNT),  # pulls since the last restart
+            ("position", COUNT),  # of the next pull within its period
+            ("period", COUNT),  # ⌊K/γ⌋
             ("order", LINE, (arms,)),  # in which the arms take turns
             ("sums", np.float64, (arms,)),
             ("index", np.float64, (arms,)),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 
-from lastblock.core.layout import record_of
+from lastblock.core.layout import record_of, within
 from lastblock.core.protocol import Layout, Policy, Record, check_arms
 from lastblock.core.registry import check_policy, policy
 from lastblock.core.wrapping import (
@@ -99,8 +99,14 @@ class OracleRestart(_Restarts):
     def check(self, arms: int) -> None:
         check_arms(self.policy, arms)
 
+    def parts(self) -> dict[str, Policy]:
+        return {"inner": self.policy}
+
     def layout(self, arms: int, horizon: int | None) -> Layout:
-        return [("phase", np.int64), ("inner", record_of(self.policy, arms, horizon))]
+        return [
+            ("phase", within(np.int64, 0, len(self.changes) - 1)),
+            ("inner", record_of(self.policy, arms, horizon)),
+        ]
 
     def start(self, s: Record) -> None:
         s.phase = 0

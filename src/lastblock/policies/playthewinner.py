@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from lastblock.core.layout import INDEX, LINE
+from lastblock.core.layout import INDEX, LINE, below_arms
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
@@ -47,7 +47,7 @@ class PlayTheWinner(NamedTuple):
         return cls(), cls(cyclic=False)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
-        return [("at", INDEX), ("circle", LINE, (arms,))]
+        return [("at", below_arms(INDEX)), ("circle", LINE, (arms,))]
 
     def start(self, s: Record) -> None:
         enqueue_all(s)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.core.indices import argmax, unseen
+from lastblock.core.layout import COUNT
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
@@ -80,7 +81,7 @@ class RAWUCB(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
-            ("pulls", np.int64, (arms,)),
+            ("pulls", COUNT, (arms,)),
             ("index", np.float64, (arms,)),
             ("shrink", np.float64, (LEVELS,)),  # 1/√h
             ("block", np.float64, (arms, LEVELS)),  # the newest block of 2ʲ rewards: its sum

@@ -2,9 +2,7 @@
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from lastblock.core.layout import INDEX, record, record_of
+from lastblock.core.layout import COUNT, FLAG, INDEX, record, record_of
 from lastblock.core.protocol import Detector, Layout, Policy, Record, check_arms, resized
 from lastblock.core.registry import check_detector, check_policy, policy
 from lastblock.core.restarts import clear_restarts, note_restart, restart_fields
@@ -79,13 +77,16 @@ class Restarting(NamedTuple):
     def check(self, arms: int) -> None:
         check_arms(self.policy, arms)
 
+    def parts(self) -> dict[str, Policy | Detector]:
+        return {"inner": self.policy, "detector": self.detector}
+
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
-            ("since", np.int64),  # the time of the last restart
-            ("due", np.uint8),  # another one is
+            ("since", COUNT),  # the time of the last restart
+            ("due", FLAG),  # another one is
             *restart_fields(),
-            ("asked", np.int64, (arms,)),  # the time of the arm's last decision
-            ("seen", np.int64, (arms,)),  # its rewards since the last restart
+            ("asked", COUNT, (arms,)),  # the time of the arm's last decision
+            ("seen", COUNT, (arms,)),  # its rewards since the last restart
             ("inner", record_of(self.policy, arms, horizon)),
             ("detector", record(self.detector.layout(arms))),
         ]

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lastblock.core.layout import COUNT
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue
@@ -68,7 +69,7 @@ class REXP3(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
-            ("left", np.int64),  # pulls of this batch that are still to come
+            ("left", COUNT),  # pulls of this batch that are still to come
             ("weight", np.float64, (arms,)),
             ("log_weight", np.float64, (arms,)),
             ("chance", np.float64, (arms,)),

@@ -3,8 +3,6 @@
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from lastblock.core.duels import clear_duels, duel_fields, update_leader
 from lastblock.core.history import (
     any_span_at_most,
@@ -14,7 +12,7 @@ from lastblock.core.history import (
     history_dtype,
     is_full,
 )
-from lastblock.core.layout import ARM, FIRST_ROOM, NOBODY
+from lastblock.core.layout import ARM, COUNT, FIRST_ROOM, FLAG, NOBODY
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
@@ -85,9 +83,9 @@ class SSMC(NamedTuple):
         return [
             *duel_fields(arms),
             ("against", ARM, (arms,)),  # the leader of the comparisons so far …
-            ("length", np.int64, (arms,)),  # … the length of the blocks …
-            ("compared", np.int64, (arms,)),  # … how many of them, the oldest first …
-            ("reached", np.uint8, (arms,)),  # … and whether the challenger reached one's mean
+            ("length", COUNT, (arms,)),  # … the length of the blocks …
+            ("compared", COUNT, (arms,)),  # … how many of them, the oldest first …
+            ("reached", FLAG, (arms,)),  # … and whether the challenger reached one's mean
             ("history", history_dtype(arms, FIRST_ROOM if horizon is None else horizon)),
         ]
 

@@ -15,7 +15,7 @@ from lastblock.core.history import (
     history_dtype,
     is_full,
 )
-from lastblock.core.layout import ARM, NOBODY
+from lastblock.core.layout import ARM, COUNT, FLAG, NOBODY, within
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle, stop_waiting
@@ -176,17 +176,17 @@ class SWLBSDA(NamedTuple):
     ) -> Layout:
         return [
             ("leader", ARM),
-            ("since", np.int64),  # the round after which it became the leader
+            ("since", COUNT),  # the round after which it became the leader
             ("limit", np.int64),  # of the sampling obligation
-            ("patience", np.int64),  # rounds before a diversity flag: ⌈(K − 1)(log τ)²⌉
-            ("scarce", np.int64),  # pulls up to which an arm may raise it: (log τ)²
-            ("forgive", np.int64),  # the round in which lost decisions are forgiven
-            ("time", np.int64),  # rewards seen, the clock of the authors' window
-            ("drawn", np.int64, (arms,)),  # the last round that queued the arm
+            ("patience", COUNT),  # rounds before a diversity flag: ⌈(K − 1)(log τ)²⌉
+            ("scarce", COUNT),  # pulls up to which an arm may raise it: (log τ)²
+            ("forgive", COUNT),  # the round in which lost decisions are forgiven
+            ("time", within(np.int64, 0, NEVER // 2)),  # rewards seen, for the authors' clock
+            ("drawn", COUNT, (arms,)),  # the last round that queued the arm
             ("sums", np.float64, (arms,)),
-            ("candidate", np.uint8, (arms,)),
+            ("candidate", FLAG, (arms,)),
             ("history", history),
-            ("expires", np.int64, (arms,)),  # when the oldest reward of the arm falls out
+            ("expires", COUNT, (arms,)),  # when the oldest reward of the arm falls out
             ("stamp", stamp, ring),  # when each reward arrived, modulo 2³² or 2¹⁶
         ]
 

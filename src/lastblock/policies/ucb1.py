@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.core.indices import argmax, unseen
+from lastblock.core.layout import COUNT
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
@@ -53,7 +54,7 @@ class UCB1(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
-            ("pulls", np.int64, (arms,)),
+            ("pulls", COUNT, (arms,)),
             ("sums", np.float64, (arms,)),
             ("index", np.float64, (arms,)),
         ]

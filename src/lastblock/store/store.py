@@ -20,7 +20,7 @@ from lastblock.store.journal import Journal, snapshot_of
 from lastblock.store.recovery import Known, Recovered, recover
 from lastblock.store.sqlite import SQLiteStorage
 from lastblock.store.storage import Storage
-from lastblock.support.checks import number, whole
+from lastblock.support.checks import line, number, whole
 from lastblock.support.errors import StoreError
 from lastblock.support.spelling import nearest
 
@@ -134,8 +134,7 @@ class Store:
         room: int | None = None,
     ) -> Bandit[Any]:
         """A new bandit, on the disk when this returns. The options are those of `Bandit`."""
-        if not isinstance(name, str) or not name.isprintable() or not name:
-            raise ValueError(f"name={name!r} must be a string of printable characters")
+        line(name, "name")
         with self._lock:
             self._check_open()
             if name in self._storage.names():

@@ -1,6 +1,7 @@
 """Checks of arguments: each returns the value, or raises a ValueError that names the argument."""
 
 import operator
+import unicodedata
 from enum import IntEnum
 from typing import Any
 
@@ -23,6 +24,20 @@ def at_least(least: int, value: Any, name: str) -> int:
     if n < least:
         raise ValueError(f"{name}={value} must be at least {least}")
     return n
+
+
+_NOT_IN_A_LINE = {"Cc", "Cs", "Zl", "Zp"}
+"""Control characters, halves of characters, ends of lines and paragraphs."""
+
+
+def line(value: Any, name: str) -> str:
+    """A line of text in any script: also joiners, of which some letters and pictures are made."""
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name}={value!r} must be a string, and not empty")
+    for character in value:
+        if unicodedata.category(character) in _NOT_IN_A_LINE:
+            raise ValueError(f"{name}={value!r} has {character!r} in it; leave that out")
+    return value
 
 
 def number(value: Any, name: str) -> float:

@@ -12,6 +12,18 @@ def short(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
+UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What reading a file may raise whose contents are not what its checksum promises."""
+
+
 class UnknownDecisionError(ValueError):
     """A reward for a decision that was never asked for, or that has been answered already."""
 

@@ -23,13 +23,19 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent}; make it first")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    mode = path.stat().st_mode & 0o777 if path.exists() else None
+
+    def create(name: str, flags: int) -> int:
+        # From the beginning nobody may read it who may not read the file that it replaces.
+        return os.open(name, flags, 0o666 if mode is None else mode & 0o700)
+
     try:
-        with temporary.open("xb") as file:
+        with open(temporary, "xb", opener=create) as file:
             yield file
             file.flush()
+            if mode is not None:
+                temporary.chmod(mode)
             os.fsync(file.fileno())
-        if path.exists():
-            temporary.chmod(path.stat().st_mode & 0o777)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -1,0 +1,392 @@
+"""Whether a record can be worked on: kernels do not check what they read.
+
+A kernel takes the number of an arm, or the length of a ring, from the record and goes there. In a
+damaged record that may be anywhere. So whoever loads a record, from a fleet's file or from a saved
+bandit, looks whether each number lies within its bounds. A layout says in its types what they are
+(see `state.within`); a policy may name further ones in a method `bounds`, see `protocol`. The rules
+of a layout are a table, and one loop for all layouts goes through it.
+
+A record of a fleet also has a seal (see `seals`), which a change that no kernel made breaks: a
+wrong reward, or a wrong sum of rewards, is found by that.
+
+What a killed process leaves is no damage: a record whose start it did not finish has not begun, and
+a round of which more was handed out than there is, because it was being planned, is planned anew.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.core.layout import ARM, LINE, NOBODY
+from lastblock.core.protocol import Policy, States, bounds_of, parts_of
+from lastblock.kernels.jit import entry, kernel
+from lastblock.kernels.seals import (
+    ALL_SEALED,
+    BEGINNING_SEALED,
+    BUSY,
+    NO_SEAL,
+    Memory,
+    digest,
+    kind_of,
+    sealed_words,
+)
+
+FINE = -1
+
+_NOBODY = int(NOBODY)
+_WORD = 8
+_UNSIGNED, _SIGNED, _REAL, _STREAM = range(4)
+_MISSING, _BROKEN = -1, -2  # instead of a rule: there is no seal, or it is a wrong one
+_RULE, _PLACE, _VALUE, _HALF = range(4)  # what `find_damaged` says
+
+Words = npt.NDArray[np.int64]
+
+
+class Views(NamedTuple):
+    """The same records as numbers of every size."""
+
+    bytes_: npt.NDArray[np.int8]
+    shorts: npt.NDArray[np.int16]
+    ints: npt.NDArray[np.int32]
+    words: Words
+    singles: npt.NDArray[np.float32]
+    doubles: npt.NDArray[np.float64]
+    memory: Memory
+
+    @classmethod
+    def of(cls, states: States) -> "Views":
+        plain = states.view(np.ndarray)
+        kinds = (np.int8, np.int16, np.int32, np.int64, np.float32, np.float64, np.uint64)
+        return cls._make(plain.view(kind) for kind in kinds)
+
+
+class Table(NamedTuple):
+    """Rules as a kernel takes them: a row each."""
+
+    rows: Words  # where it begins, in numbers of its size; size; kind; how many; NOBODY will do
+    whole: Words  # least and most …
+    real: npt.NDArray[np.float64]  # … of floats
+
+
+class Places(NamedTuple):
+    """Where things are in a record."""
+
+    header: Words  # words of a record, its round, its arms, its last byte, words that are sealed
+    rounds: Words  # `queued` and `taken`, also of wrapped records
+
+
+class Rule(NamedTuple):
+    """The numbers of a field from some place on: each lies within bounds."""
+
+    name: str
+    kind: np.dtype[Any]
+    at: int
+    n: int
+    least: float = 0
+    most: float = 0
+    nobody: bool = False
+    """Also NOBODY will do."""
+    is_stream: bool = False
+    """They are not all zero."""
+
+    @property
+    def end(self) -> int:
+        """The byte after it."""
+        return self.at + self.n * self.kind.itemsize
+
+    def row(self) -> list[int]:
+        size = self.kind.itemsize
+        kind = {"u": _UNSIGNED, "i": _SIGNED, "f": _REAL}[self.kind.kind]
+        return [self.at // size, size, _STREAM if self.is_stream else kind, self.n, self.nobody]
+
+    def broken(self, place: int, value: float) -> str:
+        """What is wrong, in words."""
+        if self.is_stream:
+            return f"{self.name} is all zeros, which is no random stream"
+        name = f"{self.name}[{place}]" if self.n > 1 else self.name
+        if self.least == self.most:
+            return f"{name} is {value} instead of {self.least}"
+        return f"{name} is {value}, not between {self.least} and {self.most}"
+
+
+class Damage(NamedTuple):
+    """A damaged record."""
+
+    number: int
+    what: str
+
+
+class RecordCheck:
+    """The rules for records of one layout."""
+
+    def __init__(
+        self, policy: Any, dtype: np.dtype[Any], arms: int, beginning: int | None = None
+    ) -> None:
+        """With `beginning`, only what lies in the first so many bytes of a record is looked at."""
+        end = dtype.itemsize if beginning is None else beginning
+        self._rules = [rule for rule in _rules(policy, dtype, arms) if rule.end <= end]
+        self._idle = [r._replace(most=0) for r in self._rules if r.name in ("told", "unanswered")]
+        self._tables = _table(self._rules), _table(self._idle)
+        header = [dtype.itemsize // _WORD]
+        header += [_place(dtype, name) // _WORD for name in ("round", "arms")]
+        is_sealed = "seal" in (dtype.names or ())
+        header += [_place(dtype, "end"), sealed_words(dtype.itemsize) if is_sealed else 0]
+        rounds = [round_ for round_ in _rounds(dtype) if 4 * (max(round_) + 1) <= end]
+        self._places = Places(np.array(header), _rows(rounds, np.int64, 2))
+
+    def damaged(self, states: States, first: int, end: int) -> tuple[list[Damage], bool]:
+        """The damaged records among these; and whether some were being started or planned."""
+        damages: list[Damage] = []
+        views, found = Views.of(states), np.zeros(4)
+        while True:
+            number = find_damaged(views, self._places, *self._tables, first, end, found)
+            if number == FINE:
+                return damages, found[_HALF] > 0
+            rules = self._idle if states[number]["round"] == 0 else self._rules
+            damages.append(Damage(number, _words(rules, *found[:_HALF].tolist())))
+            first = number + 1
+
+    def finish(self, states: States, first: int, end: int) -> None:
+        """What was being started has not begun; what was being planned is planned next time."""
+        finish_halves(Views.of(states), self._places, first, end)
+
+
+@lru_cache(maxsize=64)
+def _check_of(policy: Any, dtype: np.dtype[Any], arms: int, beginning: int | None) -> RecordCheck:
+    return RecordCheck(policy, dtype, arms, beginning)
+
+
+def check_record(policy: Policy, states: States, arms: int, beginning: int | None = None) -> None:
+    """Raise a ValueError if the one record of `states` is damaged, or its first so many bytes."""
+    key: Any = policy, states.dtype, arms, beginning
+    try:
+        check = _check_of(*key)
+    except TypeError:  # a policy of somebody's own may hold what has no hash
+        check = RecordCheck(*key)
+    damages, is_half_done = check.damaged(states, 0, 1)
+    if damages:
+        raise ValueError(f"in its record, {damages[0].what}")
+    if is_half_done:
+        check.finish(states, 0, 1)
+    if states[0]["round"] == 0:
+        raise ValueError("its record has not begun")
+
+
+def _words(rules: list[Rule], rule: float, place: float, value: float) -> str:
+    if rule == _MISSING:
+        return "the seal is missing"
+    if rule == _BROKEN:
+        return "the seal does not fit the contents"
+    broken = rules[int(rule)]
+    return broken.broken(int(place), value if broken.kind.kind == "f" else int(value))
+
+
+def _table(rules: list[Rule]) -> Table:
+    real = [rule.kind.kind == "f" for rule in rules]
+    limits = [(rule.least, rule.most) for rule in rules]
+    return Table(
+        _rows([rule.row() for rule in rules], np.int64, 5),
+        _rows([(0, 0) if r else w for r, w in zip(real, limits, strict=True)], np.int64, 2),
+        _rows([w if r else (0, 0) for r, w in zip(real, limits, strict=True)], np.float64, 2),
+    )
+
+
+def _rows(rows: Sequence[Sequence[float]], kind: Any, width: int) -> npt.NDArray[Any]:
+    """Also of no rows: kernels are compiled for tables of two dimensions."""
+    return np.array(rows, kind).reshape(-1, width)
+
+
+def _place(dtype: np.dtype[Any], name: str) -> int:
+    fields: Any = dtype.fields
+    return int(fields[name][1])
+
+
+def _rounds(dtype: np.dtype[Any], start: int = 0) -> Iterator[list[int]]:
+    """Where `queued` and `taken` are, also in wrapped records."""
+    if "queue" in (dtype.names or ()):
+        yield [(start + _place(dtype, name)) // 4 for name in ("queued", "taken")]
+    for name in dtype.names or ():
+        if dtype[name].names:
+            yield from _rounds(dtype[name], start + _place(dtype, name))
+
+
+def _rules(
+    policy: Any, dtype: np.dtype[Any], arms: int, prefix: str = "", start: int = 0
+) -> Iterator[Rule]:
+    """The rules of a record, and of those in it."""
+    named, parts = bounds_of(policy, arms), parts_of(policy)
+    for name in dtype.names or ():
+        part, at = dtype[name], start + _place(dtype, name)
+        base, full = part.base, prefix + name
+        count = int(np.prod(part.shape, dtype=np.int64))
+        if part.names:
+            yield from _rules(parts.get(name), part, arms, f"{full}.", at)
+        elif count > 0 and base.kind in "iuf":
+            yield from _rules_of(Rule(full, base, at, count), named.get(name), arms)
+
+
+def _rules_of(rule: Rule, named: tuple[float, float] | None, arms: int) -> Iterator[Rule]:
+    """The rules of a field, if it has any: as the policy says, or else its type."""
+    said: Mapping[str, Any] = rule.kind.metadata or {}
+    if named is not None:
+        yield rule._replace(least=named[0], most=named[1])
+    elif "most" in said:
+        yield rule._replace(least=said["least"], most=said["most"])
+    elif said == ARM.metadata:
+        yield rule._replace(most=arms - 1, nobody=True)
+    elif said == LINE.metadata:
+        yield rule._replace(n=min(rule.n, arms), most=arms - 1)
+    elif said.get("holds") == "a place among the arms":
+        yield rule._replace(most=arms - 1)
+    elif said.get("holds") == "the number of arms":
+        yield rule._replace(least=arms, most=arms)
+    elif said.get("holds") == "a random stream":
+        yield rule._replace(is_stream=True)
+
+
+@kernel
+def _whole_at(views: Views, record: int, row: Words, place: int) -> int:
+    """A whole number of a record, which begins with this word."""
+    size = row[1]
+    at = record * (_WORD // size) + row[0] + place
+    if size == 1:
+        value = np.int64(views.bytes_[at])
+    elif size == 2:
+        value = np.int64(views.shorts[at])
+    elif size == 4:
+        value = np.int64(views.ints[at])
+    else:
+        value = views.words[at]
+    if row[2] == _UNSIGNED and size < _WORD:
+        value &= (np.int64(1) << (8 * size)) - 1
+    return value  # type: ignore[return-value]  # compiled: any whole number will do
+
+
+@kernel
+def _breaks(
+    views: Views, record: int, table: Table, r: int, found: npt.NDArray[np.float64]
+) -> bool:
+    """Whether a record breaks a rule; `found` says where."""
+    row = table.rows[r]
+    broken = False
+    value = 0.0
+    place = 0
+    if row[2] == _STREAM:
+        ones = np.int64(0)
+        for word in range(row[3]):
+            ones |= views.words[record + row[0] + word]
+        broken = ones == 0
+    elif row[2] == _REAL:
+        at = record * (_WORD // row[1]) + row[0]
+        while not broken and place < row[3]:
+            value = views.doubles[at + place] if row[1] == _WORD else views.singles[at + place]
+            broken = not (table.real[r, 0] <= value <= table.real[r, 1])  # NaN, too
+            place += 1
+    else:
+        least, most = table.whole[r, 0], table.whole[r, 1]
+        while not broken and place < row[3]:
+            whole = _whole_at(views, record, row, place)
+            broken = (whole < least or whole > most) and not (row[4] != 0 and whole == _NOBODY)
+            value = float(whole)
+            place += 1
+    if broken:
+        found[_RULE] = r
+        found[_PLACE] = place - 1
+        found[_VALUE] = value
+    return broken
+
+
+@kernel
+def _is_being_started(views: Views, places: Places, record: int) -> bool:
+    """Whether a process was killed in the middle of a record's start.
+
+    Before there were seals, `round` was written first, and `arms` was still 0.
+    """
+    header = places.header
+    if views.bytes_[_WORD * record + header[3]] == 1:
+        return bool(header[4] == 0 or views.memory[record] == BUSY)
+    started = views.words[record + header[1]] == 1 and views.words[record + header[2]] == 0
+    return bool(header[4] == 0 and started)
+
+
+@kernel
+def _is_being_planned(views: Views, places: Places, record: int) -> bool:
+    """Whether more of a round has been handed out than there is."""
+    planned = False
+    for r in range(places.rounds.shape[0]):
+        queued, taken = places.rounds[r, 0], places.rounds[r, 1]
+        planned |= views.ints[2 * record + taken] > views.ints[2 * record + queued]
+    return planned
+
+
+@kernel
+def _is_broken(
+    views: Views, places: Places, record: int, number: int, found: npt.NDArray[np.float64]
+) -> bool:
+    """Whether the seal of a record, if it has one, does not fit."""
+    header = places.header
+    if header[4] == 0:
+        return False
+    seal = views.memory[record]
+    idle = views.words[record + header[1]] == 0
+    if seal == BUSY or (idle and seal == NO_SEAL):
+        return False
+    found[_RULE] = _MISSING if seal == NO_SEAL else _BROKEN
+    kind = kind_of(seal)
+    if idle or kind < BEGINNING_SEALED:
+        return True
+    size = header[0] if kind == ALL_SEALED else header[4]
+    return bool(digest(views.memory, record, size, number) != seal - kind)
+
+
+@entry
+def find_damaged(
+    views: Views,
+    places: Places,
+    table: Table,
+    idle: Table,
+    first: int,
+    end: int,
+    found: npt.NDArray[np.float64],
+) -> int:
+    """The first record that is damaged, or FINE: of one that nobody has asked, by the idle rules.
+
+    `found` tells what is wrong, and how many records were being started or planned.
+    """
+    for i in range(first, end):
+        record = i * places.header[0]
+        if _is_being_started(views, places, record):
+            found[_HALF] += 1
+            continue
+        begun = views.words[record + places.header[1]] != 0
+        rules = table if begun else idle
+        for r in range(rules.rows.shape[0]):
+            if _breaks(views, record, rules, r, found):
+                return i
+        if _is_broken(views, places, record, i, found):
+            return i
+        if begun and _is_being_planned(views, places, record):
+            found[_HALF] += 1
+    return FINE
+
+
+@entry
+def finish_halves(views: Views, places: Places, first: int, end: int) -> None:
+    """Clear what was being started; where a round was being planned, as if none had been."""
+    size = places.header[0]
+    for i in range(first, end):
+        record = i * size
+        if _is_being_started(views, places, record):
+            for word in range(record, record + size):
+                views.words[word] = 0
+        elif _is_being_planned(views, places, record):
+            for r in range(places.rounds.shape[0]):
+                queued, taken = 2 * record + places.rounds[r, 0], 2 * record + places.rounds[r, 1]
+                if views.ints[taken] > views.ints[queued]:
+                    views.ints[queued] = 0
+                    views.ints[taken] = 0
+            if places.header[4] != 0:
+                views.memory[record] = BUSY

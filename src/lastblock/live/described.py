@@ -1,0 +1,123 @@
+"""The description of a saved bandit: whether it can be one, before anything is built from it.
+
+A checksum says that a file is as it was written, not who wrote it. So nothing is taken on trust:
+numbers that are places lie within their lists, and what must add up does.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from lastblock.core.layout import LARGEST_COUNTED, layout_id, slots, state_dtype
+from lastblock.core.protocol import Policy, check_arms
+from lastblock.core.registry import build, check_policy
+from lastblock.core.reward_stats import Told
+from lastblock.live.labels import Label, check_labels
+from lastblock.support.checks import flag, number, whole
+
+
+class Described(NamedTuple):
+    """All that a description says."""
+
+    policy: Policy
+    labels: list[Label]
+    numbers: list[int]
+    """The places of the active arms among all labels."""
+    retired: dict[Label, Told]
+    width: int
+    depth: int | None
+    floored: bool
+    floor_of_all: float | None
+    next_id: int
+    out: dict[int, int]
+    chances: dict[int, float]
+
+    @property
+    def active(self) -> list[Label]:
+        return [self.labels[i] for i in self.numbers]
+
+
+def described(about: dict[str, Any]) -> Described:
+    """What a description says, or an error: a ValueError, or what reading one may raise."""
+    policy: Any = build(about["policy"])
+    check_policy(policy)
+    labels = check_labels(about["arms"])
+    numbers = [_between(i, 0, len(labels) - 1, "active") for i in about["active"]]
+    retired = {
+        _between(i, 0, len(labels) - 1, "retired"): Told(
+            _between(pulls, 0, LARGEST_COUNTED, "retired"),
+            float.fromhex(mean),
+            float.fromhex(spread),
+        )
+        for i, pulls, mean, spread in about["retired"]
+    }
+    if sorted([*numbers, *retired]) != list(range(len(labels))):
+        raise ValueError("its arms do not add up")
+    check_arms(policy, len(numbers))
+    next_id = _between(about["next_id"], 0, LARGEST_COUNTED, "next_id")
+    out, chances = _decisions(about["out"], next_id, len(numbers), retired.keys())
+    width, depth = about["room"]
+    made = Described(
+        policy,
+        labels,
+        numbers,
+        {labels[i]: told for i, told in retired.items()},
+        _between(width, len(numbers), LARGEST_COUNTED, "room"),
+        _depth(policy, depth),
+        flag(about["floored"], "floored"),
+        _share(about["floor_of_all"], "floor_of_all"),
+        next_id,
+        out,
+        chances,
+    )
+    _check_layout(made, about["layout"])
+    return made
+
+
+def _check_layout(made: Described, layout: object) -> None:
+    """Whether this version would make such a record: before anything is compiled for it."""
+    dtype = state_dtype(made.policy, len(made.numbers), made.depth, made.width)
+    if made.width != slots(made.width) or layout != layout_id(dtype):
+        raise ValueError("its record has another layout")
+
+
+def _decisions(
+    rows: Sequence[Any], next_id: int, arms: int, retired: Any
+) -> tuple[dict[int, int], dict[int, float]]:
+    """The arms and the probabilities of decisions that are out."""
+    out: dict[int, int] = {}
+    chances: dict[int, float] = {}
+    for id, arm, chance in rows:
+        known = _between(id, 0, next_id - 1, "out")
+        place = whole(arm, "out")
+        if known in out:
+            raise ValueError(f"decision {known} is out twice")
+        if place >= arms or (place < 0 and -1 - place not in retired):
+            raise ValueError(f"decision {known} is for arm {place}, which does not exist")
+        out[known] = place
+        share = _share(chance, "out")
+        if share is not None:
+            chances[known] = share
+    return out, chances
+
+
+def _depth(policy: Policy, depth: object) -> int | None:
+    """How many rewards of an arm fit, for a policy that keeps them all."""
+    if (depth is not None) != bool(getattr(policy, "grows", False)):
+        raise ValueError(f"room={depth!r} does not fit {type(policy).__name__}")
+    return None if depth is None else _between(depth, 1, LARGEST_COUNTED, "room")
+
+
+def _between(value: object, least: int, most: int, name: str) -> int:
+    found = whole(value, name)
+    if not least <= found <= most:
+        raise ValueError(f"{name}={found} does not lie between {least} and {most}")
+    return found
+
+
+def _share(value: object, name: str) -> float | None:
+    if value is None:
+        return None
+    found = number(value, name)
+    if not 0.0 <= found <= 1.0:
+        raise ValueError(f"{name}={found} does not lie between 0 and 1")
+    return found
