@@ -26,7 +26,7 @@ from lastblock.detectors.glr import GLR
 from lastblock.detectors.meanshift import MeanShift
 from lastblock.environments.drifting import Drifting, Sinusoid, Table
 from lastblock.environments.piecewise import Piecewise, Stationary
-from lastblock.fleet.fleet import Fleet
+from lastblock.fleet import Fleet, FleetBandit
 from lastblock.kernels.divergences import Family
 from lastblock.live.bandit import Bandit
 from lastblock.live.changes import Change
@@ -134,6 +134,7 @@ __all__ = [
     "Exponential",
     "Family",
     "Fleet",
+    "FleetBandit",
     "Gaussian",
     "Giro",
     "MeanShift",

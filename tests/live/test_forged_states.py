@@ -7,6 +7,7 @@ import pytest
 
 import lastblock as lb
 from lastblock.live import persistence
+from lastblock.live.description import describe_desk
 from lastblock.live.state import to_little
 
 POLICY = lb.LBSDALM(minimum=4, scale=0.0)
@@ -43,7 +44,7 @@ def refused(about, record, message):
 
 
 def test_a_true_state_loads(bandit):
-    about, record = bandit._about(), bandit._live.to_bytes()
+    about, record = describe_desk(bandit._desk), bandit._desk.live.to_bytes()
     for again in (
         lb.Bandit.from_json(persistence.to_text(about, record)),
         lb.Bandit.from_bytes(persistence.pack(about, record)),
@@ -69,20 +70,20 @@ RECORD = [
 
 @pytest.mark.parametrize(("field", "value", "message"), RECORD)
 def test_a_record_that_would_lead_a_kernel_astray_is_refused(bandit, field, value, message):
-    states = bandit._live.states.copy()
+    states = bandit._desk.live.states.copy()
     part = states
     for name in field.split("."):
         part = part[name]
     part[...] = value
-    record = to_little(states) + bandit._live.to_bytes()[states.nbytes :]
-    refused(bandit._about(), record, message)
+    record = to_little(states) + bandit._desk.live.to_bytes()[states.nbytes :]
+    refused(describe_desk(bandit._desk), record, message)
 
 
 def test_a_round_that_was_being_planned_is_planned_again(bandit):
-    states = bandit._live.states.copy()
+    states = bandit._desk.live.states.copy()
     states["queued"], states["taken"] = 1, 2
-    record = to_little(states) + bandit._live.to_bytes()[states.nbytes :]
-    again = lb.Bandit.from_json(persistence.to_text(bandit._about(), record))
+    record = to_little(states) + bandit._desk.live.to_bytes()[states.nbytes :]
+    again = lb.Bandit.from_json(persistence.to_text(describe_desk(bandit._desk), record))
     assert again.ask().arm in again.arms
 
 
@@ -97,19 +98,19 @@ NOTES = [
 
 @pytest.mark.parametrize(("name", "value", "message"), NOTES)
 def test_notes_that_cannot_be_are_refused(bandit, name, value, message):
-    live = bandit._live.copy()
+    live = bandit._desk.live.copy()
     getattr(live.notes, name)[...] = value
-    refused(bandit._about(), live.to_bytes(), message)
+    refused(describe_desk(bandit._desk), live.to_bytes(), message)
 
 
 def test_a_planned_round_of_other_arms_is_refused(bandit):
-    live = bandit._live.copy()
+    live = bandit._desk.live.copy()
     live.ask(bandit.asked)
     while live.s.taken != 1:  # a round has just been planned, and is noted
         live.ask(bandit.asked)
     fields = live.states.dtype.fields
     live.planned[5 + fields["queue"][1] // 8] = 2**63
-    refused(bandit._about(), live.to_bytes(), "in its record, queue[")
+    refused(describe_desk(bandit._desk), live.to_bytes(), "in its record, queue[")
 
 
 ABOUT = [
@@ -146,17 +147,17 @@ ABOUT = [
 
 @pytest.mark.parametrize(("change", "message"), ABOUT)
 def test_a_description_that_cannot_be_is_refused(bandit, change, message):
-    refused(bandit._about() | change, bandit._live.to_bytes(), message)
+    refused(describe_desk(bandit._desk) | change, bandit._desk.live.to_bytes(), message)
 
 
 def test_a_description_that_is_none_is_refused(bandit):
-    record = bandit._live.to_bytes()
+    record = bandit._desk.live.to_bytes()
     for about in (None, [], 7, "bandit", {}):
         refused(about, record, "does not fit this version of lastblock")
     nested = {"name": "Binarized", "parameters": {"policy": 1}}
     for _ in range(300):
         nested = {"name": "Binarized", "parameters": {"policy": nested}}
-    refused(bandit._about() | {"policy": nested}, record, "does not fit")
+    refused(describe_desk(bandit._desk) | {"policy": nested}, record, "does not fit")
 
 
 @pytest.mark.parametrize("text", [b"{", b"[1", b"\xff\xfe", b"[" * 100_000, b"1" * 5000])
@@ -183,11 +184,11 @@ def test_a_forged_number_of_digits_is_refused(bandit):
 def test_noise_is_refused_or_harmless(bandit, seed):
     """Whatever it is, no kernel goes astray: one that did would end the tests."""
     rng = np.random.default_rng(seed)
-    record = bytearray(bandit._live.to_bytes())
+    record = bytearray(bandit._desk.live.to_bytes())
     start, size = rng.integers(0, 900), rng.choice([1, 4, 8, 64])
     record[start : start + size] = rng.bytes(size)
     try:
-        again = lb.Bandit.from_bytes(persistence.pack(bandit._about(), bytes(record)))
+        again = lb.Bandit.from_bytes(persistence.pack(describe_desk(bandit._desk), bytes(record)))
     except lb.StateFileError:
         return
     for _ in range(100):

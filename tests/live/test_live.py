@@ -14,6 +14,8 @@ import pytest
 import lastblock as lb
 from lastblock.core.layout import state_dtype
 from lastblock.kernels.streams import key_of
+from lastblock.live.bandit import bandit_on
+from lastblock.live.journalled import JournalledDesk
 from lastblock.live.state import Live, to_little
 
 POLICY = lb.LBSDALM()
@@ -151,7 +153,7 @@ def test_a_new_arm_is_pulled_next():
     play(bandit, 100)
     bandit.add_arm("gold")
     assert bandit.arms == {**dict.fromkeys(ARMS, "active"), "gold": "active"}
-    left = int(bandit._live.s.queued - bandit._live.s.taken)
+    left = int(bandit._desk.live.s.queued - bandit._desk.live.s.taken)
     assert [decision.arm for decision in play(bandit, left)][-1] == "gold"
     play(bandit, 300)
     assert bandit.pulls["gold"] > 200  # it is the best
@@ -186,9 +188,9 @@ def test_late_rewards_of_a_retired_arm_are_ignored():
     bandit.retire_arm("red")
     assert bandit.arms["red"] == "retired"
     assert late.id in [out.id for out in bandit.pending]
-    record = bandit._live.to_bytes()
+    record = bandit._desk.live.to_bytes()
     bandit.tell(late, 5.0)
-    assert bandit._live.to_bytes() == record
+    assert bandit._desk.live.to_bytes() == record
     assert bandit.pulls["red"] == 0
     with pytest.raises(lb.UnknownDecisionError, match="told or forgotten already"):
         bandit.tell(late, 5.0)
@@ -280,7 +282,7 @@ def test_a_floor_leaves_the_round_as_it_is():
     handed, planned = [], None
     for _ in range(500):
         decision = bandit.ask()
-        s = bandit._live.s
+        s = bandit._desk.live.s
         said = bandit.explain()
         if planned is not None and said.round != planned.round:
             assert handed == list(planned.arms)
@@ -605,25 +607,23 @@ def test_a_full_record_grows_before_the_journal_is_told():
     assert again.to_bytes() == bandit.to_bytes()
 
 
-def bandit_on(states, index, arms):
+def on_record(states, index, arms):
     """A bandit that lives in a record of an array that belongs to somebody else."""
-    bandit = lb.Bandit.__new__(lb.Bandit)
     width = states.dtype["queue"].shape[0]
     live = Live(POLICY, len(arms), width=width, states=states[index : index + 1])
     live.note_start()
-    bandit._begin(live, arms)
-    return bandit
+    return bandit_on(JournalledDesk(live, arms))
 
 
 def test_a_bandit_on_somebody_elses_record():
     """Three records in one array; the middle one lives."""
     started = new_bandit(arms=3)
     states = np.zeros(3, state_dtype(POLICY, 3))
-    states[1] = started._live.states[0]
-    guest = bandit_on(states, 1, [0, 1, 2])
+    states[1] = started._desk.live.states[0]
+    guest = on_record(states, 1, [0, 1, 2])
     assert play(guest, 100) == play(started, 100)
     assert guest.pulls == started.pulls
-    assert to_little(states[1:2]) == to_little(started._live.states)
+    assert to_little(states[1:2]) == to_little(started._desk.live.states)
     for other in (states[:1], states[2:]):
         assert to_little(other) == bytes(states.itemsize)
     refuses(guest, "room for 3 arms only", lambda: guest.add_arm(3))
@@ -631,14 +631,14 @@ def test_a_bandit_on_somebody_elses_record():
         bandit.retire_arm(0)
         bandit.add_arm(3)
     assert play(guest, 100) == play(started, 100)
-    assert states[1]["round"] == started._live.s.round
+    assert states[1]["round"] == started._desk.live.s.round
     assert guest.copy().to_bytes() == started.to_bytes()
 
 
 def test_a_lone_record_is_started_by_its_owner():
     states = np.zeros(2, state_dtype(POLICY, 3))
-    guest = bandit_on(states, 1, ARMS)
-    guest._live.start(3, key_of(7))
+    guest = on_record(states, 1, ARMS)
+    guest._desk.live.start(3, key_of(7))
     assert play(guest, 50) == play(new_bandit(), 50)
 
 
@@ -666,9 +666,9 @@ def test_eight_threads_lose_nothing():
     assert sorted(id for mine in seen for id in mine) == list(range(400_000))
     assert sum(bandit.pulls.values()) == 400_000
     assert bandit.pending == ()
-    assert bandit._live.s.out.sum() == 0
-    assert bandit._live.s.pulls.sum() == 400_000
-    assert bandit._live.s.history.written.sum() == 400_000
+    assert bandit._desk.live.s.out.sum() == 0
+    assert bandit._desk.live.s.pulls.sum() == 400_000
+    assert bandit._desk.live.s.history.written.sum() == 400_000
 
 
 @pytest.mark.parametrize("policy", [lb.LBSDA(), POLICY, lb.SWLBSDA(window=60)], ids=repr)

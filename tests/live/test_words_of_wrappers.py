@@ -34,21 +34,21 @@ for cls in list(lb.POLICIES.values()):
     since, restarts, looks, means = [[], [], []], 0, 0, 0
     for t in range(240):
         # The first decision is planned when the bandit is made, all others when they are asked for.
-        look = t > 0 and is_look(bandit._live.s, alertness)
+        look = t > 0 and is_look(bandit._desk.live.s, alertness)
         decision = bandit.ask()
         said = bandit.explain()
         words = f"was not chosen by {wrapped}: {REASONS[LOOKED]}."
         assert (words in str(said)) == look, (cls, t, str(said))
         if look:
             assert said.flagged == (decision.arm,) and not said.duels and not said.index
-        elif cls is lb.UCB1 and bandit._live.s.inner.round == 1:
+        elif cls is lb.UCB1 and bandit._desk.live.s.inner.round == 1:
             assert "The first round of UCB1(" in str(said) and not said.index and not said.flagged
         looks += look
         level = 0.9 if (decision.arm + t // 80) % 2 else 0.1
         reward = float(world.random() < level)
         bandit.tell(decision, reward)
         since[decision.arm].append(reward)
-        if bandit._live.s["restarts"] > restarts:
+        if bandit._desk.live.s["restarts"] > restarts:
             restarts += 1
             since = [[], [], []]
             new = bandit.summary()

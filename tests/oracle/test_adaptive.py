@@ -37,8 +37,8 @@ def assert_same(bandit, naive, world, horizon):
         reward = world.reward(decision.arm)
         bandit.tell(decision, reward)
         naive.tell(decision.arm, reward)
-    found = last_changes(bandit._live.s)
-    assert int(bandit._live.s["restarts"]) == len(naive.restarts)
+    found = last_changes(bandit._desk.live.s)
+    assert int(bandit._desk.live.s["restarts"]) == len(naive.restarts)
     for change, expected in zip(found, naive.restarts[-REMEMBERED:], strict=True):
         assert tuple(change) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
@@ -112,7 +112,7 @@ def test_a_false_alarm_is_forgotten_by_all_arms():
     for _ in range(600):
         decision = bandit.ask()
         bandit.tell(decision, world.reward(decision.arm) + 0.01 * rng.random())
-        s = bandit._live.s
+        s = bandit._desk.live.s
         if s["restarts"] > restarts:
             restarts = int(s["restarts"])
             change = last_changes(s)[-1]

@@ -24,7 +24,7 @@ def play_rounds(policy, arms, seed, reward, steps):
     rounds = []
     for _ in range(steps):
         decision = bandit.ask()
-        s = bandit._live.s
+        s = bandit._desk.live.s
         if s.taken == 1:
             leader = None if s.leader == NOBODY else int(s.leader)
             rounds.append(Round(leader, sorted(s.queue[: s.queued].tolist()), []))

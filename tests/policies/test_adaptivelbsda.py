@@ -18,7 +18,7 @@ def play(change=lambda x: x, steps=900):
         arms.append(decision.arm)
         level = (0, 2, 4)[(decision.arm + t // 300) % 3]
         bandit.tell(decision, change(float(level + world.randint(0, 3))))
-    return arms, last_changes(bandit._live.s)
+    return arms, last_changes(bandit._desk.live.s)
 
 
 @pytest.mark.parametrize(
@@ -53,13 +53,13 @@ def test_the_state_is_small_and_fixed():
 def test_a_long_run_outlives_its_epochs_and_stamps():
     """Far beyond 2³² decisions, in a record that has been told so."""
     bandit = lb.Bandit(lb.AdaptiveLBSDA(alertness=0.5), 3, seed=1)
-    bandit._live.s["before"] = bandit._live.s["since"] = (1 << 32) - 450
+    bandit._desk.live.s["before"] = bandit._desk.live.s["since"] = (1 << 32) - 450
     world = random.Random(1)
     for t in range(900):
         decision = bandit.ask()
         level = 4 * ((decision.arm + t // 300) % 2)
         bandit.tell(decision, float(level + world.randint(0, 3)))
-    changes = last_changes(bandit._live.s)
+    changes = last_changes(bandit._desk.live.s)
     assert len(changes) >= 2
     for change in changes:
         assert 0 <= change.noticed - change.since < 300

@@ -158,7 +158,7 @@ def test_weights_of_rewards_outside_the_unit_interval_stay_finite(good, bad):
         decision = bandit.ask()
         pulls[decision.arm] += 1
         bandit.tell(decision, good if decision.arm == 1 else bad)
-        chances = bandit._live.s["chance"][:3]
+        chances = bandit._desk.live.s["chance"][:3]
         assert min(chances) > 0.0
         assert sum(chances) == pytest.approx(1.0)
     assert pulls[1] > max(pulls[0], pulls[2])

@@ -35,7 +35,7 @@ for cls in list(lb.POLICIES.values()):
         decision = bandit.ask()
         level = 0.9 if (decision.arm + t // 80) % 2 else 0.1
         bandit.tell(decision, float(world.random() < level))
-    restarts = int(bandit._live.s["restarts"])
+    restarts = int(bandit._desk.live.s["restarts"])
     print(cls.__name__, restarts, min(bandit.pulls.values()))
 """
 
@@ -106,7 +106,7 @@ def test_the_last_restarts_are_remembered():
 
 
 def test_other_policies_remember_none():
-    assert last_changes(lb.Bandit(lb.LBSDALM(), 3, seed=1)._live.s) == []
+    assert last_changes(lb.Bandit(lb.LBSDALM(), 3, seed=1)._desk.live.s) == []
 
 
 def test_a_detector_that_does_not_say_what_it_found():

@@ -101,7 +101,7 @@ def test_errors_say_what_is_wrong(make, message):
 
 def test_a_check_of_adswitch_ends_when_nobody_answers():
     bandit = lb.Bandit(lb.AdSwitch(horizon=100, eviction=0.5), 2, seed=1)
-    state = bandit._live.s
+    state = bandit._desk.live.s
     while state["good"][0]:
         decision = bandit.ask()
         bandit.tell(decision, float(decision.arm))

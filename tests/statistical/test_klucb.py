@@ -93,4 +93,4 @@ def test_glr_seldom_raises_a_false_alarm():
 
 
 def restarts(bandit):
-    return [int(since) for since in bandit._live.s.since[:2]]
+    return [int(since) for since in bandit._desk.live.s.since[:2]]

@@ -83,7 +83,7 @@ def test_cusum_delay():
         decision = bandit.ask()
         bandit.tell(decision, rewards[decision.arm])
         low += decision.arm == 0 and t >= 200
-        if low > 0 and bandit._live.s["pulls"][0] == 0:
+        if low > 0 and bandit._desk.live.s["pulls"][0] == 0:
             break
     assert low == math.ceil(3.0 / (0.4 - 0.05))
 
@@ -100,7 +100,7 @@ def test_mucb_delay():
         decision = bandit.ask()
         bandit.tell(decision, rewards[decision.arm])
         low += decision.arm == 0 and t >= 1000
-        if bandit._live.s["age"] == 0:
+        if bandit._desk.live.s["age"] == 0:
             break
     assert low == math.floor(10.1 / 0.4) + 1
 

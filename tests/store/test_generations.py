@@ -107,12 +107,12 @@ def test_an_opening_in_which_nothing_was_asked_leaves_no_trace(path):
             store.bandit(NAME)
     with lb.Store(path) as store:
         bandit = store.bandit(NAME)
-        assert len(bandit._generations._firsts) == 2
+        assert len(bandit._desk.generations._firsts) == 2
         bandit.tell(first, 1.0)
         late = bandit.ask()
     with lb.Store(path) as store:
         bandit = store.bandit(NAME)
-        assert len(bandit._generations._firsts) == 2  # the first one has nothing out
+        assert len(bandit._desk.generations._firsts) == 2  # the first one has nothing out
         bandit.tell(late, 1.0)
         with pytest.raises(lb.UnknownDecisionError, match="told or forgotten already"):
             bandit.tell(first, 1.0)
@@ -158,7 +158,7 @@ def test_tags_come_round(path):
         with lb.Store(path) as store:
             bandit = store.bandit(NAME)
             for decision in old:
-                assert bandit._find(decision)
+                assert bandit._desk.find(decision)
             old.append(bandit.ask())
 
 

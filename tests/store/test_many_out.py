@@ -7,6 +7,7 @@ import pytest
 from lives import change, new_bandit
 
 import lastblock as lb
+from lastblock.live.desk import Desk
 from lastblock.store import recovery, store
 from lastblock.store.sqlite_view import SQLiteView
 
@@ -124,7 +125,7 @@ def test_a_refused_call_does_not_read_what_is_out(path, durability, floor, monke
                 change(twin, 1000 + step)
             monkeypatch.undo()
             if twin.arms == arms:  # else it had to be read anew
-                assert not bandit._unsure
+                assert not bandit._desk._is_unsure
             else:
                 bandit.tell_many((), ())
             assert bandit.to_bytes() == twin.to_bytes()
@@ -140,12 +141,12 @@ def test_rows_that_wait_are_replayed_together(path, monkeypatch):
         for step in range(300):
             change(bandit, step)
             change(twin, step)
-        monkeypatch.setattr(lb.Bandit, "copy", lambda self: pytest.fail("a copy"))
+        monkeypatch.setattr(Desk, "copy", lambda self: pytest.fail("a copy"))
         waiting = opened._groups.waiting()
         assert len(waiting) > 300
         found = store.recover
         assert found is recovery.recover
-        bandit._unsure = True
+        bandit._desk._is_unsure = True
         bandit.tell_many((), ())
         monkeypatch.undo()
         assert bandit.to_bytes() == twin.to_bytes()

@@ -382,13 +382,13 @@ def test_an_interrupt_leaves_bandit_and_log_alike(path, durability, monkeypatch)
                 assert bandit.to_bytes() == twin.to_bytes()
         # Twice: also while it goes back. Then the next call does.
         journal._write = after
-        monkeypatch.setattr(bandit, "_reload", lambda: before((), ()))
+        monkeypatch.setattr(bandit._desk, "_reload", lambda: before((), ()))
         with pytest.raises(KeyboardInterrupt):
             bandit.ask()
         journal._write = write
         monkeypatch.undo()
         twin.ask()
-        bandit._attach(journal, journal.reload)
+        bandit._desk.attach(journal, journal.reload)
         live([bandit, twin], range(40, 60))
         assert bandit.to_bytes() == twin.to_bytes()
     with lb.Store(path) as store:

@@ -34,12 +34,12 @@ from lastblock.engine.live import open_live
 from lastblock.engine.record_check import Damage, RecordCheck
 from lastblock.fleet.batch_input import LARGEST_FLEET, check_arms, check_ids, check_rewards
 from lastblock.fleet.file import FleetFile
-from lastblock.fleet.member import CLOSED, FleetBandit, FleetBandits, Records, RecordSeal
+from lastblock.fleet.member import CLOSED, FleetBandit, FleetBandits, FleetDesk, Records, RecordSeal
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.jit import specialise
 from lastblock.kernels.seals import sealed_words
 from lastblock.kernels.streams import STREAM_WORDS, Seed, Stream, key_of
-from lastblock.live.bandit import Bandit
+from lastblock.live.state import Live
 from lastblock.support.checks import flag, whole
 from lastblock.support.errors import UNREADABLE, StateFileError, UnknownDecisionError
 from lastblock.support.parallel import cores
@@ -479,7 +479,7 @@ class Fleet:
         with self._lock:
             return self._states["told"][batch, : self._arms].astype(np.int64)
 
-    def bandit(self, id: int) -> Bandit[int]:
+    def bandit(self, id: int) -> FleetBandit:
         """A live bandit on the record of this number; its arms are labelled 0, 1, …
 
         What it asks and what it is told changes the fleet, and the other way round. It says what it
@@ -499,16 +499,17 @@ class Fleet:
                     start: Any = specialise(open_live, self._policy, record, 0, self._key, 0)
                     with seal.broken():
                         start(self._policy, record, self._arms, self._key, i)
-                bandit = FleetBandit.of(
+                live = Live(
                     self._policy,
-                    record,
                     self._arms,
+                    width=record.dtype["queue"].shape[0],
                     depth=self._horizon if self._grows else None,
-                    largest_reward=self._largest_reward,
-                    lock=self._lock,
-                    seal=seal,
+                    states=record,
                 )
-                self._bandits.add(i, bandit)
+                desk = FleetDesk(
+                    live, largest_reward=self._largest_reward, lock=self._lock, seal=seal
+                )
+                bandit = self._bandits.make(i, desk)
             return bandit
 
     @property

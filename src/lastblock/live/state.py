@@ -52,7 +52,7 @@ class Live:
         self.policy = policy
         self.width = slots(arms if width is None else width)
         self.depth = FIRST_ROOM if depth is None and getattr(policy, "grows", False) else depth
-        self.is_foreign = states is not None
+        self.is_borrowed = states is not None
         if states is None:
             states = np.zeros(1, state_dtype(policy, arms, self.depth, self.width))
         self.states = states
@@ -121,13 +121,13 @@ class Live:
         other.__dict__.update(self.__dict__)
         other.states = self.states.copy()
         other._note(self.notes.copy())
-        other.is_foreign = False
+        other.is_borrowed = False
         other._bind()
         return other
 
     def become(self, other: "Live") -> None:
         """Take the other one's contents, and its arrays unless they must stay where they are."""
-        if self.is_foreign:
+        if self.is_borrowed:
             if other.states.dtype != self.states.dtype:
                 raise ValueError("this bandit's record has another layout")
             self.states[:] = other.states
@@ -142,7 +142,7 @@ class Live:
         if arms < self.width:
             new = self.copy()
             new.states[:] = np.zeros(1, new.states.dtype)
-        elif self.is_foreign:
+        elif self.is_borrowed:
             raise ValueError(f"this bandit's record has room for {self.width} arms only")
         else:
             new = Live(
@@ -177,7 +177,7 @@ class Live:
 
     def grown(self) -> "Live":
         """Twice as long a history."""
-        if self.is_foreign or self.depth is None:
+        if self.is_borrowed or self.depth is None:
             raise ValueError("this bandit's record is full and cannot grow")
         new = Live(
             self.policy,

@@ -7,7 +7,9 @@ from typing import Any
 
 from lastblock.engine.events import KINDS, Event
 from lastblock.live import persistence as snapshot
-from lastblock.live.bandit import Bandit
+from lastblock.live.bandit import Bandit, desk_of
+from lastblock.live.description import describe_desk
+from lastblock.live.desk import Desk
 from lastblock.store.group_commit import Write
 from lastblock.store.recovery import Known, Recovered
 from lastblock.store.storage import Row, Snapshot
@@ -34,7 +36,7 @@ class Journal:
         self._snapshot_every = snapshot_every
         self._write, self._recover = write, recover
         self._reason: str | None = None
-        self.bandit._attach(self, self.reload)
+        desk_of(self.bandit).attach(self, self.reload)
 
     def __call__(self, events: Sequence[Event]) -> None:
         if self._reason is not None:
@@ -66,13 +68,13 @@ class Journal:
         self._write(rows, [snapshot])
         self.saved, self._since = event, snapshot.asked
 
-    def reload(self) -> Bandit:
-        """The bandit as the storage has it, with what waits to be written."""
+    def reload(self) -> Desk[Any]:
+        """Return the desk as the storage has it, with what waits to be written."""
         if self._reason is not None:
             raise StoreError(self._reason)
         made = self._recover(Known(self.bandit, self._sure))
         self.event, self.saved = made.event, made.saved
-        return made.bandit
+        return desk_of(made.bandit)
 
     @property
     def is_ended(self) -> bool:
@@ -86,16 +88,17 @@ class Journal:
         def refuse(_: Sequence[Event]) -> None:
             raise StoreError(reason)
 
-        self.bandit._attach(refuse, None)
+        desk_of(self.bandit).attach(refuse, None)
 
 
 def snapshot_of(bandit: Bandit[Any], number: int, event: int, since: int = 0) -> Snapshot:
     """A bandit as it is kept, with the decisions from `since` on that are out: all may be many."""
-    with bandit.locked():
-        about = {**bandit._about(with_out=False), "event": event}
-        body = snapshot.pack(about, bandit._live.to_bytes())
+    desk = desk_of(bandit)
+    with desk.lock:
+        about = {**describe_desk(desk, with_out=False), "event": event}
+        body = snapshot.pack(about, desk.live.to_bytes())
         policy, layout = json.dumps(about["policy"]), about["layout"]
-        out = bandit._out_since(since)
+        out = desk.out_since(since)
         return Snapshot(number, event, bandit.asked, policy, layout, body, since, out)
 
 

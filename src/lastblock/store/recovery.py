@@ -9,7 +9,8 @@ import numpy as np
 
 from lastblock.engine.events import FORGET, KINDS, NO_CHANCE
 from lastblock.live import persistence as snapshot
-from lastblock.live.bandit import Bandit
+from lastblock.live.bandit import Bandit, bandit_on, desk_of
+from lastblock.live.description import restore_desk
 from lastblock.store.storage import Part, Row, Snapshot, View
 from lastblock.support.errors import StateFileError, StoreError
 
@@ -55,7 +56,7 @@ def recover(
         if [row[1] for row in rows] != list(range(last + 1, last + 1 + len(rows))):
             raise ValueError(f"event {last + 1} is missing")
         if known is None:
-            bandit._put_out(view.pending(number, first=first))
+            desk_of(bandit).put_out(view.pending(number, first=first))
         late = [np.empty((0, 4))]
         for part in (*_parts(view, number, event, last, first=first), _part_of(rows)):
             _relive(bandit, part, with_out=known is None)
@@ -66,7 +67,7 @@ def recover(
                 late.append(part.run[begin:])
             event += len(part.run)
         if known is not None:
-            bandit._share_out(known.bandit, np.concatenate(late))
+            desk_of(bandit).take_out(desk_of(known.bandit), np.concatenate(late))
     return Recovered(bandit, event, saved.event, saved.asked)
 
 
@@ -95,7 +96,7 @@ def _restored(saved: Snapshot) -> Bandit[Any]:
     about, record = snapshot.unpack(bytes(saved.body))
     if about.get("event", saved.event) != saved.event:  # older snapshots do not say
         raise ValueError(f"it is of event {about['event']}, not {saved.event}")
-    return Bandit._from(about, record)
+    return bandit_on(restore_desk(about, record))
 
 
 def _parts(view: View, number: int, event: int, last: int, *, first: bool) -> Iterator[Part]:
@@ -135,11 +136,11 @@ def _part_of(rows: Sequence[Row]) -> Part:
 def _relive(bandit: Bandit[Any], part: Part, *, with_out: bool) -> None:
     begin = 0
     for place, arm, extra in part.changes:
-        bandit._relive(part.run[begin:place], with_out=with_out)
+        desk_of(bandit).relive(part.run[begin:place], with_out=with_out)
         code = int(part.run[place, 0])
         if code >= len(KINDS):
             raise ValueError(f"there is no kind {code} of events")
         kind = KINDS[code]
         bandit.apply((kind, None, arm, extra and json.loads(extra)))
         begin = place + 1
-    bandit._relive(part.run[begin:], with_out=with_out)
+    desk_of(bandit).relive(part.run[begin:], with_out=with_out)

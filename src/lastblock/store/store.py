@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args, overload
 
 from lastblock.core.protocol import Policy
 from lastblock.kernels.streams import Seed
-from lastblock.live.bandit import Bandit
+from lastblock.live.bandit import Bandit, desk_of
 from lastblock.live.decisions import Generations
 from lastblock.live.labels import L
 from lastblock.store import export
@@ -178,8 +178,9 @@ class Store:
             made = Recovered(new, 0, 0, 0) if new else self._recover(name, found)
             bandit = made.bandit
             if new is None:
-                oldest = min(bandit._out, default=bandit.asked)
-                bandit._enter(Generations(self._storage.begin(found, bandit.asked, oldest)))
+                desk = desk_of(bandit)
+                oldest = min(desk.out, default=desk.next_id)
+                desk.enter(Generations(self._storage.begin(found, desk.next_id, oldest)))
             every, write = self._snapshot_every, self._write
             self._journals[name] = Journal(
                 found, made, every, write, partial(self._recover, name, found)
@@ -351,7 +352,7 @@ def _abandon() -> None:
         )
         store._closed = reason
         for journal in store._journals.values():
-            journal.bandit._renew_lock()
+            desk_of(journal.bandit).renew_lock()
             journal.end(reason)
         store._storage.abandon()
 

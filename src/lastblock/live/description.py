@@ -1,7 +1,7 @@
-"""The description of a saved bandit: whether it can be one, before anything is built from it.
+"""A bandit as a description and the bytes of its record: what state files and stores hold.
 
-A checksum says that a file is as it was written, not who wrote it. So nothing is taken on trust:
-numbers that are places lie within their lists, and what must add up does.
+A checksum says that a file is as it was written, not who wrote it. So nothing in a description is
+taken on trust: numbers that are places lie within their lists, and what must add up does.
 """
 
 from collections.abc import Sequence
@@ -9,10 +9,14 @@ from typing import Any, NamedTuple
 
 from lastblock.core.layout import LARGEST_COUNTED, layout_id, slots, state_dtype
 from lastblock.core.protocol import Policy, check_arms
-from lastblock.core.registry import build, check_policy
+from lastblock.core.registry import build, check_policy, describe
 from lastblock.core.reward_stats import Told
+from lastblock.live.desk import Desk
+from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import Label, check_labels
+from lastblock.live.state import Live
 from lastblock.support.checks import flag, number, whole
+from lastblock.support.errors import UNREADABLE, StateFileError
 
 
 class Described(NamedTuple):
@@ -36,8 +40,50 @@ class Described(NamedTuple):
         return [self.labels[i] for i in self.numbers]
 
 
-def described(about: dict[str, Any]) -> Described:
-    """What a description says, or an error: a ValueError, or what reading one may raise."""
+def describe_desk(desk: Desk[Any], *, with_out: bool = True) -> dict[str, Any]:
+    """Return all but the record and its notes as plain data.
+
+    Without `with_out`, leave the decisions that are out to somebody else.
+    """
+    number = {label: i for i, label in enumerate(desk.labels)}
+    out = sorted(desk.out.items()) if with_out else []
+    return {
+        "policy": describe(desk.live.policy),
+        "layout": desk.live.layout,
+        "room": [desk.live.width, desk.live.depth],
+        "floored": desk.live.is_floored,
+        "floor_of_all": desk.floor_of_all,
+        "arms": desk.labels,
+        "active": [number[label] for label in desk.active],
+        "retired": [
+            [number[label], told.pulls, told.mean.hex(), told.spread.hex()]
+            for label, told in desk.retired.items()
+        ],
+        "next_id": desk.next_id,
+        "out": [[id, int(arm), desk.chances.get(id)] for id, arm in out],
+    }
+
+
+def restore_desk(about: dict[str, Any], record: bytes) -> JournalledDesk[Any]:
+    """Return the desk of a description and a record, or raise a `StateFileError`."""
+    try:
+        d = read_description(about)
+        live = Live(d.policy, len(d.active), width=d.width, depth=d.depth, floored=d.floored)
+        live.read(record)
+        live.check(len(d.active))
+    except UNREADABLE as error:
+        raise StateFileError(
+            f"the state does not fit this version of lastblock: {error}; "
+            "load it with the version that wrote it"
+        ) from error
+    desk = JournalledDesk[Any](live, d.labels, d.floor_of_all)
+    desk.active, desk.numbers, desk.retired = d.active, d.numbers, d.retired
+    desk.next_id, desk.out, desk.chances = d.next_id, d.out, d.chances
+    return desk
+
+
+def read_description(about: dict[str, Any]) -> Described:
+    """Return what a description says, or raise a ValueError, or what reading one may raise."""
     policy: Any = build(about["policy"])
     check_policy(policy)
     labels = check_labels(about["arms"])

@@ -1,0 +1,332 @@
+"""What a live bandit is made of: a record, the labels of its arms, the decisions that are out."""
+
+from collections.abc import Iterable
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.core.last_round import BEGINNING
+from lastblock.core.protocol import check_arms
+from lastblock.core.reward_stats import Told
+from lastblock.kernels.exact_sums import LARGEST_REWARD
+from lastblock.kernels.jit import is_foreign
+from lastblock.live.decisions import Decision, Generations, Pending, never_asked
+from lastblock.live.event_replay import relive, settle_out
+from lastblock.live.explanation import Explanation, explained
+from lastblock.live.labels import L, Label
+from lastblock.live.state import Live
+from lastblock.live.summary import Summary, summarised
+from lastblock.support.errors import UnknownDecisionError, short
+
+DesksLike = TypeVar("DesksLike", bound="Desk[Any]")
+Answer = tuple[int, int, float]
+"""The number of a decision, the place of its arm in the record, and its reward."""
+
+ONLY_ONE = Generations()
+"""Of every bandit outside a store: its ids are the numbers of its decisions."""
+
+_DECISIONS = (Decision, Pending)
+
+
+class Desk(Generic[L]):
+    """All that time changes in a live bandit, and the operations that change it.
+
+    Every change of a bandit is one of six: `ask_arm`, `tell_arm`, `forget_arm`, `add`, `retire` and
+    `live.reseed`. They take what has been checked already, and know neither locks nor journals.
+
+    Parameters
+    ----------
+    live
+        The record with its notes and kernels.
+    labels
+        The labels of its arms.
+    floor_of_all
+        The least share of decisions of every arm, also of later ones.
+    """
+
+    largest_reward = LARGEST_REWARD
+
+    def __init__(self, live: Live, labels: Iterable[L], floor_of_all: float | None = None) -> None:
+        self.live = live
+        self.may_raise = is_foreign(live.policy)
+        self.labels = list(labels)  # of all arms that there ever were
+        self.active = list(self.labels)  # of the arms in the record, in its order
+        self.numbers = list(range(len(self.labels)))  # their places among all labels
+        self.retired: dict[L, Told] = {}
+        self.floor_of_all = floor_of_all
+        self.out: dict[int, int] = {}  # the arms of decisions; −1 − i for retired label i
+        self.chances: dict[int, float] = {}  # the probabilities of decisions, where floors are
+        self.next_id = 0  # a number, as all keys here; see `Generations` for ids
+        self.generations = ONLY_ONE
+        self.last: Explanation[L] | None = None  # kept where the record no longer has it
+
+    def refresh(self) -> None:
+        """Bring the notes up to date, where somebody else may have changed the record."""
+
+    # What there is.
+
+    def label(self, arm: int) -> L:
+        """Return the label of an arm, as `out` has it."""
+        return self.active[arm] if arm >= 0 else self.labels[-1 - arm]
+
+    def number(self, id: int) -> int:
+        """Return the place among all labels of the arm that a decision is for."""
+        arm = self.out[id]
+        return self.numbers[arm] if arm >= 0 else -1 - arm
+
+    def places(self) -> npt.NDArray[np.int64]:
+        """Return where in the record each arm is that there ever was, −1 for retired ones."""
+        places = np.full(len(self.labels), -1, np.int64)
+        places[self.numbers] = np.arange(len(self.numbers))
+        return places
+
+    def pending(self) -> tuple[Pending[L], ...]:
+        """Return the decisions that are out, oldest first."""
+        return tuple(
+            Pending(
+                self.label(arm),
+                self.generations.id_of(id),
+                self.chances.get(id),
+                self.next_id - 1 - id,
+            )
+            for id, arm in sorted(self.out.items())
+        )
+
+    def pulls(self) -> dict[L, int]:
+        """Return how many rewards each arm has had, retired ones too."""
+        told = dict(zip(self.active, self.live.told[:, 0].astype(int).tolist(), strict=False))
+        return {
+            label: self.retired[label].pulls if label in self.retired else told[label]
+            for label in self.labels
+        }
+
+    def explain(self) -> Explanation[L]:
+        """Return why the last round was what it was."""
+        now = self.live.copy()
+        if self.last is not None and self.last.round == now.s.round:
+            return self.last
+        return explained(self.live.policy, now.states, now.planned[BEGINNING:], self.active)
+
+    def summary(self) -> Summary[L]:
+        """Return where the bandit stands."""
+        return summarised(
+            self.live.policy,
+            self.live.s,
+            self.live.notes,
+            self.labels,
+            self.active,
+            self.retired,
+            [self.label(arm) for arm in self.out.values()],
+            self.next_id,
+        )
+
+    # Checks of what users give.
+
+    def find(self, decision: Decision[L] | Pending[L] | int) -> tuple[int, int]:
+        """Return the number and the arm of a decision that is out, or raise an error."""
+        id: Any = decision
+        label: L | None = None
+        if isinstance(decision, _DECISIONS):
+            id, label = decision.id, decision.arm
+        if isinstance(id, np.integer):  # from a table of logs
+            id = int(id)
+        if type(id) is not int:
+            raise self.unknown(id, -1)
+        number = id - self.generations.tag
+        if not self.generations.first <= number < self.next_id:
+            number = self.generations.number_of(id)
+        arm = self.out.get(number)
+        if arm is None:
+            raise self.unknown(id, number)
+        if label is not None and not _same(label, self.label(arm)):
+            raise UnknownDecisionError(
+                f"decision {id} was for arm {self.label(arm)!r}, not {label!r}; "
+                "tell what ask() gave, to the bandit that gave it"
+            )
+        return number, arm
+
+    def unknown(self, id: object, number: int) -> UnknownDecisionError:
+        """Return the error to raise for a decision that is not out."""
+        if 0 <= number < self.next_id:
+            return UnknownDecisionError(
+                f"decision {id} has been told or forgotten already; tell each decision once"
+            )
+        return never_asked(id)
+
+    def check_reward(self, reward: Any) -> float:
+        """Return a reward as a number that can be added up, or raise a ValueError."""
+        value = reward + 0.0 if type(reward) is float else _as_float(reward)
+        if not -self.largest_reward < value < self.largest_reward:  # NaN fails as well
+            raise ValueError(
+                f"reward={short(reward)} must be finite and below {self.largest_reward:g} in "
+                "size; to drop the decision, forget it"
+            )
+        return value
+
+    def check_resizable(self, arms: int) -> None:
+        """Raise a ValueError unless the bandit can go on with this many arms."""
+        policy = self.live.policy
+        if getattr(policy, "oracle", False):
+            name = type(policy).__name__
+            raise ValueError(f"{name} was told the arms beforehand; they cannot come or go")
+        check_arms(policy, arms)
+
+    # Changes.
+
+    def ask_arm(self) -> Decision[L]:
+        """Take the next decision."""
+        id = self.next_id
+        try:
+            asked = self.live.ask(id)
+            arm, chance = asked if self.live.is_floored else (asked, None)
+            self.note_out(id, arm, chance)
+            return Decision(self.active[arm], id + self.generations.tag, chance)
+        except BaseException:
+            self.catch_up()
+            raise
+
+    def note_out(self, id: int, arm: int, chance: float | None) -> None:
+        """Note that a decision has been taken, and is out."""
+        self.next_id = id + 1
+        self.out[id] = arm
+        if chance is not None:
+            self.chances[id] = chance
+
+    def catch_up(self) -> None:
+        """After an interrupt, note a decision that was taken and that nobody got to know."""
+        asked, arm, chance = self.live.last_asked
+        if asked == self.next_id + 1:
+            self.note_out(self.next_id, arm, chance)
+
+    def tell_arm(self, id: int, arm: int, value: float) -> None:
+        """Take in the reward of a decision; a late one of a retired arm is ignored."""
+        del self.out[id]
+        if arm >= 0:
+            told = self.live.told[arm, 0]
+            before = self.live.states.copy() if self.may_raise else None
+            try:
+                self.live.tell(arm, value)
+            except BaseException:
+                if self.live.told[arm, 0] == told:
+                    self.out[id] = arm
+                    if before is not None and before.dtype == self.live.states.dtype:
+                        self.live.states[:] = before
+                raise
+        self.chances.pop(id, None)
+
+    def tell_arms(self, answers: Iterable[Answer]) -> None:
+        """Take in the rewards of several decisions."""
+        for answer in answers:
+            self.tell_arm(*answer)
+
+    def become_told(self, live: Live, answers: Iterable[Answer]) -> None:
+        """Take over a record that has been told these rewards."""
+        self.live.become(live)
+        for id, _, _ in answers:
+            del self.out[id]
+            self.chances.pop(id, None)
+
+    def forget_arm(self, id: int, arm: int) -> None:
+        """Drop a decision whose reward will never come."""
+        del self.out[id]
+        self.chances.pop(id, None)
+        if arm >= 0:
+            self.live.forget(arm)
+
+    def forget_arms(self, found: Iterable[tuple[int, int]]) -> None:
+        """Drop several decisions."""
+        for id, arm in found:
+            self.forget_arm(id, arm)
+
+    def add(self, label: L, live: Live, last: Explanation[L]) -> None:
+        """Let an arm in: `live` has it already, `last` explains the round before."""
+        self.live.become(live)
+        self.numbers.append(len(self.labels))
+        self.labels.append(label)
+        self.active.append(label)
+        self.last = last
+
+    def retire(self, arm: int, live: Live, last: Explanation[L]) -> None:
+        """Let an arm go: `live` is without it, `last` explains the round before."""
+        self.retired[self.active[arm]] = self.live.notes.told_of(arm)
+        self.live.become(live)
+        gone = -1 - self.numbers[arm]
+        del self.active[arm], self.numbers[arm]
+        for id, old in self.out.items():
+            if old >= arm:
+                self.out[id] = gone if old == arm else old - 1
+        self.last = last
+
+    # Events of the past, for a store.
+
+    def relive(self, run: npt.NDArray[np.float64], *, with_out: bool = True) -> None:
+        """Make many asks, tells and forgets at once; see `Bandit.apply_run`.
+
+        Without `with_out`, do not note which decisions are out.
+        """
+        out = self.out if with_out else None
+        self.next_id += relive(self.live, run, self.places(), self.next_id, out, self.chances)
+
+    def put_out(self, rows: Iterable[tuple[int, int, float | None]]) -> None:
+        """Let these decisions be out: their numbers, the numbers of their arms, probabilities."""
+        places = self.places().tolist()
+        self.out, self.chances = {}, {}
+        for id, number, chance in rows:
+            if not 0 <= id < self.next_id or not 0 <= number < len(places):
+                raise ValueError(f"decision {id} cannot be out for arm {number}")
+            self.out[id] = places[number] if places[number] >= 0 else -1 - number
+            if chance is not None:
+                self.chances[id] = float(chance)
+
+    def out_since(self, first: int) -> list[tuple[int, int, float | None]]:
+        """Return the decisions from number `first` on that are out, as `put_out` takes them."""
+        return [
+            (id, self.number(id), self.chances.get(id))
+            for id in range(first, self.next_id)
+            if id in self.out
+        ]
+
+    def take_out(self, other: "Desk[Any]", late: npt.NDArray[np.float64]) -> None:
+        """Take the decisions that are out from a desk that differs by the events `late`."""
+        settle_out(late, self.places(), self.next_id, other.out, other.chances)
+        self.out, self.chances = other.out, other.chances
+
+    # The whole.
+
+    def become(self, other: "Desk[L]") -> None:
+        """Take the state of another desk, which loses it. What was last explained stays."""
+        self.live.become(other.live)
+        self.labels, self.active, self.numbers = other.labels, other.active, other.numbers
+        self.retired, self.out, self.chances = other.retired, other.out, other.chances
+        self.next_id = other.next_id
+
+    def copy(self) -> "Desk[L]":
+        """Return an independent desk in the same state."""
+        return self.copy_to(Desk(self.live.copy(), self.labels, self.floor_of_all))
+
+    def copy_to(self, other: DesksLike) -> DesksLike:
+        """Copy everything but the record to another desk, and return that."""
+        other.active = list(self.active)
+        other.numbers = list(self.numbers)
+        other.retired = dict(self.retired)
+        other.out = dict(self.out)
+        other.chances = dict(self.chances)
+        other.next_id = self.next_id
+        other.generations = self.generations
+        other.last = self.last
+        return other
+
+
+def _as_float(reward: Any) -> float:
+    if isinstance(reward, str | bytes):
+        raise ValueError(f"reward={short(reward)} is text; give a number")
+    try:
+        return float(reward) + 0.0  # no −0.0: equal rewards leave equal bytes, in a store too
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"reward={short(reward)} is not a number that fits a float") from None
+
+
+def _same(label: Any, other: Label) -> bool:
+    """Whether a label is that of the decision's arm, whatever somebody has put there."""
+    return isinstance(label, str | int) and label == other
