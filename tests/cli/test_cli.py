@@ -119,7 +119,7 @@ def test_run_prints_a_table_the_pace_and_the_report(lastblock, folder):
     again, out, err = lastblock("run", "coins.toml")
     assert (again, err) == (0, "")
     assert out.splitlines()[:4] == lines[:4]
-    assert out.splitlines()[-2] == "nothing to compute: all chunks were there"
+    assert out.splitlines()[-2] == "nothing to compute: all chunks were finished before"
 
 
 def test_json_is_one_array_and_nothing_else(lastblock, folder):
@@ -443,7 +443,7 @@ MISTAKES = {
     "reproduce bernoulli-changes --horizon 4000": "horizon",
     "policies SWLBSA": "unknown policy 'SWLBSA'; did you mean 'SWLBSDA'?",
     "scenarios statonary": "no scenario 'statonary'; did you mean 'stationary'",
-    "init coins.toml": "coins.toml is there already",
+    "init coins.toml": "coins.toml exists already",
     "init nowhere/new.toml": "there is no folder nowhere",
     "compare": "arguments are required: RESULT",
     "compare made": "no results 'made', here or in results",
@@ -514,7 +514,9 @@ def test_a_full_disk_keeps_what_is_done(lastblock, folder, monkeypatch, number):
         patch.setattr(files.os, "fsync", fill)
         status, out, err = lastblock("run", "coins.toml", "--threads", 1)
     assert (status, out) == (2, "")
-    assert_one_line(err, "no space left in results; finished chunks are kept: free some space and")
+    assert_one_line(
+        err, "no space left in results; finished chunks are kept: free some space and run"
+    )
     left = files_in(folder / "results")
     assert len(left) == 1
     assert left[0].startswith(".chunks/")
@@ -530,7 +532,7 @@ def test_a_folder_that_cannot_be_written_is_told_of_at_once(lastblock, folder, m
     monkeypatch.setattr(files, "write", refuse)
     status, out, err = lastblock("run", "coins.toml", "--out", "there")
     assert (status, out) == (2, "")
-    assert_one_line(err, r"cannot write to there \(Read-only file system\); give another place")
+    assert_one_line(err, r"cannot write to there \(Read-only file system\); give another path")
     status, out, err = lastblock("init")
     assert (status, out) == (2, "")
     assert_one_line(err, r"cannot write to scenario.toml \(Read-only")
@@ -563,7 +565,7 @@ def test_a_policy_that_does_not_compile_is_its_authors(lastblock, folder):
     with mock.patch.dict(lb.POLICIES):
         status, out, err = lastblock("run", "mine.toml", "--quiet")
     assert (status, out) == (2, "")
-    assert_one_line(err, "most likely a mistake in Broken; --traceback shows .*no_such_field")
+    assert_one_line(err, "probably a mistake in your Broken; --traceback shows .*no_such_field")
 
 
 BROKEN = """
@@ -596,7 +598,7 @@ def test_our_own_mistakes_are_said_to_be_ours(lastblock, monkeypatch):
     status, out, err = lastblock("scenarios")
     assert (status, out) == (1, "")
     assert_one_line(
-        err, "this is a mistake of lastblock's, not yours; .* RuntimeError: boom and more"
+        err, "this is a defect of lastblock, not your mistake; .* RuntimeError: boom and more"
     )
     assert "Traceback" in lastblock("scenarios", "--traceback")[2]
     monkeypatch.setenv("LASTBLOCK_TRACEBACK", "1")
@@ -621,8 +623,8 @@ def test_an_interrupted_run_goes_on(folder):
     assert started.returncode == 130
     assert out == ""
     assert err == (
-        "lastblock: interrupted: what is done is kept in results; "
-        "the same command goes on from there\n"
+        "lastblock: interrupted: finished chunks are kept in results; "
+        "run the same command again to continue\n"
     )
     kept = [path for path in chunks.rglob("*") if path.is_file()]
     assert not [path for path in kept if path.name.startswith(".")]

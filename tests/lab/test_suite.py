@@ -346,7 +346,7 @@ def test_a_part_leaves_the_whole_half_alone(small, capsys, monkeypatch):
     [
         (["adaptive-suit"], "there is no scenario 'adaptive-suit'; did you mean 'adaptive-suite'?"),
         (["adaptive-suite", "stationary"], "adaptive-suite runs alone"),
-        (["adaptive-suite", "--horizon", "9"], "have a horizon each; leave out --horizon"),
+        (["adaptive-suite", "--horizon", "9"], "has its own horizon; leave out --horizon"),
         (["stationary", "--half", "test"], "--half is for adaptive-suite only"),
         (["stationary", "--problems", "1"], "--problems is for adaptive-suite only"),
         (["adaptive-suite", "--problems", "99"], "problems '99': write numbers from 0 to 59"),

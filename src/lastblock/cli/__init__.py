@@ -1,7 +1,8 @@
-"""The program `lastblock`: one file a command.
+"""The program `lastblock`, with one file for each command in `commands/`.
 
-A command's file has `add`, which declares its arguments, and a function that carries it out and
-returns the exit status. What is slow to import is imported there, so that help comes at once.
+The file of a command has two functions: `add` declares the arguments, and `execute` carries the
+command out and returns the exit status. `execute` imports the slow modules, so that `--help`
+answers at once.
 """
 
 from lastblock.cli.program import main, program

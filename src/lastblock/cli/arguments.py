@@ -1,4 +1,4 @@
-"""Arguments that several commands have."""
+"""The argument parser, and the arguments that several commands share."""
 
 import argparse
 from collections.abc import Callable, Collection
@@ -9,22 +9,22 @@ from lastblock.cli.failures import one_line
 from lastblock.support.spelling import advice
 
 OUT = Path("results")
-FILE, FOLDER = "FILE", "DIRECTORY"  # what shtab can complete
+FILE, FOLDER = "FILE", "DIRECTORY"  # names of shtab, which completes such paths
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps the text as it is laid out, and the commands in one column."""
+    """Format help: keep the line breaks of our texts, and list the commands in one column."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26)
 
     def format_help(self) -> str:
-        self._action_max_length += 2  # commands are indented once more than argparse reckons
+        self._action_max_length += 2  # argparse forgets the extra indent of commands
         return super().format_help()
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are one line, with the nearest thing that is right."""
+    """An argument parser whose errors are one line and suggest the nearest known name."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(allow_abbrev=False, formatter_class=_Formatter, **settings)
@@ -49,7 +49,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def whole(least: int) -> Callable[[str], int]:
-    """The type of an option that takes a whole number."""
+    """Return a converter (argparse's `type=`) for whole numbers of at least `least`."""
 
     def convert(text: str) -> int:
         try:
@@ -68,36 +68,48 @@ def offer(
     names: Callable[[], Collection[str]] | None = None,
     files: str | None = None,
 ) -> None:
-    """What the shell completes an argument with; whether it is right is checked elsewhere."""
-    action.offered = names, files  # type: ignore[attr-defined]  # a note of ours on it
+    """Note on `action` what `lastblock completion` offers for it; this restricts no values.
+
+    Parameters
+    ----------
+    action
+        The argument, as `add_argument` returned it.
+    names
+        Returns the names to offer. It is called only when a completion script is printed.
+    files
+        `FILE` or `FOLDER` to offer paths.
+    """
+    action.offered = names, files  # type: ignore[attr-defined]  # our own attribute
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> Any:
-    """What a command has that computes; returns the group of options on what to run."""
+    """Add the options of a command that runs scenarios; return the group "what to run"."""
     parser.set_defaults(resumes=True)
     what = parser.add_argument_group("what to run")
     for name, least, letter in ("replications", 1, "N"), ("horizon", 1, "T"), ("seed", 0, "N"):
         what.add_argument(
-            f"--{name}", type=whole(least), metavar=letter, help="instead of the scenario's"
+            f"--{name}", type=whole(least), metavar=letter, help="override the scenario's value"
         )
     where = parser.add_argument_group("where")
-    where.add_argument("--threads", type=whole(1), metavar="N", help="default: one for each core")
     where.add_argument(
-        "--cluster", metavar="ADDRESS", help="a Dask scheduler's, such as tcp://host:8786"
+        "--threads", type=whole(1), metavar="N", help="number of threads (default: one per core)"
     )
-    add_out(where, "results, figures and the report go here")
+    where.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="run on the Dask cluster at this address, such as tcp://host:8786",
+    )
+    add_out(where, "folder for results, figures and the report")
     printed = parser.add_argument_group("what to print")
+    printed.add_argument("--quiet", action="store_true", help="print only the path of the report")
     printed.add_argument(
-        "--quiet", action="store_true", help="no progress and no tables, only the report's path"
-    )
-    printed.add_argument(
-        "--json", action="store_true", help="one JSON array on standard output, nothing else there"
+        "--json", action="store_true", help="print only one JSON array on standard output"
     )
     return what
 
 
 def add_out(parser: Any, text: str) -> None:
-    """--out, the folder of results."""
+    """Add --out, the folder of results, with `text` as its help."""
     out = parser.add_argument(
         "--out", type=Path, default=OUT, metavar="FOLDER", help=f"{text} (default: {OUT})"
     )

@@ -1,4 +1,4 @@
-"""What the paper shows besides regret: the arms' means, a passive takeover, and table 1."""
+"""The paper's exhibits besides regret: the arms' means, figure 1 (a takeover), and table 1."""
 
 import argparse
 import sys
@@ -20,7 +20,20 @@ _TABLE1 = "table1.csv"
 
 
 def make_extras(wanted: Collection[str], options: argparse.Namespace) -> dict[str, Any]:
-    """Those that are wanted, as the report takes them; they are also kept in --out."""
+    """Make the exhibits named in `wanted` and write them into --out.
+
+    Parameters
+    ----------
+    wanted
+        Any of "means", "takeover" and "table1"; other names are ignored.
+    options
+        The parsed command line.
+
+    Returns
+    -------
+    dict
+        The exhibits as keyword arguments of `write_report`.
+    """
     extras: dict[str, Any] = {}
     if "means" in wanted:
         from lastblock.lab.figures import means_figure  # noqa: PLC0415  # slow to import
@@ -47,7 +60,7 @@ def make_extras(wanted: Collection[str], options: argparse.Namespace) -> dict[st
 
 
 def _describe(frame: "pd.DataFrame") -> str:
-    """The table, with as many digits as mean something."""
+    """Return table 1 as text, its measured numbers rounded to one or two decimals."""
     rows = [[_cell(value, name) for name, value in row.items()] for _, row in frame.iterrows()]
     aligned = "".join("<" if frame[name].dtype.kind == "O" else ">" for name in frame)
     return table([str(name) for name in frame], rows, aligned)
@@ -60,7 +73,7 @@ def _cell(value: Any, column: Any) -> str:
 
 
 def read_extras(out: Path) -> dict[str, Any]:
-    """Those that an earlier command kept in --out."""
+    """Return the exhibits that earlier commands wrote into `out`, for `write_report`."""
     import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
     extras: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What went wrong, in one line, and whose mistake it was."""
+"""One line on standard error and an exit status for every error."""
 
 import argparse
 import errno
@@ -9,11 +9,11 @@ from lastblock.kernels.jit import cache_folder
 from lastblock.lab.registries import REGISTRIES
 from lastblock.support.errors import ResultError, ScenarioError
 
-OURS = 1
-YOURS = 2
+OURS = 1  # exit statuses: a defect of lastblock
+YOURS = 2  # something that the user can change
 INTERRUPTED = 130
 
-_EXTRAS = {  # which extra of the package brings an optional dependency
+_EXTRAS = {  # optional dependency: the extra of the package that installs it
     "matplotlib": "lab",
     "pandas": "lab",
     "pyarrow": "lab",
@@ -34,21 +34,21 @@ _UNUSABLE = {
 }
 
 
-_LONGEST = 400  # numba explains itself at length
+_LONGEST = 400  # characters; numba's messages fill pages
 
 
 class UserError(ValueError):
-    """A mistake of the user's; the message says what to change."""
+    """Raised when the user must change something; the message says what."""
 
 
 def explain(error: BaseException, options: argparse.Namespace) -> tuple[int, str]:
-    """The exit status and the line for standard error."""
+    """Return the exit status and the line for standard error."""
     status, text = _explain(error, options)
     return status, f"lastblock: {'' if status == INTERRUPTED else 'error: '}{one_line(text)}"
 
 
 def one_line(text: str) -> str:
-    """The text without its line breaks, and not too long."""
+    """Return `text` on one line, cut after 400 characters."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
@@ -64,30 +64,30 @@ def _explain(error: BaseException, options: argparse.Namespace) -> tuple[int, st
             return YOURS, f"this needs {package}: pip install 'lastblock[{_EXTRAS[package]}]'"
         case MemoryError():
             return YOURS, "not enough memory; ask for fewer --replications or --threads"
-        case IsADirectoryError(errno=None):  # ours, and it says what to change
+        case IsADirectoryError(errno=None):  # lastblock raised it and says what to change
             return YOURS, str(error)
         case OSError() if error.errno in _FULL:
             return YOURS, _no_space(error, options)
         case OSError() if error.errno in _UNUSABLE:
             return (
                 YOURS,
-                f"cannot write to {_place(options)} ({error.strerror}); give another place",
+                f"cannot write to {_place(options)} ({error.strerror}); give another path",
             )
         case OSError(filename=str() | Path()):
             return YOURS, f"{error.filename}: {error.strerror}"
     if own := _own_classes():
         return YOURS, (
-            f"most likely a mistake in {', '.join(own)}; --traceback shows where: "
+            f"probably a mistake in your {', '.join(own)}; --traceback shows where: "
             f"{type(error).__name__}: {error}"
         )
     return OURS, (
-        "this is a mistake of lastblock's, not yours; please report it, with what --traceback "
-        f"prints: {type(error).__name__}: {error}"
+        "this is a defect of lastblock, not your mistake; please report it with the output of "
+        f"--traceback: {type(error).__name__}: {error}"
     )
 
 
 def _own_classes() -> list[str]:
-    """The policies and arms of the user's own."""
+    """Return the names of registered policies and arms that the user defined."""
     package = __name__.partition(".")[0]
     return [
         name
@@ -101,23 +101,24 @@ def _interrupted(options: argparse.Namespace) -> str:
     if not getattr(options, "resumes", False):
         return "interrupted"
     return (
-        f"interrupted: what is done is kept in {options.out}; the same command goes on from there"
+        f"interrupted: finished chunks are kept in {options.out}; "
+        "run the same command again to continue"
     )
 
 
 def _no_space(error: OSError, options: argparse.Namespace) -> str:
     if _while_caching_kernels(error):
-        return f"no space left in {cache_folder()}; free some space and give the same command again"
+        return f"no space left in {cache_folder()}; free some space and run the same command again"
     if not getattr(options, "resumes", False):
-        return f"no space left for {_place(options)}; free some and give the same command again"
+        return f"no space left for {_place(options)}; free some and run the same command again"
     return (
         f"no space left in {options.out}; finished chunks are kept: "
-        "free some space and give the same command again"
+        "free some space and run the same command again"
     )
 
 
 def _place(options: argparse.Namespace) -> object:
-    """Where the command writes to."""
+    """Return the path that the command writes to."""
     for name in ("file", "output", "out"):
         if hasattr(options, name):
             return getattr(options, name)
@@ -125,6 +126,7 @@ def _place(options: argparse.Namespace) -> object:
 
 
 def _while_caching_kernels(error: OSError) -> bool:
+    """Return whether numba raised `error` while it wrote its compile cache."""
     frames = traceback.extract_tb(error.__traceback__)
     return any(
         Path(frame.filename).parts[-3:] == ("numba", "core", "caching.py") for frame in frames

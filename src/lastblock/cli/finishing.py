@@ -1,4 +1,4 @@
-"""What a run leaves beside its numbers: figures and the report."""
+"""The last step of a run: draw the figures and write the report."""
 
 import argparse
 import shlex
@@ -19,7 +19,22 @@ TABLES = "tables"
 def finish(
     ran: "Sequence[Ran]", options: argparse.Namespace, extras: Mapping[str, Any] | None = None
 ) -> int:
-    """Draw the figures, write tables and the report, and say where that is, in the last line."""
+    """Draw figures, write tables and the report, and print the report's path in the last line.
+
+    Parameters
+    ----------
+    ran
+        What `run_scenarios` returned.
+    options
+        The parsed command line.
+    extras
+        The paper's exhibits, from `make_extras`.
+
+    Returns
+    -------
+    int
+        The exit status, 0.
+    """
     from lastblock.cli.running import pace, print_json, say  # noqa: PLC0415  # slow to import
     from lastblock.lab.comparisons import comparison, latex  # noqa: PLC0415  # slow to import
     from lastblock.lab.figures import regret_figure  # noqa: PLC0415  # slow to import
@@ -46,7 +61,7 @@ def finish(
 
 
 def figure_path(out: Path, name: str) -> Path:
-    """Where the figure of this name goes."""
+    """Return the path of the figure `name` in the folder `out`."""
     return out / FIGURES / f"{name}.png"
 
 

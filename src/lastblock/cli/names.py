@@ -1,4 +1,4 @@
-"""Names that are not known, and what was probably meant."""
+"""The check of a name against the known ones."""
 
 from collections.abc import Collection
 
@@ -7,7 +7,10 @@ from lastblock.support.spelling import advice
 
 
 def check(name: str, known: Collection[str], thing: str) -> str:
-    """The name, if it is known."""
+    """Return `name`; raise a `UserError` that suggests the nearest one if it is not in `known`.
+
+    `thing` says in the message what the name stands for, such as "policy".
+    """
     if name not in known:
         raise UserError(f"unknown {thing} {name!r}; {advice(name, known)}")
     return name

@@ -1,4 +1,4 @@
-"""All commands of the program, and their arguments."""
+"""The parser of the whole program: all commands and their arguments."""
 
 import lastblock
 from lastblock.cli.arguments import Parser
@@ -23,16 +23,17 @@ examples:
   lastblock run my.toml --threads 4
   lastblock compare stationary --baseline LB-SDA
 
-exit status: 0 all done; 1 a mistake of lastblock's; 2 a mistake in what was
-asked for, or no room for it; 130 interrupted (what is done is kept)
+exit status: 0 success; 1 a defect of lastblock; 2 a mistake in the command or
+its files, or no space left; 130 interrupted (finished chunks are kept)
 """
 
 
 def make_parser() -> Parser:
-    """The parser of the whole program."""
+    """Return the parser of the whole program, with every command of `COMMANDS`."""
     parser = Parser(
         prog="lastblock",
-        description="Multi-armed bandits by last-block duels: the paper's experiments, and yours.",
+        description="Multi-armed bandits by last-block duels: run the paper's experiments, or "
+        "your own.",
         epilog=_EPILOG,
     )
     parser.set_defaults(parser=parser)
@@ -46,6 +47,6 @@ def make_parser() -> Parser:
         command.add_argument(
             "--traceback",
             action="store_true",
-            help="when something goes wrong, show where (or set LASTBLOCK_TRACEBACK=1)",
+            help="on an error, print Python's traceback (or set LASTBLOCK_TRACEBACK=1)",
         )
     return parser

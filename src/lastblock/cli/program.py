@@ -1,4 +1,4 @@
-"""The program: read the arguments, carry out the command, end with the right exit status."""
+"""The program: parse the arguments, execute the command, exit with its status."""
 
 import argparse
 import contextlib
@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from lastblock.cli import failures
 from lastblock.cli.parser import make_parser
 
-_BROKEN_PIPE = 141  # as the shell says of programs that a broken pipe ended
+_BROKEN_PIPE = 141  # the shell's status for a program that a broken pipe ended (128 + SIGPIPE)
 TRACEBACK_VARIABLE = "LASTBLOCK_TRACEBACK"
 
 
 def program() -> None:
-    """The program itself: run `main`, and end."""
+    """Run `main` and exit with its status: the entry point of the command `lastblock`."""
     status = main()
     if status != 0:
-        # Python would wait for the chunks that are being computed, and a long horizon takes long.
-        # They are lost anyway; what is on disk is whole.
+        # A normal exit would wait for the chunks in progress, which takes long with a long
+        # horizon. They are lost anyway, and the files on disk are complete.
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
             sys.stderr.flush()
@@ -28,7 +28,19 @@ def program() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit status: 0, 1 (our mistake), 2 (the user's), 130."""
+    """Run the program in this process.
+
+    Parameters
+    ----------
+    arguments
+        The command line after the program's name; default: `sys.argv[1:]`.
+
+    Returns
+    -------
+    int
+        The exit status: 0 success, 1 a defect of lastblock, 2 a mistake of the user or no space
+        left, 130 interrupted, 141 the reader of a pipe left.
+    """
     _make_printable(sys.stdout)
     _make_printable(sys.stderr)
     options = argparse.Namespace(typed=sys.argv[1:] if arguments is None else list(arguments))
@@ -39,9 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
-    except SystemExit as end:  # argparse has said what there is to say
+    except SystemExit as end:  # argparse has printed its message
         return end.code if isinstance(end.code, int) else 0
-    except BrokenPipeError:  # the reader has had enough
+    except BrokenPipeError:  # the reader of our output has closed it
         _discard_output()
         return _BROKEN_PIPE
     except (Exception, KeyboardInterrupt) as error:
@@ -53,16 +65,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _make_printable(stream: object) -> None:
-    """Where the terminal knows no ± or τ, print a question mark instead of failing."""
+    """Make `stream` print a question mark for characters it cannot encode, such as ± or τ."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="replace")
 
 
 def _discard_output() -> None:
-    """Python flushes standard output once more when it ends; let that go nowhere."""
+    """Redirect standard output to nowhere, because Python flushes it once more at exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
-    except (OSError, ValueError):  # it is not a real file
+    except (OSError, ValueError):  # standard output is not a real file
         pass

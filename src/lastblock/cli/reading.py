@@ -1,4 +1,4 @@
-"""Results that were written before."""
+"""How commands find and read the results that earlier commands wrote."""
 
 import argparse
 from pathlib import Path
@@ -11,18 +11,24 @@ from lastblock.support.spelling import advice
 if TYPE_CHECKING:
     from lastblock.lab.results import Result
 
-_SIGN = "curves.parquet"  # of a folder with results
+_SIGN = "curves.parquet"  # a folder with this file holds results
 
 
 def add_results(parser: Any, nargs: str, text: str) -> None:
-    """RESULT…, and where they lie."""
+    """Add the arguments RESULT (as many as `nargs` says, with `text` as help) and --out."""
     results = parser.add_argument("results", nargs=nargs, metavar="RESULT", help=text)
     offer(results, files=FOLDER)
-    add_out(parser, "where results lie that are given by name")
+    add_out(parser, "folder in which to look for results given by name")
 
 
 def read_results(options: argparse.Namespace, at_least: int = 1) -> "list[Result]":
-    """Those that were asked for, or else all in --out."""
+    """Return the results named on the command line, or all in --out if it names none.
+
+    Raises
+    ------
+    UserError
+        If a name is unknown, or if --out holds fewer than `at_least` results.
+    """
     from lastblock.lab.results import load  # noqa: PLC0415  # slow to import
 
     if options.results:
@@ -30,20 +36,20 @@ def read_results(options: argparse.Namespace, at_least: int = 1) -> "list[Result
     folders = _names(options.out)
     if len(folders) < at_least:
         raise UserError(
-            f"there are no results in {options.out}; run something first, or give --out"
+            f"there are no results in {options.out}; run a scenario first, or set --out"
         )
     return [load(options.out / name) for name in folders]
 
 
 def _find(name: str, out: Path) -> Path:
-    """A folder, or the name of one in --out."""
+    """Return the folder of results `name`: a path, or the name of a folder in `out`."""
     for folder in (Path(name), out / name):
         if (folder / _SIGN).is_file():
             return folder
-    if Path(name).is_dir():  # a mistake of another kind, which `load` can name
+    if Path(name).is_dir():  # `load` says what is wrong with this folder
         return Path(name)
     known = _names(out)
-    what = advice(name, known) if known else "run something, or give --out"
+    what = advice(name, known) if known else "run a scenario first, or set --out"
     raise UserError(f"there are no results {name!r}, here or in {out}; {what}")
 
 

@@ -1,4 +1,4 @@
-"""What `run` and `reproduce` share: run scenarios, show the progress, print what came out."""
+"""What `run` and `reproduce` share: run scenarios, show progress, print the results."""
 
 import argparse
 import json
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 _TAKEN = ("report.html", "figures", "tables", "table1.csv")
-"""What else goes into the folder of the results."""
+"""Names in --out that no scenario may have, because other files use them."""
 
 
 @dataclass(frozen=True)
 class Ran:
-    """A scenario that was run, how long it took, and the steps that were computed for it."""
+    """The result of a scenario, the seconds it took, and the number of steps newly computed."""
 
     result: "Result"
     seconds: float
@@ -39,7 +39,10 @@ class Ran:
 
 
 class Meter:
-    """Counts the steps that are computed, and shows them as a bar where somebody looks."""
+    """Counts the computed steps and shows a progress bar on a terminal.
+
+    It shows no bar if `quiet` is true, if `total` is 0, or if standard error is not a terminal.
+    """
 
     def __init__(self, total: int, quiet: bool) -> None:
         self.steps = 0
@@ -47,16 +50,16 @@ class Meter:
         self._bar = progress_bar(total, wanted, unit="step")
 
     def update(self, steps: int) -> None:
-        """Some more are done."""
+        """Count `steps` more, and advance the bar."""
         self.steps += steps
         self._bar.update(steps)
 
     def name(self, text: str) -> None:
-        """What is being done."""
+        """Show `text`, the name of the running scenario, before the bar."""
         self._bar.set_description(text)
 
     def close(self) -> None:
-        """Take the bar off the screen."""
+        """Remove the bar from the screen."""
         self._bar.close()
 
 
@@ -67,9 +70,29 @@ def run_scenarios(
     out: Path | None = None,
     tell: "Callable[[Result], str] | None" = None,
 ) -> list[Ran]:
-    """Run them one after the other; print a table of each as soon as it is there.
+    """Run the scenarios one after the other, and print about each as soon as it is done.
 
-    `out` is where they go if not to --out, `tell` what is printed instead of the table.
+    Parameters
+    ----------
+    scenarios
+        What to run.
+    options
+        The parsed command line.
+    out
+        The folder of the results; default: --out.
+    tell
+        Returns the text to print about a result; default: the table of `describe`.
+
+    Returns
+    -------
+    list of Ran
+        One for each scenario, in their order.
+
+    Raises
+    ------
+    UserError
+        If `out` is not a folder, if two scenarios have the same name or one has the name of a
+        file in `out`, or if the cluster fails.
     """
     from lastblock.lab.work.runner import run, steps_missing  # noqa: PLC0415  # slow to import
 
@@ -107,14 +130,14 @@ def _table_of(result: "Result") -> str:
 
 
 def say(options: argparse.Namespace, text: str) -> None:
-    """Print for a person, above the bar."""
+    """Print `text` above the progress bar, unless --quiet or --json is set."""
     if not options.quiet and not options.json:
         with tqdm.external_write_mode(file=sys.stdout):
             print(text, flush=True)
 
 
 def describe(result: "Result") -> str:
-    """The final regret of every policy, as a table."""
+    """Return a table of every policy's final regret, time a step and state size."""
     title = f"{result.name}: {result.title}" if result.title != result.name else result.name
     rows = [
         (
@@ -135,7 +158,7 @@ def describe(result: "Result") -> str:
 
 
 def policy_rows(result: "Result") -> list[dict[str, Any]]:
-    """What is told about every policy, as plain data; None for what is not a number."""
+    """Return a dict of plain values for each policy; None where a number is NaN or infinite."""
     from lastblock.lab.statistics import summary  # noqa: PLC0415  # slow to import
 
     frame = summary(result).merge(result.timing, on="policy").merge(result.policies, on="policy")
@@ -147,7 +170,7 @@ def policy_rows(result: "Result") -> list[dict[str, Any]]:
 
 
 def print_json(ran: Sequence[Ran], report: Path) -> None:
-    """One array, one object a scenario."""
+    """Print the results as one JSON array with an object for each scenario."""
     about = [
         {
             "scenario": one.result.name,
@@ -163,9 +186,9 @@ def print_json(ran: Sequence[Ran], report: Path) -> None:
 
 
 def check_folder(out: Path) -> None:
-    """Find out now, not after an hour, that nothing can be written."""
+    """Create the folder `out` and write a file into it, so that a bad folder fails at once."""
     if out.exists() and not out.is_dir():
-        raise UserError(f"--out {out} is not a folder; give another one")
+        raise UserError(f"--out {out} is not a folder; choose another path")
     out.mkdir(parents=True, exist_ok=True)
     probe = out / ".probe"
     files.write(probe, b"")
@@ -176,7 +199,10 @@ def _check_names(scenarios: "Sequence[Scenario]") -> None:
     names = [scenario.name for scenario in scenarios]
     for name in names:
         if name in _TAKEN:
-            raise UserError(f"a scenario cannot be named {name!r}: a file has that name; rename it")
+            raise UserError(
+                f"a scenario cannot be named {name!r}, because lastblock writes a file or folder "
+                "of that name; rename the scenario"
+            )
         if names.count(name) > 1:
             raise UserError(
                 f"two scenarios are named {name!r} and would write to the same folder; "
@@ -186,7 +212,7 @@ def _check_names(scenarios: "Sequence[Scenario]") -> None:
 
 @contextmanager
 def _executor(options: argparse.Namespace) -> "Iterator[Executor | None]":
-    """That of the cluster; None for threads here."""
+    """Connect to the cluster of --cluster; yield None without it, to run on threads here."""
     if options.cluster is None:
         yield None
         return
@@ -195,25 +221,25 @@ def _executor(options: argparse.Namespace) -> "Iterator[Executor | None]":
     try:
         with connect(options.cluster) as executor:
             if executor.workers == 0:
-                print("lastblock: the cluster has no workers yet; waiting", file=sys.stderr)
+                print("lastblock: the cluster has no workers yet; waiting for one", file=sys.stderr)
             yield executor
     except ClusterError as error:
         raise UserError(str(error)) from error
 
 
 def pace(ran: Sequence[Ran]) -> str:
-    """How fast it went."""
+    """Return a line that says how many steps a second were computed."""
     steps = sum(one.steps for one in ran)
     seconds = sum(one.seconds for one in ran)
     if steps == 0:
-        return "nothing to compute: all chunks were there"
-    a_second = steps / seconds
-    shown = f"{a_second / 1e6:.1f} million" if a_second >= 1e6 else f"{a_second:,.0f}"
-    return f"{shown} steps a second ({steps:,} in {seconds:.1f} s)"
+        return "nothing to compute: all chunks were finished before"
+    rate = steps / seconds
+    text = f"{rate / 1e6:.1f} million" if rate >= 1e6 else f"{rate:,.0f}"
+    return f"{text} steps a second ({steps:,} in {seconds:.1f} s)"
 
 
 def _plain(value: Any) -> Any:
-    """As Python has it; None for a number that is missing."""
+    """Convert a NumPy value to a str, int or float; None if it is NaN or infinite."""
     if isinstance(value, str):
         return value
     if hasattr(value, "__index__"):

@@ -1,4 +1,4 @@
-"""``lastblock run adaptive-suite``: many random problems, summed up."""
+"""``lastblock run adaptive-suite``: run many random problems and summarise them."""
 
 import argparse
 import json
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
 
 SUITE = "adaptive-suite"
 HALVES: "tuple[Half, ...]" = ("development", "test")
-_OWN = ("half", "problems")
-_FIXED = ("horizon", "seed")
+_OWN = ("half", "problems")  # options for the suite only
+_FIXED = ("horizon", "seed")  # options that the suite does not take
 
 
 def add_suite_options(parser: Parser) -> None:
-    """What only the suite has."""
+    """Add the options that only the suite takes."""
     group = parser.add_argument_group(f"for {SUITE}")
     group.add_argument(
         "--half",
         choices=HALVES,
         metavar="HALF",
-        help=f"{HALVES[0]} (the default) or, once and at the end, {HALVES[1]}",
+        help=f"{HALVES[0]} (the default) or {HALVES[1]}, to be run once, at the end",
     )
     group.add_argument(
-        "--problems", metavar="NUMBERS", help="some of its problems, such as 0-4 or 3,17"
+        "--problems", metavar="NUMBERS", help="run only these problems, such as 0-4 or 3,17"
     )
 
 
 def is_suite(options: argparse.Namespace) -> bool:
-    """Whether the suite is asked for."""
+    """Return whether the command line names the suite."""
     return SUITE in options.sources
 
 
 def check_options(options: argparse.Namespace) -> None:
-    """Complain of what does not go together."""
+    """Raise a `UserError` for options that do not fit together."""
     if not is_suite(options):
         for source in options.sources:
             if not Path(source).exists() and nearest(source, runnable_names()) == SUITE:
@@ -55,14 +55,14 @@ def check_options(options: argparse.Namespace) -> None:
                 raise UserError(f"--{name} is for {SUITE} only; leave it out")
         return
     if len(options.sources) > 1:
-        raise UserError(f"{SUITE} runs alone; run the other scenarios by another command")
+        raise UserError(f"{SUITE} runs alone; run the other scenarios with a second command")
     for name in _FIXED:
         if getattr(options, name) is not None:
-            raise UserError(f"the problems of {SUITE} have a {name} each; leave out --{name}")
+            raise UserError(f"each problem of {SUITE} has its own {name}; leave out --{name}")
 
 
 def run_suite(options: argparse.Namespace) -> int:
-    """Run the problems of a half, sum up, write everything down."""
+    """Run the problems of a half, write the summary and the report; return the exit status."""
     from lastblock.cli.finishing import REPORT  # noqa: PLC0415  # slow to import
     from lastblock.cli.running import pace, run_scenarios, say  # noqa: PLC0415  # slow to import
     from lastblock.lab.report.page import write_report  # noqa: PLC0415  # slow to import
@@ -94,7 +94,11 @@ def run_suite(options: argparse.Namespace) -> int:
 
 
 def _teller(problems: int) -> "Callable[[Result], str]":
-    """A line for each problem, as it is done."""
+    """Return a function that describes each result in one line, for `run_scenarios`.
+
+    The line has the ratio of the adaptive policy's mean final regret to the tuned one's. Results
+    after the first `problems` ones are stationary problems, of which it has the title only.
+    """
     from lastblock.lab.suite.rivals import ADAPTIVE, TUNED  # noqa: PLC0415  # slow to import
 
     done: list[str] = []
@@ -110,7 +114,7 @@ def _teller(problems: int) -> "Callable[[Result], str]":
 
 
 def describe(found: "Suite") -> str:
-    """A table with a row for each policy."""
+    """Return the summary as a table with a row for each policy."""
     about = found.about
     problems, replications = about["problems"], about["replications"]
     head = (
@@ -133,35 +137,35 @@ def describe(found: "Suite") -> str:
     rows = [
         (
             row["policy"],
-            shown(row["tuned"]),
+            _decimal(row["tuned"]),
             _interval(row, "tuned"),
-            shown(row["best"]),
+            _decimal(row["best"]),
             _interval(row, "best"),
-            shown(row["worst"]),
+            _decimal(row["worst"]),
             _percent(row["won"]),
             _percent(row["surely_won"]),
             _percent(row["first"]),
-            shown(row["false_restarts"], 3),
-            shown(row["delay"], 0),
+            _decimal(row["false_restarts"], 3),
+            _decimal(row["delay"], 0),
         )
         for row in found.summary
     ]
     first = found.summary[0]
-    worst = f"{shown(first['worst'])} {_interval(first, 'worst')}, {first['worst_problem']}"
+    worst = f"{_decimal(first['worst'])} {_interval(first, 'worst')}, {first['worst_problem']}"
     return (
         f"{head}\n{table(header, rows, aligned='<' + '>' * 10)}\n"
         f"worst case of {first['policy']}: {worst}"
     )
 
 
-def shown(value: float | None, decimals: int = 2) -> str:
-    """A number, or a dash for none."""
+def _decimal(value: float | None, decimals: int = 2) -> str:
+    """Return `value` with this many decimals, or a dash if it is None."""
     return "–" if value is None else f"{value:.{decimals}f}"
 
 
 def _interval(row: dict[str, Any], name: str) -> str:
     low, high = row[f"{name}_low"], row[f"{name}_high"]
-    return "–" if low is None else f"[{shown(low)}, {shown(high)}]"
+    return "–" if low is None else f"[{_decimal(low)}, {_decimal(high)}]"
 
 
 def _percent(value: float | None) -> str:
@@ -179,7 +183,7 @@ def _as_data(found: "Suite", ran: "Sequence[Ran]", report: Path) -> dict[str, An
 
 
 def read_suites(out: Path) -> "list[Suite]":
-    """The halves that were run before, in --out, and the parts of them."""
+    """Return the summaries in the folder `out` of halves, or parts of halves, run before."""
     from lastblock.lab.suite.statistics import load  # noqa: PLC0415  # slow to import
 
     folders = [

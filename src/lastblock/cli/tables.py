@@ -1,10 +1,10 @@
-"""Tables of text."""
+"""Text tables for the terminal."""
 
 from collections.abc import Sequence
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], aligned: str) -> str:
-    """Columns side by side; `aligned` has a < or > for each."""
+    """Return a text table; `aligned` has a `<` (left) or `>` (right) for each column."""
     lines = [header, *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
     return "\n".join(

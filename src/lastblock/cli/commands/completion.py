@@ -9,7 +9,7 @@ SHELLS = ("bash", "zsh", "tcsh")
 _EPILOG = """\
 examples:
   eval "$(lastblock completion bash)"                  in this shell
-  lastblock completion zsh > ~/.zfunc/_lastblock       for good; ~/.zfunc is in $fpath
+  lastblock completion zsh > ~/.zfunc/_lastblock       in every shell with ~/.zfunc in $fpath
 """
 
 
@@ -17,7 +17,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
     """Declare the arguments."""
     parser = commands.add_parser(
         "completion",
-        help="print a script for the shell's completion",
+        help="print a completion script for the shell",
         description="Print a script that lets the shell complete commands, options and names.",
         epilog=_EPILOG,
     )
@@ -36,17 +36,17 @@ def execute(options: argparse.Namespace) -> int:
     for action in _actions(parser):
         offered, files = getattr(action, "offered", (None, None))
         if offered and files:
-            action.complete = _names_or_files(list(offered()))  # type: ignore[attr-defined]  # what shtab looks for
+            action.complete = _names_or_files(list(offered()))  # type: ignore[attr-defined]  # shtab reads this attribute
         elif offered:
             action.choices = list(offered())
         elif files:
-            action.complete = getattr(shtab, files)  # type: ignore[attr-defined]  # what shtab looks for
+            action.complete = getattr(shtab, files)  # type: ignore[attr-defined]  # shtab reads this attribute
     print(shtab.complete(parser, options.shell))
     return 0
 
 
 def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """Those of the program and of all its commands."""
+    """Return the arguments of the program and of all its commands."""
     actions = list(parser._actions)
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -56,7 +56,7 @@ def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
 
 
 def _names_or_files(names: list[str]) -> dict[str, Any]:
-    """A scenario is one of these names, or a file."""
+    """Return shtab's completion of a scenario: one of `names`, or a TOML file."""
     words = " ".join(names)
     return {
         "bash": "_lastblock_scenario_files",

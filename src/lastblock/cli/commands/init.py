@@ -1,4 +1,4 @@
-"""``lastblock init``: a commented scenario to start from."""
+"""``lastblock init``: write a commented scenario to start from."""
 
 import argparse
 from pathlib import Path
@@ -29,7 +29,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
         type=Path,
         default=_DEFAULT,
         metavar="FILE",
-        help=f"where to (default: {_DEFAULT}); a file that is there is left alone",
+        help=f"the file to write (default: {_DEFAULT}); an existing file is never overwritten",
     )
     offer(file, files=FILE)
     parser.set_defaults(execute=execute)
@@ -37,14 +37,14 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Write the file."""
+    """Write the file and print the next command."""
     from lastblock.lab.scenario_files.reading import TEMPLATE  # noqa: PLC0415  # slow to import
 
     path: Path = options.file
     if path.exists():
-        raise UserError(f"{path} is there already; give another name: lastblock init FILE")
+        raise UserError(f"{path} exists already; choose another name: lastblock init FILE")
     if not path.parent.is_dir():
         raise UserError(f"there is no folder {path.parent}; make it first")
     files.write(path, TEMPLATE.encode())
-    print(f"{path} is written; edit it, then: lastblock run {path}")
+    print(f"wrote {path}; edit it, then run: lastblock run {path}")
     return 0

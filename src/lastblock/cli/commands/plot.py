@@ -1,4 +1,4 @@
-"""``lastblock plot``: a figure."""
+"""``lastblock plot``: draw results as a figure."""
 
 import argparse
 from pathlib import Path
@@ -21,8 +21,8 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
     parser = commands.add_parser(
         "plot",
         help="draw results as PNG, SVG or PDF",
-        description="Draw results, one panel each. The name of the file says how: "
-        f"{', '.join(_FORMATS)}.",
+        description="Draw results, one panel each. The ending of the file's name chooses the "
+        f"format: {', '.join(_FORMATS)}.",
         epilog=_EPILOG,
     )
     add_results(parser, "+", "a folder of results, or its name in --out")
@@ -31,21 +31,21 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
         type=_picture,
         required=True,
         metavar="FILE",
-        help=f"where to; ends in .{', .'.join(_FORMATS)}",
+        help=f"the file to write; ends in .{', .'.join(_FORMATS)}",
     )
     offer(output, files=FILE)
     parser.add_argument(
         "--kind",
         choices=("regret", "best-arm"),
         default="regret",
-        help="regret, or the share of pulls of a best arm (default: regret)",
+        help="regret, or the share of pulls that chose a best arm (default: regret)",
     )
     parser.set_defaults(execute=execute)
     return parser
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Draw the figure and say where it is."""
+    """Draw the figure and print its path."""
     from lastblock.lab import figures  # noqa: PLC0415  # slow to import
 
     draw = figures.regret_figure if options.kind == "regret" else figures.best_arm_figure

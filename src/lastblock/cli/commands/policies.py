@@ -1,4 +1,4 @@
-"""``lastblock policies``: every policy, its parameters and what it does."""
+"""``lastblock policies``: list every policy with its parameters and what it does."""
 
 import argparse
 import inspect
@@ -20,41 +20,44 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
     parser = commands.add_parser(
         "policies",
         help="list the policies and their parameters",
-        description="List the policies with their parameters, or tell all about one.",
+        description="List the policies with their parameters, or describe one in full.",
         epilog=_EPILOG,
     )
-    name = parser.add_argument("name", nargs="?", metavar="NAME", help="tell all about this one")
+    name = parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="describe this policy in full"
+    )
     offer(name, lambda: POLICIES)
     parser.set_defaults(execute=execute)
     return parser
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the list, or one policy."""
+    """Print the list, or the description of one policy."""
     if options.name is not None:
         print(_details(POLICIES[names.check(options.name, POLICIES, "policy")]))
         return 0
     for cls in sorted(POLICIES.values(), key=lambda cls: cls.__name__.casefold()):
         print(f"{_call(cls)}\n    {_summary(cls)}")
-    print("\nlastblock policies NAME tells all about one.")
+    print("\nlastblock policies NAME describes one in full.")
     return 0
 
 
 def _call(cls: type[Any]) -> str:
-    """The parameters as in a call; those with a default with it."""
+    """Return the policy's name and parameters as in a call, with the defaults."""
     defaults = cls._field_defaults
-    shown = [
+    parameters = [
         f"{name}={_plain(defaults[name])}" if name in defaults else name for name in cls._fields
     ]
-    return f"{cls.__name__}({', '.join(shown)})"
+    return f"{cls.__name__}({', '.join(parameters)})"
 
 
 def _plain(value: Any) -> str:
+    """Return a default as a user would write it: a word for a member of an enumeration."""
     return value.name.lower() if hasattr(value, "name") else repr(value)
 
 
 def _summary(cls: type[Any]) -> str:
-    """The first sentence of the docstring."""
+    """Return the first paragraph of the class's docstring, on one line."""
     first = (inspect.getdoc(cls) or "").partition("\n\n")[0]
     return " ".join(first.split())
 

@@ -1,4 +1,4 @@
-"""``lastblock report``: the HTML page, once more."""
+"""``lastblock report``: write the HTML page of results again."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -24,16 +24,16 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
     parser = commands.add_parser(
         "report",
         help="write the HTML page of results again",
-        description="Write the HTML page of all results in --out, or of those named, again.",
+        description="Write the HTML page again, from all results in --out or from those named.",
         epilog=_EPILOG,
     )
-    add_results(parser, "*", "a folder of results, or its name in --out (default: all there)")
+    add_results(parser, "*", "a folder of results, or its name in --out (default: all in --out)")
     parser.set_defaults(execute=execute)
     return parser
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Write the page and say where it is."""
+    """Write the page and print its path."""
     from lastblock.lab.report.page import write_report  # noqa: PLC0415  # slow to import
 
     extras = {} if options.results else read_extras(options.out)
@@ -44,6 +44,6 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _place(result: "Result") -> int:
-    """The paper's scenarios come first, in their order; the others as they were given."""
+    """Return the sort key of a result: the paper's scenarios first, in the paper's order."""
     paper = [name for names in SCENARIOS.values() for name in names]
     return paper.index(result.name) if result.name in paper else len(paper)

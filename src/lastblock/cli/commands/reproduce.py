@@ -1,11 +1,11 @@
-"""``lastblock reproduce``: the paper's figures and tables."""
+"""``lastblock reproduce``: make the paper's figures and tables."""
 
 import argparse
 
 from lastblock.cli import names
 from lastblock.cli.arguments import Parser, add_run_options, offer
 
-SCENARIOS = {  # by the names of the figures; the last one has two readings of its last phase
+SCENARIOS = {  # figure: its scenarios. Paper and notebook disagree on the last one's last phase
     "stationary": ("stationary",),
     "bernoulli-changes": ("bernoulli-changes",),
     "gaussian-changes": ("gaussian-changes",),
@@ -18,21 +18,21 @@ NAMES = ("means", "takeover", *SCENARIOS, "table1")
 _EPILOG = """\
 names:
   means                      the means of the arms that change, over time
-  takeover                   figure 1: how a naive leader is taken over
-  stationary                 what a limited memory costs
+  takeover                   figure 1: how another arm overtakes a naive leader
+  stationary                 two Bernoulli arms: what a limited memory costs
   bernoulli-changes          three Bernoulli arms that change twice
   gaussian-changes           three Gaussian arms that change three times
-  gaussian-variance-changes  the same with other variances, by the paper and by
-                             its authors' notebook
-  table1                     storage and cost, measured
+  gaussian-variance-changes  the same with other variances, as in the paper and
+                             as in its authors' notebook
+  table1                     measured storage and cost
 
 examples:
   lastblock reproduce
   lastblock reproduce stationary --replications 200
   lastblock reproduce bernoulli-changes --reference --seed 2 --out again
 
-An interrupted run goes on where it stopped when the same command is given
-again; what is computed is never computed twice.
+To continue an interrupted run, give the same command again. Finished chunks
+are never computed twice.
 """
 
 
@@ -40,24 +40,26 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
     """Declare the arguments."""
     parser = commands.add_parser(
         "reproduce",
-        help="the paper's figures and tables",
+        help="make the paper's figures and tables",
         description="Reproduce the paper's figures and tables: all of them, or those named.",
         epilog=_EPILOG,
     )
-    wanted = parser.add_argument("names", nargs="*", metavar="NAME", help="see below")
+    wanted = parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="one of the names below (default: all)"
+    )
     offer(wanted, lambda: NAMES)
     what = add_run_options(parser)
     what.add_argument(
         "--reference",
         action="store_true",
-        help="make the choices of the authors' code where it differs from the paper",
+        help="follow the authors' code where it differs from the paper",
     )
     parser.set_defaults(execute=execute)
     return parser
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run what is asked for, and draw it."""
+    """Run the scenarios asked for, make the other exhibits, and write the report."""
     from lastblock.cli.extras import make_extras  # noqa: PLC0415  # slow to import
     from lastblock.cli.finishing import finish  # noqa: PLC0415  # slow to import
     from lastblock.cli.running import run_scenarios  # noqa: PLC0415  # slow to import

@@ -1,4 +1,4 @@
-"""``lastblock run``: scenarios of your own."""
+"""``lastblock run``: run scenarios, the user's own or those of the package."""
 
 import argparse
 
@@ -15,8 +15,8 @@ examples:
   lastblock run mine.toml --json | jq '.[0].policies'
   lastblock run adaptive-suite --problems 0-11
 
-An interrupted run goes on where it stopped when the same command is given
-again; what is computed is never computed twice.
+To continue an interrupted run, give the same command again. Finished chunks
+are never computed twice.
 """
 
 
@@ -42,7 +42,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run them all."""
+    """Run the scenarios or the suite, and write the report."""
     check_options(options)
     if is_suite(options):
         return run_suite(options)

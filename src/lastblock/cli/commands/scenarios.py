@@ -1,4 +1,4 @@
-"""``lastblock scenarios``: the scenarios that come with the package."""
+"""``lastblock scenarios``: list or print the scenarios that come with the package."""
 
 import argparse
 
@@ -13,14 +13,14 @@ examples:
 
 
 def scenario_names() -> list[str]:
-    """What `lastblock run` knows by name."""
+    """Return the names of the package's scenarios."""
     from lastblock.lab.scenario_files.reading import names  # noqa: PLC0415  # slow to import
 
     return names()
 
 
 def runnable_names() -> list[str]:
-    """These, and the suite of random problems."""
+    """Return all names that `lastblock run` takes: the scenarios, and the suite."""
     from lastblock.lab.suite.halves import NAME  # noqa: PLC0415  # slow to import
 
     return [*scenario_names(), NAME]
@@ -34,7 +34,9 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
         description="List the scenarios that come with the package, or print one as TOML.",
         epilog=_EPILOG,
     )
-    name = parser.add_argument("name", nargs="?", metavar="NAME", help="print this one's TOML")
+    name = parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="print this scenario as TOML"
+    )
     offer(name, runnable_names)
     parser.set_defaults(execute=execute)
     return parser
@@ -69,8 +71,8 @@ def execute(options: argparse.Namespace) -> int:
     header = "scenario", "arms", "changes", "horizon", "replications", "policies", ""
     print(table(header, rows, aligned="<>>>>><"))
     print(
-        f"\n{NAME}: {count()} random problems for development and as many for a test at the end,\n"
-        f"of other seeds (lastblock run {NAME} --half {HALVES[0]}, or {HALVES[1]})."
+        f"\n{NAME}: {count()} random problems for development, and as many with other seeds for\n"
+        f"a final test (lastblock run {NAME} --half {HALVES[0]}, or {HALVES[1]})."
     )
     print("\nlastblock scenarios NAME prints one; lastblock run NAME runs it.")
     return 0
