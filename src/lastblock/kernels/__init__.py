@@ -1,1 +1,1 @@
-"""Building blocks of compiled code: the compiler, random streams, samplers, sums, divergences."""
+"""Building blocks of compiled code: compiler and cache, random streams, samplers, divergences."""

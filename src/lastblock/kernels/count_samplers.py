@@ -1,4 +1,4 @@
-"""Random counts: binomial variates, and a coin with a hypergeometric distribution function."""
+"""Samplers of counts: binomial variates, and comparisons of a hypergeometric count with x."""
 
 import math
 
@@ -21,7 +21,7 @@ _ROOT_2 = math.sqrt(2.0)
 
 @kernel
 def stirling_error(k: float) -> float:
-    """log k! − log(√(2πk) (k/e)^k), and 0 for k = 0."""
+    """Return log k! − log(√(2πk) (k/e)^k), the error of Stirling's formula; 0 for k = 0."""
     if k < _TABLE:
         return float(_STIRLING_ERRORS[int(k)])
     i = 1.0 / k
@@ -31,9 +31,10 @@ def stirling_error(k: float) -> float:
 
 @routine
 def binomial(stream: Stream, n: int, p: float) -> int:
-    """Inversion for small means, transformed rejection (Hörmann, 1993, BTRS) for large ones.
+    """Draw the number of successes in `n` trials of probability `p`.
 
-    p is taken into [0, 1]; a sure result costs no draw.
+    By inversion for small means and by transformed rejection (Hörmann, 1993, BTRS) for large ones.
+    A `p` outside [0, 1] counts as 0 or 1. No random word is used when the result is certain.
     """
     if n <= 0 or p <= 0.0:
         return 0
@@ -49,6 +50,7 @@ def binomial(stream: Stream, n: int, p: float) -> int:
 
 @kernel
 def _invert_binomial(u: float, n: int, p: float) -> int:
+    """Return the binomial quantile of `u`, by adding probabilities from 0 upwards."""
     odds = p / (1.0 - p)
     term = math.exp(n * math.log1p(-p))
     count = 0
@@ -61,6 +63,7 @@ def _invert_binomial(u: float, n: int, p: float) -> int:
 
 @kernel
 def _reject_binomial(stream: Stream, n: int, p: float) -> int:
+    """Draw a binomial variate by transformed rejection, for p ≤ 1/2 and np ≥ 10."""
     root = math.sqrt(n * p * (1.0 - p))
     b = 1.15 + 2.53 * root
     a = -0.0873 + 0.0248 * b + 0.01 * p
@@ -84,7 +87,7 @@ def _reject_binomial(stream: Stream, n: int, p: float) -> int:
 
 @kernel
 def _log_ratio(n: float, p: float, m: float, k: float) -> float:
-    """log of the binomial probability of k over that of m, where 0 < m < n."""
+    """Return the logarithm of P(X = k) / P(X = m) for a binomial X, where 0 < m < n."""
     odds = p / (1.0 - p)
     if k * (n - k) == 0.0:
         return (k - m) * math.log(odds) - (
@@ -101,18 +104,20 @@ def _log_ratio(n: float, p: float, m: float, k: float) -> float:
 
 @kernel
 def hypergeometric_at_most(stream: Stream, x: int, n: int, good: int, total: int) -> bool:
-    """Whether at most x of n things drawn without replacement are good, `good` of `total` being so.
+    """Draw `n` of `total` items without replacement; return whether at most `x` of them are good.
 
-    The coin U < F(x) has the law of drawing the things and costs one uniform, whatever n. Mostly it
-    is far from F(x), and bounds on F(x) settle it. A sure result costs no draw.
+    `good` of the `total` items are good. With F the distribution function of the number of good
+    items drawn, U < F(x) for a uniform U has the same law and takes one random word for any `n`.
+    U is rarely close to F(x), so that bounds on F(x) nearly always decide. No random word is used
+    when the result is certain.
     """
     if x < max(0, n - (total - good)):
         return False
     if x >= min(n, good):
         return True
     u = uniform(stream)
-    # Bernstein's inequality holds without replacement too (Hoeffding, 1963, theorem 4). What is
-    # drawn and what is left mirror each other: the smaller part gives the better bound.
+    # Bernstein's inequality holds without replacement too (Hoeffding, 1963, theorem 4). It can be
+    # applied to the items drawn or to the items left; the smaller part gives the better bound.
     p = good / total
     mean = n * p
     half = 2 * n <= total
@@ -127,9 +132,9 @@ def hypergeometric_at_most(stream: Stream, x: int, n: int, good: int, total: int
         largest = 1.0 - p if half else p
         if (1.0 - u) * _at_most_exp(0.5 * away * away / (variance + largest * away / 3.0)) > 1.0:
             return True
-    # The law is that of a sum of independent coins (Vatutin & Mikhailov, 1982), so the bound of
-    # Berry and Esseen holds: the normal distribution function is off by less than 0.56/σ
-    # (Shevtsova, 2010).
+    # The number of good items has the law of a sum of independent Bernoulli variables (Vatutin &
+    # Mikhailov, 1982). So the bound of Berry and Esseen holds: the normal approximation of F is
+    # off by less than 0.56/σ (Shevtsova, 2010).
     deviation = math.sqrt(n * p * (1.0 - p) * ((total - n) / (total - 1.0)))
     normal = 0.5 * math.erfc((mean - x) / (deviation * _ROOT_2))
     if abs(u - normal) * deviation > 0.56:
@@ -139,19 +144,20 @@ def hypergeometric_at_most(stream: Stream, x: int, n: int, good: int, total: int
 
 @kernel
 def _at_most_exp(y: float) -> float:
-    """A bound below e^y for y ≥ 0, and cheaper."""
+    """Return a lower bound of e^y for y ≥ 0 that is cheaper than e^y itself."""
     return 1.0 + y * (1.0 + y * (0.5 + y * (1.0 / 6.0)))
 
 
 @routine
 def _below_hypergeometric(u: float, x: int, n: int, good: int, total: int) -> bool:
-    """Whether u < F(x), summing terms of the nearer tail until that is clear."""
-    # Floats: products of four counts would overflow whole numbers.
+    """Return whether u < F(x), adding terms of the nearer tail until the answer is certain."""
+    # Floats, because products of four counts would overflow integers.
     size = float(n)
     goods = float(good)
     bads = float(total - good)
     if x * float(total) < size * goods:
-        # F(x) = p(x) + p(x − 1) + …: ever smaller terms, by ever smaller ratios.
+        # F(x) = p(x) + p(x − 1) + …: the terms and their ratios decrease, so that a geometric
+        # series bounds the rest.
         i = float(x)
         gap = u
         term = _hypergeometric(i, size, goods, bads)
@@ -180,7 +186,7 @@ def _below_hypergeometric(u: float, x: int, n: int, good: int, total: int) -> bo
 
 @kernel
 def _hypergeometric(x: float, n: float, good: float, bad: float) -> float:
-    """The probability of x, in Loader's (2000) form, which loses no digits to large factorials."""
+    """Return the probability of `x`, in the form of Loader (2000), which keeps all digits."""
     total = good + bad
     rest = total - n
     p = good / total
@@ -208,9 +214,11 @@ def _hypergeometric(x: float, n: float, good: float, bad: float) -> float:
 
 @kernel
 def _deviance(x: float, mean: float) -> float:
+    """Return x log(x / mean), and 0 for x = 0."""
     return x * math.log(x / mean) if x > 0.0 else 0.0
 
 
 @kernel
 def _width(k: float) -> float:
+    """Return 2πk, the square of a factor in Stirling's formula; 1 for k = 0."""
     return _TWO_PI * k if k > 0.0 else 1.0

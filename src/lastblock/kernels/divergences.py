@@ -1,16 +1,15 @@
 """Kullback–Leibler divergences of the one-parameter families and their inverses, as kernels.
 
-A family is written by its mean. One function carries them all: with
-h(p, q) = p log(p / q) − p + q,
+p and q are means of two members of a family. With h(p, q) = p log(p / q) − p + q,
 
     Bernoulli      kl(p, q) = h(p, q) + h(1 − p, 1 − q)
     Poisson        kl(p, q) = h(p, q)
     exponential    kl(p, q) = h(q, p) / q
     Gaussian       kl(p, q) = (q − p)² / 2σ²
 
-where no term is negative. h is a series when p and q are close and a logarithm otherwise: no digits
-are lost, neither near p = q nor near an end of the family. The inverses are pure functions of the
-mean and the level: equal arms get equal bounds, to the last bit.
+where no term is negative. The kernels compute h by a series when p and q are close and by a
+logarithm otherwise, so that no digits are lost near p = q or near an end of the family. The
+inverses depend on the mean and the level only: equal arms get equal bounds, to the last bit.
 """
 
 import math
@@ -33,12 +32,12 @@ class Family(IntEnum):
 
 
 FamilyWord: TypeAlias = Literal["bernoulli", "gaussian", "poisson", "exponential"]
-"""The families as words. A policy's field is ``Family | FamilyWord``: it accepts both, and holds
-the `Family` once the policy is made."""
+"""The names of the families. A policy's field has the type ``Family | FamilyWord``: a user may
+write either, and the policy turns it into a `Family` when it is made."""
 
 FamilyCode: TypeAlias = int | FamilyWord
-"""What a kernel is given: always a number. The words are here because a type checker cannot know
-that a policy has turned them into a `Family`."""
+"""The type of a family in a kernel, where it is always a number. The type includes the names,
+because a type checker cannot know that a policy has turned them into a `Family`."""
 
 BERNOULLI = int(Family.BERNOULLI)
 
@@ -50,17 +49,17 @@ EXPONENTIAL = int(Family.EXPONENTIAL)
 
 _LARGEST_EXPONENT = 700.0
 
-_AT_ONE = 30.0  # 1 − exp(−30) counts as 1: closer to it, order would be rounding
+_AT_ONE = 30.0  # bounds above 1 − exp(−30) become 1: rounding would decide their order
 
 _NEGLIGIBLE = 1e-18
 
-_NOTHING = 1e-150  # its square is still above 0
+_NOTHING = 1e-150  # means up to this count as 0; its square does not underflow
 
 _ALMOST_ONE = 1.0 - 2.0**-52
 
 _ITERATIONS = 60
 
-_CLOSE_BELOW = -2.0 / 11.0  # of (q − p) / p: where |q − p| ≤ 0.1 (p + q)
+_CLOSE_BELOW = -2.0 / 11.0  # bounds on (q − p) / p, between which |q − p| ≤ 0.1 (p + q)
 
 _CLOSE_ABOVE = 2.0 / 9.0
 
@@ -71,7 +70,10 @@ _LARGEST_QUOTIENT = 1e300
 
 @kernel
 def inside(family: FamilyCode, mean: float) -> float:
-    """The nearest mean that the family allows: rewards may not be what a policy was told."""
+    """Return the mean nearest to `mean` that the family allows.
+
+    A sample mean can lie outside, when the rewards do not follow the family that the policy names.
+    """
     if family == GAUSSIAN:
         return mean
     mean = max(mean, 0.0)
@@ -80,8 +82,9 @@ def inside(family: FamilyCode, mean: float) -> float:
 
 @kernel
 def gap(x: float) -> float:
-    """x − log(1 + x) for −2/11 ≤ x ≤ 2/9, with full relative precision."""
-    # log(1 + x) = 2 artanh r, and x = 2r / (1 − r), |r| ≤ 0.1: the leading terms cancel by hand.
+    """Return x − log(1 + x) for −2/11 ≤ x ≤ 2/9, with full relative precision."""
+    # log(1 + x) = 2 artanh r and x = 2r / (1 − r), with |r| ≤ 0.1; the series below starts after
+    # the leading terms, which cancel.
     r = x / (2.0 + x)
     r2 = r * r
     tail = 1.0 / 15.0 + r2 / 17.0
@@ -93,7 +96,7 @@ def gap(x: float) -> float:
 
 @kernel
 def log_quotient(p: float, q: float) -> float:
-    """log(p / q) for positive p and q, also where the quotient leaves the range of floats."""
+    """Return log(p / q) for positive p and q, even if p / q overflows or underflows."""
     quotient = p / q
     if _SMALLEST_QUOTIENT < quotient < _LARGEST_QUOTIENT:
         return math.log(quotient)
@@ -102,7 +105,7 @@ def log_quotient(p: float, q: float) -> float:
 
 @kernel
 def relative(p: float, q: float, delta: float) -> float:
-    """h(p, q) for positive p and q, given δ = q − p (which the caller may know to more digits)."""
+    """Return h(p, q) for positive p and q; `delta` is q − p, which the caller may know better."""
     x = delta / p
     if _CLOSE_BELOW <= x <= _CLOSE_ABOVE:
         return p * gap(x)
@@ -111,10 +114,10 @@ def relative(p: float, q: float, delta: float) -> float:
 
 @kernel
 def divergence(family: FamilyCode, p: float, q: float, sigma: float) -> float:
-    """kl(p, q) between the members of the family with means p and q; infinite where it must be."""
+    """Return kl(p, q) of the members of the family with means p and q; it may be infinite."""
     if p == q:
         return 0.0
-    p, q = float(p), float(q)  # without the JIT they may be numpy's, which warn of overflow
+    p, q = float(p), float(q)  # without the JIT they may be NumPy scalars, which warn of overflow
     if family == GAUSSIAN:
         z = (q - p) / sigma
         return 0.5 * z * z
@@ -138,7 +141,7 @@ def divergence(family: FamilyCode, p: float, q: float, sigma: float) -> float:
 
 @routine
 def upper(family: FamilyCode, p: float, level: float, sigma: float) -> float:
-    """The largest q with kl(p, q) ≤ level."""
+    """Return the largest q with kl(p, q) ≤ level."""
     p, level = float(p), float(level)
     if level <= 0.0:
         return p
@@ -158,7 +161,7 @@ def upper(family: FamilyCode, p: float, level: float, sigma: float) -> float:
 
 @routine
 def lower(family: FamilyCode, p: float, level: float, sigma: float) -> float:
-    """The smallest q with kl(p, q) ≤ level."""
+    """Return the smallest q with kl(p, q) ≤ level."""
     p, level = float(p), float(level)
     if level <= 0.0:
         return p
@@ -178,11 +181,11 @@ def lower(family: FamilyCode, p: float, level: float, sigma: float) -> float:
 
 @kernel
 def bernoulli_upper(p: float, level: float) -> float:
-    """The largest q with kl(p, q) ≤ level for Bernoulli laws.
+    """Return the largest q with kl(p, q) ≤ level for Bernoulli laws.
 
-    Halley's iteration for δ = q − p, kept within a bracket by bisection. It stops when a step has
-    become relatively small; its order is three, so that the last step leaves only rounding. The
-    first guess is good enough for one to three steps.
+    Halley's iteration finds δ = q − p; bisection keeps it within a bracket. It stops when a step
+    is relatively small: convergence is cubic, so that after the last step only rounding errors
+    remain. The first guess is so good that one to three steps suffice.
     """
     if level <= 0.0 or p >= 1.0:
         return p
@@ -200,7 +203,7 @@ def bernoulli_upper(p: float, level: float) -> float:
         high = min(high, rest - math.exp(-exponent), rest * _ALMOST_ONE)
     delta = high
     variance = p * rest
-    if level < 0.2 * variance:  # where the series of the root at level 0 can be trusted
+    if level < 0.2 * variance:  # here the series of δ around level 0 is accurate
         series = math.sqrt(2.0 * level * variance) + 2.0 / 3.0 * level * (1.0 - 2.0 * p)
         delta = min(high, series)
     for _ in range(_ITERATIONS):
@@ -227,10 +230,13 @@ def bernoulli_upper(p: float, level: float) -> float:
 
 @kernel
 def log_ratio(y: float, side: float) -> float:
-    """The v of the sign of `side` with exp(v) − 1 − v = y ≥ 0: both branches of Lambert's W."""
+    """Return the v with exp(v) − 1 − v = y ≥ 0 that has the sign of `side`.
+
+    The two signs are the two branches of Lambert's W.
+    """
     if y <= 0.0:
         return 0.0
-    # Guess: the series at 0, or whichever of the two terms is large.
+    # First guess: the series at 0, or the solution for the larger of exp(v) and −v alone.
     root = math.sqrt(2.0 * y)
     if side > 0.0:
         v = root - root * root / 6.0 if root < 1.5 else math.log1p(y + math.log1p(y))

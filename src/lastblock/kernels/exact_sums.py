@@ -1,14 +1,14 @@
-"""Sums of floats that lose nothing to rounding."""
+"""Sums of floats without rounding errors."""
 
 from lastblock.kernels.jit import kernel
 
 LARGEST_REWARD = 1e290
-"""Sums of larger ones could overflow."""
+"""Bound on a reward's absolute value; sums of larger rewards could overflow."""
 
 
 @kernel
 def two_sum(a: float, b: float) -> tuple[float, float]:
-    """Knuth's two-sum: a + b as rounded, and what rounding took away, exactly."""
+    """Return the rounded sum of `a` and `b` and its exact rounding error (Knuth's two-sum)."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)

@@ -1,17 +1,16 @@
 """How kernels are compiled, and where the compiled code is kept.
 
-Four decorators:
+Four decorators compile a function:
 
-- ``kernel``: a short function called by other kernels, and compiled into them. Never cached by
-  itself, since the machine code of its callers contains it.
-- ``routine``: the same for long functions, which are called instead.
-- ``entry``: a function called from Python. Cached on disk, in a folder named by a hash of every
-  source file that kernels can see: numba only looks at the time stamp of the one file that holds
-  the cached function, so without this an edited policy would leave an old engine in the cache.
-- ``moment``: the same for what is done in a moment, shorter than letting go of the GIL takes.
+- ``kernel`` is for short functions that other kernels call: their code is copied into each caller.
+- ``routine`` is for long functions that other kernels call: they are compiled once and called.
+- ``entry`` is for functions that Python calls. The compiled code is cached on disk.
+- ``moment`` is ``entry`` for functions so short that releasing the GIL would take longer.
 
-Classes from outside the package (a user's own policy) are not covered by that hash, so `specialise`
-compiles their kernels in memory only. A cache that cannot know is not asked.
+The cache's folder has a hash of every source file that kernels can see in its name. Numba alone
+looks at the time stamp of the one file that holds the cached function: after an edit of a policy
+it would go on using an engine compiled with the old policy. The hash does not cover classes from
+outside the package (a user's own policy), so `specialise` compiles code for them in memory only.
 """
 
 import functools
@@ -33,17 +32,17 @@ from lastblock.kernels.interrupts import deferred_interrupts
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Numba's annotations leave out some options and settings, so these two are taken as they come.
+# Typed as Any, because numba's annotations lack some options and settings.
 _njit: Any = numba.njit
 _config: Any = numba.config
 
 DISABLED = bool(_config.DISABLE_JIT)
 
-# No fastmath: compensated sums and reproducible comparisons need IEEE semantics as written.
-# The numpy error model leaves out a branch before each division. The GIL is released so that
-# replications run on plain Python threads. Kernels own no memory, so that numba's reference counts,
-# which cost three times the work itself here, are left out. Nothing calls them from C; what only
-# other kernels call needs no way in from Python either, which saves a quarter of its compilation.
+# No fastmath: compensated sums and reproducible comparisons need IEEE arithmetic as written.
+# The numpy error model saves a branch before each division. nogil lets replications run on plain
+# Python threads. Kernels own no memory, so _nrt=False drops numba's reference counts, which would
+# take three times as long as the work itself. C never calls kernels, hence no wrapper for C; inner
+# functions need no wrapper for Python either, which saves a quarter of their compilation.
 _FLAGS = {"error_model": "numpy", "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
 _INNER = {**_FLAGS, "no_cpython_wrapper": True}
 INLINE = {**_INNER, "forceinline": True}
@@ -61,21 +60,21 @@ KERNEL_FOLDERS = (
     "environments",
     "engine",
 )
-"""All that compiled code can come from: nothing in them imports a folder above them, the layers'
-contract sees to it."""
+"""The folders that compiled code can come from. None of them imports a folder above them; the
+import contract of the layers enforces it."""
 
 
 class Inner:
-    """A function for kernels to call.
+    """A compiled function that kernels call.
 
-    Python may call it too: it is compiled once more then, with a way in.
+    Python can call it too: the first such call compiles it once more, with a wrapper for Python.
     """
 
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
         self._compiled = _njit(**options)(function)
-        self._numba_type_ = self._compiled._numba_type_  # what other kernels see
+        self._numba_type_ = self._compiled._numba_type_  # numba reads this in calling kernels
 
     def __call__(self, *arguments: Any) -> Any:
         return _in_memory(self.py_func)(*arguments)
@@ -102,7 +101,7 @@ def entry(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def moment(function: Callable[P, R]) -> Callable[P, R]:
-    """The same for a function that returns at once: other threads wait for it."""
+    """Compile a very short function that Python calls; it keeps the GIL while it runs."""
     return _outer(function, nogil=False)
 
 
@@ -118,21 +117,32 @@ def _outer(function: Callable[P, R], nogil: bool) -> Callable[P, R]:
 
 
 def plain(function: Callable[P, R]) -> Callable[P, R]:
-    """The Python function behind a kernel, for what happens too rarely to be worth compiling."""
+    """Return the Python function behind a kernel, for calls too rare to be worth compiling."""
     uncompiled: Callable[P, R] = getattr(function, "py_func", function)
     return uncompiled
 
 
 def wrapping(function: Callable[P, R]) -> Callable[P, R]:
-    """Let unsigned arithmetic wrap silently when it runs as plain Python on numpy scalars."""
+    """Silence NumPy's overflow warnings of unsigned arithmetic when the JIT is disabled."""
     return np.errstate(over="ignore")(function) if DISABLED else function
 
 
 def specialise(function: Callable[P, R], *arguments: Any) -> Callable[P, R]:
-    """The compiled code of an `entry` for arguments of these types, without the dispatcher.
+    """Return the compiled code of an `entry` for arguments of these types, without its dispatcher.
 
-    Calling it costs about 0.2 µs instead of 1 µs: the types are not looked at again, so the caller
-    promises that they never change.
+    A call takes about 0.2 µs instead of 1 µs, because it does not check the types.
+
+    Parameters
+    ----------
+    function
+        A function decorated with `entry` or `moment`.
+    *arguments
+        Examples of the arguments. Every later call must pass arguments of the same types.
+
+    Returns
+    -------
+    callable
+        The compiled code, or `function` itself when the JIT is disabled.
     """
     if DISABLED:
         return function
@@ -172,7 +182,7 @@ def _uninterrupted(dispatcher: Any) -> Any:
 
 
 def is_foreign(value: object) -> bool:
-    """Whether a kernel argument holds a class defined outside this package."""
+    """Return whether `value`, or an item of it, is a NamedTuple defined outside this package."""
     if not isinstance(value, tuple):
         return False
     package = __name__.partition(".")[0]
@@ -182,10 +192,10 @@ def is_foreign(value: object) -> bool:
 
 @functools.cache
 def cache_folder() -> Path | None:
-    """The folder of compiled kernels for exactly these sources; older ones are pruned.
+    """Return the cache folder for exactly these sources, and remove the oldest other ones.
 
-    None where nothing can be written: then kernels are compiled in memory, since numba would fall
-    back to a folder of its own, which does not know the sources.
+    Returns None if no folder can be written. Kernels are then compiled in memory, because numba
+    would fall back to a folder of its own, whose name does not depend on the sources.
     """
     for root in _cache_roots():
         folder = root / f"{_PREFIX}{source_hash()}"
@@ -203,7 +213,7 @@ def cache_folder() -> Path | None:
 
 @functools.cache
 def source_hash(folders: tuple[str, ...] = KERNEL_FOLDERS) -> str:
-    """A short hash of the sources in these folders of the package, and of what compiles them."""
+    """Return a short hash of the sources in `folders` and of Python's, numba's, NumPy's version."""
     digest = hashlib.blake2b(digest_size=10)
     digest.update(f"{sys.version}|{numba.__version__}|{np.__version__}".encode())
     for path in sorted(path for folder in folders for path in (PACKAGE / folder).rglob("*.py")):
@@ -214,17 +224,18 @@ def source_hash(folders: tuple[str, ...] = KERNEL_FOLDERS) -> str:
 
 
 def _cache_roots() -> Iterator[Path]:
-    """The user's NUMBA_CACHE_DIR; else beside the package, or in the user's cache folder."""
+    """Yield where the cache may lie: NUMBA_CACHE_DIR, or the package, then the user's cache."""
     if _config.CACHE_DIR:
         yield Path(_config.CACHE_DIR)
         return
     yield PACKAGE / "__pycache__"
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    with suppress(RuntimeError):  # no home
+    with suppress(RuntimeError):  # the user has no home folder
         yield Path(base or Path.home() / ".cache") / "lastblock"
 
 
 def _prune(current: Path) -> None:
+    """Remove all but the four newest cache folders."""
     siblings = [path for path in current.parent.glob(f"{_PREFIX}*") if path != current]
     siblings.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for path in siblings[_KEPT_CACHES - 1 :]:
@@ -233,7 +244,7 @@ def _prune(current: Path) -> None:
 
 @contextmanager
 def _numba_cache_folder(folder: Path) -> Iterator[None]:
-    """Numba reads its setting when a function is decorated; other functions keep theirs."""
+    """Set numba's cache folder for the functions decorated inside this context only."""
     before = _config.CACHE_DIR
     _config.CACHE_DIR = str(folder)
     try:

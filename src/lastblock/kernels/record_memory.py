@@ -1,4 +1,4 @@
-"""Records as the memory they lie in."""
+"""Access to the raw memory of records: copy their first words, and prefetch them."""
 
 from typing import Any
 
@@ -14,17 +14,19 @@ from lastblock.kernels.jit import DISABLED, INLINE
 WORD = 8
 LINE = 64
 FETCHED = 512
-"""The bytes of a record that are fetched: the large fields come last."""
+"""How many bytes of a record `fetch` prefetches. The small, often used fields come first."""
 
 copy_memory: Any = cgutils.raw_memcpy
 
 
 def copy_beginning(s: Any, target: npt.NDArray[np.uint64], first: int) -> None:
-    """Fill target[first:] with the first words of a record."""
+    """Fill `target[first:]` with the first words of the record `s`."""
     target[first:] = np.frombuffer(s, np.uint64, target.size - first)
 
 
 def _copy_intrinsic(_typing: Any, s: Any, target: Any, first: Any) -> Any:
+    """Generate the machine code of `copy_beginning`: one memcpy."""
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         record, array, start = arguments
         words = context.make_array(signature.args[1])(context, builder, array)
@@ -36,7 +38,7 @@ def _copy_intrinsic(_typing: Any, s: Any, target: Any, first: Any) -> Any:
 
 
 def _copy_beginning(s: Any, target: Any, first: Any) -> Any:
-    """For kernels: one copy of memory."""
+    """Return the implementation of `copy_beginning` for kernels."""
 
     def copy(s: Any, target: Any, first: Any) -> None:
         _copy(s, target, first)
@@ -45,10 +47,15 @@ def _copy_beginning(s: Any, target: Any, first: Any) -> Any:
 
 
 def fetch(states: npt.NDArray[Any], i: int) -> None:
-    """Let the processor fetch the first bytes of record i, which will be needed soon: a hint."""
+    """Prefetch the first bytes of record `i` into the processor's cache.
+
+    Kernels call it for a record that they will need soon. Without the JIT it does nothing.
+    """
 
 
 def _fetch_intrinsic(_typing: Any, states: Any, i: Any) -> Any:
+    """Generate the machine code of `fetch`: one prefetch for each cache line."""
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         place = builder.bitcast(builder.gep(array.data, [arguments[1]]), cgutils.voidptr_t)
@@ -57,14 +64,15 @@ def _fetch_intrinsic(_typing: Any, states: Any, i: Any) -> Any:
         hint = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], kind)
         for line in range(0, FETCHED, LINE):
             at = builder.gep(place, [arguments[1].type(line)])
-            builder.call(hint, [at, flags(1), flags(3), flags(1)])  # to write; to keep; data
+            # Prefetch for writing (1), keep in all cache levels (3), data and not code (1).
+            builder.call(hint, [at, flags(1), flags(3), flags(1)])
         return context.get_dummy_value()
 
     return types.void(states, types.intp), generate
 
 
 def _fetch(states: Any, i: Any) -> Any:
-    """For kernels."""
+    """Return the implementation of `fetch` for kernels."""
 
     def hint(states: Any, i: Any) -> None:
         _fetch_lines(states, i)

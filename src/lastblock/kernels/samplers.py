@@ -1,4 +1,4 @@
-"""Samplers for kernels: each draws from a random stream or from one random word."""
+"""Samplers for kernels: each draws from a random stream or from a single random word."""
 
 import math
 from typing import Any
@@ -14,7 +14,7 @@ _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 @kernel
 def normal(stream: Stream) -> float:
-    """A standard normal (the ziggurat of Marsaglia & Tsang, 2000, in the form of Doornik, 2005)."""
+    """Draw a standard normal (ziggurat of Marsaglia & Tsang, 2000, as given by Doornik, 2005)."""
     word = next_word(stream)
     z, inside = _in_layer(word)
     return z if inside else _off_layer(word, stream)
@@ -22,7 +22,10 @@ def normal(stream: Stream) -> float:
 
 @kernel
 def normal_of(word: np.uint64, scratch: Stream) -> float:
-    """A standard normal from one draw; the one in a hundred that needs more expands it."""
+    """Return a standard normal that depends on `word` alone.
+
+    About one word in a hundred does not suffice; it then seeds `scratch`, which gives the others.
+    """
     z, inside = _in_layer(word)
     if inside:
         return z
@@ -32,6 +35,7 @@ def normal_of(word: np.uint64, scratch: Stream) -> float:
 
 @kernel
 def _in_layer(word: np.uint64) -> tuple[float, bool]:
+    """Return the ziggurat's candidate, and whether it lies inside its layer and is accepted."""
     layer = word & _LAST_LAYER
     u = 2.0 * to_open_unit(word) - 1.0
     return u * _EDGES[layer], abs(u) < _INSIDE[layer]
@@ -39,7 +43,7 @@ def _in_layer(word: np.uint64) -> tuple[float, bool]:
 
 @routine
 def _off_layer(word: np.uint64, stream: Stream) -> float:
-    """Finish a draw that did not fall well inside its layer, or draw again until one does."""
+    """Accept or reject a candidate that is not inside its layer; after a rejection draw again."""
     while True:
         layer = word & _LAST_LAYER
         u = 2.0 * to_open_unit(word) - 1.0
@@ -64,14 +68,14 @@ def _off_layer(word: np.uint64, stream: Stream) -> float:
 
 @kernel
 def exponential(stream: Stream) -> float:
-    """A standard exponential."""
+    """Draw a standard exponential."""
     return -math.log(to_open_unit(next_word(stream)))
 
 
 @routine
 def gamma(stream: Stream, shape: float) -> float:
-    """A standard gamma variate (Marsaglia & Tsang, 2000); NaN for a shape that is none."""
-    if not shape > 0.0:  # from a damaged record: the loop below would never end
+    """Draw a standard gamma variate (Marsaglia & Tsang, 2000); NaN if `shape` is not positive."""
+    if not shape > 0.0:  # possible in a damaged record; the loop below would never end
         return math.nan
     boost = 1.0
     if shape < 1.0:
@@ -86,7 +90,7 @@ def gamma(stream: Stream, shape: float) -> float:
         if v > 0.0:
             v = v * v * v
             u = to_open_unit(next_word(stream))
-            # The squeeze decides nearly always, without a logarithm.
+            # The first condition nearly always decides, without a logarithm.
             if u < 1.0 - 0.0331 * x * x * x * x or math.log(u) < 0.5 * x * x + d * (
                 1.0 - v + math.log(v)
             ):
@@ -96,20 +100,20 @@ def gamma(stream: Stream, shape: float) -> float:
 
 @routine
 def beta(stream: Stream, a: float, b: float) -> float:
-    """A Beta variate, as a share of two gammas."""
+    """Draw a Beta(a, b) variate: X / (X + Y) for gamma variates X and Y of shapes a and b."""
     x = gamma(stream, a)
     y = gamma(stream, b)
     if x + y > 0.0:
         return x / (x + y)
-    # Both underflowed: the law is then two atoms at the ends but for 1e-300.
+    # Both underflowed: a and b are so small that, up to 1e-300, all mass lies at 0 and at 1.
     return 1.0 if uniform(stream) * (a + b) < a else 0.0
 
 
 @kernel
 def log_factorial(k: float) -> float:
-    """The logarithm of k!, to 1e-12, by Stirling's series.
+    """Return log k!, exact to 1e-12, by Stirling's series.
 
-    The C library's lgamma writes to a global variable, over which threads wait for each other.
+    The C library's lgamma writes to a global variable, which makes threads wait for each other.
     """
     x = k + 1.0
     shift = 1.0
@@ -123,7 +127,10 @@ def log_factorial(k: float) -> float:
 
 @routine
 def poisson(stream: Stream, mean: float) -> float:
-    """Inversion for small means, transformed rejection (Hörmann, 1993, PTRS) for large ones."""
+    """Draw a Poisson variate.
+
+    By inversion for small means and by transformed rejection (Hörmann, 1993, PTRS) for large ones.
+    """
     if mean < 10.0:
         u = uniform(stream)
         count = 0.0
@@ -159,7 +166,7 @@ def poisson(stream: Stream, mean: float) -> float:
 
 @routine
 def normal_quantile(p: float) -> float:
-    """The standard normal quantile function (Wichura, 1988, algorithm AS 241), to 1e-16."""
+    """Return the standard normal quantile of `p` to 1e-16 (Wichura, 1988, algorithm AS 241)."""
     q = p - 0.5
     if abs(q) <= 0.425:
         r = 0.180625 - q * q
@@ -171,7 +178,10 @@ def normal_quantile(p: float) -> float:
 
 @kernel
 def _ratio(x: float, c: Any) -> float:
-    """Two polynomials of degree 7, lowest coefficient first; the second one starts with 1."""
+    """Return the quotient of two polynomials of degree 7 at `x`.
+
+    `c` has the coefficients of both, the lowest degree first, without the constant 1 of the second.
+    """
     top = ((((((c[7] * x + c[6]) * x + c[5]) * x + c[4]) * x + c[3]) * x + c[2]) * x + c[1]) * x
     low = (
         (((((c[14] * x + c[13]) * x + c[12]) * x + c[11]) * x + c[10]) * x + c[9]) * x + c[8]
@@ -180,9 +190,11 @@ def _ratio(x: float, c: Any) -> float:
 
 
 def _ziggurat(layers: int, tail: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """The right edges of layers of equal area under exp(−x²/2), and the share below the next one.
+    """Return the tables of the ziggurat: layers of equal area that cover exp(−x²/2), x ≥ 0.
 
-    The lowest layer holds the tail beyond `tail`; its edge is where a box of its area would end.
+    The first table has the right edges of the layers, and the second the share of each layer that
+    surely lies below the curve. The lowest layer contains the tail beyond `tail`; its edge in the
+    table is that of a rectangle with the same area and height.
     """
     area = tail * math.exp(-0.5 * tail**2) + math.sqrt(math.pi / 2) * math.erfc(tail / math.sqrt(2))
     edges = np.zeros(layers + 1)
@@ -195,7 +207,7 @@ def _ziggurat(layers: int, tail: float) -> tuple[npt.NDArray[np.float64], npt.ND
     return edges, edges[1:] / edges[:-1]
 
 
-_TAIL = 3.6541528853610088  # for 256 layers: makes the topmost one end at the mode
+_TAIL = 3.6541528853610088  # with it the topmost of 256 layers ends at the mode
 
 _EDGES, _INSIDE = _ziggurat(256, _TAIL)
 
@@ -229,15 +241,16 @@ _FAR = (
 
 @kernel
 def clipped(reward: float) -> float:
-    """The nearest number in [0, 1]."""
+    """Return the number in [0, 1] nearest to `reward`."""
     return min(max(reward, 0.0), 1.0)
 
 
 @kernel
 def coin(stream: Stream, reward: float) -> float:
-    """1 with probability `reward`, else 0 (Agrawal & Goyal, 2012); 0 and 1 cost no draw.
+    """Return 1 with probability `reward` and 0 otherwise (Agrawal & Goyal, 2012).
 
-    The mean of bounded rewards does not change, and they become Bernoulli rewards.
+    This turns rewards in [0, 1] into Bernoulli rewards with the same mean. No random word is used
+    when `reward` is 0 or 1.
     """
     if reward <= 0.0:
         return 0.0

@@ -1,9 +1,9 @@
-"""Random streams that live in a record.
+"""Random streams that are stored in records.
 
-A stream is four unsigned words, the state of xoshiro256++ (Blackman & Vigna, 2021). All streams of
-a run derive from one root: the user's seed becomes a key of four words through numpy's
-`SeedSequence`, and the key, the number of the replication and a role are mixed into the state. A
-stream therefore depends on nothing but (seed, replication, role): not on threads, chunks or order.
+A stream is four unsigned 64-bit words, the state of xoshiro256++ (Blackman & Vigna, 2021). NumPy's
+`SeedSequence` turns the user's seed into a key of four words. The state of each stream mixes this
+key with the number of the replication and a role (`POLICY` or `ENVIRONMENT`). A stream therefore
+depends on (seed, replication, role) only, and not on threads, chunks or the order of the work.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,18 @@ _ULP = 2.0**-53
 
 
 def key_of(seed: Seed) -> Stream:
-    """The key of a seed: anything `numpy.random.SeedSequence` takes, or None for a fresh one."""
+    """Return the key of four words for `seed`.
+
+    Parameters
+    ----------
+    seed
+        Anything that `numpy.random.SeedSequence` takes; None takes fresh entropy from the system.
+
+    Raises
+    ------
+    ValueError
+        If `seed` is none of these.
+    """
     try:
         root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     except (TypeError, ValueError) as error:
@@ -54,7 +65,7 @@ def key_of(seed: Seed) -> Stream:
 @kernel
 @wrapping
 def mix(word: np.uint64) -> np.uint64:
-    """The finaliser of splitmix64: a bijection that spreads every bit over the word."""
+    """Return `word` after the finaliser of splitmix64, a bijection in which every bit counts."""
     word = (word ^ (word >> _30)) * _MIX_1
     word = (word ^ (word >> _27)) * _MIX_2
     return word ^ (word >> _31)
@@ -63,7 +74,7 @@ def mix(word: np.uint64) -> np.uint64:
 @routine
 @wrapping
 def seed_stream(stream: Stream, key: Stream, replication: int, role: int) -> None:
-    """Derive the stream of one role in one replication."""
+    """Fill `stream` with the initial state for this key, replication and role."""
     tag = mix(np.uint64(replication) * _ROLES + np.uint64(role) + _GOLDEN)
     for word in range(STREAM_WORDS):
         stream[word] = mix(key[word] + tag * (np.uint64(word) * np.uint64(2) + _1))
@@ -72,7 +83,10 @@ def seed_stream(stream: Stream, key: Stream, replication: int, role: int) -> Non
 @kernel
 @wrapping
 def expand(stream: Stream, draw: np.uint64) -> None:
-    """Turn one draw into a stream, for samplers that need a random number of draws."""
+    """Fill `stream` with a state made from the word `draw`.
+
+    For samplers that need a random number of words but may take only one from their environment.
+    """
     for word in range(STREAM_WORDS):
         draw += _GOLDEN
         stream[word] = mix(draw)
@@ -81,7 +95,7 @@ def expand(stream: Stream, draw: np.uint64) -> None:
 @kernel
 @wrapping
 def next_word(stream: Stream) -> np.uint64:
-    """The next 64 random bits (xoshiro256++)."""
+    """Return the next 64 random bits and advance the stream (xoshiro256++)."""
     s0, s1, s2, s3 = stream[0], stream[1], stream[2], stream[3]
     total = s0 + s3
     result = ((total << _23) | (total >> _41)) + s0
@@ -97,23 +111,23 @@ def next_word(stream: Stream) -> np.uint64:
 
 @kernel
 def to_unit(word: np.uint64) -> float:
-    """A uniform on [0, 1) from 64 random bits."""
+    """Return a uniform number in [0, 1) made from 64 random bits."""
     return float(word >> _11) * _ULP
 
 
 @kernel
 def to_open_unit(word: np.uint64) -> float:
-    """A uniform on (0, 1), never an end, for quantile functions that are infinite there."""
+    """Return a uniform number in (0, 1), never 0 or 1, where quantile functions are infinite."""
     return (float(word >> _12) + 0.5) * (2.0 * _ULP)
 
 
 @kernel
 def uniform(stream: Stream) -> float:
-    """A uniform on [0, 1)."""
+    """Draw a uniform number in [0, 1)."""
     return to_unit(next_word(stream))
 
 
 @kernel
 def below(stream: Stream, n: int) -> int:
-    """A uniform whole number in 0 … n − 1."""
+    """Draw a whole number from 0, …, n − 1, all equally likely."""
     return int(to_unit(next_word(stream)) * n)
