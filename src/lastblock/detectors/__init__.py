@@ -1,4 +1,7 @@
-"""Change detectors, one file each. Every module of this folder is imported, as in `policies`."""
+"""Change detectors, one file each.
+
+The loop below imports every module of this folder, and each registers its detector.
+"""
 
 import importlib
 import pkgutil

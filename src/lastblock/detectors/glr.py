@@ -1,7 +1,8 @@
-"""The generalised likelihood ratio test of a one-parameter family.
+"""The generalised likelihood ratio test for a change of the mean in a one-parameter family.
 
-Of each arm the cumulative sums are kept at splits, ever fewer the further they are from both ends
-(Besson, Kaufmann, Maillard & Seznec, 2022, test every split).
+For each arm the detector keeps the cumulative sum of the rewards at selected splits into "before"
+and "after": the further a split is from both ends, the fewer of its neighbours are kept (Besson,
+Kaufmann, Maillard & Seznec, 2022, test every split).
 """
 
 import math
@@ -26,32 +27,34 @@ from lastblock.kernels.exact_sums import two_sum
 from lastblock.kernels.jit import kernel, routine
 
 GRAIN = 8
-"""A split at distance d from the nearer end of the rewards is missed by d / 8 at most."""
+"""For every split at distance d from the nearer end, a kept split is at most d / 8 away."""
 
 RUNGS = 28
-"""Powers of two up to which splits are kept: room for 4 · 10⁹ rewards between two restarts."""
+"""Splits on rung j are multiples of 2ʲ. With 28 rungs an arm can have 4 · 10⁹ rewards between two
+restarts."""
 
 FILTER = 1.0 - 1e-9
+"""Factor on the χ² bound in `is_split`, so that rounding errors never rule out a split."""
 
 
 def split_fields(arms: int) -> Layout:
-    """What is kept of every arm since its last restart, and the last split found."""
+    """Return the fields of the record: sums of each arm since its restart, and the last split."""
     return [
         ("pulls", COUNT, (arms,)),
         ("sums", np.float64, (arms,)),
-        ("error", np.float64, (arms,)),  # what rounding took away from the sum
-        ("rung", within(np.int64, 0, RUNGS - 1), (arms,)),  # the coarsest one in use
+        ("error", np.float64, (arms,)),  # the accumulated rounding errors of `sums`
+        ("rung", within(np.int64, 0, RUNGS - 1), (arms,)),  # the coarsest rung in use
         ("first", np.float64, (arms, GRAIN * (RUNGS + 1))),
         ("recent", np.float64, (arms, RUNGS, 2 * GRAIN)),
-        ("size", COUNT),  # rewards since the split …
-        ("old", np.float64),  # … the mean before it …
-        ("new", np.float64),  # … and since
+        ("size", COUNT),  # number of rewards after the last split found
+        ("old", np.float64),  # mean before it
+        ("new", np.float64),  # mean after it
     ]
 
 
 @kernel
 def forget_arm(s: Record, arm: int) -> None:
-    """Begin again with an arm."""
+    """Forget all rewards of `arm`."""
     s.pulls[arm] = 0
     s.sums[arm] = 0.0
     s.error[arm] = 0.0
@@ -60,10 +63,10 @@ def forget_arm(s: Record, arm: int) -> None:
 
 @kernel
 def append(s: Record, arm: int, reward: float) -> None:
-    """Add a reward to the cumulative sum, and keep the sum where later splits will need it.
+    """Add a reward to the cumulative sum, and store the sum where later tests will look for it.
 
-    On rung j lie the splits that are multiples of 2ʲ: `recent` keeps the last 2 · GRAIN of them,
-    `first` those between GRAIN and 2 · GRAIN multiples from the start (and all before).
+    The splits on rung j are the multiples of 2ʲ. `recent` holds the last 2 · GRAIN of them, and
+    `first` those from GRAIN · 2ʲ to 2 · GRAIN · 2ʲ (on rung 0 also all smaller ones).
     """
     n = s.pulls[arm] + 1
     s.pulls[arm] = n
@@ -86,10 +89,21 @@ def append(s: Record, arm: int, reward: float) -> None:
 def is_split(
     family: FamilyCode, sigma: float, n: int, total: float, at: int, head: float, threshold: float
 ) -> bool:
-    """Whether the first `at` of n rewards (their sum: `head`) and the rest differ too much.
+    """Return whether the test statistic of a split reaches the threshold.
 
-    at · kl(mean before, mean) + (n − at) · kl(mean after, mean) is below its χ² bound, which needs
-    no logarithm and rules out nearly every split.
+    The statistic is at · kl(mean before, mean) + (n − at) · kl(mean after, mean). It is below a χ²
+    bound that needs no logarithm; this bound rules out nearly every split.
+
+    Parameters
+    ----------
+    family, sigma
+        The law of the rewards.
+    n, total
+        Number and sum of all rewards.
+    at, head
+        Number and sum of the rewards before the split.
+    threshold
+        The value from which on the split counts as a change.
     """
     mean = total / n
     miss = head - at * mean
@@ -111,7 +125,7 @@ def is_split(
 
 @kernel
 def note_split(s: Record, at: int, head: float, n: int, total: float) -> bool:
-    """Leave where the split is, and the means before and after it."""
+    """Store the size and the means of the split that was found; return True."""
     s.size = n - at
     s.old = head / at
     s.new = (total - head) / (n - at)
@@ -120,12 +134,15 @@ def note_split(s: Record, at: int, head: float, n: int, total: float) -> bool:
 
 @routine
 def has_changed(s: Record, arm: int, family: FamilyCode, sigma: float, delta: float) -> bool:
-    """The generalised likelihood ratio test over the kept splits of the arm's rewards."""
+    """Return whether the test finds a change of `arm` at one of the kept splits.
+
+    If so, it leaves the split in the fields `size`, `old` and `new`.
+    """
     n = s.pulls[arm]
     total = s.sums[arm] + s.error[arm]
     # β(n, δ) = log(3 n√n / δ)
     threshold = 1.5 * math.log(n) + math.log(3.0 / delta)
-    # Splits nearer to the start, from there on …
+    # The splits nearer to the start, forwards from the start …
     at = 1
     j = 0
     while 2 * at <= n and j <= s.rung[arm]:
@@ -134,7 +151,7 @@ def has_changed(s: Record, arm: int, family: FamilyCode, sigma: float, delta: fl
         at += 1 << j
         if at >> j == 2 * GRAIN:
             j += 1
-    # … and nearer to the end, backwards.
+    # … and the splits nearer to the end, backwards from the end.
     for j in range(RUNGS):
         nearest = 1 if j == 0 else GRAIN << j
         if 2 * nearest >= n:
@@ -152,14 +169,16 @@ def has_changed(s: Record, arm: int, family: FamilyCode, sigma: float, delta: fl
 
 @detector()
 class GLR(NamedTuple):
-    """The test of GLR-kl-UCB, for any policy: it must be told the law of the rewards.
+    """The generalised likelihood ratio test of GLR-kl-UCB, for rewards of a known law.
+
+    `Restarting` combines it with any policy.
 
     Parameters
     ----------
     delta
-        δ, about the probability of a false alarm of one arm that never changes.
+        δ, about the probability that an arm that never changes raises a false alarm.
     family
-        The law of the rewards: "bernoulli" (also for any rewards in [0, 1]), "gaussian",
+        The law of the rewards: "bernoulli" (suits all rewards in [0, 1]), "gaussian",
         "poisson" or "exponential".
     sigma
         The known standard deviation of Gaussian rewards.

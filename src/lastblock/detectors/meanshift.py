@@ -1,18 +1,20 @@
-"""A change of an arm's mean, found without knowing anything about its rewards.
+"""A detector of changes of an arm's mean that needs to know nothing about the rewards.
 
-Of each arm the sums of its rewards and of their squares are kept at checkpoints: on level j the
-last 8 multiples of 2ʲ⁺¹ rewards. Every 2ʲ⁺¹ rewards level j compares the mean of the last 16 · 2ʲ
-rewards with that of all before, one comparison a reward on average and ten at most. A shift that
-needs more than 8192 rewards to be seen is too small to matter.
+For each arm it stores the sum of the rewards and the sum of their squares at checkpoints: level j
+holds the last 8 checkpoints at multiples of 2ʲ⁺¹ rewards. Every 2ʲ⁺¹ rewards level j compares the
+mean of the last 16 · 2ʲ rewards with the mean of all earlier ones. That is one comparison a reward
+on average, and ten at most. A shift that only more than 8192 rewards can show is too small to
+matter.
 
-Two means are compared by how far they are apart, in squared deviations: z = (a − b)² / 2(w/s + v/m)
-for blocks of s and m rewards. A variance taken from few rewards is not to be trusted: a block that
-happens to be calm would raise alarms. So each block's variance is at least a share ν/n of the other
-one's, where ν is the number of rewards that make a variance trustworthy: `TRUSTED`, more where the
-tails are long (the variance of a sample variance grows with the kurtosis).
+For a block of s rewards with mean a and variance w, and one of m rewards with mean b and variance
+v, the comparison is z = (a − b)² / 2(w/s + v/m). The variance of few rewards is unreliable: a block
+that happens to vary little would raise false alarms. So the variance of a block of n rewards counts
+as at least ν/n times the other block's (or equal to it if n < ν). ν is `TRUSTED`, and more where
+the tails are long, because the variance of a sample variance grows with the kurtosis.
 
-Rewards are taken in units of the first distance between two of them, rounded to a power of two so
-that no digit is lost: squares of very large or very small ones stay within the floats.
+The unit of the rewards is the first difference between two of them, rounded to a power of two so
+that no digit is lost. Squares of very large and very small rewards then neither overflow nor
+underflow.
 """
 
 import math
@@ -26,37 +28,38 @@ from lastblock.core.registry import detector
 from lastblock.kernels.jit import kernel, routine
 
 SMALLEST = 16
-"""Rewards on either side of a split, at least."""
+"""The smallest number of rewards on either side of a split."""
 
 SLOTS = 8
-"""Checkpoints on a level; a block of 16 · 2ʲ rewards ends at most an eighth of it too late."""
+"""Checkpoints on a level. A block of 16 · 2ʲ rewards is compared at most an eighth of its length
+after it is complete."""
 
 LEVELS = 10
 
 TRUSTED = 24.0
-"""ν: a variance of so many rewards of short tails stands on its own."""
+"""ν: from this many rewards with short tails on, the variance of a block counts as it is."""
 
 
 def shift_fields(arms: int) -> Layout:
-    """What is kept of every arm since its origin, and the last shift found."""
+    """Return the fields of the record: sums of each arm since its restart, and the last shift."""
     return [
         ("count", COUNT, (arms,)),
-        ("base", np.float64, (arms,)),  # the first reward, taken from all: sums stay small
-        ("unit", np.float64, (arms,)),  # what they are multiplied with; 0 while all are equal
+        ("base", np.float64, (arms,)),  # the first reward, subtracted from all to keep sums small
+        ("unit", np.float64, (arms,)),  # the factor on the differences; 0 while all are equal
         ("total", np.float64, (arms,)),
         ("square", np.float64, (arms,)),
-        ("fourth", np.float64, (arms,)),  # powers of the distance from the mean so far
+        ("fourth", np.float64, (arms,)),  # fourth powers of the distance from the mean so far
         ("totals", np.float64, (arms, LEVELS, SLOTS)),
         ("squares", np.float64, (arms, LEVELS, SLOTS)),
-        ("size", COUNT),  # rewards since the split …
-        ("old", np.float64),  # … the mean before it …
-        ("new", np.float64),  # … and since
+        ("size", COUNT),  # number of rewards after the last shift found
+        ("old", np.float64),  # mean before it
+        ("new", np.float64),  # mean after it
     ]
 
 
 @kernel
 def forget_arm(d: Record, arm: int) -> None:
-    """Begin again with an arm."""
+    """Forget all rewards of `arm`."""
     d.count[arm] = 0
     d.unit[arm] = 0.0
     d.total[arm] = 0.0
@@ -66,7 +69,7 @@ def forget_arm(d: Record, arm: int) -> None:
 
 @kernel
 def forget_shift(d: Record) -> None:
-    """No shift has been found."""
+    """Forget the last shift found."""
     d.size = 0
     d.old = 0.0
     d.new = 0.0
@@ -74,23 +77,23 @@ def forget_shift(d: Record) -> None:
 
 @kernel
 def unit_of(x: float) -> float:
-    """A power of two about as large as 1/x, as far as floats go."""
+    """Return a power of two about as large as 1/|x|, within the range of floats."""
     _, exponent = math.frexp(x)
     return math.ldexp(1.0, min(1000, max(-1000, -exponent)))
 
 
 @kernel
 def sum_of(d: Record, arm: int) -> float:
-    """What an arm's rewards exceed its first one by, in all."""
+    """Return the sum of (reward − first reward) over the rewards of `arm`."""
     return float(d.total[arm] / d.unit[arm]) if d.unit[arm] > 0.0 else 0.0
 
 
 @routine
 def largest_shift(d: Record, arm: int, reward: float, least: float) -> float:
-    """Take in a reward; the largest z of the comparisons that are due, 0 if none is above `least`.
+    """Add a reward, and return the largest z of the comparisons that are now due.
 
-    The shift itself is left in `size`, `old` and `new`. With an infinite `least` nothing is
-    compared.
+    It returns 0 if no z exceeds `least`, and otherwise leaves the shift in the fields `size`, `old`
+    and `new`. If `least` is infinite, it compares nothing.
     """
     n = d.count[arm]
     if n == 0:
@@ -114,7 +117,7 @@ def largest_shift(d: Record, arm: int, reward: float, least: float) -> float:
     step = SMALLEST // SLOTS
     j = 0
     while j < LEVELS and n & (step - 1) == 0:
-        slot = (n // step) & (SLOTS - 1)  # of this checkpoint, and of the one a block ago
+        slot = (n // step) & (SLOTS - 1)  # holds the checkpoint of one block ago; see below
         s = step * SLOTS
         m = n - s
         if m >= SMALLEST and least < math.inf:
@@ -133,7 +136,7 @@ def largest_shift(d: Record, arm: int, reward: float, least: float) -> float:
                     d.size = s
                     d.old = old / d.unit[arm] + d.base[arm]
                     d.new = new / d.unit[arm] + d.base[arm]
-        d.totals[arm, j, slot] = total
+        d.totals[arm, j, slot] = total  # this checkpoint replaces it
         d.squares[arm, j, slot] = square
         step *= 2
         j += 1
@@ -142,7 +145,7 @@ def largest_shift(d: Record, arm: int, reward: float, least: float) -> float:
 
 @kernel
 def pooled(v_new: float, v_old: float, s: int, m: int, trusted: float) -> float:
-    """2 (w/s + v/m), where neither variance is below its share of the other one."""
+    """Return 2 (w/s + v/m), where no variance is below its share of the other one."""
     w_new = max(v_new, v_old * min(1.0, trusted / s))
     w_old = max(v_old, v_new * min(1.0, trusted / m))
     return 2.0 * (w_new / s + w_old / m)
@@ -150,7 +153,10 @@ def pooled(v_new: float, v_old: float, s: int, m: int, trusted: float) -> float:
 
 @kernel
 def tails(d: Record, arm: int) -> float:
-    """√2(κ − 1) for a kurtosis of κ, at least 1: 2 for Gaussian rewards, 4 for exponential ones."""
+    """Return max(1, √(2(κ − 1))) for the kurtosis κ of the arm's rewards.
+
+    That is 2 for Gaussian rewards and 4 for exponential ones.
+    """
     n = d.count[arm]
     mean = d.total[arm] / n
     variance = d.square[arm] / n - mean * mean
@@ -162,16 +168,16 @@ def tails(d: Record, arm: int) -> float:
 
 @detector()
 class MeanShift(NamedTuple):
-    """A detector that knows neither the law of the rewards, nor their range or spread.
+    """A detector of mean shifts that needs neither the rewards' law nor their range or variance.
 
-    The alarm is raised when z > log(1 + age) + caution, where the age counts decisions since the
-    last restart. It does not change when rewards are shifted or scaled.
+    It raises an alarm when z > log(1 + age) + caution, where `age` counts the decisions since the
+    last restart. Adding a constant to all rewards, or scaling them, changes no alarm.
 
     Parameters
     ----------
     caution
-        How much evidence is asked for beyond log(1 + age): false alarms are about e^−caution as
-        frequent.
+        The evidence required beyond log(1 + age). The frequency of false alarms is about
+        proportional to e^−caution.
 
     Examples
     --------
