@@ -128,7 +128,10 @@ policy = "{}"
             "the path of a mean needs amplitude and period; "
             "give centre, amplitude and period, or values and times",
         ),
-        ("{ values = [0, 1], times = [0] }", "Table: 1 times for 2 values"),
+        (
+            "{ values = [0, 1], times = [0] }",
+            "Table: 1 times for 2 values; give one time for each value",
+        ),
         ("{ values = [0, 1], times = [1, 2] }", "Table: times=[1, 2] must start at 0 and increase"),
         ("{ values = 3 }", "Table: values=3 must be a list of numbers"),
     ],
@@ -146,7 +149,8 @@ def test_arms_whose_mean_cannot_drift():
 def test_a_path_beyond_all_bounds():
     far = "{ centre = 0, amplitude = 1e300, period = 9 }"
     text = DRIFT.replace('"Bernoulli"', '"Dirac"').replace("{}", far, 1).replace("{}", "LBSDA")
-    assert complaint(text) == "x.toml:2: arms: Dirac(mean=-1e+300) has a mean beyond 1e+290"
+    beyond = "arms: Dirac(mean=-1e+300) has a mean beyond 1e+290; use a smaller one"
+    assert complaint(text) == f"x.toml:2: {beyond}"
 
 
 def test_a_tuning_that_asks_how_often_drifting_arms_change():

@@ -1,1 +1,1 @@
-"""Environments: what the arms pay, and when it changes."""
+"""Environments: the arms of a simulation, and how they change over time."""

@@ -1,4 +1,4 @@
-"""Environments whose means move all the time."""
+"""Environments whose means change continually."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,25 @@ from lastblock.support.checks import whole
 
 @validated
 class Sinusoid(NamedTuple):
-    """centre + amplitude · sin(2π (t / period + phase))."""
+    """The path centre + amplitude · sin(2π (t / period + phase)) of an arm's mean.
+
+    Parameters
+    ----------
+    centre
+        The mean over one period.
+    amplitude
+        The largest distance from `centre`.
+    period
+        The length of a wave in time steps; positive.
+    phase
+        Where the wave starts, as a share of the period.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> lb.Sinusoid(0.5, 0.25, period=2000).at(500)
+    0.75
+    """
 
     centre: float
     amplitude: float
@@ -29,17 +47,30 @@ class Sinusoid(NamedTuple):
             raise ValueError(f"Sinusoid: period={self.period} must be positive")
 
     def at(self, t: int) -> float:
+        """Return the mean at time step `t`."""
         return float(wave(t, self.centre, self.amplitude, 1.0 / self.period, self.phase))
 
     def extremes(self) -> tuple[float, float]:
+        """Return the smallest and the largest mean of the path."""
         return self.centre - abs(self.amplitude), self.centre + abs(self.amplitude)
 
 
 @validated
 class Table(NamedTuple):
-    """Values at given times, linear between them, constant after the last.
+    """A path of an arm's mean through given values: linear between them, constant after the last.
 
-    Without `times` there is one value a time step.
+    Parameters
+    ----------
+    values
+        The means; at least one.
+    times
+        The time step of each value, increasing from 0. Default: 0, 1, 2, …
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> lb.Table([0.25, 0.75], times=[0, 1000]).at(500)
+    0.5
     """
 
     values: Sequence[float]
@@ -51,31 +82,36 @@ class Table(NamedTuple):
         if self.times is not None:
             times = list(self.times)
             if len(times) != len(self.values):
-                raise ValueError(f"Table: {len(times)} times for {len(self.values)} values")
+                raise ValueError(
+                    f"Table: {len(times)} times for {len(self.values)} values; "
+                    "give one time for each value"
+                )
             if times[0] != 0 or times != sorted(set(times)):
                 raise ValueError(f"Table: times={times} must start at 0 and increase")
 
     def knots(self) -> npt.NDArray[np.float64]:
-        """The times of the values."""
+        """Return the time steps of the values."""
         times = range(len(self.values)) if self.times is None else self.times
         return np.array(times, dtype=np.float64)
 
     def at(self, t: int) -> float:
+        """Return the mean at time step `t`."""
         return float(between(t, self.knots(), np.asarray(self.values, dtype=np.float64)))
 
     def extremes(self) -> tuple[float, float]:
+        """Return the smallest and the largest mean of the path."""
         return float(min(self.values)), float(max(self.values))
 
 
 @kernel
 def wave(t: int, centre: float, amplitude: float, frequency: float, phase: float) -> float:
-    """A sinusoid at t."""
+    """Return the value of a sinusoid at time `t`."""
     return centre + amplitude * math.sin(2.0 * math.pi * (t * frequency + phase))
 
 
 @kernel
 def between(t: int, knots: Any, values: Any) -> float:
-    """Linear interpolation at t."""
+    """Return the linear interpolation of `values` at time `t`; constant after the last knot."""
     right = int(np.searchsorted(knots, t, side="right"))
     if right == knots.shape[0]:
         return float(values[right - 1])
@@ -85,11 +121,11 @@ def between(t: int, knots: Any, values: Any) -> float:
 
 
 class Paths(NamedTuple):
-    """The kernel's view of drifting arms; the cursor is the time itself."""
+    """Drifting arms as arrays for the kernels; the cursor is the time step itself."""
 
     waves: npt.NDArray[np.float64]  # centre, amplitude, frequency, phase of each arm
-    first: npt.NDArray[np.int64]  # where the arm's knots start …
-    last: npt.NDArray[np.int64]  # … and end; none for a sinusoid
+    first: npt.NDArray[np.int64]  # the arm's knots are knots[first:last] …
+    last: npt.NDArray[np.int64]  # … and first = last for a sinusoid
     knots: npt.NDArray[np.float64]
     values: npt.NDArray[np.float64]
     codes: npt.NDArray[np.int64]
@@ -121,7 +157,7 @@ class Paths(NamedTuple):
         p = self.parameters
         return self.families.draw(
             self.codes[0, arm],
-            self.mean(cursor, arm),  # the first parameter of a family that can drift
+            self.mean(cursor, arm),  # the mean is the first parameter of every family that drifts
             p[0, arm, 1],
             p[0, arm, 2],
             p[0, arm, 3],
@@ -133,14 +169,20 @@ class Paths(NamedTuple):
 
 
 class Drifting:
-    """Arms whose means follow a path in time.
+    """An environment in which the mean of each arm follows a path in time.
 
     Parameters
     ----------
     arms
-        The family of each arm and its other parameters; its mean is replaced by the path.
+        The arms. They give the families and all parameters but the means.
     means
         The path of each arm's mean: a `Sinusoid` or a `Table`.
+
+    Raises
+    ------
+    ValueError
+        If an arm cannot drift (its mean is not a parameter of its family), or if a path leaves
+        the range of means that the family allows.
 
     Examples
     --------
@@ -158,16 +200,21 @@ class Drifting:
     def __init__(self, arms: Sequence[Arm], means: "Sequence[Sinusoid | Table]") -> None:
         self.arms = check_arms(arms)
         if isinstance(means, Sinusoid | Table) or not isinstance(means, Sequence):
-            raise ValueError(f"means={means!r} must be a list of paths, one for each arm")
+            raise ValueError(
+                f"means={means!r} must be a list of paths (Sinusoid or Table), one for each arm"
+            )
         self.paths = tuple(means)
         if len(self.paths) != len(self.arms):
-            raise ValueError(f"means: {len(self.paths)} paths for {len(self.arms)} arms")
+            raise ValueError(
+                f"means: {len(self.paths)} paths for {len(self.arms)} arms; "
+                "give one path for each arm"
+            )
         for arm, path in zip(self.arms, self.paths, strict=True):
             if not isinstance(path, Sinusoid | Table):
                 raise ValueError(f"means: {path!r} is not a path; use Sinusoid or Table")
             if not getattr(arm, "movable", False):
                 raise ValueError(f"{arm!r} cannot drift: its mean is not one of its parameters")
-            for extreme in path.extremes():  # the family itself says what it cannot be
+            for extreme in path.extremes():  # the family rejects a mean that it does not allow
                 arm._replace(mean=extreme)  # type: ignore[attr-defined]  # every arm is a NamedTuple
 
     def __repr__(self) -> str:
@@ -175,21 +222,22 @@ class Drifting:
 
     @property
     def n_arms(self) -> int:
+        """The number of arms."""
         return len(self.arms)
 
     def means(self, t: int) -> npt.NDArray[np.float64]:
-        """The mean of each arm at time step t (from 0)."""
+        """Return the mean of each arm at time step `t`, counted from 0."""
         t = whole(t, "t")
         if t < 0:
             raise ValueError(f"t={t} must not be negative")
         return np.array([path.at(t) for path in self.paths])
 
     def best_mean(self, t: int) -> float:
-        """The largest mean at time step t (from 0)."""
+        """Return the largest mean at time step `t`, counted from 0."""
         return float(self.means(t).max())
 
     def compile(self, horizon: int) -> Paths:
-        """The kernel's view."""
+        """Return the environment as arrays for the kernels; `simulate` calls this."""
         waves = np.zeros((self.n_arms, 4))
         knots: list[npt.NDArray[np.float64]] = []
         values: list[npt.NDArray[np.float64]] = []

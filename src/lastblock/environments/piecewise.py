@@ -11,11 +11,11 @@ from lastblock.kernels.streams import Stream
 from lastblock.support.checks import whole
 
 LARGEST_MEAN = 1e290
-"""Sums of larger rewards could overflow."""
+"""Bound on the absolute value of a mean; sums of larger rewards could overflow."""
 
 
 class Phases(NamedTuple):
-    """The kernel's view of a piecewise stationary environment; the cursor is the phase."""
+    """A piecewise stationary environment as arrays for the kernels; the cursor is the phase."""
 
     starts: npt.NDArray[np.int64]
     means: npt.NDArray[np.float64]
@@ -56,7 +56,7 @@ class Phases(NamedTuple):
 
 
 def encode(phases: Sequence[Sequence[Arm]]) -> dict[str, Any]:
-    """Codes, parameters and tables of a grid of arms, as the kernels want them."""
+    """Return the codes, parameters and tables of the arms of each phase, as arrays for kernels."""
     shape = len(phases), len(phases[0])
     parameters = np.zeros((*shape, PARAMETERS))
     codes = np.zeros(shape, dtype=np.int64)
@@ -81,7 +81,11 @@ def encode(phases: Sequence[Sequence[Arm]]) -> dict[str, Any]:
 
 
 def check_arms(arms: Sequence[Arm], where: str = "arms") -> tuple[Arm, ...]:
-    """The arms as a tuple, at least two, each of a known family."""
+    """Return the arms as a tuple.
+
+    Raises a `ValueError`, which starts with `where`, if they are not a list of at least two arms
+    of registered families.
+    """
     if not isinstance(arms, Sequence) or isinstance(arms, str):
         raise ValueError(f"{where}={arms!r} must be a list of arms")
     checked = tuple(arms)
@@ -90,18 +94,20 @@ def check_arms(arms: Sequence[Arm], where: str = "arms") -> tuple[Arm, ...]:
     for arm in checked:
         code_of(arm)
         if not abs(arm.mean) < LARGEST_MEAN:
-            raise ValueError(f"{where}: {arm!r} has a mean beyond {LARGEST_MEAN:g}")
+            raise ValueError(
+                f"{where}: {arm!r} has a mean beyond {LARGEST_MEAN:g}; use a smaller one"
+            )
     return checked
 
 
 class Piecewise:
-    """Arms that change at given times.
+    """An environment whose arms change at given times, and stay the same between them.
 
     Parameters
     ----------
     phases
-        For each phase its first time step and its arms. The first phase starts at 0, and every
-        phase has the same number of arms.
+        A dict from the first time step of each phase to its arms. The first phase starts at 0,
+        and every phase has the same number of arms.
 
     Examples
     --------
@@ -125,7 +131,9 @@ class Piecewise:
         self.phases = tuple(check_arms(arms, f"phases[{start}]") for start, arms in phases.items())
         sizes = [len(arms) for arms in self.phases]
         if len(set(sizes)) > 1:
-            raise ValueError(f"phases: {sizes} arms; every phase needs the same number of arms")
+            raise ValueError(
+                f"phases: the phases have {sizes} arms; every phase needs the same number of arms"
+            )
         self.starts = tuple(starts)
 
     def __repr__(self) -> str:
@@ -134,30 +142,34 @@ class Piecewise:
 
     @property
     def n_arms(self) -> int:
+        """The number of arms."""
         return len(self.phases[0])
 
     @property
     def changes(self) -> tuple[int, ...]:
-        """The times at which the arms change."""
+        """The first time step of every phase but the first."""
         return self.starts[1:]
 
     def phase(self, t: int) -> int:
-        """The number of the phase at time step t (from 0)."""
+        """Return the number of the phase at time step `t`; both count from 0."""
         t = whole(t, "t")
         if t < 0:
             raise ValueError(f"t={t} must not be negative")
         return int(np.searchsorted(self.starts, t, side="right")) - 1
 
     def means(self, t: int) -> npt.NDArray[np.float64]:
-        """The mean of each arm at time step t (from 0)."""
+        """Return the mean of each arm at time step `t`, counted from 0."""
         return np.array([arm.mean for arm in self.phases[self.phase(t)]])
 
     def best_mean(self, t: int) -> float:
-        """The largest mean at time step t (from 0)."""
+        """Return the largest mean at time step `t`, counted from 0."""
         return float(self.means(t).max())
 
     def compile(self, horizon: int) -> Phases:
-        """The kernel's view; phases beyond the horizon are simply not reached."""
+        """Return the environment as arrays for the kernels; `simulate` calls this.
+
+        Phases that start after `horizon` are included; a simulation does not reach them.
+        """
         means = np.array([[arm.mean for arm in arms] for arms in self.phases])
         return Phases(
             starts=np.array(self.starts, dtype=np.int64),
@@ -168,8 +180,15 @@ class Piecewise:
 
 
 class Stationary(Piecewise):
-    """Arms that never change.
+    """An environment whose arms never change.
 
+    Parameters
+    ----------
+    arms
+        At least two arms.
+
+    Examples
+    --------
     >>> import lastblock as lb
     >>> lb.Stationary([lb.Gaussian(0.0), lb.Dirac(0.1)]).best_mean(0)
     0.1
