@@ -211,7 +211,7 @@ DRIFTING = lb.Drifting(PHASES[0], means=[lb.Sinusoid(0.5, 0.1, 50.0), lb.Table([
         (lb.Piecewise(PHASES), "changes over time"),
         (DRIFTING, "changes over time"),
         (lb.Stationary([lb.Bernoulli(0.5), lb.Gaussian(0.3)]), r"\(Bernoulli, Gaussian\)"),
-        (lb.Stationary([lb.Beta(1.0, 2.0), lb.Beta(2.0, 1.0)]), "Beta arms"),
+        (lb.Stationary([lb.Beta(1.0, 2.0), lb.Beta(2.0, 1.0)]), "the family Beta"),
     ],
 )
 def test_lai_robbins_says_why_not(environment, message):

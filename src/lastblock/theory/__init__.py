@@ -1,4 +1,4 @@
-"""What theory says: divergences, lower bounds on the regret, tunings, the balance function.
+"""Results from the theory: divergences, bounds on the regret, tunings, the balance function.
 
 >>> import lastblock as lb
 >>> env = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.15)])

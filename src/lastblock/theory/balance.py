@@ -13,18 +13,41 @@ from lastblock.theory.kullback import divergence
 
 
 def balance(best: Any, other: Any, m: float, j: int) -> float:
-    """α(M, j): the probability that M sums of j rewards of `other` all exceed one of `best`.
+    """Return α(M, j), the probability that the best arm loses M independent duels in a row.
 
-    With F₁ and F₂ the laws of these sums it is E[(1 − F₂(X))^M] for X of law F₁ (Baransi, Maillard
-    & Mannor, 2014): the chance that the best arm loses M independent duels in a row.
+    That is the probability that M sums of j rewards of `other` all exceed the same sum of j rewards
+    of `best`. With F₁ and F₂ the laws of these sums, α(M, j) = E[(1 − F₂(X))^M] for X of law F₁
+    (Baransi, Maillard & Mannor, 2014).
 
+    Parameters
+    ----------
+    best, other
+        Two arms of one family: `Bernoulli`, `Gaussian` (with the same `std`), `Poisson` or
+        `Exponential`.
+    m
+        M, the number of duels; it need not be whole.
+    j
+        The number of rewards in each sum.
+
+    Returns
+    -------
+    float
+        The probability.
+
+    Raises
+    ------
+    ValueError
+        If the arms are of other or different families, `m` is negative, or `j` is below 1.
+
+    Examples
+    --------
     >>> import lastblock as lb
     >>> balance(lb.Bernoulli(0.5), lb.Bernoulli(0.5), m=1, j=1)
     0.25
     """
     family, m, j = _duel(best, other, m, j)
     weights, below, above = _sums(family, best, other, j)
-    # log(1 − F₂) from whichever of F₂ and 1 − F₂ is small: M may be large.
+    # log(1 − F₂) comes from the smaller of F₂ and 1 − F₂, to keep its digits when M is large.
     with np.errstate(divide="ignore"):
         log_above = np.where(below < 0.5, np.log1p(-np.minimum(below, 0.5)), np.log(above))
         lost = np.exp(m * log_above) if m > 0.0 else np.ones_like(above)
@@ -32,10 +55,25 @@ def balance(best: Any, other: Any, m: float, j: int) -> float:
 
 
 def balance_bound(best: Any, other: Any, m: float, j: int, u: float | None = None) -> float:
-    """The bound α(M, j) ≤ exp(−j kl(μ₂, μ₁)) u + (1 − u)^M, for arms of one family, μ₁ > μ₂.
+    """Return the bound α(M, j) ≤ exp(−j kl(μ₂, μ₁)) u + (1 − u)^M on the balance function.
 
-    It holds for every u between 0 and the probability that a sum of the other arm is at most its
-    mean; without a `u` the best one is taken.
+    Parameters
+    ----------
+    best, other, m, j
+        As for `balance`; the mean μ₁ of `best` must exceed the mean μ₂ of `other`.
+    u
+        A number between 0 and the probability that a sum of j rewards of `other` is at most j
+        times their mean. Default: the one that gives the smallest bound.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Raises
+    ------
+    ValueError
+        As for `balance`, and if `u` is out of range or `best` has no larger mean than `other`.
     """
     family, m, j = _duel(best, other, m, j)
     if not best.mean > other.mean:
@@ -43,7 +81,8 @@ def balance_bound(best: Any, other: Any, m: float, j: int, u: float | None = Non
     weight = math.exp(-j * divergence(family, other.mean, best.mean, getattr(best, "std", 1.0)))
     largest = _cdf_at_mean(family, other, j)
     if u is None:
-        # Where weight = M (1 − u)^(M − 1), unless that lies outside; for M ≤ 1 an end is best.
+        # The minimum is where weight = M (1 − u)^(M − 1) if that lies inside, else at an end; for
+        # M ≤ 1 it is at an end.
         ends = [0.0, largest]
         if m > 1.0 and weight > 0.0:
             ends.append(min(max(-math.expm1(math.log(weight / m) / (m - 1.0)), 0.0), largest))
@@ -54,6 +93,7 @@ def balance_bound(best: Any, other: Any, m: float, j: int, u: float | None = Non
 
 
 def _duel(best: Any, other: Any, m: float, j: int) -> tuple[int, float, int]:
+    """Check the arguments of `balance`; return the arms' family, `m` and `j`."""
     m, j = number(m, "m"), whole(j, "j")
     if m < 0.0:
         raise ValueError(f"m={m} must not be negative")
@@ -70,9 +110,9 @@ _STEP = 1.0 / 128.0
 
 
 def _sums(family: int, best: Any, other: Any, j: int) -> tuple[Array, Array, Array]:
-    """On a grid: the weights of the law of the best arm's sum, and F₂ and 1 − F₂ of the other's."""
+    """Return on a grid: the weights of F₁, the law of the best arm's sum, and F₂ and 1 − F₂."""
     if family == divergences.GAUSSIAN:
-        # The trapezoid rule is exact to rounding for such integrands.
+        # For such integrands the trapezoid rule is exact up to rounding.
         z = np.arange(-40.0, 40.0, _STEP)
         weights = np.exp(-0.5 * z * z) * (_STEP / math.sqrt(2.0 * math.pi))
         z = z + math.sqrt(j) * (best.mean - other.mean) / best.std
@@ -93,7 +133,7 @@ def _sums(family: int, best: Any, other: Any, j: int) -> tuple[Array, Array, Arr
 
 
 def _cdf_at_mean(family: int, arm: Any, j: int) -> float:
-    """The probability that the sum of j rewards is at most j times their mean."""
+    """Return the probability that the sum of `j` rewards is at most `j` times their mean."""
     if family == divergences.GAUSSIAN:
         return 0.5
     if family == divergences.EXPONENTIAL:
@@ -109,7 +149,7 @@ def _normal_cdf(z: Array) -> Array:
 
 
 def _binomial(n: int, p: float) -> Array:
-    """The probabilities of 0 … n successes."""
+    """Return the probabilities of 0, …, n successes in `n` trials."""
     if p in {0.0, 1.0}:
         return np.asarray(np.eye(n + 1)[round(n * p)])
     logs = [
@@ -124,17 +164,20 @@ def _binomial(n: int, p: float) -> Array:
 
 
 def _poisson(n: Array, mean: float) -> Array:
-    """The probabilities of the counts n."""
+    """Return the Poisson probabilities of the counts `n`."""
     factorials = np.array([math.lgamma(k + 1.0) for k in n])
     return np.asarray(np.exp(n * math.log(mean) - mean - factorials))
 
 
 def _gamma_cdf(j: int, x: Array) -> tuple[Array, Array]:
-    """P(S ≤ x) and P(S > x) of the sum S of j standard exponentials: a Poisson process's counts."""
+    """Return P(S ≤ x) and P(S > x) for the sum S of `j` standard exponentials.
+
+    S > x means that a Poisson process has fewer than j events up to x.
+    """
     above = np.zeros_like(x)
     for i in range(j):
         above += np.exp(i * np.log(x) - x - math.lgamma(i + 1.0))
-    # The other side by its own series where it is the small one, so that it keeps its digits.
+    # Where P(S ≤ x) is the smaller one, compute it by its own series, so that it keeps its digits.
     small = np.minimum(x, float(j))
     term = np.exp(j * np.log(small) - small - math.lgamma(j + 1.0))
     below = np.zeros_like(x)

@@ -1,4 +1,4 @@
-"""Lower bounds on the regret."""
+"""Lower bounds on the regret, and the number of changes of an environment."""
 
 import math
 from itertools import pairwise
@@ -12,15 +12,33 @@ from lastblock.theory.kullback import divergence
 
 
 def lai_robbins(environment: Any) -> float:
-    """The constant of Lai & Robbins (1985): no good policy's regret grows slower than C log t.
+    """Return the constant C of Lai & Robbins (1985).
 
-    C is the sum over the worse arms of Δ_k / kl(μ_k, μ*), within the one family of all arms; each
-    Gaussian arm has its own, known standard deviation.
+    The regret of a policy that is good on all problems of a family grows at least like C log t.
+    C is the sum of Δ_k / kl(μ_k, μ*) over all arms k that are not best.
+
+    Parameters
+    ----------
+    environment
+        A stationary environment whose arms belong to one family: `Bernoulli`, `Gaussian`,
+        `Poisson` or `Exponential`. Gaussian arms may have different standard deviations; the
+        bound takes them as known.
+
+    Returns
+    -------
+    float
+        The constant; 0 if all arms have the same mean.
+
+    Raises
+    ------
+    ValueError
+        If the environment changes over time, or its arms are of other or different families.
     """
     phases = getattr(environment, "phases", None)
     if phases is None or count_changes(environment) > 0:
         raise ValueError(
-            f"lai_robbins: {environment!r} changes over time; the bound is for arms that never do"
+            f"lai_robbins: {environment!r} changes over time; the bound holds for arms that never "
+            "change, so give a Stationary environment"
         )
     family = common_family(phases[0])
     best = max(arm.mean for arm in phases[0])
@@ -32,7 +50,25 @@ def lai_robbins(environment: Any) -> float:
 
 
 def lower_bound(environment: Any, times: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """The curve C log t at the given times, with the constant of `lai_robbins`."""
+    """Return the lower bound C log t on the regret, with the constant C of `lai_robbins`.
+
+    Parameters
+    ----------
+    environment
+        As for `lai_robbins`.
+    times
+        Numbers of pulls t; at least 1.
+
+    Returns
+    -------
+    array
+        The bound at each of `times`.
+
+    Raises
+    ------
+    ValueError
+        As for `lai_robbins`, and if a time is below 1.
+    """
     t = np.asarray(times, dtype=np.float64)
     if t.size > 0 and not t.min() >= 1.0:
         raise ValueError(f"times: {t.min()} must be at least 1")
@@ -40,7 +76,9 @@ def lower_bound(environment: Any, times: npt.ArrayLike) -> npt.NDArray[np.float6
 
 
 def count_changes(environment: Any) -> int:
-    """Γ, the number of times at which some arm of a piecewise environment changes.
+    """Return Γ, the number of times at which some arm of a piecewise environment changes.
+
+    Raises a `ValueError` for an environment without phases, such as `Drifting`.
 
     >>> import lastblock as lb
     >>> a, b = [lb.Bernoulli(0.5), lb.Bernoulli(0.3)], [lb.Bernoulli(0.3), lb.Bernoulli(0.5)]
@@ -57,11 +95,18 @@ def count_changes(environment: Any) -> int:
 
 
 def common_family(arms: Any) -> int:
-    """The number of the one family that all arms belong to."""
+    """Return the number of the family that all arms belong to.
+
+    Raises a `ValueError` if they belong to several families, or to one without a divergence here.
+    """
     names = sorted({type(arm).__name__ for arm in arms})
     known = {member.name.capitalize(): int(member) for member in Family}
     if len(names) > 1:
-        raise ValueError(f"arms of several families ({', '.join(names)}); they must share one")
+        raise ValueError(
+            f"the arms are of several families ({', '.join(names)}); they must share one"
+        )
     if names[0] not in known:
-        raise ValueError(f"{names[0]} arms: the family must be one of {', '.join(known)}")
+        raise ValueError(
+            f"the arms are of the family {names[0]}; it must be one of {', '.join(known)}"
+        )
     return known[names[0]]

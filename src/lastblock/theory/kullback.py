@@ -1,4 +1,4 @@
-"""Kullback–Leibler divergences between means of one family, and their inverses."""
+"""Kullback–Leibler divergences within a one-parameter family, and their inverses."""
 
 from lastblock.kernels import divergences
 from lastblock.kernels.divergences import Family, FamilyWord
@@ -8,7 +8,7 @@ from lastblock.support.checks import choice, number
 
 @entry
 def divergence(family: int, p: float, q: float, sigma: float) -> float:
-    """kl(p, q) of a family by its number, for means that have been checked."""
+    """Return kl(p, q); `family` is a number, and the means must have been checked."""
     return divergences.divergence(family, p, q, sigma)
 
 
@@ -25,10 +25,29 @@ def _lower(family: int, p: float, level: float, sigma: float) -> float:
 def kl(
     p: float, q: float, family: Family | FamilyWord = "bernoulli", *, sigma: float = 1.0
 ) -> float:
-    """The Kullback–Leibler divergence from mean p to mean q within a family; it may be infinite.
+    """Return kl(p, q), the Kullback–Leibler divergence between two members of a family.
 
-    `family` is "bernoulli", "gaussian" (with its `sigma`), "poisson" or "exponential".
+    Parameters
+    ----------
+    p, q
+        The means of the two members.
+    family
+        "bernoulli", "gaussian", "poisson" or "exponential".
+    sigma
+        The standard deviation of both, for "gaussian" only.
 
+    Returns
+    -------
+    float
+        The divergence; it may be infinite.
+
+    Raises
+    ------
+    ValueError
+        If the family does not allow one of the means, or if `sigma` is not positive.
+
+    Examples
+    --------
     >>> round(kl(0.05, 0.15), 6)
     0.050734
     """
@@ -39,8 +58,31 @@ def kl(
 def kl_upper(
     p: float, level: float, family: Family | FamilyWord = "bernoulli", *, sigma: float = 1.0
 ) -> float:
-    """The largest mean q with kl(p, q) ≤ level: kl-UCB's index for level = log t / N.
+    """Return the largest mean q with kl(p, q) ≤ level.
 
+    For level = log t / N this is the index of kl-UCB.
+
+    Parameters
+    ----------
+    p
+        A mean that the family allows.
+    level
+        The largest divergence; not negative.
+    family, sigma
+        As for `kl`.
+
+    Returns
+    -------
+    float
+        The mean q; it may be infinite.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
     >>> kl_upper(0.0, 2.0, "gaussian", sigma=0.5)
     1.0
     """
@@ -51,8 +93,12 @@ def kl_upper(
 def kl_lower(
     p: float, level: float, family: Family | FamilyWord = "bernoulli", *, sigma: float = 1.0
 ) -> float:
-    """The smallest mean q with kl(p, q) ≤ level.
+    """Return the smallest mean q with kl(p, q) ≤ level.
 
+    Parameters and errors are those of `kl_upper`.
+
+    Examples
+    --------
     >>> kl_lower(0.0, 2.0, "gaussian", sigma=0.5)
     -1.0
     """

@@ -1,7 +1,8 @@
-"""Parameters from the horizon T and the number of changes Γ, as the papers give them.
+"""Published formulas for the parameters of policies.
 
-Each tuning is a function of keyword arguments: what it needs of the horizon T, the number of
-changes Γ, the number of arms K, the rewards' standard deviation σ and a window w.
+Each tuning is a function with keyword arguments only. It takes those that its formula needs:
+`horizon` (T), `changes` (Γ, the number of changes), `arms` (K, the number of arms), `sigma` (σ, the
+rewards' standard deviation) and `window` (w). It raises a `ValueError` if one is out of range.
 """
 
 import math
@@ -12,7 +13,7 @@ from lastblock.support.checks import number, whole
 
 
 def garivier_window(*, horizon: int, changes: int) -> int:
-    """τ = ⌊2√(T log T / Γ)⌋ of Garivier & Moulines (2011); the whole horizon if Γ = 0.
+    """Return τ = ⌊2√(T log T / Γ)⌋ of Garivier & Moulines (2011); the whole horizon if Γ = 0.
 
     >>> garivier_window(horizon=10_000, changes=2)
     429
@@ -21,54 +22,63 @@ def garivier_window(*, horizon: int, changes: int) -> int:
 
 
 def garivier_discount(*, horizon: int, changes: int) -> float:
-    """γ = 1 − ¼ √(Γ / T) of Garivier & Moulines (2011)."""
+    """Return γ = 1 − ¼ √(Γ / T) of Garivier & Moulines (2011)."""
     return _discount(horizon, changes, 4.0)
 
 
 def sigma_window(*, horizon: int, changes: int, sigma: float) -> int:
-    """τ = ⌊2 (1 + 2σ) √(T log T / Γ)⌋, for SW-UCB on rewards that are not bounded."""
+    """Return τ = ⌊2 (1 + 2σ) √(T log T / Γ)⌋, for SW-UCB on unbounded rewards."""
     return _window(horizon, changes, 2.0 * _range(sigma))
 
 
 def sigma_discount(*, horizon: int, changes: int, sigma: float) -> float:
-    """γ = 1 − √(Γ / T) / (4 (1 + 2σ)), for D-UCB on rewards that are not bounded."""
+    """Return γ = 1 − √(Γ / T) / (4 (1 + 2σ)), for D-UCB on unbounded rewards."""
     return _discount(horizon, changes, 4.0 * _range(sigma))
 
 
 def cusum_threshold(*, horizon: int, changes: int) -> float:
-    """h = log(T / Γ), the threshold of CUSUM-UCB (Liu, Lee & Shroff, 2018)."""
+    """Return h = log(T / Γ), the threshold of CUSUM-UCB (Liu, Lee & Shroff, 2018).
+
+    Γ = 0 counts as 1.
+    """
     horizon, changes = _check(horizon, changes)
     return math.log(horizon / max(changes, 1))
 
 
 def cusum_exploration(*, horizon: int, changes: int) -> float:
-    """α = √(Γ / T · log(T / Γ)), the share of random pulls of CUSUM-UCB."""
+    """Return α = √(Γ / T · log(T / Γ)), the share of random pulls of CUSUM-UCB.
+
+    Γ = 0 counts as 1.
+    """
     horizon, changes = _check(horizon, changes)
     share = max(changes, 1) / horizon
     return math.sqrt(share * -math.log(share))
 
 
 def mucb_threshold(*, horizon: int, arms: int, window: int) -> float:
-    """b = √(w / 2 · log(2 K T²)), the threshold of M-UCB (Cao et al., 2019)."""
+    """Return b = √(w / 2 · log(2 K T²)), the threshold of M-UCB (Cao et al., 2019)."""
     horizon, _ = _check(horizon)
     return math.sqrt(0.5 * whole(window, "window") * math.log(2.0 * _arms(arms) * horizon**2))
 
 
 def mucb_exploration(*, horizon: int, changes: int, arms: int) -> float:
-    """γ = √(Γ K log T / T), the share of forced pulls of M-UCB; no change counts as one."""
+    """Return γ = min(1, √(Γ K log T / T)), the share of forced pulls of M-UCB.
+
+    Γ = 0 counts as 1.
+    """
     horizon, changes = _check(horizon, changes)
     return min(1.0, math.sqrt(max(changes, 1) * _arms(arms) * math.log(horizon) / horizon))
 
 
 def exp3_exploration(*, horizon: int, arms: int) -> float:
-    """γ = min(1, √(K log K / ((e − 1) T))) of EXP3 (Auer et al., 2002, corollary 3.2)."""
+    """Return γ = min(1, √(K log K / ((e − 1) T))) of EXP3 (Auer et al., 2002, corollary 3.2)."""
     horizon, _ = _check(horizon)
     arms = _arms(arms)
     return min(1.0, math.sqrt(arms * math.log(arms) / ((math.e - 1.0) * horizon)))
 
 
 def exp3s_exploration(*, horizon: int, changes: int, arms: int) -> float:
-    """γ = min(1, √(K (e + (Γ + 1) log(K T)) / ((e − 1) T))) of EXP3.S (corollary 8.3)."""
+    """Return γ = min(1, √(K (e + (Γ + 1) log(K T)) / ((e − 1) T))) of EXP3.S (corollary 8.3)."""
     horizon, changes = _check(horizon, changes)
     arms = _arms(arms)
     drift = math.e + (changes + 1) * math.log(arms * horizon)
@@ -76,18 +86,21 @@ def exp3s_exploration(*, horizon: int, changes: int, arms: int) -> float:
 
 
 def exp3s_sharing(*, horizon: int) -> float:
-    """α = 1 / T, the share of the total weight that EXP3.S gives to every arm."""
+    """Return α = 1 / T, the share of the total weight that EXP3.S gives to every arm."""
     return 1.0 / _check(horizon)[0]
 
 
 def rexp3_batch(*, horizon: int, changes: int, arms: int, variation: float | None = None) -> int:
-    """Δ = ⌈(K log K)^⅓ (T / V)^⅔⌉ of Rexp3 (Besbes et al., 2014), at most T; V is Γ, or given."""
+    """Return Δ = ⌈(K log K)^⅓ (T / V)^⅔⌉, the batch of Rexp3 (Besbes et al., 2014); at most T.
+
+    V is `variation`, or `changes` if that is None; for V = 0 the batch is T.
+    """
     horizon, changes = _check(horizon, changes)
     arms = _arms(arms)
     budget = float(changes) if variation is None else number(variation, "variation")
     if budget < 0.0:
         raise ValueError(f"variation={budget} must not be negative")
-    # The paper wants V between 1/K and T/K; with less, one batch is the whole horizon.
+    # The paper requires V between 1/K and T/K; for less, one batch is the whole horizon.
     if budget == 0.0:
         return horizon
     size: float = (arms * math.log(arms)) ** (1 / 3) * (horizon / budget) ** (2 / 3)
@@ -95,14 +108,20 @@ def rexp3_batch(*, horizon: int, changes: int, arms: int, variation: float | Non
 
 
 def glr_exploration(*, horizon: int, changes: int, arms: int, local: bool = True) -> float:
-    """α = √(K Γ log T / T), without K for global restarts: forced pulls of GLR-kl-UCB."""
+    """Return α = √(K Γ log T / T), the share of forced pulls of GLR-kl-UCB.
+
+    Without `local` (global restarts) the formula has no K. Γ = 0 counts as 1.
+    """
     horizon, changes = _check(horizon, changes)
     share = max(changes, 1) * (_arms(arms) if local else 1) / horizon
     return math.sqrt(share * math.log(horizon))
 
 
 def glr_confidence(*, horizon: int, changes: int, arms: int, local: bool = True) -> float:
-    """δ = 1 / √(K Γ T), without K for global restarts: the false alarms of GLR-kl-UCB."""
+    """Return δ = 1 / √(K Γ T), the probability of a false alarm of GLR-kl-UCB.
+
+    Without `local` (global restarts) the formula has no K. Γ = 0 counts as 1.
+    """
     horizon, changes = _check(horizon, changes)
     return 1.0 / math.sqrt(max(changes, 1) * (_arms(arms) if local else 1) * horizon)
 
@@ -123,7 +142,7 @@ TUNINGS: Final[dict[str, Callable[..., float]]] = {
     "glr-exploration": glr_exploration,
     "glr-confidence": glr_confidence,
 }
-"""The published tunings, by name.
+"""The published tunings by the names that scenario files use. Each is a function of keywords.
 
 >>> TUNINGS["garivier"](horizon=10_000, changes=3)
 350
@@ -131,6 +150,7 @@ TUNINGS: Final[dict[str, Callable[..., float]]] = {
 
 
 def _check(horizon: int, changes: int = 0) -> tuple[int, int]:
+    """Return both as whole numbers, or raise a ValueError if one is out of range."""
     horizon, changes = whole(horizon, "horizon"), whole(changes, "changes")
     if horizon < 2:
         raise ValueError(f"horizon={horizon} must be at least 2 steps")
@@ -147,7 +167,7 @@ def _arms(arms: int) -> int:
 
 
 def _range(sigma: float) -> float:
-    """Most rewards lie below 1 + 2σ, says the paper."""
+    """Return 1 + 2σ: the paper takes it as the range of rewards that are not bounded."""
     sigma = number(sigma, "sigma")
     if sigma <= 0.0:
         raise ValueError(f"sigma={sigma} must be positive")
