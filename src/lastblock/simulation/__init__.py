@@ -1,4 +1,4 @@
-"""Monte Carlo: a policy against an environment, many times over."""
+"""Monte Carlo simulation: run a policy in an environment, in many replications."""
 
 from lastblock.simulation.run import Environment, Run, Trace
 from lastblock.simulation.simulate import simulate, trace

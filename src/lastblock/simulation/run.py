@@ -1,4 +1,4 @@
-"""What a simulation returns."""
+"""The results of `simulate` and `trace`, and what they need of an environment."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,59 +11,93 @@ from lastblock.support.checks import number
 
 
 class Environment(Protocol):
-    """What `simulate` needs of an environment."""
+    """The protocol of an environment: what `simulate` needs of it.
+
+    `Stationary`, `Piecewise` and `Drifting` follow it; a class of your own may follow it, too.
+    """
 
     @property
-    def n_arms(self) -> int: ...
+    def n_arms(self) -> int:
+        """The number of arms."""
+        ...
+
     @property
-    def changes(self) -> tuple[int, ...]: ...
-    def compile(self, horizon: int) -> EnvironmentTable: ...
+    def changes(self) -> tuple[int, ...]:
+        """The first time step of every phase but the first; empty if there are no phases."""
+        ...
+
+    def compile(self, horizon: int) -> EnvironmentTable:
+        """Return the environment as arrays for the kernels, good for `horizon` time steps."""
+        ...
 
 
 @dataclass(frozen=True)
 class Run:
-    """The outcome of `simulate`."""
+    """The result of `simulate`: regret, pulls, detection delays and restarts.
+
+    Arrays have one row for each replication. K is the number of arms; an environment without
+    phases, such as `Drifting`, counts as one phase.
+    """
 
     policy: Policy
+    """The policy that was run."""
     environment: Environment
+    """The environment that it was run in."""
     horizon: int
+    """The number of pulls in each replication."""
     times: npt.NDArray[np.int64]
-    """Numbers of pulls at which the regret was taken; the last one is the horizon."""
+    """The numbers of pulls after which the regret was recorded; the last one is `horizon`."""
     regret: npt.NDArray[np.float64]
-    """Dynamic pseudo-regret, (replications, times): from true means, never from rewards."""
+    """Dynamic pseudo-regret at `times`, computed from true means, never from rewards. Shape
+    (replications, times)."""
     best_pulls: npt.NDArray[np.int64]
-    """Pulls of an arm that was the best at the time, up to each of `times`; like `regret`."""
+    """How many pulls, up to each of `times`, chose an arm that was best at that moment. Shape
+    (replications, times)."""
     phase_pulls: npt.NDArray[np.int64]
-    """(replications, phases, K); arms that drift are one phase"""
+    """How often each arm was pulled in each phase. Shape (replications, phases, K)."""
     delays: npt.NDArray[np.int64]
-    """Pulls from the start of each phase until a best arm had 32 of the last 64; −1 for never."""
+    """The number of pulls from the start of each phase until 32 of the last 64 pulls chose a best
+    arm; −1 if that never happened. Shape (replications, phases)."""
     restarts: npt.NDArray[np.int64]
-    """How often the policy restarted in each replication; −1 for one that does not count."""
+    """How often the policy restarted in each replication; −1 if the policy does not count
+    restarts."""
     seconds: float
-    """Time taken, without compilation."""
+    """The time that the simulation took in seconds, without compilation."""
 
     @property
     def replications(self) -> int:
+        """The number of replications."""
         return int(self.regret.shape[0])
 
     @property
     def pulls(self) -> npt.NDArray[np.int64]:
-        """(replications, K)"""
+        """How often each arm was pulled. Shape (replications, K)."""
         return np.asarray(self.phase_pulls.sum(axis=1))
 
     def mean(self) -> npt.NDArray[np.float64]:
-        """Mean regret at each of `times`."""
+        """Return the mean regret at each of `times`."""
         return np.asarray(self.regret.mean(axis=0))
 
     def quantile(self, q: float) -> npt.NDArray[np.float64]:
-        """A quantile of the regret at each of `times`."""
+        """Return a quantile of the regret at each of `times`.
+
+        Parameters
+        ----------
+        q
+            The probability of the quantile, in [0, 1]; 0.5 gives the median.
+
+        Raises
+        ------
+        ValueError
+            If `q` is not a number in [0, 1].
+        """
         q = number(q, "q")
         if not 0.0 <= q <= 1.0:
             raise ValueError(f"q={q} must lie in [0, 1]")
         return np.asarray(np.quantile(self.regret, q, axis=0))
 
     def standard_error(self) -> npt.NDArray[np.float64]:
-        """Standard error of `mean()`; NaN with a single replication."""
+        """Return the standard error of `mean()`; NaN if there is a single replication."""
         if self.replications < 2:
             return np.full(self.times.size, np.nan)
         return np.asarray(self.regret.std(axis=0, ddof=1) / np.sqrt(self.replications))
@@ -77,7 +111,9 @@ class Run:
 
 @dataclass(frozen=True)
 class Trace:
-    """One replication, step by step."""
+    """The result of `trace`: one replication, step by step."""
 
     arms: npt.NDArray[np.int64]
+    """The arm pulled at each step, numbered from 0."""
     rewards: npt.NDArray[np.float64]
+    """The reward received at each step."""

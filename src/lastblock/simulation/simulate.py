@@ -1,4 +1,4 @@
-"""Monte Carlo: many replications of one policy in one environment."""
+"""Monte Carlo simulation: many replications of one policy in one environment."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -31,24 +31,48 @@ def simulate(
     threads: int | None = None,
     progress: bool | None = None,
 ) -> Run:
-    """Play a policy against an environment, many times over, in parallel.
+    """Run a policy in an environment, in many replications, on several threads.
 
-    The result depends on nothing but the arguments before `threads`: replication i has its own
-    random streams, derived from (seed, i), and all policies meet the same draws.
+    Replication i has its own random streams, derived from `seed` and i. So `threads` and `progress`
+    do not change the result, and all policies run with the same seed see the same random draws.
 
     Parameters
     ----------
+    policy
+        The policy, such as ``LBSDALM()``.
+    environment
+        The arms: `Stationary`, `Piecewise` or `Drifting`.
     horizon
-        T, the number of pulls of a replication; at least the number of arms.
+        T, the number of pulls in each replication; at least the number of arms.
+    replications
+        How many independent replications to run.
     seed
-        Anything `numpy.random.SeedSequence` takes; None for a fresh one.
+        Anything that `numpy.random.SeedSequence` takes; None takes a fresh seed.
     times
-        Where to take the regret (numbers of pulls, increasing); the horizon is added if it is
-        missing. By default about 200 times, evenly and logarithmically spaced.
+        After which numbers of pulls to record the regret, in increasing order; the horizon is
+        added if it is missing. Default: about 200 times, evenly and logarithmically spaced.
     threads
-        How many to use; by default one for each core.
+        The number of threads; default: one for each core.
     progress
-        Show a bar; by default when it takes over two seconds and the output is a terminal.
+        Whether to show a progress bar. Default: on a terminal, if the run takes over two seconds.
+
+    Returns
+    -------
+    Run
+        Regret, pulls, detection delays and restarts of every replication.
+
+    Raises
+    ------
+    ValueError
+        If an argument is of the wrong kind or out of range.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> arms = lb.Stationary([lb.Bernoulli(0.4), lb.Bernoulli(0.6)])
+    >>> run = lb.simulate(lb.LBSDALM(), arms, horizon=1000, replications=20, seed=1)
+    >>> run.regret[:, -1].shape, run.pulls.shape
+    ((20,), (20, 2))
     """
     check_policy(policy)
     horizon, replications, threads = check_size(environment, horizon, replications, threads)
@@ -60,7 +84,25 @@ def simulate(
 
 
 def trace(policy: Policy, environment: Environment, *, horizon: int, seed: Seed = None) -> Trace:
-    """The arms and rewards of replication 0 of `simulate` with the same seed."""
+    """Return the arms and rewards of a single replication, step by step.
+
+    It is the first replication of `simulate` with the same seed.
+
+    Parameters
+    ----------
+    policy, environment, horizon, seed
+        As for `simulate`.
+
+    Returns
+    -------
+    Trace
+        The arm and the reward of every step.
+
+    Raises
+    ------
+    ValueError
+        If an argument is of the wrong kind or out of range.
+    """
     check_policy(policy)
     horizon, _, _ = check_size(environment, horizon, 1, 1)
     taken = np.array([horizon])
@@ -69,7 +111,10 @@ def trace(policy: Policy, environment: Environment, *, horizon: int, seed: Seed 
 
 
 class Player:
-    """A policy in an environment, compiled: plays any of its replications, on any thread."""
+    """A policy compiled for an environment; it plays any of the replications, on any thread.
+
+    `simulate` and the lab's runner make one for each policy.
+    """
 
     def __init__(
         self,
@@ -87,19 +132,22 @@ class Player:
 
     @property
     def state_size(self) -> int:
-        """Bytes."""
+        """The size of one replication's state in bytes."""
         return int(self._dtype.itemsize)
 
     def room(self, replications: int, traced: int = 0) -> Outcome:
-        """Where the outcome of so many replications can be written."""
+        """Return empty arrays for the outcome of `replications` replications.
+
+        `traced` is the number of steps whose arms and rewards are recorded, too.
+        """
         return Outcome.empty(replications, *self._shape, traced)
 
     def play(self, first: int, outcome: Outcome) -> None:
-        """Play as many replications as there is room for, from number `first` on."""
+        """Play replications `first`, `first + 1`, … until `outcome` is full."""
         self._run(*self._arguments(first, outcome))
 
     def _arguments(self, first: int, outcome: Outcome) -> tuple[Any, ...]:
-        # One record a chunk, used again for each replication: it stays in the core's own cache.
+        # All replications of a chunk use the same record, which stays in the core's own cache.
         state = np.empty(1, self._dtype)
         streams = np.empty((2, 4), np.uint64)
         return *self._fixed, state, self._key, streams, first, self._times, outcome
@@ -108,7 +156,7 @@ class Player:
 def check_size(
     environment: Environment, horizon: int, replications: int, threads: int | None
 ) -> tuple[int, int, int]:
-    """The three numbers, all there and possible."""
+    """Check the arguments of `simulate`; return `horizon`, `replications` and `threads`."""
     if isinstance(environment, type) or not hasattr(environment, "compile"):
         raise ValueError(
             f"environment={environment!r} is not an environment; "
@@ -128,7 +176,7 @@ def check_size(
 
 
 def times_taken(times: Iterable[int] | None, horizon: int) -> npt.NDArray[np.int64]:
-    """The times at which the regret is taken: those given and the horizon, or about 200."""
+    """Return the times at which to record the regret: `times` and the horizon, or about 200."""
     if times is None:
         even = np.linspace(1, horizon, 101)
         logarithmic = np.geomspace(1, horizon, 101)
@@ -155,7 +203,7 @@ def _play(
     threads: int,
     progress: bool | None,
 ) -> tuple[Outcome, float]:
-    """All replications: the outcome, and the seconds it took, without compilation."""
+    """Play all replications; return the outcome and the seconds it took, without compilation."""
     player = Player(policy, environment, horizon, key, times)
     outcome = player.room(replications, traced)
 
