@@ -268,7 +268,7 @@ def test_detectors_within_policies(load):
     [
         ('"MeanShif"', "unknown detector 'MeanShif'; did you mean 'MeanShift'?"),
         ('"UCB1"', "unknown detector 'UCB1'"),
-        ("{ delta = 0.1 }", 'which detector? write detector = "…"'),
+        ("{ delta = 0.1 }", 'the name of the detector is missing; write detector = "…"'),
         ("{ detector = 3 }", "detector=3 must be a name in quotes"),
         ('{ detector = "GLR", delt = 1 }', "GLR has no parameter 'delt'; did you mean 'delta'?"),
         ('{ detector = "GLR", delta = 2 }', "delta=2"),

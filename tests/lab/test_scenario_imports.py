@@ -199,7 +199,7 @@ def test_files_that_are_not_there_or_no_text(scenario):
     scenario.write_text(SCENARIO)
     assert refused(scenario) == (
         "mine.toml:4: imports: there is no file 'my_policies.py'; "
-        f"it is looked for in {folder.resolve()}"
+        f"lastblock looked in {folder.resolve()}"
     )
     (folder / "my_policies.py").write_bytes(b"\xff")
     assert refused(scenario) == (

@@ -156,8 +156,8 @@ def test_a_path_beyond_all_bounds():
 def test_a_tuning_that_asks_how_often_drifting_arms_change():
     text = DRIFT.replace("{}", "{ values = [0, 1] }", 1).replace("{}", "SWLBSDA.tuned")
     assert complaint(text) == (
-        "x.toml:6: SWLBSDA.tuned asks for the number of changes, and arms that drift have none; "
-        "write changes = …"
+        "x.toml:6: SWLBSDA.tuned needs the number of changes, which is unknown for arms "
+        "that drift; write changes = …"
     )
 
 
@@ -191,7 +191,7 @@ def test_a_scenario_that_is_not_there():
 
 
 def test_files_that_cannot_be_read():
-    assert refused(".") == ". is a folder; give a TOML file in it"
+    assert refused(".") == ". is a folder; give the path of a TOML file"
     assert refused("a" * 300) == f"{'a' * 300} cannot be read: File name too long"
     Path("binary.toml").write_bytes(b"horizon = 9\ntitle = '\xff\xfe'\n")
     assert refused("binary.toml") == (
@@ -202,8 +202,8 @@ def test_files_that_cannot_be_read():
 def test_a_file_whose_name_is_no_name():
     Path("my first.toml").write_text(GOOD)
     assert refused("my first.toml") == (
-        "my first.toml:1: name='my first' must be of letters, digits, dots and dashes, "
-        "since it names a folder; write name = … in the file, or rename the file"
+        "my first.toml:1: name='my first' must consist of letters, digits, dots and dashes: "
+        "it names a folder; write name = … in the file, or rename the file"
     )
 
 

@@ -1,1 +1,1 @@
-"""Scenarios as TOML files."""
+"""Reads scenarios from TOML files, and says in which line a mistake is."""

@@ -1,4 +1,4 @@
-"""The claims of a scenario file: ``[[claims]]``."""
+"""Reads the claims of a scenario file: ``[[claims]]``."""
 
 from collections.abc import Collection
 
@@ -10,7 +10,7 @@ from lastblock.support.spelling import advice
 
 
 def read_claims(top: Table, labels: Collection[str]) -> tuple[Claim, ...]:
-    """What the results are expected to show."""
+    """Return the claims of the file; `labels` are the labels of the scenario's policies."""
     return tuple(_read_claim(table, labels) for table in top.tables("claims"))
 
 
@@ -19,7 +19,7 @@ def _read_claim(table: Table, labels: Collection[str]) -> Claim:
     table.need("text", 'a claim needs a sentence; write text = "…"')
     checks = [key for key in table if key in CHECKS]
     if len(checks) != 1:
-        raise table.error(f"a claim needs one check of {', '.join(CHECKS)}", *checks[1:2])
+        raise table.error(f"a claim needs exactly one check: {', '.join(CHECKS)}", *checks[1:2])
     check, text = checks[0], table.text("text")
     policies = _labels(table, check, labels)
     try:
@@ -29,6 +29,7 @@ def _read_claim(table: Table, labels: Collection[str]) -> Claim:
 
 
 def _labels(table: Table, check: str, labels: Collection[str]) -> tuple[str, ...]:
+    """Return the labels that a claim names; they may be one text or a list."""
     value = table.values[check]
     policies = value if isinstance(value, list) else [value]
     for policy in policies:

@@ -1,4 +1,4 @@
-"""A TOML document whose every complaint says where: ``FILE:LINE: what is wrong``."""
+"""A TOML document whose error messages start with the place: ``FILE:LINE: what is wrong``."""
 
 import re
 import tomllib
@@ -17,31 +17,31 @@ _SYNTAX = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<colum
 
 @dataclass(frozen=True)
 class Document:
-    """A document's text, and the name of its file as complaints spell it."""
+    """The text of a TOML file, and the file's name as error messages show it."""
 
     name: str
     text: str
 
     def error(self, path: KeyPath, message: object) -> ScenarioError:
-        """One line: the file, the line of a key, and what is wrong with it."""
+        """Return an error for the key at `path`; its message is one line and names the place."""
         try:
             line = locate(self.text, path)
-        except RecursionError:  # arrays in arrays in arrays
+        except RecursionError:  # arrays are nested too deep
             line = 1
         return ScenarioError(f"{self.name}:{line}: {' '.join(str(message).split())}")
 
     def parse(self) -> "Table":
-        """The whole document as a table."""
+        """Return the whole document as a table, or raise a `ScenarioError` if it is not TOML."""
         try:
             return Table(self, (), tomllib.loads(self.text))
         except RecursionError:
             raise ScenarioError(f"{self.name}: brackets are nested too deep") from None
         except ValueError as error:
             found = _SYNTAX.fullmatch(str(error))
-            if found is None:  # the only other complaint
+            if found is None:  # the only other error of tomllib
                 raise ScenarioError(f"{self.name}: a number has too many digits") from None
             what, line, column = found.group("what", "line", "column")
-            line = line or len(self.text.splitlines())  # at the end
+            line = line or len(self.text.splitlines())  # "at end of document"
             place = f" (column {column})" if column else ""
             what = f"{what[:1].lower()}{what[1:]}"
             raise ScenarioError(f"{self.name}:{line}: this is not TOML: {what}{place}") from None
@@ -49,7 +49,7 @@ class Document:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a document, and where it lies."""
+    """A table of a document, with its path in the document."""
 
     document: Document
     path: KeyPath
@@ -62,62 +62,68 @@ class Table:
         return iter(self.values)
 
     def error(self, message: object, *keys: str | int) -> ScenarioError:
-        """A complaint about the table, or about something in it."""
+        """Return an error about the table, or about the value at `keys` in it."""
         return self.document.error((*self.path, *keys), message)
 
     def blame(self, error: ValueError) -> ScenarioError:
-        """The same for an error that may name a key of the table, as in ``mean=7``."""
+        """Turn `error` into one at the key that its message names, as in ``mean=7``.
+
+        If the message names no key of the table, the error is about the table itself.
+        """
         named = [key for key in self if re.search(rf"\b{re.escape(key)}=", str(error))]
         return self.error(error, *named[:1])
 
     def only(self, allowed: Iterable[str], where: str) -> None:
-        """Complain of the first key that is not allowed."""
+        """Raise an error at the first key that is not allowed; `where` describes the table."""
         allowed = list(allowed)
         for key in self:
             if key not in allowed:
                 raise self.error(f"unknown key {key!r} in {where}; {advice(key, allowed)}", key)
 
     def need(self, key: str, what: str) -> Any:
-        """A value that must be there."""
+        """Return the value of `key`; raise an error with the message `what` if it is missing."""
         if key not in self:
             raise self.error(what)
         return self.values[key]
 
     def text(self, key: str, default: str = "") -> str:
-        """A text, not empty."""
+        """Return the text at `key`, or `default` if it is missing; it must not be empty."""
         if key not in self:
             return default
         value = self.values[key]
         if not isinstance(value, str) or not value.strip():
-            raise self.error(f"{key}={shown(value)} must be a text in quotes", key)
+            raise self.error(f"{key}={shown(value)} must be a text in quotes, not empty", key)
         return value
 
     def table(self, key: str) -> "Table":
-        """A table within, which must be there."""
+        """Return the table at `key`, which must exist."""
         return self.as_table(self.values[key], key)
 
     def tables(self, key: str) -> "list[Table]":
-        """The tables of an array of tables; none if it is not there."""
+        """Return the tables of the array ``[[key]]``; an empty list if it is missing."""
         items = self.values.get(key, [])
         if not isinstance(items, list):
             raise self.error(f"{key} must be a list of tables; write [[{key}]]", key)
         return [self.as_table(item, key, i) for i, item in enumerate(items)]
 
     def as_table(self, value: Any, *keys: str | int) -> "Table":
-        """A value of this table as a table that knows where it lies."""
+        """Return `value`, which stands at `keys` in this table, as a table with its path."""
         if not isinstance(value, dict):
             raise self.error(f"{keys[0]}: {shown(value)} must be a table", *keys)
         return Table(self.document, (*self.path, *keys), value)
 
 
 def read_text(path: Path, name: str) -> str:
-    """The text of a file; without the mark that some editors put before it."""
+    """Return the text of a UTF-8 file, without a byte order mark.
+
+    Raises a `ScenarioError` that calls the file `name` if it cannot be read.
+    """
     try:
         data = path.read_bytes()
     except FileNotFoundError:
         raise ScenarioError(f"{name}: there is no such file") from None
     except IsADirectoryError:
-        raise ScenarioError(f"{name} is a folder; give a TOML file in it") from None
+        raise ScenarioError(f"{name} is a folder; give the path of a TOML file") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ScenarioError(f"{name} cannot be read: {reason}") from None
@@ -131,6 +137,6 @@ def read_text(path: Path, name: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A value, not too long for a line."""
+    """Return the `repr` of a value, cut to fit into one line of a message."""
     text = repr(value)
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"

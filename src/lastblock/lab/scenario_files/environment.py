@@ -1,4 +1,4 @@
-"""The arms of a scenario file: ``[arms]`` or ``[[arms]]``, and ``[[phases]]``."""
+"""Reads the arms of a scenario file: ``[arms]`` or ``[[arms]]``, and ``[[phases]]``."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,18 +15,19 @@ from lastblock.support.spelling import advice
 
 
 class Setting(NamedTuple):
-    """The value of a parameter, and where it stands."""
+    """The value of an arm's parameter, and its place in the file."""
 
     value: Any
     table: Table
     keys: tuple[str | int, ...]
 
     def error(self, message: object) -> Exception:
+        """Return an error about this value."""
         return self.table.error(message, *self.keys)
 
 
 class Description(NamedTuple):
-    """What is said of one arm."""
+    """One arm in one phase, as the file describes it: its family and parameters."""
 
     family: type[Any]
     settings: dict[str, Setting]
@@ -34,15 +35,19 @@ class Description(NamedTuple):
 
     @property
     def drifts(self) -> bool:
+        """Whether the file gives a path instead of a number for the mean."""
         return "mean" in self.settings and isinstance(self.settings["mean"].value, dict)
 
 
 Base: TypeAlias = Table | list[Table]
-"""``[arms]``, for all arms together, or ``[[arms]]``, for each by itself."""
+"""``[arms]``, one table for all arms, or ``[[arms]]``, one table for each arm."""
 
 
 def read_environment(top: Table, horizon: int) -> Environment:
-    """The environment of a scenario."""
+    """Return the environment that the file describes.
+
+    Raises a `ScenarioError`, which names the line, if the description is wrong or incomplete.
+    """
     base = _read_base(top)
     phases = top.tables("phases") or [Table(top.document, ("arms",), {})]
     size = _count_arms(top, base, phases)
@@ -52,7 +57,7 @@ def read_environment(top: Table, horizon: int) -> Environment:
     if drifting and len(phases) > 1:
         mean = drifting[0].settings["mean"]
         raise mean.error(
-            "arms that drift have no phases; give numbers as means, or remove [[phases]]"
+            "arms that drift cannot have phases; give numbers as means, or remove [[phases]]"
         )
     make: Callable[[], Environment]
     if drifting:
@@ -65,7 +70,7 @@ def read_environment(top: Table, horizon: int) -> Environment:
         make = partial(Piecewise, phased) if len(phased) > 1 else partial(Stationary, phased[0])
     try:
         return make()
-    except ValueError as error:  # a mean beyond all bounds
+    except ValueError as error:  # a mean is too large
         raise top.error(error, "arms") from None
 
 
@@ -99,7 +104,9 @@ def _read_starts(phases: Sequence[Table], horizon: int) -> list[int]:
             raise phase.error("a phase needs the time step at which it starts; write start = …")
         elif start <= starts[-1]:
             raise phase.error(
-                f"this phase starts at {start}, not after the one before, {starts[-1]}", "start"
+                f"this phase starts at {start}; it must start after the phase before, which "
+                f"starts at {starts[-1]}",
+                "start",
             )
         elif start >= horizon:
             raise phase.error(
@@ -112,7 +119,7 @@ def _read_starts(phases: Sequence[Table], horizon: int) -> list[int]:
 
 
 def _count_arms(top: Table, base: Base, phases: Sequence[Table]) -> int:
-    """The number of tables in ``[[arms]]``, or the length of the first list of values."""
+    """Return the number of tables in ``[[arms]]``, or the length of the first list of values."""
     if isinstance(base, list):
         size = len(base)
     else:
@@ -124,14 +131,18 @@ def _count_arms(top: Table, base: Base, phases: Sequence[Table]) -> int:
         ]
         size = len(lists[0]) if lists else 0
     if size == 0:
-        raise top.error("give a list somewhere, with one value for each arm: mean = […]", "arms")
+        raise top.error(
+            "the number of arms is unknown; give a parameter as a list with one value for each "
+            "arm, such as mean = […]",
+            "arms",
+        )
     if size == 1:
         raise top.error("a bandit needs at least 2 arms, not 1; add arms", "arms")
     return size
 
 
 def _is_one_for_each(family: type[Any], key: str, value: Any) -> bool:
-    """Whether this is a list with one value for each arm, not one value that is a list."""
+    """Return whether `value` lists one value for each arm, and is not itself one value."""
     if not isinstance(value, list):
         return False
     a_number = get_type_hints(family).get(key, float) in (int, float, bool)
@@ -151,17 +162,19 @@ def _family(table: Table) -> type[Any]:
 
 
 def _describe(base: Base, phase: Table, size: int) -> list[Description]:
-    """What a phase says of each arm, and what it leaves as it is in ``[arms]``."""
+    """Return each arm of a phase: the values of the phase, and those of ``[arms]`` otherwise."""
     overrides = phase.tables("arms")
     if overrides and len(overrides) != size:
-        raise phase.error(f"arms has {len(overrides)} tables for {size} arms", "arms")
+        raise phase.error(
+            f"arms has {len(overrides)} tables for {size} arms; give one for each arm", "arms"
+        )
     arms = []
     for k in range(size):
         first = base[k] if isinstance(base, list) else base
         family, settings = _family(first), _settings(_family(first), first, k, size)
         own = Table(phase.document, phase.path, _parameters(phase))
         for table in (own, *overrides[k : k + 1]):
-            if "family" in table:  # another law has other parameters: nothing is left of before
+            if "family" in table:  # a new family has other parameters, so drop the former values
                 family, settings = _family(table), {}
             settings |= _settings(family, table, k, size)
         where = phase if phase.path[0] == "phases" else first
@@ -174,7 +187,7 @@ def _parameters(phase: Table) -> dict[str, Any]:
 
 
 def _settings(family: type[Any], table: Table, k: int, size: int) -> dict[str, Setting]:
-    """The parameters that a table gives to arm k."""
+    """Return the parameters that a table gives to arm `k` of `size`."""
     fields: tuple[str, ...] = family._fields
     one_arm = table.path[-2:-1] == ("arms",)
     settings = {}
@@ -190,16 +203,21 @@ def _settings(family: type[Any], table: Table, k: int, size: int) -> dict[str, S
         elif len(value) == size:
             settings[key] = Setting(value[k], table, (key, k))
         else:
-            raise table.error(f"{key} has {len(value)} values for {size} arms", key)
+            raise table.error(
+                f"{key} has {len(value)} values for {size} arms; give one for each arm", key
+            )
     return settings
 
 
 def _build(arm: Description, **instead: float) -> Arm:
+    """Return the arm, with the parameters of `instead` in place of the file's."""
     values = {key: setting.value for key, setting in arm.settings.items()} | instead
     missing = [name for name in arm.family._fields if name not in values]
     missing = [name for name in missing if name not in arm.family._field_defaults]
     if missing:
-        raise arm.where.error(f"{arm.family.__name__} needs {' and '.join(missing)}")
+        raise arm.where.error(
+            f"{arm.family.__name__} needs {' and '.join(missing)}; write {missing[0]} = …"
+        )
     try:
         built: Arm = arm.family(**values)
     except ValueError as error:
@@ -207,14 +225,14 @@ def _build(arm: Description, **instead: float) -> Arm:
             if f"{key}=" in str(error):
                 raise setting.error(error) from None
         raise arm.where.error(error) from None
-    except Exception as error:  # somebody's own family may raise anything
+    except Exception as error:  # a user's own family may raise anything
         name = arm.family.__name__
         raise arm.where.error(f"{name}: {type(error).__name__}: {error}") from None
     return built
 
 
 def _drifting(arm: Description) -> tuple[Arm, Sinusoid | Knots]:
-    """An arm and the path of its mean; a number is a path too."""
+    """Return an arm and the path of its mean; a number becomes a constant path."""
     if not arm.drifts:
         built = _build(arm)
         return built, Knots([built.mean])
@@ -223,7 +241,7 @@ def _drifting(arm: Description) -> tuple[Arm, Sinusoid | Knots]:
         raise setting.error(f"the mean of {arm.family.__name__} arms cannot drift; give a number")
     path = _path(setting)
     low, high = path.extremes()
-    _build(arm, mean=high)  # the family itself says what it cannot be
+    _build(arm, mean=high)  # the family raises an error if it does not allow this mean
     return _build(arm, mean=low), path
 
 

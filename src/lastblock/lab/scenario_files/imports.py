@@ -1,8 +1,8 @@
-"""Policies, detectors and arm families of the user's own, from Python files that a scenario names.
+"""Imports the user's own policies, detectors and arm families from files that a scenario names.
 
-A file is imported under a name made from its path, so that files of the same name do not meet, and
-an edited file replaces its former self. Its policies and arms can be sent to other processes, which
-need not have the file: it travels with them.
+A file is imported under a name made from its path. So two files of the same name do not collide,
+and an edited file replaces its former version. A pickled policy or arm contains the text of its
+file, so that it can be sent to processes that do not have the file.
 """
 
 import hashlib
@@ -33,24 +33,26 @@ _origins: dict[type[Any], File] = {}
 
 
 def read_imports(top: Table, folder: Path) -> None:
-    """Import what a scenario names: files, relative to its folder, and modules."""
+    """Import the modules and the files that `imports` names; paths are relative to `folder`."""
     wanted = top.values.get("imports", [])
     if not isinstance(wanted, list):
-        raise top.error(f'imports={shown(wanted)} must be a list: ["my_policies.py"]', "imports")
+        raise top.error(
+            f'imports={shown(wanted)} must be a list, such as ["my_policies.py"]', "imports"
+        )
     for i, item in enumerate(wanted):
         try:
             _import(item, folder)
-        except Exception as error:  # a file of the user's may raise anything
+        except Exception as error:  # a user's own file may raise anything
             raise top.error(f"imports: {_reason(item, error)}", "imports", i) from None
 
 
 def _import(item: Any, folder: Path) -> None:
     if not isinstance(item, str) or not item:
-        raise ValueError(f"{shown(item)} must be a file or a module, in quotes")
+        raise ValueError(f"{shown(item)} must be the name of a file or module, in quotes")
     path = folder / item
     if item.endswith(".py"):
         if not path.exists():
-            hint = _advice(item, folder, f"it is looked for in {folder.resolve()}")
+            hint = _advice(item, folder, f"lastblock looked in {folder.resolve()}")
             raise ValueError(f"there is no file {item!r}; {hint}")
         with _importing_from(path.parent):
             import_text(_module_name(path), str(path), read_text(path, item))
@@ -59,23 +61,23 @@ def _import(item: Any, folder: Path) -> None:
         with _all_or_nothing():
             importlib.import_module(item)
     except ModuleNotFoundError as error:
-        if f"{item}.".startswith(f"{error.name}."):  # not one that it imports in turn
+        if f"{item}.".startswith(f"{error.name}."):  # the module itself, not one that it imports
             hint = _advice(item, folder, "install the module, or name a file that ends in .py")
             raise ValueError(f"there is no module {item!r}; {hint}") from None
         raise
 
 
 def import_text(name: str, path: str, text: str) -> File:
-    """The module of a file with this text; imported already, or copied, it is not run again."""
+    """Return the module with this text; run it unless a module with the same text exists."""
     for file in _files.values():
         if file.__text__ == text:
             return file
     file = File(name, path, text)
     with _all_or_nothing():
         code = _compiled(text, path)
-        for registry, cls in _definitions(name):  # of the file before it was edited
+        for registry, cls in _definitions(name):  # those of the file before its last edit
             del registry[cls.__name__]
-        sys.modules[name] = file  # where annotations are looked up
+        sys.modules[name] = file  # Python looks up annotations there
         try:
             exec(code, file.__dict__)
         except BaseException:
@@ -93,12 +95,12 @@ def import_text(name: str, path: str, text: str) -> File:
 def _compiled(text: str, path: str) -> CodeType:
     try:
         return compile(text, path, "exec")
-    except ValueError as error:  # what older Pythons say of a null byte
+    except ValueError as error:  # older versions of Python raise this for a null byte
         raise SyntaxError(str(error), (path, 1, None, None)) from None
 
 
 def _definitions(module: str) -> list[tuple[dict[str, type[Any]], type[Any]]]:
-    """The policies, detectors and families that a module has registered, with the registry."""
+    """Return the registry and the class of everything that a module has registered."""
     return [
         (registry, cls)
         for registry in REGISTRIES
@@ -108,7 +110,7 @@ def _definitions(module: str) -> list[tuple[dict[str, type[Any]], type[Any]]]:
 
 
 def _reduce(self: Any) -> tuple[Any, ...]:
-    """How a policy or an arm is pickled: with the file that defines it."""
+    """Pickle a policy or an arm together with the text of the file that defines it."""
     file = _origins[type(self)]
     parts = file.__name__, file.__file__, file.__text__, type(self).__name__, tuple(self)
     return _rebuild, parts
@@ -119,6 +121,7 @@ def _rebuild(module: str, path: str, text: str, name: str, values: tuple[Any, ..
 
 
 def _module_name(path: Path) -> str:
+    """Return a module name that differs between files of the same name."""
     place = hashlib.blake2b(str(path.resolve()).encode(), digest_size=4).hexdigest()
     return f"scenario_{path.stem}_{place}"
 
@@ -129,7 +132,7 @@ def _advice(item: str, folder: Path, otherwise: str) -> str:
 
 
 def _reason(item: Any, error: Exception) -> str:
-    """What went wrong in a file, and in which of its lines."""
+    """Return what went wrong in a file, and in which line of it."""
     if isinstance(error, SyntaxError):
         return f"{item}, line {error.lineno or 1}: {error.msg}"
     line = None
@@ -139,14 +142,14 @@ def _reason(item: Any, error: Exception) -> str:
             line = trace.tb_lineno
         trace = trace.tb_next
     text = f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-    for file in _files.values():  # the user knows the file, not what it is called here
+    for file in _files.values():  # show the file's path instead of our name for its module
         text = text.replace(file.__name__, str(file.__file__))
     return text if line is None else f"{item}, line {line}: {text}"
 
 
 @contextmanager
 def _all_or_nothing() -> Iterator[None]:
-    """Forget the policies, detectors and families of a file that fails half-way."""
+    """Remove the policies, detectors and families that a failing file registered."""
     before = [dict(registry) for registry in REGISTRIES]
     try:
         yield
@@ -159,7 +162,7 @@ def _all_or_nothing() -> Iterator[None]:
 
 @contextmanager
 def _importing_from(folder: Path) -> Iterator[None]:
-    """Let a file import its neighbours."""
+    """Let a file import other files of its folder."""
     sys.path.insert(0, str(folder))
     try:
         yield

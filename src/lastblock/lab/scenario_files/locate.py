@@ -1,7 +1,7 @@
-"""Where a key of a TOML document stands, which `tomllib` does not say.
+"""Finds the line of a key in a TOML document, because `tomllib` does not tell it.
 
-The scanner trusts the document to be TOML: it is asked only about one that `tomllib` has read. A
-path is made of keys and of indices into arrays, ``("policies", 3, "window")``.
+The scanner relies on the document being valid TOML: it only scans what `tomllib` has read. A path
+consists of keys and of indices into arrays, such as ``("policies", 3, "window")``.
 """
 
 import re
@@ -14,7 +14,7 @@ KeyPath: TypeAlias = tuple[str | int, ...]
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _STRING = re.compile(
-    r'"""(?:\\.|[^\\])*?"""(?:"{0,2})'  # two of the quotes before the last three may be text
+    r'"""(?:\\.|[^\\])*?"""(?:"{0,2})'  # up to two quotes before the closing three may be text
     r"|'''.*?'''(?:'{0,2})"
     r'|"(?:\\.|[^"\\])*"'
     r"|'[^']*'",
@@ -24,7 +24,9 @@ _PLAIN = re.compile(r"[^,\]}#\n]+")  # a number, a date, true or false
 
 
 def locate(text: str, path: Sequence[str | int]) -> int:
-    """The line, from 1, of a key or an element of an array; of what encloses it if it is missing.
+    """Return the line, counted from 1, of a key or of an element of an array.
+
+    If the document does not have it, return the line of the innermost table that encloses it.
 
     >>> locate("horizon = 10\\n[[policies]]\\nwindow = 5", ("policies", 0, "window"))
     3
@@ -37,14 +39,14 @@ def locate(text: str, path: Sequence[str | int]) -> int:
 
 
 class _Scanner:
-    """One walk through the text, noting the line of everything that has a path."""
+    """Walks once through the text and notes the line of everything that has a path."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
         self.lines: dict[KeyPath, int] = {}
         self._line, self._counted = 1, 0
-        self._sizes: dict[KeyPath, int] = {}  # of the arrays of tables, [[…]]
+        self._sizes: dict[KeyPath, int] = {}  # number of tables so far in each [[…]]
         self._document()
 
     def _document(self) -> None:
@@ -56,7 +58,7 @@ class _Scanner:
                 self._assignment(table)
 
     def _header(self) -> KeyPath:
-        """[a.b] or [[a.b]]: the path of the table that it begins."""
+        """Read [a.b] or [[a.b]]; return the path of the table that it begins."""
         line = self._line_now()
         brackets = 2 if self.text.startswith("[[", self.at) else 1
         self.at += brackets
@@ -65,7 +67,7 @@ class _Scanner:
         path: KeyPath = ()
         for key in keys[:-1]:
             path = (*path, key)
-            if path in self._sizes:  # the last table of the array is meant
+            if path in self._sizes:  # an array of tables: its last table is meant
                 path = (*path, self._sizes[path] - 1)
             self.lines.setdefault(path, line)
         path = (*path, keys[-1])
@@ -84,11 +86,11 @@ class _Scanner:
             path = (*path, key)
             self.lines.setdefault(path, line)
         self._skip_blank()
-        self.at += 1  # the sign =
+        self.at += 1  # skip the sign =
         self._value(path)
 
     def _key(self) -> list[str]:
-        """A key with its dots, and the blanks around it."""
+        """Read a dotted key and the blanks around it; return its parts."""
         keys = []
         while True:
             self._skip_blank()
@@ -138,12 +140,13 @@ class _Scanner:
         self.at += 1
 
     def _skip_blank(self) -> int:
-        """Go on to what is neither blank nor comment."""
+        """Skip blanks and comments; return the new position."""
         blank = _BLANK.match(self.text, self.at)
         self.at = blank.end() if blank else self.at
         return self.at
 
     def _line_now(self) -> int:
+        """Return the line of the current position."""
         self._line += self.text.count("\n", self._counted, self.at)
         self._counted = self.at
         return self._line

@@ -1,4 +1,4 @@
-"""The policies of a scenario file: ``[[policies]]``."""
+"""Reads the policies of a scenario file: ``[[policies]]``."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -14,11 +14,11 @@ from lastblock.support.spelling import advice
 from lastblock.theory.tunings import TUNINGS
 
 _INNER = "of"
-"""What the file calls a wrapper's parameter `policy`, since that is the key of the wrapper."""
+"""The file's key for a wrapper's parameter `policy`; `policy` itself names the wrapper."""
 
 
 class Sort(NamedTuple):
-    """Policies, or the change detectors within them: what the file calls one, and all there are."""
+    """Policies or change detectors: the file's key for one, and the registry of all."""
 
     key: str
     registry: dict[str, type[Any]]
@@ -29,14 +29,15 @@ POLICY, DETECTOR = Sort("policy", POLICIES), Sort("detector", DETECTORS)
 
 @dataclass(frozen=True)
 class World:
-    """What policies and tunings may ask about the scenario."""
+    """The facts about a scenario that policies and tunings may need."""
 
     environment: Environment
     horizon: int
     changes: int | None
-    """None where the arms drift and the file does not say it."""
+    """None if the arms drift and the file gives no number."""
 
     def facts(self) -> dict[str, Any]:
+        """Return the facts by the names of the parameters that ask for them."""
         facts: dict[str, Any] = {"horizon": self.horizon, "arms": self.environment.n_arms}
         if self.changes is not None:
             facts["changes"] = self.changes
@@ -44,7 +45,7 @@ class World:
 
 
 def read_policies(top: Table, world: World) -> dict[str, Policy]:
-    """The policies by their labels."""
+    """Return the policies by their labels."""
     policies: dict[str, Policy] = {}
     tables = top.tables("policies")
     if not tables:
@@ -53,7 +54,7 @@ def read_policies(top: Table, world: World) -> dict[str, Policy]:
         policy = read_policy(table, world)
         try:
             state_dtype(policy, world.environment.n_arms, world.horizon)
-        except ValueError as error:  # too many arms, or rewards, for it
+        except ValueError as error:  # too many arms or rewards for this policy
             raise table.error(str(error), "policy") from None
         label = table.text("label", type(policy).__name__)
         if label in policies:
@@ -66,13 +67,14 @@ def read_policies(top: Table, world: World) -> dict[str, Policy]:
 
 
 def read_policy(table: Table, world: World) -> Policy:
-    """One policy, with its parameters, tunings and inner policies."""
+    """Return the policy of a table, with its parameters, tunings and inner policies."""
     policy: Policy = _read(table, world, POLICY)
     return policy
 
 
 def _read(table: Table, world: World, sort: Sort) -> Any:
-    name = table.need(sort.key, f'which {sort.key}? write {sort.key} = "…"')
+    """Return the policy or the detector of a table."""
+    name = table.need(sort.key, f'the name of the {sort.key} is missing; write {sort.key} = "…"')
     if not isinstance(name, str):
         raise table.error(f"{sort.key}={shown(name)} must be a name in quotes", sort.key)
     maker = _maker(table, name, sort)
@@ -91,13 +93,13 @@ def _read(table: Table, world: World, sort: Sort) -> Any:
             check_arms(made, world.environment.n_arms)
     except ValueError as error:
         raise table.blame(error) from None
-    except Exception as error:  # somebody's own class may raise anything
+    except Exception as error:  # a user's own class may raise anything
         raise table.error(f"{name}: {type(error).__name__}: {error}", sort.key) from None
     return made
 
 
 class Maker:
-    """A policy's class, or one of its constructors, and what it asks for."""
+    """The class of a policy or detector, or one of its constructors, and its parameters."""
 
     def __init__(
         self, name: str, make: Callable[..., Any], hints: Mapping[str, Any], sort: Sort
@@ -110,16 +112,17 @@ class Maker:
 
     @property
     def keys(self) -> list[str]:
-        """What the file may say."""
+        """The keys that the file may have for this maker."""
         names = [_INNER if name == "policy" else name for name in self.parameters]
         return [name for name in names if name != "environment"]
 
     def required(self, name: str) -> bool:
+        """Return whether the parameter `name` has no default."""
         return self.parameters[name].default is inspect.Parameter.empty
 
 
 def constructors(cls: type[Any]) -> list[str]:
-    """The names of a policy's constructors besides itself, such as ``tuned``."""
+    """Return the names of a class's constructors besides itself, such as ``tuned``."""
     return [
         name
         for name, member in vars(cls).items()
@@ -128,6 +131,7 @@ def constructors(cls: type[Any]) -> list[str]:
 
 
 def _maker(table: Table, name: str, sort: Sort) -> Maker:
+    """Return the maker with this name, such as "SWLBSDA" or "SWLBSDA.tuned"."""
     plain, dot, constructor = name.partition(".")
     if plain not in sort.registry:
         hint = advice(plain, sort.registry)
@@ -146,7 +150,7 @@ def _maker(table: Table, name: str, sort: Sort) -> Maker:
 
 
 def _values(table: Table, maker: Maker, given: list[str], world: World) -> dict[str, Any]:
-    """The arguments: what the file says, and what the scenario knows."""
+    """Return the arguments of a maker: those in the file, and facts about the scenario."""
     values: dict[str, Any] = {}
     tuned: list[str] = []
     for key in given:
@@ -165,7 +169,7 @@ def _values(table: Table, maker: Maker, given: list[str], world: World) -> dict[
     facts = world.facts()
     for key in tuned:
         values[key] = _tuning(table, key, maker, values, facts)
-    # A policy that is told the environment itself may be told its numbers instead.
+    # Some constructors take the whole environment; the file may give their other arguments instead.
     if "environment" in maker.parameters and set(values) <= {"policy"}:
         values["environment"] = world.environment
         if "horizon" in maker.parameters:
@@ -180,9 +184,10 @@ def _values(table: Table, maker: Maker, given: list[str], world: World) -> dict[
 
 
 def _missing(table: Table, maker: Maker, name: str) -> Exception:
+    """Return the error about a parameter that neither the file nor the scenario gives."""
     if name == "changes":
         return table.error(
-            f"{maker.name} asks for the number of changes, and arms that drift have none; "
+            f"{maker.name} needs the number of changes, which is unknown for arms that drift; "
             "write changes = …"
         )
     key = _INNER if name == "policy" else name
@@ -193,7 +198,7 @@ def _missing(table: Table, maker: Maker, name: str) -> Exception:
 
 
 def _inner(table: Table, key: str, world: World, sort: Sort) -> Any:
-    """What is within a wrapper: a name, or a table as in ``[[policies]]``."""
+    """Return the policy or detector inside a wrapper: a name, or a table as in ``[[policies]]``."""
     value = table.values[key]
     if isinstance(value, str):
         return _read(Table(table.document, (*table.path, key), {sort.key: value}), world, sort)
@@ -204,14 +209,14 @@ def _inner(table: Table, key: str, world: World, sort: Sort) -> Any:
 
 
 def _is_tuning(hint: Any, value: Any) -> bool:
-    """Whether a value stands for a number: the name of a tuning, or a table with one."""
+    """Return whether `value` is a tuning instead of a number: its name, or a table with it."""
     if isinstance(value, dict):
         return True
     return isinstance(value, str) and hint is not str and not _words(hint)
 
 
 def _words(hint: Any) -> list[str]:
-    """The words of a parameter that is one of a few."""
+    """Return the words that a parameter allows, if it is an enumeration; else none."""
     kind = enumeration(hint)
     return [] if kind is None else [member.name.lower() for member in kind]
 
@@ -219,12 +224,17 @@ def _words(hint: Any) -> list[str]:
 def _tuning(
     table: Table, key: str, maker: Maker, values: Mapping[str, Any], facts: Mapping[str, Any]
 ) -> float:
-    """A published tuning; it may ask about the scenario and the policy's other parameters."""
+    """Return the value of a published tuning.
+
+    Its arguments come from its own table, the policy's other parameters, and the scenario.
+    """
     value = table.values[key]
     own = Table(table.document, (*table.path, key), value if isinstance(value, dict) else {})
     name = value
     if isinstance(value, dict):
-        name = own.need("tuning", f'{key}: which tuning? write {key} = {{tuning = "…"}}')
+        name = own.need(
+            "tuning", f'{key}: the name of the tuning is missing; write {key} = {{tuning = "…"}}'
+        )
     if not isinstance(name, str):
         raise own.error(f"tuning={shown(name)} must be a name in quotes", "tuning")
     if name not in TUNINGS:
@@ -246,7 +256,7 @@ def _tuning(
     ]
     if missing:
         raise own.error(
-            f"the tuning {name!r} asks for {' and '.join(missing)}; "
+            f"the tuning {name!r} needs {' and '.join(missing)}; "
             f'write {key} = {{tuning = "{name}", {missing[0]} = …}}'
         )
     try:

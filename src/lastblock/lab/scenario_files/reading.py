@@ -1,4 +1,4 @@
-"""Scenarios from TOML files, the user's own and those that come with the package."""
+"""Reads scenarios from TOML files, the user's own and those that come with the package."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,11 +33,11 @@ _KEYS = (
 )
 
 TEMPLATE = (Path(__file__).parent / "template.toml").read_text(encoding="utf-8")
-"""A scenario to start from."""
+"""The commented scenario that `lastblock init` writes."""
 
 
 def names() -> list[str]:
-    """The scenarios that come with the package."""
+    """Return the names of the scenarios that come with the package."""
     return sorted(path.stem for path in _FOLDER.glob("*.toml"))
 
 
@@ -49,15 +49,29 @@ def read(
     seed: int | None = None,
     reference: bool = False,
 ) -> Scenario:
-    """Read a scenario: the path of a TOML file, or the name of one that comes with the package.
+    """Read a scenario; `Scenario.load` calls this.
 
     Parameters
     ----------
+    source
+        The path of a TOML file, or the name of a scenario that comes with the package.
     horizon, replications, seed
-        Instead of the file's. Tunings follow the horizon.
+        Numbers to use instead of the file's. Tunings use the new horizon.
     reference
-        Make the choices of the authors' code instead of the paper's, see `Scenario.with_reference`.
+        Follow the authors' code where it differs from the paper, see `Scenario.with_reference`.
 
+    Returns
+    -------
+    Scenario
+        The scenario.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such file or scenario, or if it has a mistake; the message names the line.
+
+    Examples
+    --------
     >>> scenario = read("bernoulli-changes", replications=100)
     >>> scenario.environment.changes, scenario.policies["SW-LB-SDA"].window
     ((3000, 5000), 429)
@@ -85,7 +99,7 @@ def read(
 
 
 class Numbers:
-    """The horizon, the replications and the seed: the caller's, or the file's."""
+    """The horizon, the replications and the seed: the caller's if given, else the file's."""
 
     def __init__(self, top: Table, instead: Mapping[str, int | None]) -> None:
         self.top = top
@@ -99,27 +113,27 @@ class Numbers:
                 except ValueError as error:
                     raise self.error(key, error) from None
         if "horizon" not in self.values:
-            raise top.error("how many steps? write horizon = 10_000")
+            raise top.error("a scenario needs a horizon, in steps; write horizon = 10_000")
         for key, least in {"horizon": 1, "replications": 1, "seed": 0}.items():
             if self.values.get(key, least) < least:
                 raise self.error(key, f"{key}={self.values[key]} must be at least {least}")
 
     def check(self, environment: Environment) -> None:
-        """The horizon must be possible for these arms."""
+        """Raise an error if the horizon does not fit the arms of the environment."""
         try:
             check_size(environment, self.values["horizon"], 1, 1)
         except ValueError as error:
             raise self.error("horizon", error) from None
 
     def error(self, key: str, message: object) -> ScenarioError:
-        """Where the caller gave the number, the file is not to blame."""
+        """Return an error about a number; without a line if the caller gave the number."""
         if key in self.instead:
             return ScenarioError(f"{self.top.document.name}: {message}")
         return self.top.error(message, key)
 
 
 def _find(source: str | Path) -> tuple[Path, str]:
-    """The file, and its name as complaints spell it."""
+    """Return the path of the file, and its name as error messages show it."""
     if not isinstance(source, str | Path):
         raise ScenarioError(f"scenario={shown(source)} must be a file or the name of a scenario")
     if source in names():
@@ -127,7 +141,7 @@ def _find(source: str | Path) -> tuple[Path, str]:
     path = Path(source)
     try:
         missing = not path.exists()
-    except OSError:  # there, or not, but out of reach: reading it says why
+    except OSError:  # not accessible; reading it will say why
         missing = False
     if missing:
         options = [*names(), *(str(file) for file in path.parent.glob("*.toml"))]
@@ -141,7 +155,7 @@ def _read_name(top: Table, path: Path) -> str:
     name = top.text("name", path.stem)
     if not NAME.fullmatch(name):
         raise top.error(
-            f"name={name!r} must be of letters, digits, dots and dashes, since it names a folder"
+            f"name={name!r} must consist of letters, digits, dots and dashes: it names a folder"
             + ("" if "name" in top else "; write name = … in the file, or rename the file"),
             "name",
         )
@@ -149,7 +163,7 @@ def _read_name(top: Table, path: Path) -> str:
 
 
 def _read_changes(top: Table, environment: Environment, horizon: int) -> int | None:
-    """The number of changes that tunings are told; None if nobody knows."""
+    """Return the number of changes for tunings; None if the arms drift and the file has none."""
     if "changes" not in top:
         return None if isinstance(environment, Drifting) else count_changes(environment)
     try:
