@@ -161,10 +161,10 @@ def test_false_alarms_are_rare():
     [
         (("bestt", "a"), "unknown check 'bestt'; did you mean 'best'"),
         (("zzz", "a"), "choose from best, last, leading, order, close, widest"),
-        (("best",), "'best' is about 1 different policies, not"),
-        (("best", "a", "b"), "'best' is about 1 different"),
-        (("order", "a"), "'order' is about 2 or more different policies"),
-        (("order", "a", "a"), "'order' is about 2 or more different policies"),
+        (("best",), "'best' needs 1 policy, not"),
+        (("best", "a", "b"), "'best' needs 1 policy"),
+        (("order", "a"), "'order' needs 2 or more different policies"),
+        (("order", "a", "a"), "'order' needs 2 or more different policies"),
         (("close", "a", "b"), "'close' needs a margin"),
     ],
 )
@@ -183,5 +183,5 @@ def test_impossible_margins():
 
 
 def test_a_policy_that_is_not_there():
-    with pytest.raises(ScenarioError, match="is about 'z', which is not one of a, b"):
+    with pytest.raises(ScenarioError, match="names the policy 'z', which is not one of a, b"):
         claim("best", "z").judge(made_result({"a": [1.0], "b": [1.0]}))

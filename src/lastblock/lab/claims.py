@@ -1,4 +1,4 @@
-"""What results are expected to show, as data."""
+"""Claims: what a scenario expects its results to show."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lastblock.lab.results import Result
 
 _MANY = 1_000_000
-_POLICIES = {  # how many a claim can name
+_POLICIES = {  # the fewest and the most policies that a claim may name
     "best": (1, 1),
     "last": (1, 1),
     "leading": (1, _MANY),
@@ -25,17 +25,32 @@ _POLICIES = {  # how many a claim can name
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence about a scenario, and the check that tells whether it shows in the results.
+    """A sentence about a scenario, and the check that says whether the results show it.
 
-    `check` is one of
+    Parameters
+    ----------
+    text
+        The sentence, as the report shows it.
+    check
+        One of
 
-    - ``best``: the first policy has the smallest regret; with a `margin`, smaller than that share
-      of the next one's;
-    - ``last``: the first policy has the largest regret;
-    - ``leading``: the named policies are ahead of all others;
-    - ``order``: the named policies have increasing regret;
-    - ``close``: the first policy's regret is within `margin` (a share) of the second's;
-    - ``widest``: the first policy's quartile band is the widest.
+        - ``best``: the policy has the smallest regret; with a `margin`, less than that share of
+          the next one's;
+        - ``last``: the policy has the largest regret;
+        - ``leading``: each of the policies has less regret than all others;
+        - ``order``: the policies have increasing regret;
+        - ``close``: the first policy's regret is within `margin` (a share) of the second's;
+        - ``widest``: the policy has the widest band between the quartiles.
+    policies
+        The labels of the policies that the claim is about: one for ``best``, ``last`` and
+        ``widest``, two for ``close``, two or more for ``order``, one or more for ``leading``.
+    margin
+        A positive share, for ``close`` and, if you like, for ``best``.
+
+    Raises
+    ------
+    ScenarioError
+        If `check` is unknown, or `policies` or `margin` do not fit it.
     """
 
     text: str
@@ -50,10 +65,11 @@ class Claim:
             raise ScenarioError(f"{where}: unknown check {self.check!r}; {hint}")
         fewest, most = _POLICIES[self.check]
         if not fewest <= len(set(self.policies)) == len(self.policies) <= most:
-            number_of = f"{fewest} or more" if most > fewest else f"{fewest}"
+            needed = f"{fewest} different policies" if fewest > 1 else "1 policy"
+            if most > fewest:
+                needed = f"{fewest} or more different policies"
             raise ScenarioError(
-                f"{where}: {self.check!r} is about {number_of} different policies, "
-                f"not {list(self.policies)}"
+                f"{where}: {self.check!r} needs {needed}, not {list(self.policies)}"
             )
         if self.margin is None and self.check == "close":
             raise ScenarioError(f"{where}: 'close' needs a margin, such as 0.1")
@@ -68,23 +84,23 @@ class Claim:
                 raise ScenarioError(f"{where}: margin={self.margin} must be positive")
 
     def judge(self, result: "Result") -> Verdict:
-        """Whether the claim shows in a result, and the figures beside it.
+        """Return whether the result shows the claim, with the numbers that decide it.
 
-        Each comparison that it makes must be significant on its own, with 95 % confidence.
+        Each comparison of the check must be significant on its own, with 95 % confidence.
         """
         self.check_labels(result.labels, f"result {result.name!r}")
         regrets = {label: result.final_regret(label) for label in result.labels}
         return CHECKS[self.check](regrets, self.policies, self.margin)
 
     def check_labels(self, labels: Sequence[str], where: str) -> None:
-        """Raise a `ScenarioError` if the claim is about a policy that is not there."""
+        """Raise a `ScenarioError`, which starts with `where`, if a policy is not in `labels`."""
         for policy in self.policies:
             if policy not in labels:
                 raise ScenarioError(
-                    f"{where}: the claim {self.text!r} is about {policy!r}, "
+                    f"{where}: the claim {self.text!r} names the policy {policy!r}, "
                     f"which is not one of {', '.join(labels)}"
                 )
 
     def describe(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """Return the claim as plain data for JSON."""
         return {**asdict(self), "policies": list(self.policies)}

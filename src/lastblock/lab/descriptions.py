@@ -1,4 +1,4 @@
-"""Environments as plain data, to be written into results."""
+"""Turns environments into plain data, which the results contain."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from lastblock.simulation.run import Environment
 
 
 def describe_environment(environment: Environment) -> dict[str, Any]:
-    """The arms of every phase, or the arms and the paths of their means."""
+    """Return the arms of every phase, or the arms and the paths of their means, as plain data."""
     if isinstance(environment, Piecewise):
         return {
             "phases": [
@@ -25,7 +25,7 @@ def describe_environment(environment: Environment) -> dict[str, Any]:
 
 
 def describe_arm(arm: Any) -> dict[str, Any]:
-    """The family and the parameters."""
+    """Return the family and the parameters of an arm as plain data."""
     return {"family": type(arm).__name__, **_plain(arm._asdict())}
 
 

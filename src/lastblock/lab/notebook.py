@@ -1,4 +1,4 @@
-"""How a result shows itself in a notebook."""
+"""The HTML that a notebook shows for a result."""
 
 import math
 from base64 import b64encode
@@ -16,7 +16,7 @@ _HEAD = ("policy", "final regret", "± s.e.", "quartiles", "ns/step", "state")
 
 
 def html(result: "Result") -> str:
-    """A table of the final regret, and the figure within the page."""
+    """Return HTML with a table of the final regret and the figure; `Result` calls this."""
     data, size = figures.regret_figure(result)._repr_png_()
     picture = (
         f'<img alt="{escape(result.title)}: regret over time" width="{size["width"]}" '

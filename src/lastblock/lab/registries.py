@@ -1,4 +1,4 @@
-"""All classes that a user may add to: what a scenario file can name."""
+"""All registries to which a user can add classes, and whose names a scenario file can use."""
 
 from lastblock.core.families import FAMILIES
 from lastblock.core.registry import DETECTORS, POLICIES

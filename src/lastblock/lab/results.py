@@ -1,8 +1,8 @@
-"""Results: what a run leaves, as pandas frames in memory and as Parquet files on disk.
+"""Results of a run: pandas frames in memory, Parquet files on disk.
 
-A folder holds one Parquet file a frame. Each file carries the scenario, the versions and the number
-of the run in its metadata. All of them but `timing` are the same bytes for the same scenario and
-versions, however often the run was interrupted and wherever it ran.
+A folder of results holds one Parquet file for each frame. The metadata of each file contain the
+scenario, the versions and the number of the run. All files but `timing` are the same bytes for the
+same scenario and versions, however often the run was interrupted and wherever it ran.
 """
 
 import io
@@ -30,97 +30,128 @@ _FRAMES = ("curves", "final", "pulls", "delays", "policies", "timing")
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The outcome of a scenario.
+    """The results of a scenario, as `run` and `load` return them.
 
-    Every frame has a column `policy`: the label. Times are numbers of pulls.
+    In every frame the column `policy` has the label of the policy. Times are numbers of pulls.
     """
 
     about: dict[str, Any]
-    """The scenario (`Scenario.describe`), what follows from it, and the versions."""
+    """The scenario (`Scenario.describe`), facts that follow from it, and the versions."""
     curves: "pd.DataFrame"
-    """policy, t, mean, se, q25, q75 of the regret; best_share: pulls of a best arm since the time
-    before, as a share."""
+    """Columns policy, t, and mean, se, q25, q75 of the regret up to t; best_share: the share of the
+    pulls since the row before that chose a best arm."""
     final: "pd.DataFrame"
-    """policy, replication, regret at the horizon, restarts; missing for policies that do not count
-    them."""
+    """Columns policy, replication, regret (at the horizon), restarts (missing if the policy does
+    not count them)."""
     pulls: "pd.DataFrame"
-    """policy, phase, start, arm, mean and se of the pulls."""
+    """Columns policy, phase, start (of the phase), arm, and mean and se of the number of pulls."""
     delays: "pd.DataFrame"
-    """policy, replication, phase, delay: pulls until a best arm of the phase had 32 of the last 64;
-    missing for never."""
+    """Columns policy, replication, phase, delay: the number of pulls in the phase until 32 of the
+    last 64 chose a best arm (missing if that never happened)."""
     policies: "pd.DataFrame"
-    """policy, name, parameters (JSON), state_bytes."""
+    """Columns policy, name (of the class), parameters (JSON), state_bytes."""
     timing: "pd.DataFrame"
-    """policy, seconds (of one core), ns_per_step."""
+    """Columns policy, seconds (on one core), ns_per_step."""
 
     @property
     def name(self) -> str:
+        """The name of the scenario."""
         return str(self.about["scenario"]["name"])
 
     @property
     def title(self) -> str:
+        """The title of the scenario."""
         return str(self.about["scenario"]["title"])
 
     @property
     def horizon(self) -> int:
+        """The number of pulls in each replication."""
         return int(self.about["scenario"]["horizon"])
 
     @property
     def replications(self) -> int:
+        """The number of replications."""
         return int(self.about["scenario"]["replications"])
 
     @property
     def seed(self) -> int:
+        """The seed of the scenario."""
         return int(self.about["scenario"]["seed"])
 
     @property
     def labels(self) -> list[str]:
-        """The policies, in the scenario's order."""
+        """The labels of the policies, in the scenario's order."""
         return list(self.about["scenario"]["policies"])
 
     @property
     def changes(self) -> list[int]:
-        """The times at which the arms change."""
+        """The first time step of every phase but the first."""
         return list(self.about["changes"])
 
     @property
     def lai_robbins(self) -> float | None:
-        """The constant C of the lower bound C log t; None where arms change or are of no family."""
+        """The constant C of the lower bound C log t; None if the arms change or share no family."""
         constant: float | None = self.about["lai_robbins"]
         return constant
 
     @property
     def claims(self) -> list[Claim]:
-        """What the results are expected to show."""
+        """The claims of the scenario: what it expects the results to show."""
         return [
             Claim(**{**claim, "policies": tuple(claim["policies"])})
             for claim in self.about["scenario"]["claims"]
         ]
 
     def final_regret(self, policy: str) -> Sample:
-        """The regret of each replication at the horizon."""
+        """Return the regret at the horizon of each replication.
+
+        Parameters
+        ----------
+        policy
+            The label of the policy.
+
+        Returns
+        -------
+        array
+            One number for each replication, in order.
+        """
         return statistics.final_regret(self, policy)
 
     def summary(self, confidence: float = 0.95, method: Method = "normal") -> "pd.DataFrame":
-        """The final regret of every policy; see `lastblock.lab.statistics.summary`."""
+        """Return the final regret of every policy; see `lastblock.lab.statistics.summary`."""
         return statistics.summary(self, confidence, method)
 
     def differences(
         self, baseline: str | None = None, confidence: float = 0.95, method: Method = "normal"
     ) -> "pd.DataFrame":
-        """Paired differences to a baseline; see `lastblock.lab.statistics.differences`."""
+        """Return paired differences to a baseline; see `lastblock.lab.statistics.differences`."""
         return statistics.differences(self, baseline, confidence, method)
 
     def delay_summary(self) -> "pd.DataFrame":
-        """Delays after each change; see `lastblock.lab.statistics.delay_summary`."""
+        """Return the delays after each change; see `lastblock.lab.statistics.delay_summary`."""
         return statistics.delay_summary(self)
 
     def plot(
         self, path: str | Path | None = None, *, kind: Literal["regret", "best-arm"] = "regret"
     ) -> "Picture":
-        """A Matplotlib figure of the regret, or of the share of best-arm pulls (kind="best-arm").
+        """Draw the result as a Matplotlib figure, which a notebook displays.
 
-        With a path it is written too, as PNG, SVG or PDF. In a notebook it shows itself.
+        Parameters
+        ----------
+        path
+            A file to write the figure to; its name ends in .png, .svg or .pdf. None writes none.
+        kind
+            "regret", or "best-arm" for the share of the pulls that chose a best arm.
+
+        Returns
+        -------
+        Picture
+            The figure.
+
+        Raises
+        ------
+        ValueError
+            If `kind` is unknown, or `path` has another ending.
         """
         kinds = {"regret": figures.regret_figure, "best-arm": figures.best_arm_figure}
         if kind not in kinds:
@@ -132,11 +163,14 @@ class Result:
         return f"<Result of {self.name}: {policies}, {self.replications} × {self.horizon} steps>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the final regret as a table, and the figure."""
+        """Return what a notebook displays: the final regret as a table, and the figure."""
         return notebook.html(self)
 
     def save(self, folder: str | Path) -> Path:
-        """Write the Parquet files; each is written whole or not at all."""
+        """Write the Parquet files into `folder` and return it.
+
+        Each file is written completely or, if an error happens, not at all.
+        """
         import pyarrow as pa  # optional dependencies, and slow to import  # noqa: PLC0415
         import pyarrow.parquet as pq  # noqa: PLC0415  # optional, and slow to import
 
@@ -153,7 +187,7 @@ class Result:
 
 
 def check_place(folder: Path) -> None:
-    """Raise a `ResultError` if results of another version would be overwritten."""
+    """Raise a `ResultError` if `folder` has results of another version: do not replace them."""
     import pyarrow as pa  # noqa: PLC0415  # optional, and slow to import
     import pyarrow.parquet as pq  # noqa: PLC0415  # optional, and slow to import
 
@@ -174,7 +208,23 @@ def _of_another_version(folder: Path, about: dict[str, Any]) -> str:
 
 
 def load(path: str | Path) -> Result:
-    """Read the results in a folder, as `run` left them."""
+    """Read results from a folder that `run` or `Result.save` wrote.
+
+    Parameters
+    ----------
+    path
+        The folder, such as ``results/stationary``.
+
+    Returns
+    -------
+    Result
+        The results.
+
+    Raises
+    ------
+    ResultError
+        If the folder has no results, or they are damaged, mixed, or of another version.
+    """
     import pyarrow as pa  # noqa: PLC0415  # optional, and slow to import
     import pyarrow.parquet as pq  # noqa: PLC0415  # optional, and slow to import
 
@@ -211,7 +261,7 @@ def load(path: str | Path) -> Result:
 
 
 def concatenate(frames: Sequence["pd.DataFrame"], labels: Sequence[str]) -> "pd.DataFrame":
-    """One frame of many, with the policies in their order."""
+    """Return one frame made of `frames`; `labels` gives the order of the policies."""
     import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
     whole = pd.concat(frames, ignore_index=True)

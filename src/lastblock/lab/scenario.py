@@ -26,15 +26,28 @@ class Scenario:
     Parameters
     ----------
     name
-        Letters, digits, dots, dashes: the results lie in a folder of this name.
+        The name of the folder of the results: letters, digits, dots and dashes.
     environment
-        What the arms pay, and when it changes; no change may lie beyond the horizon.
+        The arms, and how they change. Every change must lie before the horizon.
+    horizon
+        T, the number of pulls in each replication.
     policies
-        The policies by the labels they have in figures and tables.
+        A dict from labels, which figures and tables show, to policies.
     title
-        For figures; the name if it is left out.
+        The title of figures; default: the name.
+    replications
+        How many replications to run.
+    seed
+        The seed of all random streams; a whole number of at least 0.
     claims
-        What the results are expected to show; the report says whether they do.
+        What you expect of the results; the report says whether they show it.
+    source
+        The text of the TOML file that the scenario was read from, if any.
+
+    Raises
+    ------
+    ScenarioError
+        If a parameter is out of range, or a policy does not fit the arms or the horizon.
 
     Examples
     --------
@@ -57,12 +70,12 @@ class Scenario:
     seed: int = 1
     claims: tuple[Claim, ...] = ()
     source: str | None = field(default=None, compare=False, repr=False)
-    """The text of the file it was read from."""
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
             raise ScenarioError(
-                f"name={self.name!r} must be of letters, digits, dots and dashes: it names a folder"
+                f"name={self.name!r} must consist of letters, digits, dots and dashes: "
+                "it names a folder"
             )
         where = f"scenario {self.name!r}"
         try:
@@ -100,11 +113,29 @@ class Scenario:
         seed: int | None = None,
         reference: bool = False,
     ) -> "Scenario":
-        """Read a TOML file, or a scenario that comes with the package by its name.
+        """Read a scenario from a TOML file, or one that comes with the package.
 
-        Tunings follow a `horizon` that is given instead of the file's. `reference` makes the
-        choices of the authors' code, as `with_reference`.
+        Parameters
+        ----------
+        source
+            The path of a TOML file, or the name of a scenario that comes with the package.
+        horizon, replications, seed
+            Numbers to use instead of the file's. Tunings use the new horizon.
+        reference
+            Follow the authors' code where it differs from the paper, as `with_reference` does.
 
+        Returns
+        -------
+        Scenario
+            The scenario.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such scenario, or if it has a mistake; the message names the line.
+
+        Examples
+        --------
         >>> import lastblock as lb
         >>> sorted(lb.lab.Scenario.load("stationary").policies)
         ['LB-SDA', 'LB-SDA-LM', 'TS', 'UCB1', 'kl-UCB']
@@ -116,18 +147,24 @@ class Scenario:
         )
 
     def replace(self, **changes: Any) -> "Scenario":
-        """A copy with some things changed."""
-        if not changes.keys() <= {"replications", "seed"}:  # not what the file says any more
+        """Return a copy in which the parameters given as keywords are changed.
+
+        The copy keeps `source` only if nothing but `replications` or `seed` changes.
+        """
+        if not changes.keys() <= {"replications", "seed"}:  # the file's text no longer describes it
             changes.setdefault("source", None)
         return replace(self, **changes)
 
     def with_reference(self) -> "Scenario":
-        """The same with the choices of the authors' code, for every policy that knows them."""
+        """Return a copy that follows the authors' code where it differs from the paper.
+
+        It sets ``reference=True`` for every policy that has this parameter.
+        """
         policies = {label: _with_reference(policy) for label, policy in self.policies.items()}
         return self.replace(policies=policies)
 
     def describe(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """Return the scenario as plain data for JSON; the results contain it."""
         return {
             "name": self.name,
             "title": self.title or self.name,
@@ -141,7 +178,7 @@ class Scenario:
 
 
 def _with_reference(policy: Any) -> Any:
-    """A policy, and those within it, with the choices of the authors' code."""
+    """Return the policy with ``reference=True``, also for the policies inside it."""
     changed = {
         name: True if name == "reference" else _with_reference(value)
         for name, value in policy._asdict().items()
