@@ -228,9 +228,9 @@ def test_a_suite_is_kept(tmp_path):
     (tmp_path / "half/summary.json").write_text(json.dumps(old))
     assert statistics.load(tmp_path / "half").about == found.about
     (tmp_path / "half/calm.csv").unlink()
-    with pytest.raises(ResultError, match="holds no whole suite"):
+    with pytest.raises(ResultError, match="does not hold a complete suite"):
         statistics.load(tmp_path / "half")
-    with pytest.raises(ResultError, match="nothing to sum up"):
+    with pytest.raises(ResultError, match="no results to summarise"):
         statistics.sum_up({}, [])
 
 

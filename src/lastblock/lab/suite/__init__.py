@@ -1,4 +1,4 @@
-"""The suite of random problems, for policies that claim to need no tuning."""
+"""The suite of random problems, which tests policies that claim to need no tuning."""
 
 from lastblock.lab.suite.halves import scenarios
 

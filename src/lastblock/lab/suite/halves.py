@@ -1,6 +1,6 @@
-"""The suite of random problems: a scenario for each, to be run like any other.
+"""The scenarios of the suite of random problems, in two halves: development and test.
 
-Its problems are those of `problems`, its policies those of `rivals`; `statistics` sums up.
+`problems` makes the problems, `rivals` the policies, and `statistics` summarises the results.
 """
 
 import hashlib
@@ -19,14 +19,14 @@ REPLICATIONS = 20
 CALM = "calm"
 CALM_STEPS = 20_000
 LONGEST_NAME = 24
-"""A longer list of problems is not spelt out in the name of a folder."""
+"""The longest list of problems, in characters, that a folder's name contains; else a hash."""
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 def scenario_of(
     made: Problem, half: Half, index: int, replications: int = REPLICATIONS
 ) -> Scenario:
-    """A problem with all rivals and all windows."""
+    """Return the scenario of a problem, with all rivals and all windows."""
     return Scenario(
         name=f"{NAME}-{half}-{index:03}",
         title=made.title,
@@ -43,8 +43,29 @@ def scenarios(
     replications: int = REPLICATIONS,
     problems: Iterable[int] | None = None,
 ) -> list[Scenario]:
-    """The problems of a half, all of them or those with these numbers.
+    """Return the scenarios of a half.
 
+    Parameters
+    ----------
+    half
+        "development", or "test" for the problems to be run once, at the end.
+    replications
+        How many replications each scenario has.
+    problems
+        The numbers of the problems, from 0; default: all.
+
+    Returns
+    -------
+    list of Scenario
+        One for each problem.
+
+    Raises
+    ------
+    ValueError
+        If `half` or a number is unknown.
+
+    Examples
+    --------
     >>> [scenario.name for scenario in scenarios(problems=[3])]
     ['adaptive-suite-development-003']
     """
@@ -53,7 +74,10 @@ def scenarios(
 
 
 def calm_scenarios(half: Half = "development", replications: int = REPLICATIONS) -> list[Scenario]:
-    """One world without changes for every family of rewards, for those that count restarts."""
+    """Return one stationary scenario for each family of rewards, to count false restarts.
+
+    Their policies are those of `COUNTED`, which count their restarts.
+    """
     made = []
     for i, (about, environment) in enumerate(calm_problems().items()):
         seed = 500 + 1000 * HALVES.index(half) + i
@@ -70,7 +94,9 @@ def calm_scenarios(half: Half = "development", replications: int = REPLICATIONS)
 
 
 def read_numbers(text: str) -> list[int]:
-    """Numbers of problems as people write them.
+    """Return the numbers of problems in a text such as "0-2,7".
+
+    Raises a `ScenarioError` if the text is not of this form, or a number is too large.
 
     >>> read_numbers("0-2,7")
     [0, 1, 2, 7]
@@ -88,7 +114,7 @@ def read_numbers(text: str) -> list[int]:
 
 
 def write_numbers(numbers: Iterable[int]) -> str:
-    """Numbers of problems, as `read_numbers` reads them.
+    """Return the numbers of problems as a text that `read_numbers` reads.
 
     >>> write_numbers([0, 1, 2, 7])
     '0-2,7'
@@ -103,7 +129,7 @@ def write_numbers(numbers: Iterable[int]) -> str:
 
 
 def name_of(half: Half, numbers: Sequence[int]) -> str:
-    """A short name for these problems of a half, for folders and links.
+    """Return a short name for these problems of a half, for folders and links.
 
     >>> name_of("test", range(60)), name_of("test", [0, 1, 2, 7])
     ('test', 'test-0-2,7')
@@ -117,7 +143,7 @@ def name_of(half: Half, numbers: Sequence[int]) -> str:
 
 
 def relevant_changes(environment: object) -> list[int]:
-    """The numbers of the phases that begin with another arm in the lead."""
+    """Return the numbers of the phases whose best arms differ from those of the phase before."""
     if not isinstance(environment, Piecewise):
         return []
     best = [_best_arms([arm.mean for arm in arms]) for arms in environment.phases]

@@ -1,11 +1,12 @@
-"""Random problems to judge policies by: a written recipe, drawn from a number.
+"""Random problems for the comparison of policies; each is a function of its number.
 
-`problem(index, half)` is a pure function: the index says the kind of problem, and everything else
-is drawn from a generator seeded with the half and the index. Constants of a policy are chosen on
-the development half; the test half has other seeds and is run once, at the end.
+`problem(index, half)` always returns the same problem: `index` decides its kind, and a generator
+seeded with `half` and `index` draws everything else. The authors of a policy choose its constants
+on the development half. The test half has other seeds and is run once, at the end.
 
-Levels are drawn from [0, 1] and turned into arms of one family. Where all levels are drawn, one arm
-leads the others by at least `LEAD`. Horizons are log-uniform between 5 000 and 100 000.
+Each arm has a level in [0, 1], which the problem's family turns into an arm. Where the levels of
+all arms are drawn anew, one arm leads the others by at least `LEAD`. Horizons are log-uniform
+between 5 000 and 100 000.
 """
 
 import math
@@ -28,12 +29,12 @@ from lastblock.environments.piecewise import Piecewise
 Half: TypeAlias = Literal["development", "test"]
 HALVES = get_args(Half)
 EACH = 5
-"""Problems of each kind in a half."""
+"""The number of problems of each kind in a half."""
 
 LEAD = 0.08
 SHORTEST, LONGEST = 5_000, 100_000
 ARMS = (2, 3, 5, 10, 20)
-"""Few numbers of arms, since every one is compiled for every policy."""
+"""The possible numbers of arms; few, because each needs a compilation of every policy."""
 DRIFTING_ARMS = (2, 5)
 
 Levels: TypeAlias = list[float]
@@ -43,25 +44,27 @@ MakeArm: TypeAlias = Callable[[float], Any]
 
 @dataclass(frozen=True)
 class Problem:
-    """An environment, a horizon, and what a policy with parameters would be told."""
+    """An environment with a horizon, and what policies with parameters may know about it."""
 
     title: str
     kind: str
     environment: Any
     horizon: int
     changes: int
-    """Γ: the times at which some arm changes; for drifts, at which the best arm does."""
+    """Γ, the number of times at which some arm changes; if the arms drift, the best arm."""
     seed: int
-    """For the replications."""
+    """The seed of the replications."""
 
 
 def count() -> int:
-    """How many problems a half has."""
+    """Return the number of problems in a half."""
     return EACH * len(KINDS)
 
 
 def problem(index: int, half: Half = "development") -> Problem:
-    """Problem `index` of a half, from 0 to `count() − 1`.
+    """Return problem `index` of a half.
+
+    Raises a `ValueError` if `half` is unknown, or `index` is not between 0 and `count() − 1`.
 
     >>> problem(0).kind, problem(0) is problem(0), problem(0).horizon == problem(0).horizon
     ('stationary', False, True)
@@ -78,7 +81,7 @@ def problem(index: int, half: Half = "development") -> Problem:
     return Problem(title, kind, environment, horizon, changes, 1000 * HALVES.index(half) + index)
 
 
-# Families: an arm from a level in [0, 1].
+# Families: each function returns a description and a function from a level in [0, 1] to an arm.
 
 
 def _bernoulli(draw: Draw) -> tuple[str, MakeArm]:
@@ -110,7 +113,7 @@ def _beta(draw: Draw) -> tuple[str, MakeArm]:
 
 
 def _heavy(draw: Draw) -> tuple[str, MakeArm]:
-    """Lognormal, by 512 of its quantiles."""
+    """Make arms with lognormal rewards, approximated by 512 quantiles of equal probability."""
     sigma = draw.uniform(1.0, 2.0)
     normal = NormalDist()
     values = np.exp([sigma * normal.inv_cdf((i + 0.5) / 512) for i in range(512)])
@@ -125,11 +128,11 @@ MOVABLE = (_bernoulli, _gaussian, _exponential, _poisson)
 FAMILIES = (*MOVABLE, _rare, _beta)
 
 
-# Levels.
+# Levels of the arms, and times of changes.
 
 
 def _spread(draw: Draw, arms: int, top: tuple[float, float] = (0.4, 1.0)) -> Levels:
-    """One arm within `top`, the others at least LEAD below."""
+    """Draw a level within `top` for one arm, and levels at least LEAD below for the others."""
     best = draw.uniform(*top)
     levels = draw.uniform(0.0, best - LEAD, arms)
     levels[draw.integers(arms)] = best
@@ -141,13 +144,14 @@ def _best(levels: Levels) -> int:
 
 
 def _starts(draw: Draw, horizon: int, changes: int) -> list[int]:
-    """Times of changes, each phase at least a quarter of the mean length."""
+    """Draw times of changes; each phase has at least a quarter of the mean length."""
     least = horizon / (4.0 * (changes + 1))
     free = np.sort(draw.uniform(0.0, horizon - least * (changes + 1), changes))
     return [int(t + least * (i + 1)) for i, t in enumerate(free)]
 
 
 Made: TypeAlias = tuple[str, Any, int]
+"""A description, the environment, and the number of changes."""
 
 
 def _piecewise(
@@ -159,7 +163,7 @@ def _piecewise(
     families: Any = FAMILIES,
     top: tuple[float, float] = (0.4, 1.0),
 ) -> Made:
-    """Levels that `change` redraws at random times."""
+    """Make a problem whose levels `change` replaces at random times."""
     about, make = families[draw.integers(len(families))](draw)
     levels = _spread(draw, int(draw.choice(ARMS)), top)
     phases = {0: [make(level) for level in levels]}
@@ -169,10 +173,11 @@ def _piecewise(
     return f"{about}, {changes} changes", Piecewise(phases), changes
 
 
-# Kinds.
+# Kinds of problems.
 
 
 def _stationary(draw: Draw, horizon: int) -> Made:
+    """Arms that never change."""
     return _piecewise(draw, horizon, 0, list, families=(*FAMILIES, _heavy))
 
 
@@ -189,7 +194,7 @@ def _many(draw: Draw, horizon: int) -> Made:
 
 
 def _single(draw: Draw, horizon: int) -> Made:
-    """One arm changes at a time, whichever."""
+    """A single random arm changes at each time."""
 
     def change(levels: Levels) -> Levels:
         levels = list(levels)
@@ -200,7 +205,7 @@ def _single(draw: Draw, horizon: int) -> Made:
 
 
 def _rise(draw: Draw, horizon: int) -> Made:
-    """A challenger passes the leader, which stays where it is."""
+    """Another arm rises above the best one, whose level stays the same."""
 
     def change(levels: Levels) -> Levels:
         levels, best = list(levels), _best(levels)
@@ -212,7 +217,7 @@ def _rise(draw: Draw, horizon: int) -> Made:
 
 
 def _fall(draw: Draw, horizon: int) -> Made:
-    """The leader falls behind, the others stay."""
+    """The best arm falls below the second best; the others stay the same."""
 
     def change(levels: Levels) -> Levels:
         levels, best = list(levels), _best(levels)
@@ -224,7 +229,7 @@ def _fall(draw: Draw, horizon: int) -> Made:
 
 
 def _irrelevant(draw: Draw, horizon: int) -> Made:
-    """All arms but the best one change, and stay worse."""
+    """All arms but the best one change, and they stay worse than it."""
 
     def change(levels: Levels) -> Levels:
         best = _best(levels)
@@ -236,7 +241,7 @@ def _irrelevant(draw: Draw, horizon: int) -> Made:
 
 
 def _variance(draw: Draw, horizon: int) -> Made:
-    """Gaussian arms with fixed means and changing spread."""
+    """Gaussian arms whose standard deviation changes, and whose means do not."""
     changes = int(draw.integers(1, 6))
     levels = _spread(draw, int(draw.choice(ARMS)))
     phases = {}
@@ -255,6 +260,7 @@ def _tails(draw: Draw, horizon: int) -> Made:
 
 
 def _wave(draw: Draw, horizon: int, shortest: float, longest: float) -> Made:
+    """Arms whose means are sinusoids, with periods about between `shortest` and `longest`."""
     about, make = MOVABLE[draw.integers(len(MOVABLE))](draw)
     period = math.exp(draw.uniform(math.log(shortest), math.log(longest)))
     arms, paths = [], []
@@ -275,17 +281,17 @@ def _wave(draw: Draw, horizon: int, shortest: float, longest: float) -> Made:
 
 
 def _slow(draw: Draw, horizon: int) -> Made:
-    """Every arm goes up and down, once to four times."""
+    """Every mean goes up and down one to four times."""
     return _wave(draw, horizon, horizon / 4, horizon)
 
 
 def _fast(draw: Draw, horizon: int) -> Made:
-    """Every arm goes up and down once in 500 to 4000 steps."""
+    """Every mean goes up and down once in 500 to 4000 steps."""
     return _wave(draw, horizon, 500.0, 4000.0)
 
 
 def _walk(draw: Draw, horizon: int) -> Made:
-    """Every arm moves in straight lines between random levels."""
+    """Every mean moves in straight lines between random levels."""
     about, make = MOVABLE[draw.integers(len(MOVABLE))](draw)
     knots = int(draw.integers(3, 13))
     times = [0, *_starts(draw, horizon, knots - 1)]
@@ -298,6 +304,7 @@ def _walk(draw: Draw, horizon: int) -> Made:
 
 
 def _drifting(about: str, arms: Any, paths: Any, horizon: int) -> Made:
+    """Make a problem with drifting arms; Γ counts the changes of the best arm, at least 1."""
     environment = Drifting(arms, paths)
     best = np.argmax([environment.means(t) for t in range(0, horizon, 10)], axis=1)
     takeovers = int(np.count_nonzero(np.diff(best)))
@@ -318,11 +325,12 @@ KINDS: dict[str, Callable[[Draw, int], Made]] = {
     "fast": _fast,
     "walk": _walk,
 }
-"""What changes, and how."""
+"""The kinds of problems by name: what changes, and how. Problem i is of kind i modulo their
+number."""
 
 
 def calm_problems() -> dict[str, Piecewise]:
-    """One problem without changes for every family, to count false alarms on."""
+    """Return one stationary environment for each family, on which to count false alarms."""
     draw = np.random.default_rng(2021)
     levels = (0.3, 0.5, 0.8)
     return {

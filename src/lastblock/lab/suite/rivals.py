@@ -1,8 +1,8 @@
-"""The policies that the suite of random problems compares, each in the form that suits a problem.
+"""The policies that the suite of random problems compares, with their parameters for a problem.
 
-Rivals with parameters are told what nobody knows beforehand: the horizon T, the number of changes
-Γ, the family of the rewards, their largest standard deviation σ, and between which bounds all means
-ever lie. `AdaptiveLBSDA`, `LBSDA` and `LBSDALM` are told nothing.
+The parameters of the rivals use facts that nobody knows beforehand in practice: the horizon T, the
+number of changes Γ, the family of the rewards, their largest standard deviation σ, and the smallest
+and the largest mean. `AdaptiveLBSDA`, `LBSDA` and `LBSDALM` use none of them.
 """
 
 import math
@@ -45,26 +45,27 @@ RIVALS = (
     "M-UCB",
     ORACLE,
 )
-"""In the order of the tables."""
+"""The labels of all policies, in the order of the tables."""
 
 COUNTED = (ADAPTIVE, "GLR-kl-UCB", "CUSUM-UCB", "M-UCB")
-"""Those that restart by themselves, and count how often."""
+"""The labels of the policies that detect changes, restart, and count their restarts."""
 
 WINDOWS = tuple(1 << j for j in range(7, 17))
-"""Among which the best one is found in hindsight, besides the tuned one."""
+"""The windows from which, with the tuned one, the best is chosen in hindsight."""
 
 UNPLAYED = {ORACLE: "arms that move all the time have no change points to be told"}
-"""Who sits out problems with drifts, and why."""
+"""The policies that do not play problems with drifting arms, and the reason."""
 
 
 class Told(NamedTuple):
-    """What rivals are told of the rewards."""
+    """The facts about the rewards of a problem that rivals may use."""
 
     family: Family | None
-    """None for laws that the library has no name for."""
+    """None for laws that are not a `Family`."""
     low: float
+    """The smallest mean."""
     high: float
-    """The bounds of all means."""
+    """The largest mean."""
     sigma: float
     """The largest standard deviation of an arm."""
     bounded: bool
@@ -72,12 +73,12 @@ class Told(NamedTuple):
 
     @property
     def scale(self) -> float:
-        """What stands for the range of the rewards: the means' own range and 2σ, as for SW-UCB."""
+        """The assumed range of the rewards: that of the means plus 2σ, as SW-UCB assumes."""
         return 1.0 if self.bounded else self.high - self.low + 2.0 * self.sigma
 
 
 def told_of(problem: Problem) -> Told:
-    """Read off the arms."""
+    """Return the facts about the rewards of a problem, from its arms."""
     environment = problem.environment
     if isinstance(environment, Piecewise):
         arms = [arm for phase in environment.phases for arm in phase]
@@ -102,7 +103,7 @@ _FAMILIES: dict[type[Any], Family] = {
 
 
 def _deviation(arm: Any) -> float:
-    """The standard deviation of an arm's rewards."""
+    """Return the standard deviation of an arm's rewards."""
     match arm:
         case Gaussian():
             return float(arm.std)
@@ -119,12 +120,12 @@ def _deviation(arm: Any) -> float:
 
 
 def rivals(problem: Problem) -> dict[str, Policy]:
-    """Everybody who can play a problem, by their labels."""
+    """Return the policies that can play a problem, by their labels."""
     told = told_of(problem)
     arms = problem.environment.n_arms
     size: dict[str, Any] = {"horizon": problem.horizon, "changes": problem.changes}
-    # Thompson sampling knows two families. A normal prior as wide as the range of the means, around
-    # its middle, and the largest σ are for all that is not bounded.
+    # Thompson sampling has two families. Unbounded rewards of any law get the Gaussian one with the
+    # largest σ, and a normal prior around the middle of the means, as wide as their range.
     posterior: dict[str, Any] = {"family": Family.BERNOULLI}
     if not told.bounded:
         posterior = {
@@ -133,7 +134,7 @@ def rivals(problem: Problem) -> dict[str, Policy]:
             "prior_sigma": told.high - told.low,
             "sigma": told.sigma,
         }
-    # The test of GLR-kl-UCB knows four; heavy tails are taken for Gaussian ones.
+    # The test of GLR-kl-UCB has four families; rewards with heavy tails get the Gaussian one.
     law: dict[str, Any] = {"family": told.family}
     if told.family is None or told.family == Family.GAUSSIAN:
         law = {"family": Family.GAUSSIAN, "sigma": told.sigma}
@@ -154,9 +155,9 @@ def rivals(problem: Problem) -> dict[str, Policy]:
 
 
 def _padded(problem: Problem) -> tuple[int, ...]:
-    """The times of the changes, and some that are never reached.
+    """Return the times of the changes, padded with times after the horizon.
 
-    A kernel is compiled for each number of them; so there are few.
+    Every number of times needs a compilation; padding leaves only a few different numbers.
     """
     changes: tuple[int, ...] = problem.environment.changes
     size = next((n for n in (3, 10, 20) if n >= len(changes)), len(changes))
@@ -164,19 +165,19 @@ def _padded(problem: Problem) -> tuple[int, ...]:
 
 
 def _scaled(policy: Any, scale: float) -> Any:
-    """A policy for rewards in [0, 1], with all that is measured in rewards times `scale`."""
+    """Return a policy tuned for rewards in [0, 1] with its parameters in reward units scaled."""
     measured = ("threshold", "drift", "scale")
     changed = {name: getattr(policy, name) * scale for name in measured if hasattr(policy, name)}
     return policy._replace(**changed)
 
 
 def tuned_window(problem: Problem) -> SWLBSDA:
-    """The window that T and Γ give, at least as many rounds as there are arms."""
+    """Return SW-LB-SDA with the window that follows from T and Γ, at least twice the arms."""
     tuned = SWLBSDA.tuned(horizon=problem.horizon, changes=problem.changes)
     return tuned._replace(window=max(tuned.window, 2 * problem.environment.n_arms))
 
 
 def windows(problem: Problem) -> dict[str, Policy]:
-    """The windows of the grid that make sense for a problem."""
+    """Return SW-LB-SDA with each of `WINDOWS` that fits a problem, by labels."""
     least = 2 * problem.environment.n_arms
     return {f"window {w}": SWLBSDA(window=w) for w in WINDOWS if least <= w < problem.horizon}

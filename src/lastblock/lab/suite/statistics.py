@@ -1,8 +1,9 @@
-"""What the suite of random problems says about each policy.
+"""Summarises the results of the suite of random problems for each policy.
 
-Every comparison is paired: policies meet the same draws, replication by replication. Ratios of mean
-regrets are compared on a logarithmic scale, with standard errors by the delta method. The intervals
-are those of these problems: they say what more replications might change, not other problems.
+Every comparison is paired, because all policies see the same random draws in each replication.
+Ratios of mean regrets are compared on a logarithmic scale, with standard errors by the delta
+method. The intervals hold for these problems: they show what more replications could change, not
+what other problems could.
 """
 
 import io
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 _PER = 1e4
-"""Restarts are told per so many steps."""
+"""Rates of restarts are per this many steps."""
 _FRAMES = ("ratios", "delays", "kinds", "calm")
 
 
 class Ratio(NamedTuple):
-    """The logarithm of a ratio of means, with its standard error and interval."""
+    """The logarithm of a ratio of means, with its standard error and confidence interval."""
 
     log: float
     se: float
@@ -44,18 +45,21 @@ class Ratio(NamedTuple):
 
 
 def log_ratio(ours: Sample, theirs: Sample) -> Ratio:
-    """log(mean(ours) / mean(theirs)), where ours[i] and theirs[i] met the same draws."""
+    """Return log(mean(ours) / mean(theirs)); ours[i] and theirs[i] saw the same draws.
+
+    All values are NaN if a mean is not positive.
+    """
     a, b = float(ours.mean()), float(theirs.mean())
     if a <= 0.0 or b <= 0.0:
         return Ratio(math.nan, math.nan, math.nan, math.nan)
     log = math.log(a / b)
-    # The mean of these is 0, and their standard error is that of the logarithm.
+    # The sample below has mean 0; its standard error is that of the logarithm (delta method).
     _, se, low, high, _ = mean_of(ours / a - theirs / b, CONFIDENCE)
     return Ratio(log, se, log + low, log + high)
 
 
 def geometric_mean(logs: Sequence[float], errors: Sequence[float]) -> tuple[float, float, float]:
-    """exp of the mean of logarithms, and its interval."""
+    """Return exp of the mean of `logs`, and its interval; `errors` are their standard errors."""
     if not logs:
         return math.nan, math.nan, math.nan
     centre = float(np.mean(logs))
@@ -64,7 +68,7 @@ def geometric_mean(logs: Sequence[float], errors: Sequence[float]) -> tuple[floa
 
 
 def rate_of(events: int, steps: int) -> tuple[float, float, float]:
-    """Events in 10⁴ steps, with the interval of a Poisson count (Garwood, 1936)."""
+    """Return the events per 10⁴ steps, with the interval of a Poisson count (Garwood, 1936)."""
     from scipy.special import gammaincinv  # an optional dependency  # noqa: PLC0415
 
     if steps == 0:
@@ -77,43 +81,48 @@ def rate_of(events: int, steps: int) -> tuple[float, float, float]:
 
 @dataclass(frozen=True, eq=False)
 class Suite:
-    """The suite of a half, summed up."""
+    """The summary of a half of the suite, or of some of its problems; `sum_up` makes it."""
 
     about: dict[str, Any]
-    """half, problems (how many), numbers (which), replications, and the rows of `summary`."""
+    """Keys half, problems (how many), numbers (which), replications, and policies, the rows of
+    `summary`."""
     ratios: "pd.DataFrame"
-    """A row for each problem and policy: problem, kind, title, horizon, policy, regret and its se;
-    tuned, tuned_log, tuned_se, tuned_low, tuned_high: the ratio to the tuned window; best_window
-    and best… likewise: to the best window in hindsight."""
+    """A row for each problem and policy: problem, kind, title, horizon, policy, regret and its se.
+    tuned, tuned_log, tuned_se, tuned_low and tuned_high are the ratio to the regret of the tuned
+    window, its logarithm with standard error, and its interval. best_window is the best window in
+    hindsight; best, best_log, … are the ratio to its regret."""
     delays: "pd.DataFrame"
-    """A row for each relevant change and policy: problem, phase, policy, found (share of the
-    replications), median, log and se of the ratio to the tuned window of mean delays."""
+    """A row for each change of the best arm and each policy: problem, phase, policy, found (the
+    share of the replications that found the new best arm), median (delay), and log and se of the
+    ratio of the mean delay to that of the tuned window."""
     kinds: "pd.DataFrame"
-    """policy, kind, ratio, low, high: geometric means over the problems of a kind."""
+    """Columns policy, kind, ratio, low, high: the geometric mean over the problems of a kind of the
+    ratio to the tuned window, with its interval."""
     calm: "pd.DataFrame"
-    """policy, world, steps, restarts, rate, low, high: restarts where nothing ever changes."""
+    """Columns policy, world, steps, restarts, rate, low, high: false restarts in stationary worlds,
+    and their rate per 10⁴ steps with its interval."""
 
     @property
     def summary(self) -> list[dict[str, Any]]:
-        """A row for each policy; None for what there is not."""
+        """A row for each policy; None where a value is missing."""
         rows: list[dict[str, Any]] = self.about["policies"]
         return rows
 
     @property
     def name(self) -> str:
-        """The half, with the numbers of its problems unless it has all of them."""
+        """The name of the half, with the numbers of the problems unless these are all."""
         return name_of(self.about["half"], self.about["numbers"])
 
     @property
     def title(self) -> str:
-        """The same in words."""
+        """The half and its problems in words, for headings."""
         half, numbers = self.about["half"], self.about["numbers"]
         if self.name == half:
             return f"{half} half"
         return f"{half} half, problem{'s' * (len(numbers) != 1)} {write_numbers(numbers)}"
 
     def save(self, folder: str | Path) -> Path:
-        """Write summary.json, and each frame as CSV; the ratios as Parquet too."""
+        """Write summary.json, each frame as CSV and the ratios as Parquet too; return `folder`."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         for name in _FRAMES:
@@ -128,7 +137,10 @@ class Suite:
 
 
 def load(folder: str | Path) -> Suite:
-    """What `Suite.save` wrote."""
+    """Read a folder that `Suite.save` wrote.
+
+    Raises a `ResultError` if a file is missing or damaged.
+    """
     import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
     folder = Path(folder)
@@ -136,8 +148,10 @@ def load(folder: str | Path) -> Suite:
         about = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
         frames = {name: pd.read_csv(folder / f"{name}.csv") for name in _FRAMES}
     except (OSError, ValueError) as error:
-        raise ResultError(f"{folder} holds no whole suite ({error}); run it again") from None
-    # Those of earlier versions do not say which problems they have.
+        raise ResultError(
+            f"{folder} does not hold a complete suite ({error}); run it again"
+        ) from None
+    # Earlier versions of lastblock did not write the numbers of the problems.
     about.setdefault("numbers", sorted({int(i) for i in frames["ratios"]["problem"]}))
     return Suite(about, **frames)
 
@@ -145,11 +159,31 @@ def load(folder: str | Path) -> Suite:
 def sum_up(
     results: "Mapping[int, Result]", calm: "Sequence[Result]", half: Half = "development"
 ) -> Suite:
-    """The results of problems, by their numbers, and of the worlds without changes."""
+    """Summarise results.
+
+    Parameters
+    ----------
+    results
+        The results of problems, by their numbers.
+    calm
+        The results of `calm_scenarios`.
+    half
+        The half that the problems belong to.
+
+    Returns
+    -------
+    Suite
+        The summary.
+
+    Raises
+    ------
+    ResultError
+        If `results` is empty.
+    """
     import pandas as pd  # an optional dependency  # noqa: PLC0415
 
     if not results:
-        raise ResultError("nothing to sum up; give the results of at least one problem")
+        raise ResultError("there are no results to summarise; give those of at least one problem")
     kinds = {i: problem(i, half).kind for i in results}
     ratios = pd.DataFrame(
         [row for i, result in results.items() for row in _ratio_rows(i, kinds[i], result)]
@@ -219,7 +253,7 @@ def _delay_rows(index: int, phases: Sequence[int], result: "Result") -> list[dic
         }
         for label in RIVALS:
             if label in delays:
-                # Those that never found it count as the whole phase.
+                # A replication that never found the new best arm counts with the whole phase.
                 ours, theirs = (np.minimum(delays[who], length) for who in (label, TUNED))
                 ratio = log_ratio(ours, theirs)
                 rows.append(
@@ -279,7 +313,7 @@ def _geometric(frame: "pd.DataFrame", log: str, se: str) -> tuple[float, float, 
 def _summary(
     label: str, ratios: "pd.DataFrame", delays: "pd.DataFrame", calm: "pd.DataFrame"
 ) -> dict[str, Any]:
-    """The row of one policy."""
+    """Return the row of one policy in the summary."""
     mine = ratios[ratios["policy"] == label]
     row: dict[str, Any] = {"policy": label, "played": len(mine)}
     for name in "tuned", "best":
@@ -340,7 +374,7 @@ _COLUMNS = (
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it: None for what is not a number."""
+    """Return the value for JSON, with None instead of NaN and infinite numbers."""
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list):
