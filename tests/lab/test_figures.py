@@ -140,7 +140,7 @@ def test_one_panel_a_result(result):
     figure = regret_figure([result] * 3)
     assert sum(panel.get_visible() for panel in figure.axes) == 3
     assert [panel.get_title(loc="left") for panel in figure.axes[:3]] == ["Made"] * 3
-    with pytest.raises(ResultError, match="nothing to draw"):
+    with pytest.raises(ResultError, match="there is nothing to draw"):
         regret_figure([])
 
 
@@ -222,7 +222,7 @@ def test_files_are_the_same_from_many_threads(result, tmp_path):
 def test_an_unknown_suffix_is_said_at_once(result, tmp_path, name):
     path = tmp_path / name
     for draw in (regret_figure, best_arm_figure):
-        with pytest.raises(ValueError, match=r"give one of \.png, \.svg, \.pdf"):
+        with pytest.raises(ValueError, match=r"use one of \.png, \.svg, \.pdf"):
             draw(result, path)
     with pytest.raises(ValueError, match="suffix"):
         takeover_figure(path)

@@ -1,4 +1,4 @@
-"""Figures without a window: they show themselves in a notebook and are written whole."""
+"""Figures that need no window: notebooks display them, and files are written atomically."""
 
 import io
 import threading
@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from lastblock.support import files
 
-# What would differ from one run to the next is left out: the same figure is the same bytes.
+# Leave out what differs from one run to the next, so that the same figure is the same bytes.
 _METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None},
@@ -21,19 +21,31 @@ _METADATA: dict[str, dict[str, Any]] = {
 FORMATS = tuple(_METADATA)
 
 TITLE, TEXT, SMALL = 12.0, 10.5, 9.0
-"""Sizes of letters, in points: for a slide and for a column of print."""
+"""Font sizes in points; they suit both a slide and a printed column."""
 
 _LONGEST_TITLE = 60  # letters
 _PNG_DPI = 200
 _SCREEN_DPI = 144
-_settings_lock = threading.Lock()  # matplotlib's settings are the whole process's
+_settings_lock = threading.Lock()  # matplotlib's settings are global to the process
 
 
 class Picture(Figure):
-    """A figure that belongs to no window and needs no backend."""
+    """A Matplotlib figure that belongs to no window and needs no backend."""
 
     def save(self, path: str | Path) -> Path:
-        """Write the figure, whole or not at all; the suffix says how: .png, .svg or .pdf."""
+        """Write the figure to a file and return its path.
+
+        Parameters
+        ----------
+        path
+            The file; its suffix (.png, .svg or .pdf) chooses the format. Missing folders are made.
+            The file is written completely or, if an error happens, not at all.
+
+        Raises
+        ------
+        ValueError
+            If the suffix is another one.
+        """
         path = Path(path)
         kind = kind_of(path)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +53,7 @@ class Picture(Figure):
         return path
 
     def rendered(self, kind: str, dpi: float = _PNG_DPI) -> bytes:
-        """The figure as the bytes of a file."""
+        """Return the bytes of a file of this format ("png", "svg" or "pdf")."""
         buffer = io.BytesIO()
         with (
             _settings_lock,
@@ -49,20 +61,20 @@ class Picture(Figure):
             mpl.rc_context({"svg.hashsalt": "lastblock", "pdf.fonttype": 42}),
         ):
             self._settle()
-            # A letter that the font lacks is drawn as a box.
+            # Characters that the font lacks are drawn as boxes; do not warn about them.
             warnings.filterwarnings("ignore", "Glyph .* missing from font")
             self.savefig(buffer, format=kind, dpi=dpi, metadata=_METADATA[kind])
         return buffer.getvalue()
 
     def _settle(self) -> None:
-        """Lay it out once: each time it is drawn the layout would move a little."""
+        """Fix the layout, because it would move a little each time the figure is drawn."""
         if self.get_layout_engine() is not None:
-            for _ in range(2):  # names beside a panel scale with it
+            for _ in range(2):  # twice, since the names beside a panel scale with the panel
                 self.draw_without_rendering()
             self.set_layout_engine("none")
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
-        """For notebooks: sharp on any screen, in its natural size."""
+        """Return what a notebook displays: a PNG for sharp screens, and its size in pixels."""
         width, height = self.get_size_inches()
         return self.rendered("png", _SCREEN_DPI), {
             "width": round(float(width) * 96),
@@ -71,16 +83,16 @@ class Picture(Figure):
 
 
 def kind_of(path: str | Path) -> str:
-    """The format that a suffix stands for."""
+    """Return the format that the suffix of `path` names; raise a `ValueError` for others."""
     kind = Path(path).suffix.lower().removeprefix(".")
     if kind not in FORMATS:
         given = f"the suffix {Path(path).suffix!r}" if kind else "no suffix"
-        raise ValueError(f"{path} has {given}; give one of .{', .'.join(FORMATS)}")
+        raise ValueError(f"{path} has {given}; use one of .{', .'.join(FORMATS)}")
     return kind
 
 
 def panels(number: int, width: float, height: float) -> tuple[Picture, list[Axes]]:
-    """A figure with this many panels, in one or two columns, each of this size in inches."""
+    """Return a figure with `number` panels in one or two columns; sizes are in inches."""
     columns = min(2, number)
     rows = -(-number // columns)
     picture = Picture(figsize=(width * columns, height * rows), layout="constrained")
@@ -93,13 +105,13 @@ def panels(number: int, width: float, height: float) -> tuple[Picture, list[Axes
 
 
 def written_as(text: str, longest: int) -> str:
-    """On one line, and no longer than there is room for."""
+    """Return `text` on one line, cut to at most `longest` characters."""
     line = " ".join(text.split())
     return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
 
 
 def dress(panel: Axes, title: str, subtitle: str, x: str, y: str) -> None:
-    """Titles, names of axes, and no more lines than needed."""
+    """Set the titles and the names of the axes, and remove needless lines from a panel."""
     written = written_as(title, _LONGEST_TITLE)
     panel.set_title(
         written, loc="left", fontsize=TITLE, fontweight="bold", pad=20, parse_math=False

@@ -1,6 +1,6 @@
 """Figures in the paper's layout: mean regret as a line, quartiles as a band.
 
-Instead of a legend, the name of each curve stands to its right, at its height.
+There is no legend: the name of each curve stands to its right, at the height of its end.
 """
 
 import math
@@ -24,30 +24,56 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _BOUND = Look("#000000", "", (3.5, 2.0))
-_FAR = 4.0  # a curve that ends so many times above the next one leaves the panel
-_LONGEST_NAME = 32  # letters
-_LABEL_POINTS = 13.5  # from one name to the next
+_FAR = 4.0  # a curve may leave the panel if its top is this many times the next one's
+_LONGEST_NAME = 32  # characters
+_LABEL_POINTS = 13.5  # distance from one name to the next
 _TIMES_OF_MEANS = 501
 
 
 def regret_figure(
     results: "Result | Sequence[Result]", path: str | Path | None = None
 ) -> "Picture":
-    """Regret over time: one panel a result, and a file if there is a path."""
+    """Draw the regret over time, one panel for each result.
+
+    Parameters
+    ----------
+    results
+        One result or several.
+    path
+        A file to write the figure to; its name ends in .png, .svg or .pdf. None writes none.
+
+    Returns
+    -------
+    Picture
+        The figure.
+
+    Raises
+    ------
+    ResultError
+        If `results` is empty.
+    ValueError
+        If `path` has another ending.
+    """
     return _figure(results, path, _draw_regret, 6.6, 4.3)
 
 
 def best_arm_figure(
     results: "Result | Sequence[Result]", path: str | Path | None = None
 ) -> "Picture":
-    """The share of pulls of a best arm over time: one panel a result."""
+    """Draw over time the share of the pulls that chose a best arm, one panel for each result.
+
+    Parameters, result and errors are those of `regret_figure`.
+    """
     return _figure(results, path, _draw_best_arm, 6.6, 4.3)
 
 
 def means_figure(
     scenarios: "Scenario | Sequence[Scenario]", path: str | Path | None = None
 ) -> "Picture":
-    """The arms' means over time: one panel a scenario."""
+    """Draw the means of the arms over time, one panel for each scenario.
+
+    `path`, result and errors are those of `regret_figure`.
+    """
     return _figure(scenarios, path, _draw_means, 6.0, 3.2)
 
 
@@ -58,14 +84,14 @@ def _figure(
     width: float,
     height: float,
 ) -> "Picture":
-    """One panel for each of the things given."""
+    """Draw one panel for each of the results or scenarios in `given`."""
     from lastblock.lab.figures import canvas  # matplotlib is optional, and slow to import  # noqa: PLC0415
 
     things: list[T] = list(given) if isinstance(given, Sequence) else [given]
     if not things:
-        raise ResultError("nothing to draw; give at least one")
+        raise ResultError("there is nothing to draw; give at least one result or scenario")
     if path is not None:
-        canvas.kind_of(path)  # before the work
+        canvas.kind_of(path)  # a wrong suffix fails before the work
     picture, panels = canvas.panels(len(things), width, height)
     for panel, thing in zip(panels, things, strict=True):
         draw(panel, thing)
@@ -75,6 +101,8 @@ def _figure(
 
 
 class _Curve(NamedTuple):
+    """A curve of a panel, with its band from `low` to `high`."""
+
     label: str
     look: Look
     t: npt.NDArray[Any]
@@ -132,13 +160,16 @@ def _draw_means(panel: "Axes", scenario: "Scenario") -> None:
     environment: Any = scenario.environment
     horizon, changes = scenario.horizon, list(environment.changes)
     if not hasattr(environment, "means"):
-        raise ResultError(f"scenario {scenario.name!r}: {environment!r} does not tell its means")
+        raise ResultError(
+            f"scenario {scenario.name!r}: {environment!r} has no method `means`; give it one, "
+            "or draw another scenario"
+        )
     phases = getattr(environment, "phases", None)
     times = np.unique(np.linspace(0, horizon, _TIMES_OF_MEANS).astype(np.int64))
     families = {type(arm).__name__ for arms in phases or [environment.arms] for arm in arms}
     about = f"{environment.n_arms} arms: {', '.join(sorted(families))}"
     canvas.dress(panel, scenario.title or scenario.name, about, "time step", "mean reward")
-    # A line ends at a change and another begins: nothing lies between the two means.
+    # Each change occurs three times: the old mean, NaN to break the line, and the new mean.
     t = np.sort(np.concatenate([times, changes, changes, changes]))
     means = np.array([environment.means(int(time)) for time in t])
     for change in changes:
@@ -163,7 +194,7 @@ def _draw_means(panel: "Axes", scenario: "Scenario") -> None:
 
 
 def _note_deviations(panel: "Axes", phases: Any, edges: Sequence[int]) -> None:
-    """The standard deviation of each phase, where it changes and the arms have the same."""
+    """Write the standard deviation over each phase, if it changes and all arms share it."""
     spreads = [{getattr(arm, "std", math.nan) for arm in arms} for arms in phases or ()]
     values = [spread.pop() if len(spread) == 1 else math.nan for spread in spreads]
     if len(set(values)) < 2 or any(math.isnan(value) for value in values):
@@ -192,9 +223,9 @@ def _curves(result: "Result", y: str, low: str, high: str) -> list[_Curve]:
 
 
 def _by_hundredths(curve: _Curve) -> _Curve:
-    """Shares of a hundredth of the time each: of fewer pulls they jump about."""
+    """Return the shares over hundredths of the time; over fewer pulls they are too noisy."""
     hundredths = np.floor(100 * curve.t / curve.t[-1])
-    last = np.flatnonzero(np.diff(hundredths, append=np.inf) > 0)  # of each
+    last = np.flatnonzero(np.diff(hundredths, append=np.inf) > 0)  # the last time in each
     pulls = np.cumsum(curve.y * np.diff(curve.t, prepend=0.0))[last]
     t = curve.t[last]
     share = np.diff(pulls, prepend=0.0) / np.diff(t, prepend=0.0)
@@ -202,13 +233,13 @@ def _by_hundredths(curve: _Curve) -> _Curve:
 
 
 def _line(panel: "Axes", curve: _Curve, turn: float) -> None:
-    """The curve, with markers at places of its own: `turn` of the way from one to the next."""
+    """Draw a curve; its markers are shifted by `turn` of their distance, apart from others'."""
     every = 0.14  # of the panel's diagonal
     _stroke(panel, curve.look, curve.t, curve.y, markevery=(0.02 + turn * every, every))
 
 
 def _stroke(panel: "Axes", look: Look, x: Any, y: Any, **options: Any) -> None:
-    """A line in a policy's look."""
+    """Draw a line with this colour, marker and dash; a pale one gets a dark edge."""
     if look.colour == PALE:
         under = {key: value for key, value in options.items() if key != "markevery"}
         panel.plot(x, y, color="0.35", linewidth=3.0, zorder=3, **under)
@@ -240,7 +271,10 @@ def _time_axis(panel: "Axes", horizon: int, changes: Sequence[int]) -> None:
 
 
 def _names(panel: "Axes", curves: Sequence[_Curve], number: Callable[[_Curve], str]) -> None:
-    """The name of each curve to its right, with a piece of it; as near to its end as they fit."""
+    """Write the name of each curve, with a sample of its line, to the right of its end.
+
+    Names are moved up or down where they would overlap. `number` returns the text after a name.
+    """
     from lastblock.lab.figures import canvas  # noqa: PLC0415  # slow to import
 
     bottom, top = panel.get_ylim()
@@ -269,9 +303,12 @@ def _names(panel: "Axes", curves: Sequence[_Curve], number: Callable[[_Curve], s
 
 
 def _spread(heights: Sequence[float], gap: float) -> list[float]:
-    """The nearest places in [0, 1], in the same order, that are a gap apart (least squares)."""
+    """Return the places in [0, 1], at least `gap` apart, nearest to `heights` in least squares.
+
+    The places are in the same order as the heights.
+    """
     order = sorted(range(len(heights)), key=lambda i: heights[i])
-    blocks: list[list[float]] = []  # sum and number of those that are pushed together
+    blocks: list[list[float]] = []  # sum and number of the heights that are pushed together
     for rank, i in enumerate(order):
         blocks.append([min(heights[i], 1.0) - rank * gap, 1.0])
         while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] > blocks[-1][0] / blocks[-1][1]:
@@ -287,7 +324,7 @@ def _spread(heights: Sequence[float], gap: float) -> list[float]:
 
 
 def _ceiling(tops: Sequence[float]) -> float:
-    """The top of the panel: that of all curves, unless a few are far above the others."""
+    """Return the top of the panel: above all curves, but for a few far above the others."""
     ordered = sorted(tops)
     kept = len(ordered)
     while kept > 2 and kept - 1 > len(ordered) / 2 and ordered[kept - 1] > _FAR * ordered[kept - 2]:
@@ -296,6 +333,6 @@ def _ceiling(tops: Sequence[float]) -> float:
 
 
 def _short(value: float) -> str:
-    """Three digits, and no fewer before the point."""
+    """Return `value` with three significant digits, or all those before the decimal point."""
     digits = 2 - math.floor(math.log10(abs(value))) if value else 0
     return f"{value:,.{min(2, max(0, digits))}f}"

@@ -1,4 +1,4 @@
-"""The picture of a passive takeover: what the window holds, before and after the round."""
+"""The figure of a passive takeover: the contents of the window before and after a round."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,22 @@ _BLUE, _RED = COLOURS[0], COLOURS[1]
 
 
 def takeover_figure(path: str | Path | None = None) -> "Picture":
-    """The paper's figure 1 from a real trajectory, and what the paper's rule does instead."""
+    """Draw the paper's figure 1 from a real run, beside what the paper's rule does instead.
+
+    Parameters
+    ----------
+    path
+        A file to write the figure to; its name ends in .png, .svg or .pdf. None writes none.
+
+    Returns
+    -------
+    Picture
+        The figure.
+    """
     from lastblock.lab.figures import canvas  # matplotlib is optional, and slow to import  # noqa: PLC0415
 
     if path is not None:
-        canvas.kind_of(path)  # before the work
+        canvas.kind_of(path)  # a wrong suffix fails before the work
     frame = takeover()
     picture = canvas.Picture(figsize=(11.6, 3.5), layout="constrained")
     before, naive, paper = picture.subplots(1, 3, width_ratios=[1.32, 1.0, 1.0])
@@ -40,7 +51,7 @@ def takeover_figure(path: str | Path | None = None) -> "Picture":
 
 
 def _draw(panel: "Axes", frame: "pd.DataFrame", rule: str, number: int, title: str) -> None:
-    """The window before a round, a row for each arm."""
+    """Draw the window before round `number`, with a row for each arm."""
     from matplotlib.patches import Rectangle  # noqa: PLC0415  # optional, and slow to import
 
     from lastblock.lab.figures import canvas  # noqa: PLC0415  # slow to import
@@ -87,7 +98,7 @@ def _pulls(number: int) -> str:
 
 
 def _note_duels(panel: "Axes", frame: "pd.DataFrame") -> None:
-    """Who wins against the leader: an arm that does is pulled."""
+    """Write beside each arm whether it wins its duel with the leader."""
     from lastblock.lab.figures import canvas  # noqa: PLC0415  # slow to import
 
     now = frame[(frame["rule"] == "naive") & (frame["round"] == ROUND)].set_index("arm")

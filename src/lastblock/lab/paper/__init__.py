@@ -1,1 +1,1 @@
-"""What belongs to the paper alone: figure 1 and table 1."""
+"""The paper's own exhibits besides its experiments: figure 1 and table 1."""

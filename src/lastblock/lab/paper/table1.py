@@ -1,4 +1,4 @@
-"""The paper's table 1, storage and cost of the subsampling policies, measured and not estimated."""
+"""The paper's table 1, storage and cost of the subsampling policies, with measured numbers."""
 
 import math
 import time
@@ -26,17 +26,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HORIZONS = (10**3, 10**4, 10**5)
-"""A kernel is compiled for each: policies that keep every reward have a record of that size."""
+"""The measured horizons. Each needs a compilation for every policy that keeps all rewards, because
+the size of its record depends on the horizon."""
 
 GAUSSIAN = Stationary([Gaussian(0.0, 0.5), Gaussian(0.5, 0.5)])
-"""Two arms, so that a round is one pull."""
+"""The environment: with two arms a round is one pull."""
 
-_STEPS = 200_000  # as many are timed at once, or more
-_REPEATS = 3  # the best counts: a busy machine only ever adds time
+_STEPS = 200_000  # each timing covers at least this many steps
+_REPEATS = 3  # the shortest time counts, because a busy machine only adds time
 
 
 class Row(NamedTuple):
-    """A policy, and what the paper says of its storage and of the cost of a round."""
+    """A policy, and the paper's orders of its storage and of the cost of a round."""
 
     name: str
     policy: Policy
@@ -54,16 +55,28 @@ ROWS = (
 
 
 class Cost(NamedTuple):
-    """Rewards in the record after the last round, and nanoseconds a round, over all rounds."""
+    """The number of rewards stored after the last round, and the mean nanoseconds a round."""
 
     stored: int
     nanoseconds: float
 
 
 def table1(horizons: Sequence[int] = HORIZONS, rows: Sequence[Row] = ROWS) -> "pd.DataFrame":
-    """A row for each policy: what the paper says, what is measured at each horizon, and growth.
+    """Measure the storage and the cost of policies.
 
-    The growth is the power b of a fitted T^b (rewards stored) or (log T)^b (time of a round).
+    Parameters
+    ----------
+    horizons
+        The horizons T at which to measure.
+    rows
+        The policies, with what the paper says of them.
+
+    Returns
+    -------
+    DataFrame
+        A row for each policy: the paper's orders, the measured numbers at each horizon, and their
+        growth. The growth is the power b of a fitted T^b (stored rewards) or (log T)^b (time of a
+        round).
     """
     import pandas as pd  # an optional dependency  # noqa: PLC0415
 
@@ -113,7 +126,7 @@ def _digits(value: float, column: str) -> str:
 
 
 def measure(policy: Policy, environment: Environment, horizon: int) -> Cost:
-    """Play a policy for so many rounds, often enough to time it, on one core."""
+    """Play a policy for `horizon` rounds on one core, often enough to time it."""
     state = np.zeros(1, state_dtype(policy, environment.n_arms, horizon))
     replications = max(1, _STEPS // horizon)
     arguments = (
@@ -131,7 +144,7 @@ def measure(policy: Policy, environment: Environment, horizon: int) -> Cost:
     run = specialise(play, *arguments)
 
     def once() -> float:
-        started = time.thread_time()  # what this core did, whatever else the machine is doing
+        started = time.thread_time()  # counts this thread only, whatever else the machine does
         run(*arguments)
         return time.thread_time() - started
 
@@ -140,7 +153,7 @@ def measure(policy: Policy, environment: Environment, horizon: int) -> Cost:
 
 
 def stored(record: Any, arms: int) -> int:
-    """The rewards in a record."""
+    """Return the number of rewards that a record holds."""
     kept = record["pulls"] if "history" not in record.dtype.names else record["history"]
     if kept.dtype.names is not None:
         kept = kept["kept" if "kept" in kept.dtype.names else "others"]
@@ -148,7 +161,7 @@ def stored(record: Any, arms: int) -> int:
 
 
 def powers(horizons: Sequence[int], values: Sequence[float]) -> tuple[float, float]:
-    """The powers of T and of log T that fit best; NaN for a single horizon."""
+    """Return the powers of T and of log T that fit `values` best; NaN for a single horizon."""
     if len(values) < 2:
         return math.nan, math.nan
     log_t = np.log(np.asarray(horizons[: len(values)], dtype=np.float64))

@@ -1,7 +1,7 @@
 """A passive leadership takeover, played by a live bandit (the paper's figure 1).
 
-With a window, the arm pulled most can change although it won nothing: the leader's old pulls are
-forgotten. The paper's rule for the leader prevents it.
+With a window, another arm can become the most pulled one without winning a duel, because the window
+forgets old pulls of the leader. The paper's rule for the leader prevents this.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -15,26 +15,30 @@ if TYPE_CHECKING:
 
 WINDOW = 4
 ROUND = 11
-"""In which the leader loses to one arm, and the lead to another."""
+"""The round in which the leader loses its duel with one arm and the lead to another."""
 
 SEED = 0
-"""In round 8 two arms are level in pulls and in sum: which of them leads is a matter of luck."""
+"""In round 8 two arms have as many pulls and the same sum; the seed decides which of them leads."""
 
 REWARDS = (
     (7, 7, 3, 9, 6, 1, 7, 9),
     (8, 8, 4, 8, 2, 3, 1, 7),
     (5, 5, 4, 8, 2, 0, 0, 9),
 )
-"""Of each arm, pull after pull."""
+"""The rewards of each arm, pull after pull."""
 
 
 def takeover() -> "pd.DataFrame":
-    """SW-LB-SDA on the same rewards with the naive rule for the leader and with the paper's.
+    """Play SW-LB-SDA on the same rewards with the naive rule for the leader and with the paper's.
 
-    One row for each rule ("naive" or "paper"), round and arm: in_window (pulls of the arm in the
-    four rounds before), leads, won (its duel with the leader; missing where there was none) and
-    pulled (in this round). Leader, duels and pulls are the bandit's own account of the round.
-    Round 12 is the first in which the rules differ.
+    Returns
+    -------
+    DataFrame
+        A row for each rule ("naive" or "paper"), round and arm, with the columns in_window (pulls
+        of the arm in the four rounds before), leads (whether the arm is the leader), won (whether
+        it won its duel with the leader; missing if there was none) and pulled (whether it was
+        pulled in this round). Leader, duels and pulls are those that the bandit's `explain`
+        reports. The rules first differ in round 12.
     """
     import pandas as pd  # an optional dependency  # noqa: PLC0415
 
@@ -58,7 +62,7 @@ def takeover() -> "pd.DataFrame":
 
 
 def _play(policy: SWLBSDA) -> list[Explanation]:
-    """All rounds, up to the one after the takeover."""
+    """Play up to the round after the takeover; return the explanation of every round."""
     bandit = Bandit(policy, len(REWARDS), seed=SEED)
     left = [iter(rewards) for rewards in REWARDS]
     rounds: list[Explanation] = []
