@@ -1,1 +1,1 @@
-"""Speed and memory of the library, as ratios taken in one run: ``python -m benchmarks``."""
+"""Measures the speed and memory of the library, as ratios of one run: ``python -m benchmarks``."""

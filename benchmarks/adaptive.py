@@ -1,9 +1,9 @@
-"""Adaptive LB-SDA beside tuned windows: ``python -m benchmarks.adaptive --half development``.
+"""Compares Adaptive LB-SDA with tuned windows: ``python -m benchmarks.adaptive``.
 
-On the random problems of `lastblock.lab.suite`: regret ratios to SW-LB-SDA with the window that T
-and the number of changes give, and with the best window in hindsight. Intervals are for 95 %,
-from differences taken replication by replication. Then false restarts where nothing ever changes,
-and a long calm.
+It plays the random problems of `lastblock.lab.suite` and prints the ratios of the regret to that of
+SW-LB-SDA, with the window that follows from T and the number of changes and with the best window in
+hindsight. The 95 % intervals come from paired replications. Then it counts false restarts in worlds
+that never change, and measures the regret of a long run without changes.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from lastblock.lab.suite.problems import HALVES, KINDS, Problem, calm_problems, 
 WINDOWS = [1 << j for j in range(7, 17)]
 CALM_STEPS = 20_000
 LONG = 1_000_000
-HARDER = {  # than the suite's own calm worlds: the most false restarts that we found
+HARDER = {  # the worlds with the most false restarts that we found, besides the suite's own
     "even coins": lb.Stationary([lb.Bernoulli(0.5), lb.Bernoulli(0.4)]),
     "two humps": lb.Stationary([lb.Beta(0.2, 0.3), lb.Beta(0.3, 0.2)]),
 }
@@ -41,13 +41,14 @@ def tuned(made: Problem):
 
 
 def log_ratio(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
-    """log of the ratio of mean regrets, and its standard error from paired replications."""
+    """Return the log of the ratio of mean regrets, and its standard error, from paired samples."""
     a, b = ours.mean(), theirs.mean()
     spread = np.std(ours / a - theirs / b, ddof=1)
     return math.log(a / b), float(spread / math.sqrt(len(ours)))
 
 
 def geometric(ratios: list[tuple[float, float]]) -> str:
+    """Return the geometric mean of ratios, given as logarithms, with its interval."""
     centre = np.mean([ratio for ratio, _ in ratios])
     error = 1.96 * math.sqrt(sum(se * se for _, se in ratios)) / len(ratios)
     return (
@@ -56,6 +57,7 @@ def geometric(ratios: list[tuple[float, float]]) -> str:
 
 
 def suite(policies: dict, half: str, replications: int, hindsight: bool) -> None:
+    """Print the ratios of every policy on every problem of a half, and their summary."""
     problems = [problem(i, half) for i in range(count())]
     to_tuned: dict[str, list] = {name: [] for name in policies}
     to_best: dict[str, list] = {name: [] for name in policies}
@@ -86,14 +88,15 @@ def suite(policies: dict, half: str, replications: int, hindsight: bool) -> None
             print(f"  ratio to the best window in hindsight:     {geometric(to_best[name])}")
         print(f"  worst: {values[worst]:.2f} [{low:.2f}, {high:.2f}], {problems[worst].title}")
         print(f"  above 1.5: {int(np.sum(values > 1.5))} of {len(values)}")
-        print(f"  won: {np.mean(values < 1.0):.0%}, surely: {sure / len(values):.0%}")
+        print(f"  won: {np.mean(values < 1.0):.0%}, significantly: {sure / len(values):.0%}")
         for kind in KINDS:
-            of = [r for r, made in zip(ratios, problems, strict=True) if made.kind == kind]
-            print(f"    {kind:<12}{geometric(of)}")
+            mine = [r for r, made in zip(ratios, problems, strict=True) if made.kind == kind]
+            print(f"    {kind:<12}{geometric(mine)}")
 
 
 def calm(policies: dict, replications: int) -> None:
-    print("\nFalse restarts in 10⁴ steps without a change")
+    """Print the rates of false restarts in worlds that never change."""
+    print("\nFalse restarts per 10⁴ steps, in worlds that never change")
     for name, policy in policies.items():
         for about, environment in {**calm_problems(), **HARDER}.items():
             run = lb.simulate(
@@ -105,8 +108,9 @@ def calm(policies: dict, replications: int) -> None:
 
 
 def long_calm(policies: dict, replications: int) -> None:
+    """Print the final regret of a long run without changes."""
     arms = lb.Stationary([lb.Gaussian(mean) for mean in (0.0, 0.2, 0.4, 0.6, 1.0)])
-    print(f"\nGaussian arms 0, 0.2, 0.4, 0.6, 1 (σ = 1), T = {LONG}")
+    print(f"\nFinal regret, Gaussian arms of means 0, 0.2, 0.4, 0.6, 1 (σ = 1), T = {LONG}")
     for name, policy in {"LB-SDA-LM": lb.LBSDALM(), **policies}.items():
         run = lb.simulate(policy, arms, horizon=LONG, replications=replications, seed=1)
         print(f"  {name:<26}{run.mean()[-1]:.1f} ± {run.standard_error()[-1]:.1f}", flush=True)
@@ -117,12 +121,14 @@ def main() -> None:
     parser.add_argument("--half", choices=HALVES, default="development")
     parser.add_argument("--replications", type=int, default=40)
     parser.add_argument("--alertness", type=float, nargs="*", default=[])
-    parser.add_argument("--no-hindsight", action="store_true", help="leave out the other windows")
+    parser.add_argument(
+        "--no-hindsight", action="store_true", help="do not search for the best window in hindsight"
+    )
     options = parser.parse_args()
     policies = {"AdaptiveLBSDA()": lb.AdaptiveLBSDA()}
     policies |= {f"alertness {c:g}": lb.AdaptiveLBSDA(c) for c in options.alertness}
     suite(policies, options.half, options.replications, not options.no_hindsight)
-    calm(policies, 50 * options.replications)  # they are rare
+    calm(policies, 50 * options.replications)  # many, because false restarts are rare
     long_calm(policies, options.replications)
 
 

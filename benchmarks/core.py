@@ -1,4 +1,4 @@
-"""The three algorithms: steps, scaling with T, memory, start-up."""
+"""Measures the paper's three algorithms: time a step, growth with T, memory, start-up."""
 
 import subprocess
 import sys
@@ -21,7 +21,7 @@ print(time.perf_counter() - started)
 
 
 def oracle_ns(name: str, arms: int, environment, horizon: int = 2000, **parameters) -> float:
-    """Nanoseconds a step of the plain-Python twin, on the rewards of a trace."""
+    """Return the nanoseconds a step of the plain-Python twin, on the rewards of a trace."""
     sys.path.insert(0, str(TESTS))
     from oracle.lbsda import LBSDA  # noqa: PLC0415  # the tests are not installed
     from oracle.lbsdalm import LBSDALM  # noqa: PLC0415  # likewise
@@ -37,7 +37,7 @@ def oracle_ns(name: str, arms: int, environment, horizon: int = 2000, **paramete
 
 
 def three() -> dict:
-    """The three algorithms, with the parameters of the paper's experiments."""
+    """Return the three algorithms, with the parameters of the paper's experiments."""
     window = lb.SWLBSDA.tuned(horizon=10_000, changes=2)
     return {"LB-SDA": lb.LBSDA(), "LB-SDA-LM": lb.LBSDALM(offset=50), "SW-LB-SDA": window}
 
@@ -47,7 +47,7 @@ def main() -> None:
     print(f"A bare xoshiro256++ uniform in a compiled loop takes {unit:.2f} ns here.\n")
 
     print("Nanoseconds a step, one core, T = 10 000")
-    print(f"{'scenario':<20}{'policy':<12}{'ns':>7}{'uniforms':>10}{'the naive twin':>17}")
+    print(f"{'scenario':<20}{'policy':<12}{'ns':>7}{'uniforms':>10}{'twin in Python':>17}")
     for scenario in map(Scenario.load, ("stationary", "bernoulli-changes", "gaussian-changes")):
         arms = scenario.environment.n_arms
         for name, policy in three().items():
@@ -70,14 +70,12 @@ def main() -> None:
     env = Scenario.load("stationary").environment
     short = step_ns(lb.LBSDA(), env, horizon=10_000, replications=200)
     long = step_ns(lb.LBSDA(), env, horizon=1_000_000, replications=4, repeats=3)
-    print(f"\nLB-SDA, cost a step at T = 10⁶ over T = 10⁴: {long / short:.2f}")
+    print(f"\nLB-SDA, time a step at T = 10⁶ divided by that at T = 10⁴: {long / short:.2f}")
 
     size = lb.state_size(lb.LBSDALM(), arms=4) / 4
-    print(f"LB-SDA-LM, record of up to 10⁹ rounds: {size:.0f} bytes an arm")
+    print(f"LB-SDA-LM, state for up to 10⁹ rounds: {size:.0f} bytes an arm")
 
     fresh = best_of(
         lambda: float(subprocess.check_output([sys.executable, "-c", _FRESH], text=True)), 3
     )
-    print(
-        f"\nFirst simulation of a fresh process with a warm cache, import included: {fresh:.2f} s"
-    )
+    print(f"\nImport and first simulation in a new process with a warm cache: {fresh:.2f} s")

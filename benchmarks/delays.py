@@ -1,7 +1,8 @@
-"""Regret when rewards are late: ``python -m benchmarks.delays``.
+"""Measures the regret when rewards arrive late: ``python -m benchmarks.delays``.
 
-A reward is told D decisions after its own, D geometric on 0, 1, 2 … with a given mean, or, with
-probability 0.1, never. A decision that is never answered stays out; nobody forgets it.
+The reward of a decision arrives D decisions later, where D is geometric on 0, 1, 2, … with a given
+mean; with probability 0 or 0.1 it never arrives. A decision without its reward stays open: nothing
+calls `forget`.
 """
 
 import math
@@ -27,7 +28,11 @@ NEVER = (0.0, 0.1)
 def play_late(
     policy, environment, n_arms, state, key, luck, streams, mean, never, book, rewards, regret
 ):
-    """The regret of each replication. `book` has the arm of a decision, those due, and links."""
+    """Fill `regret` with the final regret of each replication.
+
+    The rows of `book` are: the arm of each decision, the first decision whose reward arrives at
+    each step, and the next one after it (a linked list; −1 ends it).
+    """
     stream, scratch, late = streams[0], streams[1], streams[2]
     arms, due, following = book[0], book[1], book[2]
     s = state[0]
@@ -59,7 +64,7 @@ def play_late(
 
 
 def late_regret(policy, environment, mean: float, never: float) -> np.ndarray:
-    """The final regret of every replication."""
+    """Return the final regret of every replication."""
     regret = np.empty(REPLICATIONS)
     arguments = (
         policy,

@@ -1,4 +1,4 @@
-"""Every policy of the paper's experiments: nanoseconds a step, and all 27 curves at once."""
+"""Measures every policy of the paper's experiments, and the time of all 27 curves together."""
 
 import time
 
@@ -7,11 +7,11 @@ from benchmarks.timing import step_ns, uniform_ns
 from lastblock.lab.scenario import Scenario
 
 PAPER = ("stationary", "bernoulli-changes", "gaussian-changes", "gaussian-variance-changes")
-HORIZON, REPLICATIONS = 10_000, 2000  # of all four
+HORIZON, REPLICATIONS = 10_000, 2000  # in all four scenarios
 
 
 def others() -> dict:
-    """Policies beyond the paper's figures, on bernoulli-changes."""
+    """Return policies that are not in the paper's figures, for bernoulli-changes."""
     times = {"horizon": HORIZON, "changes": 2}
     return {
         "UCB1": lb.UCB1(),

@@ -1,7 +1,7 @@
-"""Fill in the figures on the policies' pages: ``python -m benchmarks.figures``.
+"""Fills in the regret figures on the policies' pages: ``python -m benchmarks.figures``.
 
-Every policy on the paper's four scenarios, with the paper's parameters where it has some and the
-published tunings for the known T, Γ and σ elsewhere.
+It runs every policy on the paper's four scenarios, with the paper's parameters where the paper
+gives them, and otherwise with the published tunings for the known T, Γ and σ.
 """
 
 import re
@@ -15,12 +15,12 @@ from lastblock.lab.scenario import Scenario
 PAGES = Path(__file__).parent.parent / "docs" / "policies"
 BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 NOTEBOOK = "gaussian-variance-changes-notebook"
-NAMES = {NOTEBOOK: "the same, σ = 0.5 at last"}  # where the pages call a scenario otherwise
+NAMES = {NOTEBOOK: "the same, σ = 0.5 at last"}  # names on the pages that differ from the file's
 SIGMA = {"gaussian-changes": 0.5, "gaussian-variance-changes": 1.0, NOTEBOOK: 1.0}
 
 
 def field(scenario: Scenario) -> list:
-    """Every policy that can play a scenario, with its parameters there."""
+    """Return every policy that can play a scenario, with its parameters there."""
     times = {"horizon": HORIZON, "changes": len(scenario.environment.changes)}
     sized = {**times, "arms": scenario.environment.n_arms}
     sigma = SIGMA.get(scenario.name)
@@ -48,7 +48,7 @@ def field(scenario: Scenario) -> list:
         lb.OracleRestart(lb.LBSDA(), scenario.environment),
         lb.BestArm(scenario.environment),
     ]
-    if sigma is None:  # Bernoulli arms: half the range is the σ of bounded rewards
+    if sigma is None:  # Bernoulli arms; for bounded rewards σ is half the range
         known = prior = {}
         policies += [
             lb.UCB1(),
@@ -91,7 +91,7 @@ def field(scenario: Scenario) -> list:
 
 
 def parameters(policy) -> str:
-    """What differs from the defaults, briefly."""
+    """Return the parameters that differ from the defaults, as text."""
     defaults = type(policy)._field_defaults
     parts = []
     for name, value in policy._asdict().items():
@@ -123,7 +123,7 @@ def main() -> None:
 
 
 def fill(page: Path, lines: list[str]) -> None:
-    """Replace what stands between the marks."""
+    """Replace the text between the marks on a page."""
     table = [
         BEGIN,
         "",
@@ -139,7 +139,7 @@ def fill(page: Path, lines: list[str]) -> None:
     text = page.read_text()
     marked = re.compile(f"{re.escape(BEGIN)}(.*{re.escape(END)})?", re.DOTALL)
     if not marked.search(text):
-        sys.exit(f"{page} has no mark {BEGIN}")
+        sys.exit(f"{page} has no mark {BEGIN}; add it where the table should stand")
     page.write_text(marked.sub(lambda _: "\n".join(table), text))
 
 

@@ -1,4 +1,4 @@
-"""A million bandits: ask + tell pairs a second, and memory. ``python -m benchmarks.fleet``."""
+"""Measures a fleet of a million bandits, its speed and memory: ``python -m benchmarks.fleet``."""
 
 import subprocess
 import sys
@@ -28,14 +28,14 @@ fleet = lb.Fleet(policy, arms={ARMS}, size={SIZE}, seed=1, memory="compact")
 for ids in np.array_split(np.arange({SIZE}), {SIZE // BATCH + 1}):
     for _ in range(3):
         fleet.tell(ids, fleet.ask(ids), np.ones(ids.size))
-with open("/proc/self/status") as file:  # the peak of this process alone
+with open("/proc/self/status") as file:  # has the peak memory of this process
     lines = dict(line.split(":", 1) for line in file)
 print(int(lines["VmHWM"].split()[0]) * 1024, fleet.nbytes)
 """
 
 
 def available() -> float:
-    """Bytes of memory that are free, as far as the system says."""
+    """Return the bytes of available memory; infinity if the system does not tell."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             lines = dict(line.split(":") for line in file)
@@ -45,7 +45,7 @@ def available() -> float:
 
 
 def serve(fleet: lb.Fleet, rng: np.random.Generator, n: int = BATCH) -> tuple[float, float]:
-    """Seconds, and seconds of all cores together, for a batch of random ids and its rewards."""
+    """Ask and tell a batch of random ids; return the elapsed and the processor seconds."""
     ids = rng.integers(0, len(fleet), n)
     wall, busy = time.perf_counter(), time.process_time()
     arms = fleet.ask(ids)
@@ -57,7 +57,7 @@ def serve(fleet: lb.Fleet, rng: np.random.Generator, n: int = BATCH) -> tuple[fl
 
 
 def age(fleet: lb.Fleet, rng: np.random.Generator, pulls: int = 1500) -> None:
-    """Make every bandit one that has had many rewards: copies of some that really had."""
+    """Give every bandit the state of one that has had about `pulls` rewards."""
     few = 2048
     small = lb.Fleet(fleet.policy, arms=fleet.arms, size=few, seed=2, memory=fleet.memory)
     for _ in range(pulls // 8):
@@ -68,7 +68,7 @@ def age(fleet: lb.Fleet, rng: np.random.Generator, pulls: int = 1500) -> None:
 
 
 def touch(fleet: lb.Fleet, rng: np.random.Generator, pulls: int = 16) -> None:
-    """Start every bandit: two rounds of all arms, or so."""
+    """Start every bandit with `pulls` decisions and rewards, about two rounds of all arms."""
     for ids in np.array_split(np.arange(len(fleet)), len(fleet) // BATCH + 1):
         for _ in range(pulls):
             arms = fleet.ask(ids)
@@ -122,8 +122,8 @@ def main() -> None:
     unit = uniform_ns()
     loop = pair_us(lb.Bandit(LIMITED, ARMS, seed=1), rewards()) * 1e3
     print(f"{SIZE} bandits of {ARMS} arms, batches of {BATCH} random ids, {cores()} threads")
-    print(f"A bare uniform takes {unit:.2f} ns here; ask + tell of one Bandit in a Python loop")
-    print(f"{loop:.0f} ns. Each pair: two sorted batches, all checks, and the decisions.\n")
+    print(f"A bare uniform takes {unit:.2f} ns here; ask and tell of one Bandit in a Python loop")
+    print(f"take {loop:.0f} ns. The time of a pair includes sorting the ids and all checks.\n")
     print(
         f"{'policy':<26}{'records':<9}{'bytes':>6}  {'bandits':<8}{'pairs/s':>10}"
         f"{'core-ns':>9}{'uniforms':>10}{'one by one':>12}"
@@ -138,7 +138,7 @@ def main() -> None:
             rng = np.random.default_rng(1)
             fleet = lb.Fleet(policy, arms=ARMS, size=SIZE, seed=1, memory=memory)
             if fleet.nbytes > 0.7 * available():
-                print(f"{name:<26}{memory:<9}{fleet.state_size:>6}  needs more memory")
+                print(f"{name:<26}{memory:<9}{fleet.state_size:>6}  skipped: too little memory")
                 continue
             touch(fleet, rng)
             for state in ("young", "old"):
@@ -159,8 +159,8 @@ def main() -> None:
     done = subprocess.check_output([sys.executable, "-c", _MEMORY], text=True)
     peak, records = map(int, done.split())
     print(f"\n{LIMITED}, compact, {SIZE} bandits of {ARMS} arms, all of them in use:")
-    print(f"the process takes {peak / GIB:.2f} GiB at most, its records {records / GIB:.2f} GiB,")
-    print(f"{peak / (2.5 * GIB):.0%} of 2.5 GiB")
+    print(f"the process takes at most {peak / GIB:.2f} GiB ({peak / (2.5 * GIB):.0%} of 2.5 GiB),")
+    print(f"of which the records take {records / GIB:.2f} GiB")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""One live bandit: ``python -m benchmarks.live``.
+"""Measures one live bandit: ``python -m benchmarks.live``.
 
-Microseconds for one ask and its tell with ten Bernoulli arms, young and old, and what the bandit's
-other calls cost. LB-SDA keeps every reward: old, its record has 1.3 GB.
+It prints the microseconds for one ask and its tell with ten Bernoulli arms, after 10² and after 10⁷
+decisions, and the times of the other calls. LB-SDA keeps every reward: after 10⁷ decisions its
+record has 1.3 GB.
 """
 
 import random
@@ -15,7 +16,8 @@ ARMS = 10
 YOUNG, OLD = 100, 10_000_000
 MEASURED = 20_000
 STRETCH = 500
-"""Decisions timed at once: few, so that LB-SDA's record grows within few of them."""
+"""Decisions in one timing. They are few, so that most timings do not include a growth of LB-SDA's
+record."""
 LIMIT = 2.5
 
 
@@ -28,7 +30,7 @@ def policies() -> dict:
 
 
 def rewards() -> list[list[float]]:
-    """Rewards of each arm, drawn beforehand: the draw is not what is timed."""
+    """Return rewards of each arm, drawn beforehand so that the timings do not include it."""
     world = random.Random(1)
     return [[float(world.random() < 0.05 * (k + 1)) for _ in range(1024)] for k in range(ARMS)]
 
@@ -41,6 +43,8 @@ def live(bandit: lb.Bandit, steps: int, pool: list[list[float]]) -> None:
 
 
 def pair_us(bandit: lb.Bandit, pool: list[list[float]]) -> float:
+    """Return the microseconds of one ask and its tell."""
+
     def once() -> float:
         started = time.perf_counter()
         live(bandit, STRETCH, pool)
@@ -50,6 +54,8 @@ def pair_us(bandit: lb.Bandit, pool: list[list[float]]) -> float:
 
 
 def call_us(call: Callable[[], object], n: int = 200) -> float:
+    """Return the microseconds of one call."""
+
     def once() -> float:
         started = time.perf_counter()
         for _ in range(n):
@@ -61,12 +67,12 @@ def call_us(call: Callable[[], object], n: int = 200) -> float:
 
 def main() -> None:
     pool = rewards()
-    print(f"\nLive, microseconds for one ask and its tell, {ARMS} arms (at most {LIMIT} wanted)")
+    print(f"\nLive, microseconds for one ask and its tell, {ARMS} arms (goal: at most {LIMIT})")
     print(f"{'policy':<12}{'after 10²':>11}{'after 10⁷':>11}{'ratio':>8}")
     for name, policy in policies().items():
         bandit = lb.Bandit(policy, ARMS, seed=1)
         live(bandit, YOUNG, pool)
-        # Measuring adds 20 000 decisions: nothing beside 10⁷, so the young one is a copy.
+        # A timing adds 20 000 decisions. That is much for a young bandit, so time a copy of it.
         young = pair_us(bandit.copy(), pool)
         live(bandit, OLD - YOUNG, pool)
         old = pair_us(bandit, pool)

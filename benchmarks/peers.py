@@ -1,9 +1,9 @@
-"""The same job through other libraries, in one run: ``make peers``.
+"""Measures the same job in lastblock and in other libraries, in one run: ``make peers``.
 
-Three Bernoulli arms, T = 10 000: microseconds a step of a whole simulated horizon; then
-microseconds for one live select and update after 10³ and 10⁵ updates. After that the same live job
-with ten arms, and how much faster our slowest policy is than the fastest of a peer. A peer that
-cannot be used on this Python is reported as such.
+With three Bernoulli arms and T = 10 000 it prints the microseconds a step of a whole simulated
+horizon, and the microseconds for one live decision and its update after 10³ and after 10⁵ updates.
+Then it prints the live times with ten arms, and how much faster our slowest policy is than the
+fastest of each peer. It says so if a peer does not run on this version of Python.
 """
 
 import contextlib
@@ -29,8 +29,8 @@ HORIZON = 10_000
 YOUNG, OLD = 1_000, 100_000
 MEASURED = 5_000
 STRETCH = 500
-LONGER = 20_000  # for the ratio: others use the machine too
-PATIENCE = 20.0  # seconds; a peer too slow to age is given up on
+LONGER = 20_000  # updates measured for the ratio, many because the machine may be busy
+PATIENCE = 20.0  # seconds; a peer that would take longer for 10⁵ updates is not measured there
 
 Step = Callable[[], None]
 Means = tuple[float, ...]
@@ -38,7 +38,7 @@ Means = tuple[float, ...]
 
 @dataclass
 class Peer:
-    """A library: its distribution, and for each policy we share a way to make a live step."""
+    """Another library, and for each policy that it shares with us a function that makes a step."""
 
     distribution: str
     module: str
@@ -47,7 +47,7 @@ class Peer:
 
 
 def drawn(means: Means) -> list[Iterator[float]]:
-    """Rewards of each arm, drawn beforehand, for ever: the draw is not what is timed."""
+    """Return endless rewards of each arm, drawn beforehand so that timings do not include it."""
     return [cycle([float(random.random() < mean) for _ in range(1021)]) for mean in means]
 
 
@@ -163,7 +163,10 @@ PEERS = [
 
 @contextlib.contextmanager
 def imported(peer: Peer) -> Iterator[str]:
-    """Import a peer quietly and give its version; SMPyBandits needs a name that is gone."""
+    """Import a peer without its warnings and prints, and yield its version.
+
+    SMPyBandits needs `scipy.special.btdtri`, which SciPy has removed.
+    """
     if not hasattr(scipy.special, "btdtri"):
         scipy.special.btdtri = scipy.special.betaincinv
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
@@ -176,7 +179,7 @@ def imported(peer: Peer) -> Iterator[str]:
 
 
 def live_us(step: Step, steps: int = MEASURED) -> float:
-    """The best of a few stretches: a growing record compiles its new layout once."""
+    """Return the shortest time of a few: a record that grows compiles its new layout once."""
     return min(pace_us(step, STRETCH) for _ in range(steps // STRETCH))
 
 
@@ -188,7 +191,7 @@ def pace_us(step: Step, n: int) -> float:
 
 
 def peer_paces(step: Step) -> tuple[str, str, str]:
-    """A whole horizon, then live after 10³ and 10⁵ updates."""
+    """Return the microseconds a step of a whole horizon, and live after 10³ and 10⁵ updates."""
     first = pace_us(step, YOUNG)
     young = live_us(step)
     whole = pace_us(step, HORIZON - YOUNG - MEASURED)
@@ -197,7 +200,7 @@ def peer_paces(step: Step) -> tuple[str, str, str]:
         return f"{mean:.1f}", f"{young:.1f}", "too slow"
     try:
         pace_us(step, OLD - HORIZON)
-    except Exception as error:  # weights that overflow, for one
+    except Exception as error:  # for example, weights that overflow
         return f"{mean:.1f}", f"{young:.1f}", f"  fails: {error}"
     return f"{mean:.1f}", f"{young:.1f}", f"{live_us(step):.1f}"
 
@@ -217,13 +220,13 @@ def three_arms() -> None:
         for name, make in usable(peer):
             try:
                 paces = "".join(f"{pace:>10}" for pace in peer_paces(make(THREE)))
-            except Exception as error:  # whatever a peer does wrong is worth a line
+            except Exception as error:  # print any failure of a peer in its line
                 paces = f"  fails: {error}"
             print(f"{peer.distribution:<22}{name:<20}{paces}", flush=True)
 
 
 def ten_arms() -> None:
-    print(f"\nTen arms, live after 10³ updates and more\n{'library':<22}{'policy':<20}{'µs':>10}")
+    print(f"\nTen arms, live after 10³ updates\n{'library':<22}{'policy':<20}{'µs':>10}")
     slowest = 0.0
     for name, policy in {"LB-SDA": lb.LBSDA(), **ours()}.items():
         step = live(policy, TEN)
@@ -248,14 +251,14 @@ def ten_arms() -> None:
 
 
 def usable(peer: Peer) -> Iterator[tuple[str, Callable[[Means], Step]]]:
-    """The policies of a peer, after a line about it."""
+    """Print a line about a peer, and yield its policies if it can be imported."""
     try:
         with imported(peer) as version:
             note = f" ({peer.note})" if peer.note else ""
             print(f"{peer.distribution} {version}{note}")
             yield from peer.policies.items()
     except ImportError as error:
-        print(f"{peer.distribution:<22}not usable on this Python: {error}")
+        print(f"{peer.distribution:<22}cannot be imported: {error}")
 
 
 def main() -> None:

@@ -1,9 +1,9 @@
-"""Bandits in a store: ``python -m benchmarks.store [FOLDER]``.
+"""Measures bandits in a store: ``python -m benchmarks.store [FOLDER]``.
 
-Events a second by durability, beside the same calls on a bandit in memory and the bare cost of
-waiting for the disk; how fast a bandit is replayed when it is opened again; how large the file is.
-Processor time is of all threads together: where others use the machine too, it says more than the
-clock does.
+It prints the events a second for each durability, beside the same calls on a bandit in memory and
+the time that the disk alone takes; how fast a store replays a bandit when it opens it again; and
+the size of the file. Processor time is that of all threads together. On a busy machine it is more
+reliable than elapsed time.
 """
 
 import os
@@ -36,7 +36,7 @@ def live(bandit: lb.Bandit, events: int) -> None:
 
 
 def sync_ms(folder: str) -> float:
-    """A page written and on the disk."""
+    """Return the milliseconds to write a page and to wait until it is on the disk."""
     with tempfile.TemporaryFile(dir=folder) as file:
         started = time.perf_counter()
         for _ in range(50):
@@ -46,7 +46,7 @@ def sync_ms(folder: str) -> float:
 
 
 class Pace(NamedTuple):
-    """Events a second, microseconds of processor time for each, events written together."""
+    """Events a second, processor microseconds an event, and events in a group commit."""
 
     events: float
     cpu: float
@@ -61,6 +61,7 @@ class Pace(NamedTuple):
 
 @contextmanager
 def timed(events: int) -> Iterator[list[Pace]]:
+    """Time the block, in which `events` events happen; the list has its pace afterwards."""
     paces: list[Pace] = []
     started, used = time.perf_counter(), time.process_time()
     yield paces
@@ -77,7 +78,7 @@ def in_memory() -> Pace:
 
 
 def written(folder: str, durability: str, events: int) -> Pace:
-    """Until the last one is written."""
+    """Return the pace of writing events, until the last one is written."""
     with lb.Store(Path(folder) / f"{time.monotonic_ns()}.db", durability=durability) as store:
         groups = []
         if store._groups is not None:
@@ -91,7 +92,10 @@ def written(folder: str, durability: str, events: int) -> Pace:
 
 
 def kept(folder: str) -> tuple[Path, bytes]:
-    """A file in which all events are still to be replayed."""
+    """Write a store without snapshots, so that opening it replays all events.
+
+    Return its path and the bandit's state.
+    """
     path = Path(folder) / "kept.db"
     with lb.Store(path, durability="never", keep_events=True, snapshot_every=10**9) as store:
         bandit = store.create(NAME, lb.LBSDALM(), ARMS, seed=1)
@@ -100,6 +104,7 @@ def kept(folder: str) -> tuple[Path, bytes]:
 
 
 def replayed(path: Path, body: bytes) -> Pace:
+    """Return the pace of the replay, and check that it ends in the state `body`."""
     with lb.Store(path, keep_events=True, snapshot_every=10**9) as store:
         with timed(EVENTS) as paces:
             bandit = store.bandit(NAME)
@@ -108,6 +113,7 @@ def replayed(path: Path, body: bytes) -> Pace:
 
 
 def size(folder: str, events: int) -> int:
+    """Return the bytes of a store's file after `events` events, of which it prunes the old ones."""
     path = Path(folder) / f"{events}.db"
     with lb.Store(path, durability="never") as store:
         live(store.create(NAME, lb.LBSDALM(), ARMS, seed=1), events)
@@ -117,20 +123,20 @@ def size(folder: str, events: int) -> int:
 def main(folder: str | None = None) -> None:
     with tempfile.TemporaryDirectory(dir=folder) as place:
         memory = max(in_memory() for _ in range(REPEATS))
-        print(f"\nLB-SDA-LM, 3 arms; a page on this disk takes {sync_ms(place):.2f} ms")
-        head = f"{'events/s':>10}{'of in memory':>14}{'CPU µs':>9}{'events a group':>16}"
+        print(f"\nLB-SDA-LM, 3 arms; writing a page to this disk takes {sync_ms(place):.2f} ms")
+        head = f"{'events/s':>10}{'of in-memory':>14}{'CPU µs':>9}{'events a group':>16}"
         print(f"{'durability':<20}{head}\n{memory.row('(in memory)', memory)}")
         for durability, events in (("never", EVENTS), ("interval", EVENTS), ("always", SYNCED)):
             pace = max(written(place, durability, events) for _ in range(REPEATS))
             goal = WRITE_GOAL if durability == "interval" else 0
             print(pace.row(durability, memory, goal), flush=True)
         path, body = kept(place)
-        replayed(path, body)  # compiled
+        replayed(path, body)  # compiles
         pace = max(replayed(path, body) for _ in range(REPEATS))
-        print(pace.row("opening: replayed", memory, REPLAY_GOAL))
+        print(pace.row("replay on opening", memory, REPLAY_GOAL))
         print(f"a file with all events: {path.stat().st_size / EVENTS:.1f} bytes an event")
         sizes = [size(place, events) for events in (EVENTS // 10, EVENTS)]
-        print(f"pruned: {sizes[0]:,} bytes after {EVENTS // 10:,} events, ", end="")
+        print(f"a pruned file: {sizes[0]:,} bytes after {EVENTS // 10:,} events, ", end="")
         print(f"{sizes[1]:,} bytes after {EVENTS:,}")
 
 

@@ -1,7 +1,7 @@
-"""Storage and cost of the subsampling policies, measured instead of estimated.
+"""Measures storage and cost of the subsampling policies: ``python -m benchmarks.table1``.
 
-`python -m benchmarks.table1`. Two arms, so that a round is one pull. The first run compiles a
-kernel for each policy and horizon, about a minute; later ones take seconds.
+The paper's table 1 has their orders. With two arms, a round is one pull. The first run compiles a
+kernel for each policy and horizon and takes about a minute; later runs take seconds.
 """
 
 import math
@@ -12,7 +12,7 @@ from lastblock.lab.paper.table1 import GAUSSIAN, ROWS, Cost, measure, powers
 HORIZONS = (10**3, 10**4, 10**5, 10**6)
 
 LONGEST_SECONDS = 2.0
-"""A horizon that would take longer, were the cost of a round to grow like T, is left out."""
+"""A horizon is left out if it could take longer, assuming that the cost of a round grows like T."""
 
 EQUAL = lb.Stationary([lb.Gaussian(0.0, 0.5), lb.Gaussian(0.0, 0.5)])
 BERNOULLI = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.15)])
@@ -27,7 +27,7 @@ OTHER_ROWS = [  # not in the paper's table; on rewards of many values in [0, 1]
 
 
 def measure_all(policy, environment) -> list[Cost]:
-    """`measure` for every horizon that does not take too long."""
+    """Return the cost of a policy at every horizon that does not take too long."""
     cells: list[Cost] = []
     for horizon in HORIZONS:
         if cells and cells[-1].nanoseconds * horizon / HORIZONS[len(cells) - 1] * horizon > (
@@ -39,6 +39,7 @@ def measure_all(policy, environment) -> list[Cost]:
 
 
 def show(title: str, rows, part: int) -> None:
+    """Print a table of the stored rewards (`part` = 0) or of the nanoseconds (`part` = 1)."""
     columns = "".join(f"{f'T = 10^{round(math.log10(t))}':>11}" for t in HORIZONS)
     print(title)
     print(f"{'':<18}{columns}{'T^e':>8}{'(log T)^b':>11}  paper")
@@ -54,7 +55,7 @@ def show(title: str, rows, part: int) -> None:
 def main() -> None:
     print("Two arms, Gaussian N(0, ¼) and N(½, ¼); 'two values': Bernoulli(0.05) and (0.15).")
     print(
-        "T^e and (log T)^b: the fitted powers of growth. 'paper': the estimates of its table 1.\n"
+        "T^e and (log T)^b are the fitted powers of growth; 'paper': the orders in its table 1.\n"
     )
     table, hard, others = (
         [(name, measure_all(policy, arms), *estimates) for name, policy, arms, *estimates in rows]

@@ -1,4 +1,4 @@
-"""How things are timed: the best of a few runs, since a shared machine only ever adds time."""
+"""Times functions: the shortest of a few runs counts, because a busy machine only adds time."""
 
 import time
 from collections.abc import Callable
@@ -13,6 +13,7 @@ REPEATS = 5
 
 
 def best_of(function: Callable[[], float], repeats: int = REPEATS) -> float:
+    """Return the smallest of the times that `function` returns in `repeats` calls."""
     return min(function() for _ in range(repeats))
 
 
@@ -25,7 +26,10 @@ def _uniforms(stream, n):
 
 
 def uniform_ns(n: int = 20_000_000) -> float:
-    """A bare xoshiro256++ uniform in a compiled loop: the unit of speed of this machine."""
+    """Return the nanoseconds of a bare xoshiro256++ uniform in a compiled loop.
+
+    This is the unit in which the benchmarks express the speed of the machine.
+    """
     stream = np.array([1, 2, 3, 4], dtype=np.uint64)
     _uniforms(stream, 10)
 
@@ -38,7 +42,7 @@ def uniform_ns(n: int = 20_000_000) -> float:
 
 
 def step_ns(policy, environment, *, horizon=10_000, replications=200, repeats=REPEATS) -> float:
-    """Nanoseconds a step on one core."""
+    """Return the nanoseconds a step on one core."""
 
     def once() -> float:
         run = lb.simulate(
