@@ -1,4 +1,4 @@
-"""The last step of a run: draw the figures and write the report."""
+"""The last step of a run: draw the figures, write the tables and the report."""
 
 import argparse
 import shlex
@@ -66,7 +66,7 @@ def figure_path(out: Path, name: str) -> Path:
 
 
 def write_table(out: Path, name: str, csv: str, latex: str) -> None:
-    """Write a table for a paper, as CSV and as LaTeX."""
+    """Write the table `name` into `out`, as CSV and as LaTeX."""
     folder = out / TABLES
     folder.mkdir(exist_ok=True)
     files.write(folder / f"{name}.csv", csv.encode())

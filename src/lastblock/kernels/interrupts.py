@@ -1,4 +1,4 @@
-"""Interrupts that wait for what must not be broken off."""
+"""Holds back signals such as Ctrl-C while work runs that must not be interrupted."""
 
 import signal
 import threading
@@ -12,9 +12,9 @@ from typing import Any
 def deferred_interrupts() -> Iterator[None]:
     """Hold back the handlers of signals, such as Ctrl-C, until the block is done.
 
-    A handler that raises an exception, as Python's own for Ctrl-C does, would do so in the middle
-    of whatever runs. Signals that arrive in the block are raised again after it. Python calls
-    handlers in the main thread only, so that in any other one there is nothing to do.
+    A handler may raise an exception, as Python's own for Ctrl-C does, in the middle of the work.
+    Signals that arrive in the block are raised again after it. Python calls handlers in the main
+    thread only; in any other thread this function does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -37,10 +37,12 @@ def deferred_interrupts() -> Iterator[None]:
         _raise_all(list(arrived))
 
 
-# A handler that is back in its place may raise an exception at once; the others follow even then.
+# A restored handler may raise an exception at once. The functions below go on with the others even
+# then, and only afterwards let the exception out.
 
 
 def _restore(handlers: list[tuple[int, Any]]) -> None:
+    """Set all handlers again."""
     if handlers:
         try:
             signal.signal(*handlers[0])
@@ -49,6 +51,7 @@ def _restore(handlers: list[tuple[int, Any]]) -> None:
 
 
 def _raise_all(numbers: list[int]) -> None:
+    """Raise all signals."""
     if numbers:
         try:
             signal.raise_signal(numbers[0])

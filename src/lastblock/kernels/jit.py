@@ -162,22 +162,22 @@ def _in_memory(function: Any, nogil: bool = True) -> Any:
 
 
 def _uninterrupted(dispatcher: Any) -> Any:
-    """Let interrupts wait while a function is compiled.
+    """Make `dispatcher` hold back interrupts while it compiles; return it.
 
-    Numba does not survive an exception just anywhere: what it had half done stays so, and the
-    function can never be compiled in that process again.
+    An exception in the middle of a compilation leaves numba in a state in which this process can
+    never compile the function again.
     """
     if DISABLED:
         return dispatcher
     compile_now = dispatcher.compile
 
     def compile_later_interrupted(signature: Any) -> Any:
-        if signature in dispatcher.overloads:  # compiled before: done in a moment
+        if signature in dispatcher.overloads:  # compiled before, so this takes no time
             return compile_now(signature)
         with deferred_interrupts():
             return compile_now(signature)
 
-    dispatcher.compile = compile_later_interrupted  # what the dispatcher itself calls, too
+    dispatcher.compile = compile_later_interrupted  # the dispatcher itself calls it, too
     return dispatcher
 
 

@@ -100,7 +100,7 @@ def table1(horizons: Sequence[int] = HORIZONS, rows: Sequence[Row] = ROWS) -> "p
 
 
 def latex(frame: "pd.DataFrame") -> str:
-    """The table in LaTeX, as `table1` returns it."""
+    """Return a frame of `table1` as a LaTeX table."""
     columns = [str(name) for name in frame.columns]
     rows = [
         [escape(value) if isinstance(value, str) else _digits(value, name) for name, value in pairs]
@@ -113,13 +113,14 @@ def latex(frame: "pd.DataFrame") -> str:
     header = [name if "$" in name else escape(name) for name in header]
     header = [name.replace("~", r"$\sim$") for name in header]
     caption = (
-        "Storage and cost of the subsampling policies: the paper's estimates, and rewards stored "
-        "after the last of $T$ rounds and nanoseconds a round as measured."
+        "Storage and cost of the subsampling policies: the paper's estimates, and the measured "
+        "number of rewards stored after $T$ rounds and nanoseconds a round."
     )
     return latex_table(header, rows, aligned, caption, "tab:table1")
 
 
 def _digits(value: float, column: str) -> str:
+    """Return a number as text: a whole number as it is, others with one or two decimals."""
     if float(value).is_integer() and "~" not in column:
         return f"{int(value)}"
     return "--" if math.isnan(value) else f"{value:.2f}" if "~" in column else f"{value:.1f}"
