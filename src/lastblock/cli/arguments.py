@@ -30,9 +30,11 @@ class Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, formatter_class=_Formatter, **settings)
 
     def error(self, message: str) -> NoReturn:
+        """Print `message` on one line and exit with status 2."""
         self.exit(2, f"lastblock: error: {one_line(message)} (see {self.prog} --help)\n")
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the command line; suggest the nearest option for one that is unknown."""
         options, unknown = self.parse_known_args(args, namespace)
         if unknown:
             command: argparse.ArgumentParser = options.parser
@@ -42,6 +44,7 @@ class Parser(argparse.ArgumentParser):
         return options
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise an error that suggests the nearest choice if `value` is none of them."""
         if action.choices is not None and value not in action.choices:
             thing = action.option_strings[0] if action.option_strings else str(action.metavar)
             hint = advice(str(value), [str(choice) for choice in action.choices])
@@ -86,10 +89,13 @@ def add_run_options(parser: argparse.ArgumentParser) -> Any:
     """Add the options of a command that runs scenarios; return the group "what to run"."""
     parser.set_defaults(resumes=True)
     what = parser.add_argument_group("what to run")
-    for name, least, letter in ("replications", 1, "N"), ("horizon", 1, "T"), ("seed", 0, "N"):
-        what.add_argument(
-            f"--{name}", type=whole(least), metavar=letter, help="override the scenario's value"
-        )
+    for name, least, letter, text in (
+        ("replications", 1, "N", "number of replications"),
+        ("horizon", 1, "T", "number of steps in each replication"),
+        ("seed", 0, "N", "seed of all random numbers"),
+    ):
+        help_text = f"{text} (default: the scenario's)"
+        what.add_argument(f"--{name}", type=whole(least), metavar=letter, help=help_text)
     where = parser.add_argument_group("where")
     where.add_argument(
         "--threads", type=whole(1), metavar="N", help="number of threads (default: one per core)"

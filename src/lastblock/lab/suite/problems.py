@@ -177,24 +177,24 @@ def _piecewise(
 
 
 def _stationary(draw: Draw, horizon: int) -> Made:
-    """Arms that never change."""
+    """Make a problem whose arms never change."""
     return _piecewise(draw, horizon, 0, list, families=(*FAMILIES, _heavy))
 
 
 def _few(draw: Draw, horizon: int) -> Made:
-    """All arms change, up to three times."""
+    """Make a problem in which all arms change, one to three times."""
     changes = int(draw.integers(1, 4))
     return _piecewise(draw, horizon, changes, lambda levels: _spread(draw, len(levels)))
 
 
 def _many(draw: Draw, horizon: int) -> Made:
-    """All arms change, up to twenty times."""
+    """Make a problem in which all arms change, five to twenty times."""
     changes = int(draw.integers(5, 21))
     return _piecewise(draw, horizon, changes, lambda levels: _spread(draw, len(levels)))
 
 
 def _single(draw: Draw, horizon: int) -> Made:
-    """A single random arm changes at each time."""
+    """Make a problem in which each change concerns a single random arm."""
 
     def change(levels: Levels) -> Levels:
         levels = list(levels)
@@ -205,7 +205,7 @@ def _single(draw: Draw, horizon: int) -> Made:
 
 
 def _rise(draw: Draw, horizon: int) -> Made:
-    """Another arm rises above the best one, whose level stays the same."""
+    """Make a problem in which another arm rises above the best one, whose level stays the same."""
 
     def change(levels: Levels) -> Levels:
         levels, best = list(levels), _best(levels)
@@ -217,7 +217,7 @@ def _rise(draw: Draw, horizon: int) -> Made:
 
 
 def _fall(draw: Draw, horizon: int) -> Made:
-    """The best arm falls below the second best; the others stay the same."""
+    """Make a problem in which the best arm falls below the second; the others stay the same."""
 
     def change(levels: Levels) -> Levels:
         levels, best = list(levels), _best(levels)
@@ -229,7 +229,7 @@ def _fall(draw: Draw, horizon: int) -> Made:
 
 
 def _irrelevant(draw: Draw, horizon: int) -> Made:
-    """All arms but the best one change, and they stay worse than it."""
+    """Make a problem in which all arms but the best one change, and stay worse than it."""
 
     def change(levels: Levels) -> Levels:
         best = _best(levels)
@@ -241,7 +241,7 @@ def _irrelevant(draw: Draw, horizon: int) -> Made:
 
 
 def _variance(draw: Draw, horizon: int) -> Made:
-    """Gaussian arms whose standard deviation changes, and whose means do not."""
+    """Make a problem of Gaussian arms whose standard deviation changes, but not their means."""
     changes = int(draw.integers(1, 6))
     levels = _spread(draw, int(draw.choice(ARMS)))
     phases = {}
@@ -252,7 +252,7 @@ def _variance(draw: Draw, horizon: int) -> Made:
 
 
 def _tails(draw: Draw, horizon: int) -> Made:
-    """Lognormal arms that all change, up to three times."""
+    """Make a problem of lognormal arms that all change, one to three times."""
     changes = int(draw.integers(1, 4))
     return _piecewise(
         draw, horizon, changes, lambda levels: _spread(draw, len(levels)), families=(_heavy,)
@@ -260,7 +260,7 @@ def _tails(draw: Draw, horizon: int) -> Made:
 
 
 def _wave(draw: Draw, horizon: int, shortest: float, longest: float) -> Made:
-    """Arms whose means are sinusoids, with periods about between `shortest` and `longest`."""
+    """Make a problem of sinusoidal means, with periods about from `shortest` to `longest`."""
     about, make = MOVABLE[draw.integers(len(MOVABLE))](draw)
     period = math.exp(draw.uniform(math.log(shortest), math.log(longest)))
     arms, paths = [], []
@@ -281,17 +281,17 @@ def _wave(draw: Draw, horizon: int, shortest: float, longest: float) -> Made:
 
 
 def _slow(draw: Draw, horizon: int) -> Made:
-    """Every mean goes up and down one to four times."""
+    """Make a problem in which every mean goes up and down about one to four times."""
     return _wave(draw, horizon, horizon / 4, horizon)
 
 
 def _fast(draw: Draw, horizon: int) -> Made:
-    """Every mean goes up and down once in 500 to 4000 steps."""
+    """Make a problem in which every mean goes up and down once in about 500 to 4000 steps."""
     return _wave(draw, horizon, 500.0, 4000.0)
 
 
 def _walk(draw: Draw, horizon: int) -> Made:
-    """Every mean moves in straight lines between random levels."""
+    """Make a problem in which every mean moves in straight lines between random levels."""
     about, make = MOVABLE[draw.integers(len(MOVABLE))](draw)
     knots = int(draw.integers(3, 13))
     times = [0, *_starts(draw, horizon, knots - 1)]
