@@ -48,7 +48,7 @@ def fresh(tmp_path):
 def contents(path):
     """The records of a file, to change."""
     with lb.Fleet.open(path) as fleet:
-        dtype = fleet._dtype
+        dtype = fleet._plan.dtype
     return np.memmap(path, dtype, "r+", offset=PAGE)
 
 
@@ -181,8 +181,8 @@ def test_a_bandit_whose_start_was_cut_off_has_not_begun(path, fresh):
 def test_a_start_that_an_older_version_cut_off_is_no_damage(tmp_path):
     path = Path(shutil.copy(OLD, tmp_path))
     with lb.Fleet.open(path) as fleet:
-        assert "seal" not in fleet._dtype.names
-        fleet._states[1] = np.zeros((), fleet._dtype)
+        assert "seal" not in fleet._plan.dtype.names
+        fleet._states[1] = np.zeros((), fleet._plan.dtype)
         fleet._states["round"][1] = 1  # and `arms` is still 0
     with lb.Fleet.open(path) as fleet:
         assert fleet._states["round"][1] == 0
@@ -215,7 +215,7 @@ def test_files_of_killed_processes_open(tmp_path):
 )
 def test_a_forged_header_is_one_kind_of_error(path, change):
     with lb.Fleet.open(path) as fleet:
-        about, nbytes = fleet._about(), fleet.nbytes
+        about, nbytes = fleet._plan.about(), fleet.nbytes
     path.unlink()
     made = file.FleetFile.create(path, about | change, nbytes, reserve=False)
     made.close()

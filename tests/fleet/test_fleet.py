@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import lastblock as lb
 from lastblock.engine.fleet import DIGIT_BITS, sort_own
-from lastblock.fleet import fleet as fleets
+from lastblock.fleet import batches
 from lastblock.kernels.streams import key_of
 from lastblock.simulation.simulate import Player
 from lastblock.testing import worlds
@@ -91,7 +91,7 @@ def test_the_first_bandit_is_a_live_bandit_with_the_same_seed():
 def test_a_batch_is_one_after_the_other_for_any_number_of_threads(threads, monkeypatch):
     singly = new_fleet(threads=1)
     live(singly, one_by_one)
-    monkeypatch.setattr(fleets, "SMALL_BATCH", 0)
+    monkeypatch.setattr(batches, "SMALL_BATCH", 0)
     fleet = new_fleet(threads=threads)
     live(fleet, at_once)
     assert records(fleet) == records(singly)
@@ -217,7 +217,7 @@ def test_bad_answers_change_nothing(fleet, arms, rewards, message):
 
 
 def test_answers_to_what_was_never_asked_change_nothing(monkeypatch):
-    monkeypatch.setattr(fleets, "SMALL_BATCH", 0)
+    monkeypatch.setattr(batches, "SMALL_BATCH", 0)
     fleet = new_fleet(threads=2)
     ids = np.array([5, 6, 5, 100])  # more than one thread's
     arms = fleet.ask(ids)
@@ -312,12 +312,12 @@ def test_threads_of_the_user_lose_nothing():
 
 
 def test_an_interruption_leaves_no_half_batch(monkeypatch):
-    monkeypatch.setattr(fleets, "SMALL_BATCH", 0)
+    monkeypatch.setattr(batches, "SMALL_BATCH", 0)
     fleet, undisturbed = new_fleet(threads=3), new_fleet(threads=3)
     ids = np.arange(300)
     for one in (fleet, undisturbed):
         one.ask([0, 100, 200])  # makes the threads
-    submit, calls = fleet._pool.submit, []
+    submit, calls = fleet._batches._pool.submit, []
 
     def interrupted(*arguments):
         calls.append(arguments)
@@ -326,7 +326,7 @@ def test_an_interruption_leaves_no_half_batch(monkeypatch):
         return submit(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(fleet._pool, "submit", interrupted)
+        patch.setattr(fleet._batches._pool, "submit", interrupted)
         with pytest.raises(KeyboardInterrupt):
             fleet.ask(ids)
     undisturbed.ask(ids)

@@ -54,9 +54,9 @@ def test_a_fleet_in_a_file_goes_on_bit_for_bit(tmp_path):
             assert fleet.threads == threads
             assert play(fleet, 20) == play(in_memory, 20)
             assert fleet.pulls().tolist() == in_memory.pulls().tolist()
-    records = np.frombuffer(path.read_bytes(), fleet._dtype, offset=PAGE)
+    records = np.frombuffer(path.read_bytes(), fleet._plan.dtype, offset=PAGE)
     assert fleet.state_size == in_memory.state_size + 8  # the seal
-    for name in in_memory._dtype.names:
+    for name in in_memory._plan.dtype.names:
         assert records[name].tobytes() == in_memory._states[name].tobytes(), name
     assert in_memory.path is None
     in_memory.flush()
@@ -178,7 +178,7 @@ DAMAGE = [
 @pytest.mark.parametrize(("field", "value", "message"), DAMAGE)
 def test_a_damaged_record_is_found(path, field, value, message):
     with lb.Fleet.open(path) as fleet:
-        dtype = fleet._dtype
+        dtype = fleet._plan.dtype
     data = bytearray(path.read_bytes())
     records = np.frombuffer(data, dtype, offset=PAGE)
     for i in (171, 30):  # the first one is named
@@ -317,7 +317,7 @@ def test_a_file_of_a_newer_version(path):
 )
 def test_a_file_that_does_not_fit(path, change, message):
     with lb.Fleet.open(path) as fleet:
-        about = fleet._about()
+        about = fleet._plan.about()
         nbytes = fleet.nbytes
     path.unlink()
     fleet_file.FleetFile.create(path, about | change, nbytes, reserve=False).close()

@@ -4,7 +4,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, NoReturn, overload
+from typing import Any, NoReturn, overload
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from lastblock.core import resizing
 from lastblock.core.last_round import BEGINNING, LEADER, SINCE
-from lastblock.core.protocol import States
 from lastblock.core.rounds import leader_of
 from lastblock.engine.events import Event, Journal
-from lastblock.engine.fleet import BLOCK, Flags
+from lastblock.engine.fleet import BLOCK
+from lastblock.fleet.batches import Records
 from lastblock.kernels.record_memory import WORD
-from lastblock.kernels.seals import Memory, break_seal, seal_beginning
+from lastblock.kernels.seals import break_seal, seal_beginning
 from lastblock.kernels.streams import Seed
 from lastblock.live.bandit import Bandit, bandit_on
 from lastblock.live.decisions import Decision, Pending
@@ -31,18 +31,6 @@ FEW_OUT = 1024
 """Up to so many nobody looks whether the fleet has answered what is out."""
 
 CLOSED = "this fleet is closed; open its file again, or make a new one"
-
-
-class Records(NamedTuple):
-    """The records of a fleet, as kernels take them."""
-
-    states: States
-    memory: Memory
-    """The same as words."""
-    touched: Flags
-    """Which blocks of records have been changed since the last flush."""
-    sealed: int
-    """Words of a record that are sealed with every change."""
 
 
 class RecordSeal:

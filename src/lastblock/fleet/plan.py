@@ -1,0 +1,117 @@
+"""What a fleet is told when it is made: checked, and as plain data for its file."""
+
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+
+from lastblock.core.history import LARGEST_COMPACT_REWARD
+from lastblock.core.layout import fleet_dtype, grows, layout_id
+from lastblock.core.protocol import Policy
+from lastblock.core.registry import build, check_policy, describe
+from lastblock.fleet.batch_input import LARGEST_FLEET
+from lastblock.kernels.exact_sums import LARGEST_REWARD
+from lastblock.kernels.streams import STREAM_WORDS, Stream
+from lastblock.support.checks import at_least, whole
+
+Memory: TypeAlias = Literal["full", "compact"]
+FULL: Final = "full"
+COMPACT: Final = "compact"
+MEMORIES = (FULL, COMPACT)
+
+
+class FleetPlan:
+    """The policy, arms, size, seed, horizon and memory of a fleet, and the layout of its records.
+
+    Parameters
+    ----------
+    policy, arms, size, horizon, memory
+        As in `Fleet`.
+    key
+        The seed, as four words.
+    sealed
+        Whether records carry a seal: those in a file do, unless its format is older; those in
+        memory need none.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        arms: int,
+        size: int,
+        key: Stream,
+        horizon: int | None,
+        memory: Memory,
+        *,
+        sealed: bool,
+    ) -> None:
+        check_policy(policy)
+        self.policy, self.key = policy, key
+        self.arms, self.size = whole(arms, "arms"), whole(size, "size")
+        self.horizon = None if horizon is None else whole(horizon, "horizon")
+        self.grows = grows(policy, self.arms)
+        if not 1 <= self.size <= LARGEST_FLEET:
+            raise ValueError(f"size={size} must lie between 1 and {LARGEST_FLEET}")
+        if self.grows and self.horizon is None:
+            raise ValueError(
+                f"{type(policy).__name__} keeps every reward, and the records of a fleet do not "
+                "grow; give horizon=…, how many rewards of an arm they have room for"
+            )
+        if self.horizon is not None:
+            at_least(1, self.horizon, "horizon")
+        if memory not in MEMORIES:
+            raise ValueError(f"memory={memory!r} must be 'full' or 'compact'")
+        self.memory: Memory = memory
+        self.dtype = fleet_dtype(
+            policy, self.arms, self.horizon, compact=memory == COMPACT, sealed=sealed
+        )
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether records carry a seal."""
+        return "seal" in (self.dtype.names or ())
+
+    @property
+    def state_size(self) -> int:
+        """The size of a record in bytes."""
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of all records in bytes."""
+        return self.size * self.state_size
+
+    @property
+    def largest_reward(self) -> float:
+        """The size that a reward must stay below."""
+        return LARGEST_REWARD if self.memory == FULL else LARGEST_COMPACT_REWARD
+
+    def about(self) -> dict[str, Any]:
+        """Return the plan as plain data, for a file."""
+        return {
+            "policy": describe(self.policy),
+            "layout": layout_id(self.dtype),
+            "arms": self.arms,
+            "size": self.size,
+            "horizon": self.horizon,
+            "memory": self.memory,
+            "key": self.key.tolist(),
+        }
+
+    @classmethod
+    def read(cls, about: dict[str, Any], *, sealed: bool) -> "FleetPlan":
+        """Return the plan of `about`, or raise an error if no fleet of this version has it."""
+        key = np.array(about["key"], np.uint64)
+        if key.shape != (STREAM_WORDS,):
+            raise ValueError("its seed has another length")
+        plan = cls(
+            build(about["policy"]),
+            about["arms"],
+            about["size"],
+            key,
+            about["horizon"],
+            about["memory"],
+            sealed=sealed,
+        )
+        if about["layout"] != layout_id(plan.dtype):
+            raise ValueError("its records have another layout")
+        return plan
