@@ -18,6 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from numba.core.compiler_lock import global_compiler_lock
+
 from lastblock.support.errors import StoreError
 
 Identity: TypeAlias = tuple[int, int]
@@ -51,6 +53,8 @@ class Connection(sqlite3.Connection):
         super().close()
         self.use.end()
 
+
+_compiling: Any = global_compiler_lock
 
 # No lock guards these: each step is one step for all threads, and a lock could be held at a fork.
 _open: dict[int, Use] = {}
@@ -108,7 +112,8 @@ def identity(path: str | Path) -> Identity | None:
 
 
 def _before_fork() -> None:
-    """Wait until no thread is within SQLite."""
+    """Wait until no thread compiles, nor is within SQLite: the child would have their locks."""
+    _compiling.acquire()
     until = time.monotonic() + PAUSE
     paused = _paused[threading.get_ident()] = []
     for use in tuple(_open.values()):
@@ -117,9 +122,13 @@ def _before_fork() -> None:
 
 
 def _after_fork() -> None:
-    for use, _, is_held in _paused.pop(threading.get_ident(), ()):
+    paused = _paused.pop(threading.get_ident(), None)
+    if paused is None:  # forked by somebody who does not call what must be called before
+        return
+    for use, _, is_held in paused:
         if is_held:
             use.lock.release()
+    _compiling.release()
 
 
 def _after_in_child() -> None:
