@@ -331,7 +331,8 @@ class SQLiteStorage:
         _insert(run, _PENDING, out)
         if first_asked:
             run(KEEP_ANSWERED, values)
-        run(DROP_ANSWERED, values)
+        if run("SELECT 1 FROM pending WHERE bandit = ? LIMIT 1", (bandit,)).fetchone():
+            run(DROP_ANSWERED, values)
         if not self._keep_events:
             run("DELETE FROM events WHERE bandit = ? AND event <= ?", (bandit, snapshot.event))
         run(
