@@ -50,6 +50,7 @@ from lastblock.policies.glrklucb import GLRKLUCB
 from lastblock.policies.imed import IMED
 from lastblock.policies.klucb import KLUCB
 from lastblock.policies.lbsda import LBSDA
+from lastblock.policies.lbsdagm import LBSDAGM
 from lastblock.policies.lbsdalm import LBSDALM
 from lastblock.policies.mucb import MUCB
 from lastblock.policies.npts import NPTS
@@ -99,6 +100,7 @@ __all__ = [
     "IMED",
     "KLUCB",
     "LBSDA",
+    "LBSDAGM",
     "LBSDALM",
     "MUCB",
     "NPTS",

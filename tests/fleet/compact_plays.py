@@ -20,6 +20,7 @@ PAPER = {
     "LBSDALM": lb.LBSDALM(minimum=4, scale=0.5),
     "SWLBSDA": lb.SWLBSDA(window=60),
     "LBSDA": lb.LBSDA(),
+    "LBSDAGM": lb.LBSDAGM(),
 }
 HORIZON = 1600
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import lastblock as lb
 import oracle.lbsda
+import oracle.lbsdagm
 import oracle.lbsdalm
 import oracle.swlbsda
 from oracle import worlds
@@ -158,6 +159,33 @@ def test_simulated(name, scenario, reference):
     policy = make_policy(**parameters, reference=reference)
     played = lb.trace(policy, environment, horizon=20_000, seed=2021)
     twin = make_twin(environment.n_arms, 2021, **parameters, reference=reference)
+    for t, (arm, reward) in enumerate(
+        zip(played.arms.tolist(), played.rewards.tolist(), strict=True)
+    ):
+        assert twin.ask() == arm, f"step {t}, round {twin.round}"
+        twin.tell(arm, reward)
+
+
+@settings(max_examples=120)
+@given(
+    ARMS,
+    SEEDS,
+    HORIZONS,
+    KIND,
+    st.sampled_from([(8, "near"), (8, "long"), (8, "short"), (4, "near")]),
+)
+def test_lbsdagm(arms, seed, horizon, kind, parameters):
+    marks, block = parameters
+    policy = lb.LBSDAGM(marks=marks, block=block)
+    twin = oracle.lbsdagm.LBSDAGM(arms, seed, marks, block)
+    assert_same_decisions(policy, twin, World(kind, arms, seed), horizon, seed)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_lbsdagm_simulated(scenario):
+    environment = SCENARIOS[scenario]
+    played = lb.trace(lb.LBSDAGM(), environment, horizon=20_000, seed=2021)
+    twin = oracle.lbsdagm.LBSDAGM(environment.n_arms, 2021)
     for t, (arm, reward) in enumerate(
         zip(played.arms.tolist(), played.rewards.tolist(), strict=True)
     ):

@@ -111,21 +111,28 @@ def unpack(policy: Policy, old: Record, new: Record) -> None:
     """Copy the record of a fleet's bandit, which may be compact, into an ordinary one.
 
     The kept rewards become cumulative sums, from the beginning of the ring on. If there are more
-    than fit, the oldest are left behind: a compact ring is full one reward later.
+    than fit, the oldest are left behind: a compact ring is full one reward later. What else is of
+    another kind in a compact record is filled in by the policy.
     """
     history = None
+    compact = False
     if "history" in old.dtype.names and "rewards" in old.dtype["history"].names:
         history = old["history"] if old["history"]["prefix"].size == 0 else None
     for name in new.dtype.names or ():
         if history is not None and name == "history":
             _add_up(history, new["history"])
         elif history is not None and old.dtype[name].shape == history["rewards"].shape:
-            pass  # beside the ring: for the policy
+            compact = True  # beside the ring: for the policy
+        elif new.dtype[name].names and "part" in new.dtype[name].names:
+            if old.dtype[name] == new.dtype[name]:
+                copy(old[name], new[name])
+            else:
+                compact = True
         elif new.dtype[name].names:
             copy(old[name], new[name])
         elif new[name].size > 0:
             new[name] = old[name]
-    if history is not None and hasattr(policy, "unpacked"):
+    if compact and hasattr(policy, "unpacked"):
         policy.unpacked(new, old)
 
 

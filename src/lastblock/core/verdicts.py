@@ -3,7 +3,7 @@
 Nothing here is compiled or runs unless somebody asks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from lastblock.core.duels import is_owed
@@ -47,23 +47,27 @@ class Verdict(NamedTuple):
     leader_mean: float
 
 
-def judge(s: Record, pulls: Sequence[int], *, skips_level: bool = False) -> list[Verdict]:
+Blocks = Callable[[Record, int, int], tuple[int, float, int, float]]
+"""The duel of an arm and the leader: the lengths of both blocks, each with its mean."""
+
+
+def judge(
+    s: Record, pulls: Sequence[int], *, skips_level: bool = False, blocks: Blocks | None = None
+) -> list[Verdict]:
     """Go through a planned round again: `s` is the record as it was then.
 
     The queue says who was pulled; who is in it without being owed a pull or winning its duel was
-    woken by a diversity flag. Sums that later rewards have pushed out of the ring are NaN.
+    woken by a diversity flag. Sums that later rewards have pushed out of the ring are NaN. `blocks`
+    is for a policy without a history.
     """
-    h = s.history
+    compare = blocks or _last_blocks
     leader = int(s.leader)
     round_arms = s.queue[: s.queued].tolist()
     verdicts = []
     for k in range(s.arms):
         if k == leader:
             continue
-        own = int(h.kept[k])
-        lead = min(own, int(h.kept[leader]))
-        mean = _mean(h, k, own)
-        leader_mean = _mean(h, leader, lead)
+        own, mean, lead, leader_mean = compare(s, k, leader)
         loses = mean < leader_mean or lead == 0
         if plain(is_owed)(s, pulls, k):
             reason = FORCED
@@ -79,6 +83,13 @@ def judge(s: Record, pulls: Sequence[int], *, skips_level: bool = False) -> list
             reason = LOST
         verdicts.append(Verdict(k, reason, own, mean, lead, leader_mean))
     return verdicts
+
+
+def _last_blocks(s: Record, arm: int, leader: int) -> tuple[int, float, int, float]:
+    h = s.history
+    own = int(h.kept[arm])
+    lead = min(own, int(h.kept[leader]))
+    return own, _mean(h, arm, own), lead, _mean(h, leader, lead)
 
 
 def _mean(h: Any, arm: int, n: int) -> float:

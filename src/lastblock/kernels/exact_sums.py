@@ -12,3 +12,23 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
+
+
+@kernel
+def two_product(a: float, b: float) -> tuple[float, float]:
+    """Dekker's two-product: a · b as rounded, and what rounding took away, exactly.
+
+    Neither number may be within a factor of 2²⁷ of the largest float.
+    """
+    product = a * b
+    a_high, a_low = split(a)
+    b_high, b_low = split(b)
+    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+@kernel
+def split(x: float) -> tuple[float, float]:
+    """Veltkamp's splitting: two numbers of at most 26 digits whose sum is x."""
+    scaled = 134_217_729.0 * x  # 2²⁷ + 1
+    high = scaled - (scaled - x)
+    return high, x - high

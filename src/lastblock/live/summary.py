@@ -176,6 +176,8 @@ def _count(s: Record, arm: int) -> float | None:
         if "kept" not in h.dtype.names:
             return float(h.zeros[arm] + h.ones[arm] + h.others[arm])
         return float(h.kept[arm] if _duels(s) else h.written[arm])
+    if "marks" in names:
+        return float(s.marks.written[arm])
     for name in ("pulls", "counts"):
         if name in names:
             return float(s[name][arm])

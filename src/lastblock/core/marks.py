@@ -1,0 +1,320 @@
+"""Marks: the sum of an arm's last n rewards, or nearly n of them, in O(log T) numbers.
+
+No reward is kept. A *mark* is the sum of all rewards up to some place, and marks are the denser the
+younger they are: with S marks a level, the last S places are marked, of the S before them every
+second, of the 2S before these every fourth, and so on (an exponential histogram: Datar, Gionis,
+Indyk & Motwani, 2002). So on every level j the last S multiples of 2ʲ are within reach, and a block
+of n rewards, on the lowest level with n ≤ S · 2ʲ, begins at most n/S away from where it should.
+
+Level 0 is a ring of S marks, every other level one of S/2: a level's newer half lies on the levels
+below. A mark that a new one pushes out of its level moves up if it is a multiple of the next step,
+and is dropped otherwise. That is two moves a reward on average.
+
+Sums must not lose digits:
+
+- they count from a *base*, which moves to the newest reward every 2¹² rewards. Young marks are then
+  small numbers, and old ones as large as the block that they begin;
+- the sum of all rewards up to the base is compensated.
+
+Sums of whole numbers below 2⁵³ are exact. Blocks of n and n' rewards are compared by n' · sum and
+n · sum', exactly where the products are close, so that ties are ties.
+
+In a compact record the marks are float32, and hold what the rewards from each mark to the next
+contribute: their sum, divided by the step (so that it cannot overflow). A block is added up, from
+the newest reward on: O(S log n). Sums of whole numbers below 2²⁴ between two marks are exact. Which
+kind of marks it is shows in its fields, so that compiled code has no trace of the other kind.
+"""
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from lastblock.core.layout import LARGEST_COUNT, SMALL_COUNT, record
+from lastblock.core.protocol import Record
+from lastblock.kernels.bits import trailing_zeros
+from lastblock.kernels.exact_sums import two_product, two_sum
+from lastblock.kernels.jit import kernel, routine
+
+LONGEST_BLOCK = 2 * 10**8
+"""Of a challenger: it has at most half of 10⁹ rewards."""
+
+LONGEST_COMPACT_BLOCK = 1 << 21
+
+STRETCH = 1 << 12
+"""The base moves after so many rewards."""
+
+CALM_LEVEL = 13
+
+CLOSE = 2.0**-50
+"""Products that differ by less than this, relatively, may differ by rounding alone."""
+
+
+class Block(IntEnum):
+    """From which mark a block begins; written as a word, ``block="near"``."""
+
+    NEAR = 0
+    LONG = 1
+    SHORT = 2
+
+    def __repr__(self) -> str:
+        return repr(self.name.lower())
+
+
+def levels(marks: int, longest: int) -> int:
+    """How many levels reach back for a block of this length."""
+    return 1 + (-(-longest // (marks - 2)) - 1).bit_length()
+
+
+def marks_dtype(arms: int, marks: int, *, compact: bool = False) -> np.dtype[Any]:
+    """Marks for blocks of up to `LONGEST_BLOCK` rewards, `marks` (even) of them on a level.
+
+    Level 0 has the first two rows, level j row j + 1.
+    """
+    longest = LONGEST_COMPACT_BLOCK if compact else LONGEST_BLOCK
+    rows = (arms, levels(marks, longest) + 1, marks // 2)
+    none = (arms, 0, 0)
+    return record(
+        [
+            ("written", SMALL_COUNT if compact else np.int64, (arms,)),  # rewards
+            ("level", np.uint8, (arms,)),  # for a block of so many
+            ("base", np.float64, (0 if compact else arms,)),  # the sum up to the base …
+            ("error", np.float64, (0 if compact else arms,)),  # … what rounding took from it …
+            ("total", np.float64, (0 if compact else arms,)),  # … and the sum since then
+            ("sum", np.float64, none if compact else rows),  # of the rewards up to a mark
+            ("part", np.float32, rows if compact else none),  # from a mark to the next
+        ],
+        packed=compact,
+    )
+
+
+@kernel
+def clear_marks(m: Record) -> None:
+    """Forget everything."""
+    for k in range(m.written.shape[0]):
+        clear_arm(m, k)
+
+
+@kernel
+def clear_arm(m: Record, arm: int) -> None:
+    """Forget the rewards of an arm."""
+    m.written[arm] = 0
+    m.level[arm] = 0
+    if m.sum.shape[1] > 0:  # this and its like are known at compile time
+        m.base[arm] = 0.0
+        m.error[arm] = 0.0
+        m.total[arm] = 0.0
+        for i in range(m.sum.shape[1]):
+            for slot in range(m.sum.shape[2]):
+                m.sum[arm, i, slot] = 0.0
+    else:
+        for i in range(m.part.shape[1]):
+            for slot in range(m.part.shape[2]):
+                m.part[arm, i, slot] = 0.0
+
+
+@kernel
+def half_of(m: Record) -> int:
+    """The length of a row, half the marks of a level; known at compile time, like all such."""
+    return int(max(m.sum.shape[2], m.part.shape[2]))
+
+
+@kernel
+def levels_of(m: Record) -> int:
+    """The number of levels."""
+    return int(max(m.sum.shape[1], m.part.shape[1])) - 1
+
+
+@kernel
+def turn(n: int, size: int) -> int:
+    """n modulo a size that is known at compile time."""
+    return n & (size - 1) if size & (size - 1) == 0 else n % size
+
+
+@kernel
+def row_of(level: int, i: int, half: int) -> int:
+    """The row of mark number i of a level."""
+    return level + 1 if level > 0 else turn(i, 2 * half) // half
+
+
+@kernel
+def wait(half: int) -> int:
+    """How long marks wait to be moved to level 1; for level j it is 2ʲ⁻¹ times as long.
+
+    Odd, so that each level has a time of its own. With less the blocks on a level would have to be
+    shorter; with more, which four marks need, a mark might be wanted before it is moved.
+    """
+    return max(3, 2 * half - 3)
+
+
+@kernel
+def delay(level: int, half: int) -> int:
+    """How many rewards come between a mark and its move to a level above the lowest."""
+    return (wait(half) << level) >> 1
+
+
+@kernel
+def reach(level: int, half: int, block: int) -> int:
+    """The longest block that begins on a level, whichever mark it takes."""
+    if level == 0:
+        return 2 * half
+    return ((2 * half + wait(half) - (2 if block == Block.LONG else 1)) << level) >> 1
+
+
+@kernel
+def take_in(m: Record, sums: Any, arm: int, reward: float, block: int) -> None:
+    """One more reward of an arm, and the sum of all of them."""
+    n: Any = np.int64(m.written[arm])
+    half = half_of(m)
+    compact = m.sum.shape[1] == 0
+    if compact and n == LARGEST_COUNT:  # there an arm learns no more
+        return
+    # Every second time a mark moves to level 1, every fourth time one to level 2, and so on: one
+    # each time. The marks between those that move stay behind until they are overwritten.
+    level = trailing_zeros(n) + 1
+    if level < CALM_LEVEL:
+        move_up(m, arm, level, (n - delay(level, half)) >> level)
+    elif n > 0:
+        move_far(m, arm, level, n)
+    row = row_of(0, n, half)
+    if compact:
+        rounded = np.float32(reward)  # here, too: equal rewards stay equal
+        m.part[arm, row, turn(n, half)] = rounded
+        sums[arm] += np.float64(rounded)
+    else:
+        m.sum[arm, row, turn(n, half)] = m.total[arm]
+        m.total[arm] += reward
+        sums[arm] = m.base[arm] + (m.error[arm] + m.total[arm])
+    m.written[arm] = n + 1
+    level = int(m.level[arm])
+    if n >= reach(level, half, block) and level < levels_of(m) - 1:
+        m.level[arm] += 1
+
+
+@routine
+def move_far(m: Record, arm: int, level: int, n: int) -> None:
+    """What happens rarely: a mark moves to a high level, or the base moves."""
+    if level < levels_of(m):
+        move_up(m, arm, level, (n - delay(level, half_of(m))) >> level)
+    if m.sum.shape[1] > 0 and n & (STRETCH - 1) == 0:
+        move_base(m, arm)
+
+
+@kernel
+def move_up(m: Record, arm: int, level: int, i: int) -> None:
+    """Let mark number i of a level be one of it."""
+    half = half_of(m)
+    below = row_of(level - 1, 2 * i, half)
+    if m.sum.shape[1] > 0:
+        m.sum[arm, level + 1, turn(i, half)] = m.sum[arm, below, turn(2 * i, half)]
+    else:
+        first = np.float64(m.part[arm, below, turn(2 * i, half)])
+        below = row_of(level - 1, 2 * i + 1, half)
+        second = np.float64(m.part[arm, below, turn(2 * i + 1, half)])
+        m.part[arm, level + 1, turn(i, half)] = np.float32(0.5 * (first + second))
+
+
+@kernel
+def move_base(m: Record, arm: int) -> None:
+    """Count sums from the newest reward on."""
+    total = m.total[arm]
+    base, error = two_sum(m.base[arm], total)
+    m.base[arm] = base
+    m.error[arm] += error
+    m.total[arm] = 0.0
+    for row in range(m.sum.shape[1]):
+        for i in range(m.sum.shape[2]):
+            m.sum[arm, row, i] -= total
+
+
+@kernel
+def begin_block(written: int, n: int, level: int, block: int, half: int, levels: int) -> int:
+    """The mark from which the last n of `written` rewards are counted, 1 ≤ n ≤ written.
+
+    `level` is the lowest one for n rewards.
+    """
+    place = written - n
+    if level == levels - 1:  # the marks may not reach back so far
+        place = max(place, written - ((2 * half + max(3, 2 * half - 3) - 2 << level) >> 1))
+    if block == Block.NEAR:
+        place += (1 << level) >> 1
+    elif block == Block.SHORT:
+        place += (1 << level) - 1
+    return (place >> level) << level
+
+
+@kernel
+def block_sum(m: Record, arm: int, place: int, level: int, block: int) -> float:
+    """The sum of the arm's rewards since a mark that `begin_block` gave for this level."""
+    half = half_of(m)
+    written: Any = np.int64(m.written[arm])
+    if half == 2 or block == Block.SHORT:  # it may still lie on a level below
+        while level > 0 and place + delay(level, half) >= written:
+            level -= 1
+    if m.sum.shape[1] == 0:
+        return sum_parts(m, arm, place, level)
+    i = place >> level
+    return float(m.total[arm] - m.sum[arm, row_of(level, i, half), turn(i, half)])
+
+
+@routine
+def sum_parts(m: Record, arm: int, place: int, level: int) -> float:
+    """The same from parts: level by level, up to the one where the mark lies."""
+    half = half_of(m)
+    newest: Any = np.int64(m.written[arm]) - 1
+    end = newest + 1
+    total = 0.0
+    step = 1.0
+    for j in range(level + 1):
+        end_above = ((newest - delay(j + 1, half)) >> (j + 1)) + 1
+        part = 0.0
+        for i in range(max(0, place >> level if level == j else 2 * end_above), end):
+            part += np.float64(m.part[arm, row_of(j, i, half), turn(i, half)])
+        total += step * part
+        step *= 2.0
+        end = end_above
+    return total
+
+
+@kernel
+def is_at_least(a: float, n: int, b: float, m: int) -> bool:
+    """Whether a/n ≥ b/m: exact where a and b are."""
+    x = a * m
+    y = b * n
+    if abs(x - y) < CLOSE * abs(x):
+        _, x_error = two_product(a, float(m))
+        _, y_error = two_product(b, float(n))
+        return bool(x - y >= y_error - x_error)
+    return bool(x >= y)
+
+
+def unpack_marks(m: Record, compact: Record, sums: Any) -> None:
+    """Fill marks from those of a compact record, given the sums of all rewards of each arm.
+
+    Not compiled. Marks that a compact record does not reach back to lie on a straight line between
+    its oldest one and the first reward.
+    """
+    half, levels, known = m.sum.shape[2], m.sum.shape[1] - 1, compact.part.shape[1] - 1
+    waits = max(3, 2 * half - 3)
+    for arm in range(m.written.size):
+        written, level = int(compact.written[arm]), int(compact.level[arm])
+        while level < levels - 1 and written > (2 * half + waits - 2 << level) >> 1 and level > 0:
+            level += 1
+        m.written[arm], m.level[arm] = written, level
+        m.base[arm], m.error[arm], m.total[arm] = sums[arm], 0.0, 0.0
+        end, younger = written, 0.0  # of this level; the sum of what lies on those below
+        oldest, since = 0, 0.0  # the oldest mark, and the sum since then
+        for j in range(levels):
+            end_above = ((written - 1 - (waits << j)) >> (j + 1)) + 1
+            total = younger
+            for i in range(end - 1, max(0, end - (2 - (j > 0)) * half) - 1, -1):
+                row = j + 1 if j > 0 else i % (2 * half) // half
+                if j < known:
+                    total += float(compact.part[arm, row, i % half]) * 2.0**j
+                    oldest, since = i << j, total
+                else:
+                    total = since + (float(sums[arm]) - since) * (1.0 - (i << j) / oldest)
+                m.sum[arm, row, i % half] = -total
+                if i == 2 * end_above:
+                    younger = total
+            end = end_above

@@ -1,0 +1,37 @@
+"""The bits of whole numbers, for kernels."""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload
+
+from lastblock.kernels.jit import DISABLED, INLINE
+
+
+def trailing_zeros(n: int) -> int:
+    """How often 2 divides n; 64 for n = 0."""
+    return (int(n) & -int(n)).bit_length() - 1 if n != 0 else 64
+
+
+def _count(typing_context: Any, n: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.int64), generate
+
+
+def _trailing_zeros(n: Any) -> Any:
+    """For kernels: one instruction."""
+
+    def count(n: Any) -> Any:
+        return _count_trailing_zeros(n)
+
+    return count
+
+
+if not DISABLED:
+    _intrinsic: Any = intrinsic
+    _overload: Any = overload
+    _count_trailing_zeros: Any = _intrinsic(_count)
+    _overload(trailing_zeros, jit_options=INLINE, strict=False)(_trailing_zeros)

@@ -1,0 +1,157 @@
+"""LB-SDA-GM: LB-SDA in O(log T) numbers an arm, with blocks of nearly the right length."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lastblock.core.duels import (
+    clear_duels,
+    duel_fields,
+    is_owed,
+    update_leader,
+    update_obligation,
+)
+from lastblock.core.marks import (
+    Block,
+    begin_block,
+    block_sum,
+    clear_marks,
+    half_of,
+    is_at_least,
+    levels_of,
+    marks_dtype,
+    take_in,
+    unpack_marks,
+)
+from lastblock.core.protocol import Layout, Record
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.core.verdicts import Verdict, judge
+from lastblock.kernels.jit import kernel, plain
+
+MOST_MARKS = 64
+
+
+@kernel
+def wins_duel(s: Record, challenger: int, leader: int, block: int) -> bool:
+    """The challenger's mean against the mean of nearly as many of the leader's last rewards."""
+    m = s.marks
+    own: Any = np.int64(m.written[challenger])
+    lead: Any = np.int64(m.written[leader])
+    if own == 0:
+        return False
+    level: Any = np.int64(m.level[challenger])
+    place = begin_block(lead, own, level, block, half_of(m), levels_of(m))
+    s.block_sum[challenger] = block_sum(m, leader, place, level, block)
+    return is_at_least(s.sums[challenger], own, s.block_sum[challenger], lead - place)
+
+
+@policy(shift_invariant=True, scale_invariant=True)
+class LBSDAGM(NamedTuple):
+    """LB-SDA with geometric memory: duels as with all rewards, in the memory of some dozens.
+
+    A duel needs the mean of about as many of the leader's last rewards as the challenger has. Sums
+    that are marked ever more rarely towards the past give it, with a length that is off by at most
+    a share of 1/marks. The record has a fixed size, made for 10⁹ rounds, and it learns at any gap.
+
+    Parameters
+    ----------
+    marks
+        Marks within reach on each level, an even number from 2 to 64. Blocks of up to so many
+        rewards are exact.
+    block
+        Which mark a block begins at: the nearest one ("near"), the one before ("long": less
+        exploration, a lower mean regret and a heavier tail) or the one after ("short").
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> arms = lb.Stationary([lb.Bernoulli(0.02), lb.Bernoulli(0.03)])  # click rates
+    >>> geometric, limited = (
+    ...     lb.simulate(policy, arms, horizon=50_000, replications=10, seed=1).mean()[-1]
+    ...     for policy in (lb.LBSDAGM(), lb.LBSDALM())
+    ... )
+    >>> bool(geometric < limited / 5)
+    True
+    >>> lb.state_size(lb.LBSDAGM(), arms=4) // 4 < 1024
+    True
+
+    References
+    ----------
+    Duels: Baudry, Russac & Cappé. On Limited-Memory Subsampling Strategies for Bandits. ICML 2021.
+    Marks: Datar, Gionis, Indyk & Motwani. Maintaining Stream Statistics over Sliding Windows. SIAM
+    Journal on Computing 31, 2002.
+    """
+
+    marks: int = 8
+    block: Block = Block.NEAR
+
+    @classmethod
+    def examples(cls) -> "tuple[LBSDAGM, ...]":
+        return cls(), cls(marks=6, block=Block.LONG)
+
+    def validate(self) -> None:
+        if not 2 <= self.marks <= MOST_MARKS or self.marks % 2 != 0:
+            raise ValueError(
+                f"LBSDAGM: marks={self.marks} must be an even number from 2 to {MOST_MARKS}"
+            )
+
+    def layout(self, arms: int, horizon: int | None) -> Layout:
+        return self._layout(arms, marks_dtype(arms, self.marks))
+
+    def compact_layout(self, arms: int, horizon: int | None) -> Layout:
+        return self._layout(arms, marks_dtype(arms, self.marks, compact=True))
+
+    def _layout(self, arms: int, marks: np.dtype[Any]) -> Layout:
+        return [
+            *duel_fields(arms),
+            ("block_sum", np.float64, (arms,)),  # the leader's in the last duel: for `explain`
+            ("marks", marks),
+        ]
+
+    def start(self, s: Record) -> None:
+        clear_duels(s)
+        for k in range(s.sums.shape[0]):
+            s.block_sum[k] = 0.0
+        clear_marks(s.marks)
+        enqueue_all(s)
+        shuffle(s)
+
+    def plan(self, s: Record) -> None:
+        pulls = s.marks.written
+        leader = update_leader(s, pulls, False)
+
+        # Challengers: under-explored arms, and winners of their duel. Late rewards cannot pile up:
+        # nobody waits for more rewards than it has had.
+        update_obligation(s, s.round, False)
+        for k in range(s.arms):
+            if k != leader:
+                won = is_owed(s, pulls, k)
+                if not won:
+                    won = wins_duel(s, k, leader, self.block) and s.out[k] < pulls[k]
+                if won:
+                    enqueue(s, k)
+        if s.queued == 0:
+            enqueue(s, leader)
+        shuffle(s)
+
+    def observe(self, s: Record, arm: int, reward: float) -> None:
+        take_in(s.marks, s.sums, arm, reward, self.block)
+
+    def duels(self, s: Record) -> list[Verdict]:
+        return judge(s, s.marks.written, blocks=self._blocks)
+
+    def _blocks(self, s: Record, arm: int, leader: int) -> tuple[int, float, int, float]:
+        """Lengths and means of the two blocks of a duel, as they were when it was fought."""
+        m = s.marks
+        own, lead = int(m.written[arm]), int(m.written[leader])
+        if own == 0 or lead == 0:
+            return own, math.nan, 0, math.nan
+        half, levels = plain(half_of)(m), plain(levels_of)(m)
+        n = lead - plain(begin_block)(lead, own, int(m.level[arm]), self.block, half, levels)
+        return own, float(s.sums[arm]) / own, n, float(s.block_sum[arm]) / n
+
+    def unpacked(self, s: Record, compact: Record) -> None:
+        """The marks of a compact record as sums."""
+        unpack_marks(s.marks, compact.marks, s.sums)
