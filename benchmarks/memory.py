@@ -10,6 +10,7 @@ Regrets are final ones, on common random numbers; intervals are standard errors.
 
 import argparse
 import json
+import math
 import re
 import sys
 import time
@@ -19,6 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 import lastblock as lb
+from lastblock.core.duels import clear_duels, is_owed, update_leader
+from lastblock.core.marks import clear_marks, take_in
+from lastblock.core.registry import policy
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.policies.lbsdagm import wins_duel
 
 PAGE = Path(__file__).parent.parent / "docs" / "research" / "memory.md"
 BEGIN, END = "<!-- frontier -->", "<!-- end of frontier -->"
@@ -34,10 +40,50 @@ class World(NamedTuple):
     replications: int
     family: str | None = "bernoulli"
     """For the policies that must be told it; None leaves them out."""
+    oblige: bool = False
+    """Whether to try stronger sampling obligations."""
 
 
 def bernoulli(*means):
     return [lb.Bernoulli(mean) for mean in means]
+
+
+@policy(shift_invariant=True, scale_invariant=True)
+class Obliged(NamedTuple):
+    """LB-SDA-GM with another sampling obligation: an arm is owed (scale · log r)^power pulls."""
+
+    scale: float
+    power: float
+    marks: int = 8
+
+    @classmethod
+    def examples(cls):
+        return (cls(1.0, 1.0),)
+
+    def layout(self, arms, horizon):
+        return lb.LBSDAGM(self.marks).layout(arms, horizon)
+
+    def start(self, s):
+        clear_duels(s)
+        for k in range(s.sums.shape[0]):
+            s.block_sum[k] = 0.0
+        clear_marks(s.marks)
+        enqueue_all(s)
+        shuffle(s)
+
+    def plan(self, s):
+        pulls = s.marks.written
+        leader = update_leader(s, pulls, False)
+        s.limit = math.floor((self.scale * math.log(s.round)) ** self.power)
+        for k in range(s.arms):
+            if k != leader and (is_owed(s, pulls, k) or wins_duel(s, k, leader, 0)):
+                enqueue(s, k)
+        if s.queued == 0:
+            enqueue(s, leader)
+        shuffle(s)
+
+    def observe(self, s, arm, reward):
+        take_in(s.marks, s.sums, arm, reward, 0)
 
 
 def worlds() -> dict[str, list[World]]:
@@ -47,7 +93,7 @@ def worlds() -> dict[str, list[World]]:
         for p in (0.02, 0.03)
     ]
     return {
-        "paper": [World(".05 / .15", bernoulli(0.05, 0.15), 10**4, 20_000)],
+        "paper": [World(".05 / .15", bernoulli(0.05, 0.15), 10**4, 20_000, oblige=True)],
         "clicks": [
             World(".001 / .002", bernoulli(0.001, 0.002), 10**5, 4000),
             World(".02 / .03", bernoulli(0.02, 0.03), 10**5, 4000),
@@ -66,6 +112,7 @@ def worlds() -> dict[str, list[World]]:
                 10**4,
                 20_000,
                 "exponential",
+                oblige=True,
             )
         ],
         "gaussian": [
@@ -75,9 +122,10 @@ def worlds() -> dict[str, list[World]]:
                 10**4,
                 20_000,
                 "gaussian",
+                oblige=True,
             )
         ],
-        "tails": [World("revenue, tail to 2000", revenue, 10**5, 2000, None)],
+        "tails": [World("revenue, tail to 2000", revenue, 10**5, 2000, None, oblige=True)],
         "ten": [World("ten arms, .02 to .04", bernoulli(*spread), 10**5, 1000)],
         "hundred": [
             World(
@@ -101,20 +149,24 @@ def policies(world: World) -> dict:
         found[f"{GEOMETRIC}, {marks} marks"] = lb.LBSDAGM(marks)
     for block in ("long", "short"):
         found[f"{GEOMETRIC}, 8 marks, {block}"] = lb.LBSDAGM(8, block)
+    if world.oblige:
+        for scale, power in [(1.0, 0.75), (0.5, 1.0), (1.0, 1.0), (2.0, 1.0)]:
+            found[f"{GEOMETRIC}, obligation ({scale:g} log r)^{power:g}"] = Obliged(scale, power)
     if world.family is not None:
         told = {"family": world.family}
         found["kl-UCB"] = lb.KLUCB(**told)
         if world.family != "exponential":
-            found["Thompson sampling"] = lb.Thompson(**told)
+            spread = {"sigma": 1.0, "prior_sigma": 1.0} if world.family == "gaussian" else {}
+            found["Thompson sampling"] = lb.Thompson(**told, **spread)
     return found
 
 
 def measure(world: World, share: float, threads: int | None) -> dict:
     rows = {}
     replications = max(8, round(share * world.replications))
-    for name, policy in policies(world).items():
+    for name, chosen in policies(world).items():
         run = lb.simulate(
-            policy,
+            chosen,
             lb.Stationary(world.arms),
             horizon=world.horizon,
             replications=replications,
@@ -124,9 +176,9 @@ def measure(world: World, share: float, threads: int | None) -> dict:
             progress=sys.stderr.isatty(),
         )
         regret = run.regret[:, -1]
-        horizon = world.horizon if policy.grows else None
+        horizon = world.horizon if chosen.grows else None
         rows[name] = {
-            "bytes": lb.state_size(policy, 8, horizon) / 8,
+            "bytes": lb.state_size(chosen, 8, horizon) / 8,
             "mean": float(regret.mean()),
             "error": float(regret.std(ddof=1) / np.sqrt(replications)),
             "q99": float(np.quantile(regret, 0.99)),
@@ -157,7 +209,7 @@ def measure(world: World, share: float, threads: int | None) -> dict:
 def tables(found: list[dict]) -> list[str]:
     lines = []
     for world in found:
-        n, tail = world["replications"], world["replications"] >= 4000
+        n, tail = world["replications"], world["replications"] >= 20_000
         power = f"10{'⁰¹²³⁴⁵⁶⁷⁸⁹'[round(np.log10(world['horizon']))]}"
         lines += [
             f"### {world['title']}, T = {power}",

@@ -36,6 +36,9 @@ class LBSDAGM(LBSDA):
         self.marks, self.block = marks, block
 
     def wins(self, k):
-        mine, theirs = self.rewards[k], self.rewards[self.leader]
-        n = length_of_block(len(theirs), len(mine), self.marks, self.block)
-        return mean(mine) >= mean(theirs[len(theirs) - n :])
+        mine = self.rewards[k]
+        return mean(mine) >= mean(self.against(self.leader, len(mine)))
+
+    def against(self, leader, n):
+        written = len(self.rewards[leader])
+        return self.rewards[leader][-length_of_block(written, n, self.marks, self.block) :]

@@ -71,6 +71,10 @@ class Oracle:
             past.arms = [moved(k, arm) for k in past.arms if k != arm]
             past.flagged = [moved(k, arm) for k in past.flagged if k != arm]
 
+    def against(self, leader, n):
+        """The leader's block in a duel with an arm that holds n rewards."""
+        return last(self.held(leader), n)
+
     def most_pulled(self, candidates, pulls, rewards):
         """The arm pulled most, then that with the largest sum of rewards, then any of them.
 

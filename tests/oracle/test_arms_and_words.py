@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import lastblock as lb
 import oracle.lbsda
+import oracle.lbsdagm
 import oracle.lbsdalm
 import oracle.swlbsda
-from oracle.rounds import last
 from oracle.worlds import KINDS, World
 
 ROOM = 5
@@ -19,14 +19,17 @@ TWINS = {
     "LBSDA": (lb.LBSDA, oracle.lbsda.LBSDA, {}),
     "LBSDALM": (lb.LBSDALM, oracle.lbsdalm.LBSDALM, {"minimum": 20, "scale": 0.1}),
     "SWLBSDA": (lb.SWLBSDA, oracle.swlbsda.SWLBSDA, {"window": 30}),
+    "LBSDAGM": (lb.LBSDAGM, oracle.lbsdagm.LBSDAGM, {}),
 }
 named = pytest.mark.parametrize("name", TWINS)
 
 
 def pair(name, seed, reference, arms=3):
     make_policy, make_twin, parameters = TWINS[name]
-    policy = make_policy(**parameters, reference=reference)
-    twin = make_twin(arms, seed, **parameters, reference=reference)
+    if "reference" in make_policy._fields:
+        parameters = {**parameters, "reference": reference}
+    policy = make_policy(**parameters)
+    twin = make_twin(arms, seed, **parameters)
     return lb.Bandit(policy, arms, seed=seed, room=ROOM), twin
 
 
@@ -88,7 +91,7 @@ def assert_true(said, twin):
         return
     for duel in said.duels:
         mine = twin.held(duel.arm)
-        theirs = last(twin.held(now.leader), len(mine))
+        theirs = twin.against(now.leader, len(mine))
         assert (duel.length, duel.leader_length) == (len(mine), len(theirs))
         assert duel.mean == pytest.approx(sum(mine) / len(mine), rel=1e-9, abs=1e-9)
         assert duel.leader_mean == pytest.approx(sum(theirs) / len(theirs), rel=1e-9, abs=1e-9)

@@ -1,14 +1,15 @@
 """Marks: the sum of an arm's last n rewards, or nearly n of them, in O(log T) numbers.
 
 No reward is kept. A *mark* is the sum of all rewards up to some place, and marks are the denser the
-younger they are: with S marks a level, the last S places are marked, of the S before them every
-second, of the 2S before these every fourth, and so on (an exponential histogram: Datar, Gionis,
-Indyk & Motwani, 2002). So on every level j the last S multiples of 2ʲ are within reach, and a block
-of n rewards, on the lowest level with n ≤ S · 2ʲ, begins at most n/S away from where it should.
+younger they are (an exponential histogram: Datar, Gionis, Indyk & Motwani, 2002). On level j the
+places are multiples of 2ʲ, and with S marks a level the last S of them are within reach: S lie on
+level 0, and S/2 on every other level, since the younger half of its marks lies on the levels below.
 
-Level 0 is a ring of S marks, every other level one of S/2: a level's newer half lies on the levels
-below. A mark that a new one pushes out of its level moves up if it is a multiple of the next step,
-and is dropped otherwise. That is two moves a reward on average.
+Each reward is marked on level 0, and then one mark moves up: to level 1 every second time, to level
+2 every fourth time, and so on. A mark waits for its move to level j for X · 2ʲ⁻¹ rewards, where X is
+odd, so that the turns of two levels never meet. What does not move up is overwritten in time. A
+block of n rewards begins at the mark nearest to where it should, on the lowest level that is certain
+to hold it.
 
 Sums must not lose digits:
 
@@ -26,7 +27,7 @@ kind of marks it is shows in its fields, so that compiled code has no trace of t
 """
 
 from enum import IntEnum
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -37,14 +38,17 @@ from lastblock.kernels.exact_sums import two_product, two_sum
 from lastblock.kernels.jit import kernel, routine
 
 LONGEST_BLOCK = 2 * 10**8
-"""Of a challenger: it has at most half of 10⁹ rewards."""
+"""Of rewards, for which the marks reach back: a challenger with more of 10⁹ is as good as the leader.
+"""
 
-LONGEST_COMPACT_BLOCK = 1 << 21
+LONGEST_COMPACT_BLOCK = 750_000
+"""The same in a compact record."""
 
-STRETCH = 1 << 12
-"""The base moves after so many rewards."""
+RARE = 13
+"""The first level to which marks move so rarely that it is done elsewhere."""
 
-CALM_LEVEL = 13
+STRETCH = 1 << (RARE - 1)
+"""The base moves after so many rewards: when a mark moves to a rare level."""
 
 CLOSE = 2.0**-50
 """Products that differ by less than this, relatively, may differ by rounding alone."""
@@ -59,6 +63,9 @@ class Block(IntEnum):
 
     def __repr__(self) -> str:
         return repr(self.name.lower())
+
+
+BlockWord = Literal["near", "long", "short"]
 
 
 def levels(marks: int, longest: int) -> int:
@@ -154,7 +161,7 @@ def delay(level: int, half: int) -> int:
 
 
 @kernel
-def reach(level: int, half: int, block: int) -> int:
+def reach(level: int, half: int, block: Block | BlockWord) -> int:
     """The longest block that begins on a level, whichever mark it takes."""
     if level == 0:
         return 2 * half
@@ -162,7 +169,7 @@ def reach(level: int, half: int, block: int) -> int:
 
 
 @kernel
-def take_in(m: Record, sums: Any, arm: int, reward: float, block: int) -> None:
+def take_in(m: Record, sums: Any, arm: int, reward: float, block: Block | BlockWord) -> None:
     """One more reward of an arm, and the sum of all of them."""
     n: Any = np.int64(m.written[arm])
     half = half_of(m)
@@ -172,7 +179,7 @@ def take_in(m: Record, sums: Any, arm: int, reward: float, block: int) -> None:
     # Every second time a mark moves to level 1, every fourth time one to level 2, and so on: one
     # each time. The marks between those that move stay behind until they are overwritten.
     level = trailing_zeros(n) + 1
-    if level < CALM_LEVEL:
+    if level < RARE:
         move_up(m, arm, level, (n - delay(level, half)) >> level)
     elif n > 0:
         move_far(m, arm, level, n)
@@ -196,7 +203,7 @@ def move_far(m: Record, arm: int, level: int, n: int) -> None:
     """What happens rarely: a mark moves to a high level, or the base moves."""
     if level < levels_of(m):
         move_up(m, arm, level, (n - delay(level, half_of(m))) >> level)
-    if m.sum.shape[1] > 0 and n & (STRETCH - 1) == 0:
+    if m.sum.shape[1] > 0:
         move_base(m, arm)
 
 
@@ -228,7 +235,9 @@ def move_base(m: Record, arm: int) -> None:
 
 
 @kernel
-def begin_block(written: int, n: int, level: int, block: int, half: int, levels: int) -> int:
+def begin_block(
+    written: int, n: int, level: int, block: Block | BlockWord, half: int, levels: int
+) -> int:
     """The mark from which the last n of `written` rewards are counted, 1 ≤ n ≤ written.
 
     `level` is the lowest one for n rewards.
@@ -244,7 +253,7 @@ def begin_block(written: int, n: int, level: int, block: int, half: int, levels:
 
 
 @kernel
-def block_sum(m: Record, arm: int, place: int, level: int, block: int) -> float:
+def block_sum(m: Record, arm: int, place: int, level: int, block: Block | BlockWord) -> float:
     """The sum of the arm's rewards since a mark that `begin_block` gave for this level."""
     half = half_of(m)
     written: Any = np.int64(m.written[arm])

@@ -14,6 +14,7 @@ from lastblock.core.duels import (
 )
 from lastblock.core.marks import (
     Block,
+    BlockWord,
     begin_block,
     block_sum,
     clear_marks,
@@ -30,11 +31,11 @@ from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.core.verdicts import Verdict, judge
 from lastblock.kernels.jit import kernel, plain
 
-MOST_MARKS = 64
+FEWEST_MARKS, MOST_MARKS = 4, 64
 
 
 @kernel
-def wins_duel(s: Record, challenger: int, leader: int, block: int) -> bool:
+def wins_duel(s: Record, challenger: int, leader: int, block: Block | BlockWord) -> bool:
     """The challenger's mean against the mean of nearly as many of the leader's last rewards."""
     m = s.marks
     own: Any = np.int64(m.written[challenger])
@@ -52,13 +53,13 @@ class LBSDAGM(NamedTuple):
     """LB-SDA with geometric memory: duels as with all rewards, in the memory of some dozens.
 
     A duel needs the mean of about as many of the leader's last rewards as the challenger has. Sums
-    that are marked ever more rarely towards the past give it, with a length that is off by at most
-    a share of 1/marks. The record has a fixed size, made for 10⁹ rounds, and it learns at any gap.
+    that are marked ever more rarely towards the past give it, with a length that is off by a share
+    of 1 / (marks − 2) at most. The record has a fixed size, made for 10⁹ rounds, and it learns at any gap.
 
     Parameters
     ----------
     marks
-        Marks within reach on each level, an even number from 2 to 64. Blocks of up to so many
+        Marks within reach on each level, an even number from 4 to 64. Blocks of up to so many
         rewards are exact.
     block
         Which mark a block begins at: the nearest one ("near"), the one before ("long": less
@@ -85,16 +86,17 @@ class LBSDAGM(NamedTuple):
     """
 
     marks: int = 8
-    block: Block = Block.NEAR
+    block: Block | BlockWord = Block.NEAR
 
     @classmethod
     def examples(cls) -> "tuple[LBSDAGM, ...]":
         return cls(), cls(marks=6, block=Block.LONG)
 
     def validate(self) -> None:
-        if not 2 <= self.marks <= MOST_MARKS or self.marks % 2 != 0:
+        if not FEWEST_MARKS <= self.marks <= MOST_MARKS or self.marks % 2 != 0:
             raise ValueError(
-                f"LBSDAGM: marks={self.marks} must be an even number from 2 to {MOST_MARKS}"
+                f"LBSDAGM: marks={self.marks} must be an even number from {FEWEST_MARKS} to "
+                f"{MOST_MARKS}; more marks make more exact blocks"
             )
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
