@@ -29,6 +29,8 @@ def field(scenario: Scenario) -> list:
         lb.LBSDA(reference=True),
         lb.LBSDALM(offset=50),
         lb.LBSDALM(offset=50, reference=True),
+        lb.LBSDAGM(),
+        lb.LBSDAGM(marks=16),
         lb.SWLBSDA.tuned(**times),
         lb.SWLBSDA.tuned(**times, reference=True),
         lb.AdaptiveLBSDA(),

@@ -6,10 +6,10 @@ places are multiples of 2ʲ, and with S marks a level the last S of them are wit
 level 0, and S/2 on every other level, since the younger half of its marks lies on the levels below.
 
 Each reward is marked on level 0, and then one mark moves up: to level 1 every second time, to level
-2 every fourth time, and so on. A mark waits for its move to level j for X · 2ʲ⁻¹ rewards, where X is
-odd, so that the turns of two levels never meet. What does not move up is overwritten in time. A
-block of n rewards begins at the mark nearest to where it should, on the lowest level that is certain
-to hold it.
+2 every fourth time, and so on. A mark waits for its move to level j for X · 2ʲ⁻¹ rewards, where X
+is odd, so that the turns of two levels never meet. What does not move up is overwritten in time. A
+block of n rewards begins at the mark nearest to where it should, on the lowest level that holds it
+for certain.
 
 Sums must not lose digits:
 
@@ -38,8 +38,7 @@ from lastblock.kernels.exact_sums import two_product, two_sum
 from lastblock.kernels.jit import kernel, routine
 
 LONGEST_BLOCK = 2 * 10**8
-"""Of rewards, for which the marks reach back: a challenger with more of 10⁹ is as good as the leader.
-"""
+"""So far the marks reach back: a challenger with more of 10⁹ rewards is as good as the leader."""
 
 LONGEST_COMPACT_BLOCK = 750_000
 """The same in a compact record."""

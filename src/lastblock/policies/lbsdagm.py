@@ -54,7 +54,8 @@ class LBSDAGM(NamedTuple):
 
     A duel needs the mean of about as many of the leader's last rewards as the challenger has. Sums
     that are marked ever more rarely towards the past give it, with a length that is off by a share
-    of 1 / (marks − 2) at most. The record has a fixed size, made for 10⁹ rounds, and it learns at any gap.
+    of 1 / (marks − 2) at most. The record has a fixed size, made for 10⁹ rounds, and it learns at
+    any gap.
 
     Parameters
     ----------
