@@ -80,6 +80,7 @@ optional method `bounds(self, arms)` returns bounds that depend on the number of
 arm, reward)``.
 
 =================  ================================================================================
+`marks`            sums of about the last n rewards of each arm, in O(log T) numbers
 `history`          the last rewards of each arm: sums of blocks in O(1), without rounding drift
 `window`           the last rewards of all arms together, with counts and sums per arm
 `multiset`         every reward of an arm, zeros and ones counted, the others kept
@@ -262,7 +263,7 @@ from lastblock.kernels.streams import (
     to_unit,
     uniform,
 )
-from lastblock.kit import divergences, history, multiset, window
+from lastblock.kit import divergences, history, marks, multiset, window
 from lastblock.support.checks import number, whole
 
 __all__ = [
@@ -323,6 +324,7 @@ __all__ = [
     "is_owed",
     "judge",
     "kernel",
+    "marks",
     "most_pulled",
     "multiset",
     "next_word",
