@@ -161,7 +161,6 @@ def main() -> None:
     done = subprocess.check_output([sys.executable, "-c", _MEMORY], text=True)
     peak, records = map(int, done.split())
     print(f"\n{GEOMETRIC}, compact, {SIZE} bandits of {ARMS} arms, all of them in use:")
-    print(f"\n{GEOMETRIC}, compact, {SIZE} bandits of {ARMS} arms, all of them in use:")
     print(f"the process takes at most {peak / GIB:.2f} GiB,")
     print(f"of which the records take {records / GIB:.2f} GiB")
 

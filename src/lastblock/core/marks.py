@@ -31,7 +31,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lastblock.core.layout import LARGEST_COUNT, SMALL_COUNT, record
+from lastblock.core.layout import COUNT, LARGEST_COUNT, SMALL_COUNT, record, within
 from lastblock.core.protocol import Record
 from lastblock.kernels.bits import trailing_zeros
 from lastblock.kernels.exact_sums import two_product, two_sum
@@ -82,8 +82,8 @@ def marks_dtype(arms: int, marks: int, *, compact: bool = False) -> np.dtype[Any
     none = (arms, 0, 0)
     return record(
         [
-            ("written", SMALL_COUNT if compact else np.int64, (arms,)),  # rewards
-            ("level", np.uint8, (arms,)),  # for a block of so many
+            ("written", SMALL_COUNT if compact else COUNT, (arms,)),  # rewards
+            ("level", within(np.uint8, 0, rows[1] - 2), (arms,)),  # for a block of so many
             ("base", np.float64, (0 if compact else arms,)),  # the sum up to the base …
             ("error", np.float64, (0 if compact else arms,)),  # … what rounding took from it …
             ("total", np.float64, (0 if compact else arms,)),  # … and the sum since then
