@@ -1,5 +1,6 @@
 """Fills in the regret figures on the policies' pages: ``python -m benchmarks.figures``.
 
+With names, ``python -m benchmarks.figures EXP3 EXP3S``, only on the pages of these policies.
 It runs every policy on the paper's four scenarios, with the paper's parameters where the paper
 gives them, and otherwise with the published tunings for the known T, Γ and σ.
 """
@@ -42,11 +43,8 @@ def field(scenario: Scenario) -> list:
         lb.BESA(),
         lb.EpsilonGreedy(epsilon=0.1),
         lb.AdSwitch(horizon=HORIZON),
-        lb.EXP3.tuned(horizon=HORIZON, arms=sized["arms"]),
-        lb.EXP3S.tuned(**sized),
+        lb.EXP3S.tuned(**sized, as_is=sigma is not None),
         lb.EXP3S.tuned(**sized, reference=True),
-        lb.REXP3.tuned(**sized),
-        lb.PlayTheWinner(),
         lb.OracleRestart(lb.LBSDA(), scenario.environment),
         lb.BestArm(scenario.environment),
     ]
@@ -60,6 +58,9 @@ def field(scenario: Scenario) -> list:
             lb.RAWUCB(sigma=0.5),
             lb.CUSUMUCB.tuned(**times),
             lb.MUCB.tuned(**sized),
+            lb.EXP3.tuned(horizon=HORIZON, arms=sized["arms"]),
+            lb.REXP3.tuned(**sized),
+            lb.PlayTheWinner(),
             lb.PHE(),
             lb.Giro(),
             lb.NPTS(),
@@ -104,10 +105,14 @@ def parameters(policy) -> str:
 
 
 def main() -> None:
+    chosen = [name.lower() for name in sys.argv[1:]]
     rows: dict[str, list[str]] = {}
     for scenario in map(Scenario.load, (*PAPER, NOTEBOOK)):
         name = NAMES.get(scenario.name, scenario.name)
         for policy in field(scenario):
+            page = type(policy).__name__.lower()
+            if chosen and page not in chosen:
+                continue
             run = lb.simulate(
                 policy,
                 scenario.environment,
@@ -116,7 +121,6 @@ def main() -> None:
                 seed=1,
             )
             figure = f"{run.mean()[-1]:.2f} ± {run.standard_error()[-1]:.2f}"
-            page = type(policy).__name__.lower()
             rows.setdefault(page, []).append(f"| {name} | {parameters(policy)} | {figure} |")
             pace = run.seconds / (HORIZON * REPLICATIONS) * 1e9
             print(f"{name:<26}{type(policy).__name__:<24}{figure:>20}{pace:>9.1f} ns", flush=True)

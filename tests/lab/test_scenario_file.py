@@ -90,7 +90,7 @@ def test_the_papers_gaussian_scenario():
         "SW-UCB": lb.SWUCB(window=700, scale=0.5 * 2**0.5, reference=True),
         "D-UCB": lb.DUCB.tuned(**times, sigma=0.5),
         "UCB1": lb.UCB1(scale=0.5 * 2**0.5),
-        "EXP3.S": lb.EXP3S.tuned(**times, arms=3),
+        "EXP3.S": lb.EXP3S.tuned(**times, arms=3, as_is=True),
     }
 
 

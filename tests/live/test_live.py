@@ -32,7 +32,8 @@ def play(bandit, steps):
     decisions = []
     for _ in range(steps):
         decision = bandit.ask()
-        bandit.tell(decision, LEVEL.get(decision.arm, 0.3) + decision.id % 5 / 4)
+        reward = LEVEL.get(decision.arm, 0.3) + decision.id % 5 / 4
+        bandit.tell(decision, min(reward, bandit.policy.support()[1]))
         decisions.append(decision)
     return decisions
 

@@ -147,6 +147,7 @@ class EXP3(Twin):
 class EXP3S(Twin):
     gamma, alpha = 0.1, 0.01
     reference = False
+    as_is = False
 
     def begin(self):
         self.weights = [[1.0] * self.arms]  # after 0, 1, 2, … rewards
@@ -159,7 +160,8 @@ class EXP3S(Twin):
     def tell(self, arm, reward):
         w = self.weights[-1]
         gains = [0.0] * self.arms
-        gains[arm] = min(1, max(0, reward)) / self.chances[arm]
+        taken = reward if self.as_is else min(1, max(0, reward))
+        gains[arm] = taken / self.chances[arm]
         if self.reference:
             gains[arm] = reward / chances_of(w, self.gamma)[arm]
         growths = [min(200, max(-200, self.gamma * gain / self.arms)) for gain in gains]

@@ -30,12 +30,20 @@ def shares(rng, levels, t, arm):
     return rng.randint(0, 8) / 8 if rng.random() > levels[arm] else 1.0
 
 
+def halves(rng, levels, t, arm):
+    return rng.randint(0, 2) / 2
+
+
+def eighths(rng, levels, t, arm):
+    return rng.randint(0, 4) / 8 + round(2 * levels[arm]) / 4
+
+
 CASES = [
     (BERNOULLI, bernoulli, 2, 400),
     (BERNOULLI, bernoulli, 5, 400),
     (BERNOULLI, shares, 3, 300),
-    (BERNOULLI, small_integers, 3, 200),  # not what the policy was told: means are clipped
-    (BERNOULLI, dyadic, 5, 200),
+    (BERNOULLI, halves, 3, 200),
+    (BERNOULLI, eighths, 5, 200),
     (BERNOULLI, constant, 5, 150),
     (GAUSSIAN, gaussian, 2, 300),
     (GAUSSIAN, dyadic, 5, 300),

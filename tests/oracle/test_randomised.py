@@ -47,10 +47,11 @@ def assert_same_decisions(policy, make, arms, kind, seed, horizon):
     levels = [rng.random() for _ in range(arms)]
     bandit = lb.Bandit(policy, arms, seed=seed, room=room(arms))
     naive = make(arms, Sampler(seed))
+    low, high = policy.support()
     for t in range(horizon):
         decision = bandit.ask()
         assert decision.arm == naive.ask(), f"step {t}"
-        reward = kind(rng, levels[decision.arm], t)
+        reward = min(max(kind(rng, levels[decision.arm], t), low), high)
         bandit.tell(decision, reward)
         naive.tell(decision.arm, reward)
 
@@ -77,6 +78,7 @@ CASES = [
     (lb.EXP3S(0.1, 0.01), twin(EXP3S)),
     (lb.EXP3S(0.9, 0.9), twin(EXP3S, gamma=0.9, alpha=0.9)),
     (lb.EXP3S(0.2, 0.001, True), twin(EXP3S, gamma=0.2, alpha=0.001, reference=True)),
+    (lb.EXP3S(0.1, 0.01, as_is=True), twin(EXP3S, as_is=True)),
 ]
 
 
@@ -120,8 +122,9 @@ def huge(rng, level, t):
 
 @pytest.mark.parametrize(("kind", "gamma"), [(losses, 0.9), (huge, 0.01)])
 def test_weights_of_rewards_taken_as_they_are(kind, gamma):
-    make = twin(EXP3S, gamma=gamma, alpha=1e-3, reference=True)
-    assert_same_decisions(lb.EXP3S(gamma, 1e-3, True), make, 3, kind, 7, 2000)
+    for way in ({"reference": True}, {"as_is": True}):
+        make = twin(EXP3S, gamma=gamma, alpha=1e-3, **way)
+        assert_same_decisions(lb.EXP3S(gamma, 1e-3, **way), make, 3, kind, 7, 2000)
 
 
 def lbsda(arms, stream):
@@ -137,7 +140,7 @@ def lbsda(arms, stream):
 def test_binarized(inner, make, kind):
     for low, high, seed in [(0.0, 1.0, 1), (-1.0, 0.75, 2)]:
         assert_same_decisions(
-            lb.Binarized(inner, low, high),
+            lb.Binarized(inner, low, high, clip=high < 1.0),
             lambda arms, stream, low=low, high=high: Binarized(make, arms, stream, low, high),
             3,
             kind,

@@ -138,8 +138,9 @@ def test_policies_live(policy):
     assert [again.ask() for _ in range(20)] == [bandit.ask() for _ in range(20)]
 
 
-def test_rewards_outside_the_unit_interval_count_as_its_ends():
-    for policy in (lb.Thompson(), lb.EXP3(0.3), lb.EXP3S(0.3, 0.01), lb.PlayTheWinner()):
+def test_clipped_rewards_count_as_the_bounds():
+    for inner in (lb.Thompson(), lb.EXP3(0.3)):
+        policy = lb.Binarized(inner, clip=True)
         one, other = lb.Bandit(policy, 3, seed=1), lb.Bandit(policy, 3, seed=1)
         for t in range(100):
             decision = one.ask()

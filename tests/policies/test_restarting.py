@@ -122,7 +122,7 @@ def test_a_detector_that_does_not_say_what_it_found():
 
 @pytest.mark.parametrize("shift", [1.0, 0.3])
 @pytest.mark.parametrize(
-    "policy", [lb.AdaptiveLBSDA(), lb.Restarting(lb.Thompson(), lb.MeanShift())], ids=repr
+    "policy", [lb.AdaptiveLBSDA(), lb.Restarting(lb.Thompson("gaussian"), lb.MeanShift())], ids=repr
 )
 def test_when_the_world_changed(policy, shift):
     """Even if it takes hundreds of rewards to see it."""

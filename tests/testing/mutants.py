@@ -112,6 +112,11 @@ def only_its_own(self, s, arm, reward):
         s.sums[arm] = math.nan
 
 
+def by_root(self, s, arm, reward):
+    s.sums[arm] += math.sqrt(reward)  # and does not say that rewards must not be negative
+    s.pulls[arm] += 1
+
+
 def with_history(self, arms, horizon):
     rewards = FIRST_ROOM if horizon is None else horizon
     return [("history", history.history_dtype(arms, rewards))]
@@ -200,6 +205,7 @@ POLICIES = [
     (make("Lazy", start=lazy_start), ("start_sets_what_it_reads", "start_sets_every_number")),
     (policy()(Anything)(), ("wrong_types_are_rejected", "parameters_survive")),
     (make("Stale", plan=stale_arm), ("arms_come_and_go",)),
+    (make("Root", observe=by_root), ("only_its_support_is_taken", "environments_fit")),
     (make("Narrow", observe=only_its_own), ("a_forced_arm_is_taken_in",)),
     (
         make("Wordless", layout=with_leader, start=start_with_leader, duels=wordless),
@@ -321,6 +327,7 @@ def elsewhere_off(a, b, c, d, table, at, word, scratch):
 
 ARMS = [
     (arm("Off", draw=off), ("samples_match_the_mean",)),
+    (arm("Modest", support=lambda self: (0.0, self.mean)), ("rewards_lie_in_the_support",)),
     (arm("SometimesNaN", draw=sometimes_nan), ("rewards_are_finite",)),
     (arm("NotExpanded", draw=not_expanded), ("one_word_a_step",)),
     (arm("Long", parameters=lambda self: (1.0,) * 5), ("parameters_fit",)),

@@ -25,6 +25,9 @@ class Beta(NamedTuple):
     def parameters(self) -> tuple[float, ...]:
         return self.a, self.b
 
+    def support(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
     @staticmethod
     def draw(
         a: float, b: float, c: float, d: float, table: Any, at: int, word: Any, scratch: Any

@@ -14,6 +14,9 @@ class Dirac(NamedTuple):
     def parameters(self) -> tuple[float, ...]:
         return (self.mean,)
 
+    def support(self) -> tuple[float, float]:
+        return self.mean, self.mean
+
     @staticmethod
     def draw(
         a: float, b: float, c: float, d: float, table: Any, at: int, word: Any, scratch: Any

@@ -45,6 +45,11 @@ class Discrete(NamedTuple):
         cumulative[np.flatnonzero(np.asarray(self.probabilities) > 0.0)[-1] :] = 1.0
         return np.concatenate([cumulative, np.asarray(self.values, dtype=np.float64)])
 
+    def support(self) -> tuple[float, float]:
+        pairs = zip(self.values, self.probabilities, strict=True)
+        possible = [value for value, chance in pairs if chance > 0.0]
+        return min(possible), max(possible)
+
     @staticmethod
     def draw(
         a: float, b: float, c: float, d: float, table: Any, at: int, word: Any, scratch: Any

@@ -20,6 +20,9 @@ class Exponential(NamedTuple):
     def parameters(self) -> tuple[float, ...]:
         return (self.mean,)
 
+    def support(self) -> tuple[float, float]:
+        return 0.0, math.inf
+
     @staticmethod
     def draw(
         a: float, b: float, c: float, d: float, table: Any, at: int, word: Any, scratch: Any

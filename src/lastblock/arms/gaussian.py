@@ -1,5 +1,6 @@
 """Gaussian rewards."""
 
+import math
 from typing import Any, NamedTuple
 
 from lastblock.core.families import family
@@ -19,6 +20,9 @@ class Gaussian(NamedTuple):
 
     def parameters(self) -> tuple[float, ...]:
         return self.mean, self.std
+
+    def support(self) -> tuple[float, float]:
+        return -math.inf, math.inf
 
     @staticmethod
     def draw(

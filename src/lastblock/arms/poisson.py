@@ -1,5 +1,6 @@
 """Counts."""
 
+import math
 from typing import Any, NamedTuple
 
 from lastblock.core.families import family
@@ -19,6 +20,9 @@ class Poisson(NamedTuple):
 
     def parameters(self) -> tuple[float, ...]:
         return (self.mean,)
+
+    def support(self) -> tuple[float, float]:
+        return 0.0, math.inf
 
     @staticmethod
     def draw(

@@ -69,6 +69,9 @@ class TruncatedGaussian(NamedTuple):
     def table(self) -> tuple[float, float]:
         return self.low, self.high
 
+    def support(self) -> tuple[float, float]:
+        return self.low, self.high
+
     @staticmethod
     def draw(
         a: float, b: float, c: float, d: float, table: Any, at: int, word: Any, scratch: Any

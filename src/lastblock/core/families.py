@@ -5,6 +5,9 @@ A family is a `NamedTuple` decorated with `@family()`:
     mean                                  a field or a property
     parameters(self)                      up to four numbers for the kernel
     table(self)                           optional: an array of any length for the kernel
+    support(self)                         optional: the smallest and the largest reward; an arm
+                                          without it may give anything, so only policies that take
+                                          any number play it
     draw(a, b, c, d, table, at, word, scratch)   static kernel: one reward from one 64-bit word
 
 The arm's numbers start at `table[at]`.
@@ -14,7 +17,7 @@ compared see common random numbers. A sampler that needs more expands the word i
 stream.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -22,6 +25,7 @@ import numpy.typing as npt
 
 from lastblock.core.method_binding import kernel_method
 from lastblock.core.registry import register_name, validated
+from lastblock.core.support import Support, hull
 from lastblock.kernels.jit import kernel
 from lastblock.kernels.streams import Stream
 
@@ -68,6 +72,24 @@ def table_of(arm: Arm) -> npt.NDArray[np.float64]:
     """The numbers of an arm that do not fit into four parameters."""
     table = getattr(arm, "table", None)
     return np.empty(0) if table is None else np.asarray(table(), dtype=np.float64)
+
+
+def arm_support(arm: Arm) -> Support | None:
+    """Which rewards an arm gives; None if its family does not say."""
+    declared = getattr(arm, "support", None)
+    return None if declared is None else Support(*map(float, declared()))
+
+
+def undeclared(arms: Iterable[Arm]) -> str | None:
+    """The name of the first family among these arms that does not say which rewards it gives."""
+    return next((type(arm).__name__ for arm in arms if arm_support(arm) is None), None)
+
+
+def hull_of(arms: Sequence[Arm]) -> Support | None:
+    """The rewards that these arms give; None if one of them does not say."""
+    supports = [arm_support(arm) for arm in arms]
+    known = [support for support in supports if support is not None]
+    return hull(known) if len(known) == len(supports) else None
 
 
 class Families(NamedTuple):

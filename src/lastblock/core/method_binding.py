@@ -47,6 +47,11 @@ def _full(self: Any, s: Any, arm: Any) -> Any:
     return getattr(self.instance_class, "full", None)
 
 
+@kernel_method("support")
+def _support(self: Any) -> Any:
+    return getattr(self.instance_class, "support", None)
+
+
 @kernel_method("reset")
 def _reset(self: Any, d: Any) -> Any:
     return getattr(self.instance_class, "reset", None)

@@ -10,6 +10,8 @@ each policy; with the JIT off the very same methods run as they are.
     plan(self, s)                        queue the arms of round `s.round`
     observe(self, s, arm, reward)        one reward of an earlier decision
     full(self, s, arm)                   optional: no room for one more reward of this arm
+    support(self)                        optional: the smallest and the largest reward it takes, or
+                                         a word, `@policy(support="unit")`; any number if left out
     compact_layout(self, arms, horizon)  optional, Python: the fields in a compact record of a fleet
     check(self, arms)                    optional, Python: can it play so many arms?
     resized(self, s, before, arm)        optional, Python: arms came or went, see `resized` below
@@ -17,6 +19,7 @@ each policy; with the JIT off the very same methods run as they are.
     unpacked(self, s, compact)           optional, Python: a compact record was filled into `s`
     bounds(self, arms)                   optional, Python: what sound records hold, see `bounds_of`
     parts(self)                          optional, Python: what it wraps, see `parts_of`
+    remedy(self)                         optional, Python: what to do about a reward that it refuses
 
 A change detector is a value of the same sort, decorated with `@detector`; wrappers keep its record:
 
@@ -24,6 +27,7 @@ A change detector is a value of the same sort, decorated with `@detector`; wrapp
     reset(self, d)                       forget everything
     notice(self, d, arm, reward, age)    take in a reward; has the arm changed? If so, `d.old` and
                                          `d.new` are the means before and after
+    support(self)                        optional: as a policy's
 
 An environment is a NamedTuple of arrays with the kernels
 

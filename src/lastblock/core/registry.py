@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from lastblock.core.protocol import FOUND, Detector, Policy, Record
+from lastblock.core.support import SupportWord, declare_support
 from lastblock.support.checks import choice, flag, number, numbers, optional_wholes, whole
 
 T = TypeVar("T")
@@ -19,6 +20,7 @@ DETECTORS: dict[str, type[Any]] = {}
 
 def policy(
     *,
+    support: SupportWord | None = None,
     shift_invariant: bool = False,
     scale_invariant: bool = False,
     grows: bool = False,
@@ -28,6 +30,10 @@ def policy(
 
     Parameters
     ----------
+    support
+        The rewards that the policy takes: "any" number, "non-negative" ones, those of the "unit"
+        interval [0, 1], or those of its parameter "family". Others are refused. Left out, it is
+        what the method `support` says, if there is one, and else any number.
     shift_invariant, scale_invariant
         No decision changes when a constant is added to every reward, or when every reward is
         multiplied by a positive one. Declared here, checked by the conformance suite.
@@ -48,6 +54,7 @@ def policy(
         declared.scale_invariant = scale_invariant
         declared.grows = grows
         declared.oracle = oracle
+        declare_support(cls, support)
         if not hasattr(cls, "full"):
             declared.full = _never_full
         register_name(POLICIES, cls)
@@ -56,11 +63,15 @@ def policy(
     return register
 
 
-def detector() -> Callable[[type[T]], type[T]]:
-    """Register a NamedTuple as a change detector and validate its parameters on construction."""
+def detector(*, support: SupportWord | None = None) -> Callable[[type[T]], type[T]]:
+    """Register a NamedTuple as a change detector and validate its parameters on construction.
+
+    `support`: the rewards that it takes, as for `policy`.
+    """
 
     def register(cls: type[T]) -> type[T]:
         validated(cls)
+        declare_support(cls, support)
         register_name(DETECTORS, cls)
         return cls
 

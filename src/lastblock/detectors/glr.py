@@ -167,7 +167,7 @@ def has_changed(s: Record, arm: int, family: FamilyCode, sigma: float, delta: fl
     return False
 
 
-@detector()
+@detector(support="family")
 class GLR(NamedTuple):
     """The generalised likelihood ratio test of GLR-kl-UCB, for rewards of a known law.
 

@@ -92,8 +92,10 @@ def ask_floored_live(
 def tell_live(
     policy: Any, states: States, told: npt.NDArray[np.float64], arm: int, reward: float
 ) -> bool:
-    """Take in a reward; False, and nothing changed, if it is too large or the record is full."""
-    if not -LARGEST_REWARD < reward < LARGEST_REWARD:  # NaN, too
+    """Take in a reward; False, and nothing changed, if it is none for the policy, or the record is
+    full."""
+    low, high = policy.support()  # known at compile time, mostly
+    if not (-LARGEST_REWARD < reward < LARGEST_REWARD and low <= reward <= high):  # NaN, too
         return False
     if policy.full(states[0], arm):
         return False

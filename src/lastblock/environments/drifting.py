@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.core.families import Arm, Families
+from lastblock.core.families import Arm, Families, hull_of, undeclared
 from lastblock.core.registry import validated
+from lastblock.core.support import Support
 from lastblock.environments.piecewise import check_arms, encode
 from lastblock.kernels.jit import kernel
 from lastblock.kernels.streams import Stream
@@ -214,8 +215,7 @@ class Drifting:
                 raise ValueError(f"means: {path!r} is not a path; use Sinusoid or Table")
             if not getattr(arm, "movable", False):
                 raise ValueError(f"{arm!r} cannot drift: its mean is not one of its parameters")
-            for extreme in path.extremes():  # the family rejects a mean that it does not allow
-                arm._replace(mean=extreme)  # type: ignore[attr-defined]  # every arm is a NamedTuple
+        self._extremes()  # the family rejects a mean that it does not allow
 
     def __repr__(self) -> str:
         return f"Drifting({list(self.arms)}, means={list(self.paths)})"
@@ -224,6 +224,24 @@ class Drifting:
     def n_arms(self) -> int:
         """The number of arms."""
         return len(self.arms)
+
+    @property
+    def support(self) -> Support | None:
+        """The rewards of all arms; None if the family of one of them does not say."""
+        return hull_of(self._extremes())
+
+    @property
+    def undeclared(self) -> str | None:
+        """The name of an arm family here that does not say which rewards it gives."""
+        return undeclared(self._extremes())
+
+    def _extremes(self) -> list[Arm]:
+        """The arms with the smallest and the largest means that they ever have."""
+        return [
+            arm._replace(mean=extreme)  # type: ignore[attr-defined]  # every arm is a NamedTuple
+            for arm, path in zip(self.arms, self.paths, strict=True)
+            for extreme in path.extremes()
+        ]
 
     def means(self, t: int) -> npt.NDArray[np.float64]:
         """Return the mean of each arm at time step `t`, counted from 0."""

@@ -6,7 +6,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.core.families import PARAMETERS, Arm, Families, code_of, families, table_of
+from lastblock.core.families import (
+    PARAMETERS,
+    Arm,
+    Families,
+    code_of,
+    families,
+    hull_of,
+    table_of,
+    undeclared,
+)
+from lastblock.core.support import Support
 from lastblock.kernels.streams import Stream
 from lastblock.support.checks import whole
 
@@ -149,6 +159,16 @@ class Piecewise:
     def changes(self) -> tuple[int, ...]:
         """The first time step of every phase but the first."""
         return self.starts[1:]
+
+    @property
+    def support(self) -> Support | None:
+        """The rewards of all arms; None if the family of one of them does not say."""
+        return hull_of([arm for arms in self.phases for arm in arms])
+
+    @property
+    def undeclared(self) -> str | None:
+        """The name of an arm family here that does not say which rewards it gives."""
+        return undeclared(arm for arms in self.phases for arm in arms)
 
     def phase(self, t: int) -> int:
         """Return the number of the phase at time step `t`; both count from 0."""

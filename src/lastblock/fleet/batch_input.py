@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.core.protocol import Policy
+from lastblock.core.support import first_outside, refusal, support_of
 from lastblock.engine.fleet import NOWHERE, Numbers
 
 LARGEST_FLEET = NOWHERE - 1
@@ -35,8 +37,10 @@ def check_arms(arms: npt.ArrayLike, limit: int, n: int) -> Numbers:
     return np.ascontiguousarray(numbers, np.int64)
 
 
-def check_rewards(rewards: npt.ArrayLike, largest: float, n: int) -> npt.NDArray[np.float64]:
-    """A reward that can be added up for each of n ids."""
+def check_rewards(
+    rewards: npt.ArrayLike, largest: float, n: int, policy: Policy
+) -> npt.NDArray[np.float64]:
+    """A reward that can be added up, and that the policy takes, for each of n ids."""
     given = _array(rewards, "rewards", "biuf", "numbers")
     if given.size != n:
         raise ValueError(f"{given.size} rewards for {n} ids; give one for each")
@@ -48,6 +52,9 @@ def check_rewards(rewards: npt.ArrayLike, largest: float, n: int) -> npt.NDArray
             f"rewards[{wrong}]={given[wrong]} must be finite and below {largest:g} in size; "
             "to drop the decision, forget it"
         )
+    wrong_at = first_outside(values, support_of(policy))
+    if wrong_at is not None:
+        raise refusal(policy, f"rewards[{wrong_at}]={given[wrong_at]}")
     return values
 
 

@@ -316,7 +316,7 @@ class Fleet:
         """Take in the rewards of decisions. If one of them is wrong, nothing is changed."""
         batch = check_ids(ids, self._plan.size)
         numbers = check_arms(arms, self._plan.arms, batch.size)
-        values = check_rewards(rewards, self._plan.largest_reward, batch.size)
+        values = check_rewards(rewards, self._plan.largest_reward, batch.size, self._plan.policy)
         with self._lock:
             self._batches.tell(self._open_records, batch, numbers, values)
 

@@ -69,6 +69,14 @@ _LARGEST_QUOTIENT = 1e300
 
 
 @kernel
+def family_support(family: FamilyCode) -> tuple[float, float]:
+    """Return the smallest and the largest reward that the family allows."""
+    if family == GAUSSIAN:
+        return -math.inf, math.inf
+    return 0.0, 1.0 if family == BERNOULLI else math.inf
+
+
+@kernel
 def inside(family: FamilyCode, mean: float) -> float:
     """Return the mean nearest to `mean` that the family allows.
 

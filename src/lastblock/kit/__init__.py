@@ -21,7 +21,9 @@ call them, and so can your methods, which are compiled too.
 
 Optional methods of a policy: `validate(self)` raises a `ValueError` for impossible parameters,
 `check(self, arms)` for a number of arms that it cannot play. `full(self, s, arm)`, a kernel, says
-that one more reward of the arm does not fit; it goes with ``grows=True``.
+that one more reward of the arm does not fit; it goes with ``grows=True``. `support(self)`, a
+kernel, returns the smallest and the largest reward that it takes; ``@policy(support="unit")`` does
+the same with a word. `remedy(self)` says what to do about others.
 `resized(self, s, before, arm)` brings along what was derived from the number of arms when an arm
 has come or gone. `duels(self, s)` explains the last round. `compact_layout(self, arms, horizon)`
 and `unpacked(self, s, compact)` are for the compact records of fleets. A class method
@@ -34,6 +36,11 @@ and `unpacked(self, s, compact)` are for the compact records of fleets. A class 
 
 Fields that are annotated `int`, `float` or `bool` are converted and checked without these two; a
 class method that makes a policy from other arguments may need them.
+
+=================  ================================================================================
+`Support`          the rewards between two bounds
+`support_of` *     the rewards that a policy takes, for a wrapper
+=================  ================================================================================
 
 **Fields.** What a layout is made of, besides numpy's integers and floats. Where a type has bounds,
 they are checked when a record is loaded, since compiled code goes where its numbers send it. An
@@ -216,6 +223,7 @@ from lastblock.core.registry import check_policy as require_policy
 from lastblock.core.registry import detector, policy
 from lastblock.core.restarts import clear_restarts, note_restart, restart_fields
 from lastblock.core.rounds import count_up, enqueue, enqueue_all, shuffle, stop_waiting
+from lastblock.core.support import Support, support_of
 from lastblock.core.verdicts import (
     FLAGGED,
     FORCED,
@@ -296,6 +304,7 @@ __all__ = [
     "Policy",
     "Record",
     "Stream",
+    "Support",
     "Verdict",
     "argmax",
     "below",
@@ -352,6 +361,7 @@ __all__ = [
     "share_stream",
     "shuffle",
     "stop_waiting",
+    "support_of",
     "take_next",
     "to_open_unit",
     "to_unit",

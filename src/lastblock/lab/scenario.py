@@ -9,6 +9,7 @@ from typing import Any
 from lastblock.core.layout import state_dtype
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import POLICIES, check_policy, describe
+from lastblock.core.support import check_fit
 from lastblock.lab.claims import Claim
 from lastblock.lab.descriptions import describe_environment
 from lastblock.simulation.run import Environment
@@ -90,6 +91,7 @@ class Scenario:
                 check_policy(policy)
                 try:
                     state_dtype(policy, self.environment.n_arms, self.horizon)
+                    check_fit(policy, self.environment)
                 except ValueError as error:
                     raise ValueError(f"{label}: {error}") from None
         except ValueError as error:

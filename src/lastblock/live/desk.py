@@ -9,6 +9,7 @@ import numpy.typing as npt
 from lastblock.core.last_round import BEGINNING
 from lastblock.core.protocol import check_arms
 from lastblock.core.reward_stats import Told
+from lastblock.core.support import refusal, support_of
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.jit import is_foreign
 from lastblock.live.decisions import Decision, Generations, Pending, never_asked
@@ -50,6 +51,7 @@ class Desk(Generic[L]):
     def __init__(self, live: Live, labels: Iterable[L], floor_of_all: float | None = None) -> None:
         self.live = live
         self.may_raise = is_foreign(live.policy)
+        self.support = support_of(live.policy)
         self.labels = list(labels)  # of all arms that there ever were
         self.active = list(self.labels)  # of the arms in the record, in its order
         self.numbers = list(range(len(self.labels)))  # their places among all labels
@@ -162,6 +164,9 @@ class Desk(Generic[L]):
                 f"reward={short(reward)} must be finite and below {self.largest_reward:g} in "
                 "size; to drop the decision, forget it"
             )
+        support = self.support
+        if not support.low <= value <= support.high:
+            raise refusal(self.live.policy, f"reward={short(reward)}")
         return value
 
     def check_resizable(self, arms: int) -> None:

@@ -69,7 +69,8 @@ def reinforce(s: Record, arm: int, reward: float, gamma: float) -> None:
     """w_k ← w_k exp(γ x̂ / K), x̂ = x / p_k.
 
     The logarithm is what counts; it never overflows. Of the weights themselves, those far below the
-    largest one may vanish for a while, where γ/K hides them.
+    largest one may vanish for a while, where γ/K hides them. (Clipped for the events of stores from
+    before rewards outside [0, 1] were refused.)
     """
     s.log_weight[arm] += gamma * clipped(reward) / (s.chosen_with[arm] * s.arms)
     if s.log_weight[arm] <= HIGH:

@@ -7,6 +7,7 @@ from lastblock.core.layout import record_of
 from lastblock.core.protocol import Layout, Policy, Record, check_arms, resized
 from lastblock.core.registry import check_policy, policy
 from lastblock.core.rounds import enqueue
+from lastblock.core.support import Support, support_of
 from lastblock.core.wrapping import (
     planned,
     ready_to_observe,
@@ -30,17 +31,19 @@ def take_round(s: Record) -> None:
 class Binarized(NamedTuple):
     """A policy for Bernoulli rewards, on rewards in [low, high].
 
-    A reward x becomes 1 with probability (x − low) / (high − low), else 0; one outside counts as
-    the nearer end. The means keep their order, so a guarantee for Bernoulli arms holds for bounded
-    ones. Rewards that are 0 or 1 already pass untouched: then every decision is that of the policy
-    itself.
+    A reward x becomes 1 with probability (x − low) / (high − low), else 0. The means keep
+    their order, so a guarantee for Bernoulli arms holds for bounded ones. Rewards that are 0 or 1
+    already pass untouched: then every decision is that of the policy itself.
 
     Parameters
     ----------
     policy
         Any policy. The state grows with time only if this policy's does.
     low, high
-        The bounds of the rewards.
+        The bounds of the rewards. Others are refused.
+    clip
+        Take rewards beyond the bounds too, as the nearer bound. The means may then change their
+        order: the best arm is the one with the best clipped rewards.
 
     Examples
     --------
@@ -59,10 +62,11 @@ class Binarized(NamedTuple):
     policy: Policy
     low: float = 0.0
     high: float = 1.0
+    clip: bool = False
 
     @classmethod
     def examples(cls) -> "tuple[Binarized, ...]":
-        return cls(Thompson()), cls(Thompson(), low=-2.0, high=3.0)
+        return cls(Thompson()), cls(Thompson(), low=-2.0, high=3.0, clip=True)
 
     def validate(self) -> None:
         check_policy(self.policy)
@@ -70,6 +74,20 @@ class Binarized(NamedTuple):
             raise ValueError(f"Binarized: low={self.low} must be below high={self.high}")
         if not math.isfinite(self.high - self.low):
             raise ValueError(f"Binarized: low={self.low} and high={self.high} are too far apart")
+        inner = support_of(self.policy)
+        if not inner.covers(Support(0.0, 1.0)):
+            raise ValueError(
+                f"Binarized: the policy within gets rewards 0 and 1, but {self.policy!r} takes "
+                f"{inner}; give another one"
+            )
+
+    def support(self) -> tuple[float, float]:
+        if self.clip:
+            return -math.inf, math.inf
+        return self.low, self.high
+
+    def remedy(self) -> str:
+        return "move low and high, or give clip=True to count it as the nearer bound"
 
     def check(self, arms: int) -> None:
         check_arms(self.policy, arms)
@@ -91,6 +109,7 @@ class Binarized(NamedTuple):
         take_round(s)
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
+        # A share below 0 or above 1, of a clipped reward, is a coin that always falls the same way.
         share = (reward - self.low) / (self.high - self.low)
         self.policy.observe(ready_to_observe(s), arm, coin(s.stream, share))
 

@@ -17,7 +17,7 @@ FADED = 1e-200
 """A discounted count that is as good as none; denormal numbers would be slow."""
 
 
-@policy()
+@policy(support="family")
 class DiscountedThompson(NamedTuple):
     """Thompson sampling whose evidence fades: each pull multiplies all counts and sums by γ.
 

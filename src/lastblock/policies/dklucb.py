@@ -23,7 +23,7 @@ SMALLEST_COUNT = 1e-9
 """Where discounted counts stop to matter; their index is the largest one long before."""
 
 
-@policy()
+@policy(support="family")
 class DKLUCB(NamedTuple):
     """kl-UCB on rewards that weigh γ times less at every step: sup {q: N kl(mean, q) ≤ c log t}.
 

@@ -1,6 +1,6 @@
 """EXP3 (Auer, Cesa-Bianchi, Freund & Schapire, 2002).
 
-Rewards lie in [0, 1]; one outside counts as the nearer end. The reward of an arm is divided by the
+Rewards lie in [0, 1]. The reward of an arm is divided by the
 probability with which the arm was last chosen.
 """
 
@@ -23,7 +23,7 @@ from lastblock.policies._exponential_weights import (
 from lastblock.theory.tunings import exp3_exploration
 
 
-@policy()
+@policy(support="unit")
 class EXP3(NamedTuple):
     """Exponential weights on importance-weighted rewards, mixed with uniform exploration.
 

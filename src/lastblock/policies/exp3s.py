@@ -42,6 +42,9 @@ class EXP3S(NamedTuple):
         As in the authors' code of the LB-SDA experiments: choose one step late, by the weights
         before the last reward, divide a reward by the probability for the next step, and take
         rewards outside [0, 1] as they are.
+    as_is
+        Take rewards outside [0, 1] too, as they are, without any guarantee: what the authors of
+        LB-SDA do with Gaussian rewards.
 
     Examples
     --------
@@ -58,16 +61,30 @@ class EXP3S(NamedTuple):
     gamma: float
     alpha: float
     reference: bool = False
+    as_is: bool = False
 
     @classmethod
-    def tuned(cls, *, horizon: int, changes: int, arms: int, reference: bool = False) -> "EXP3S":
+    def tuned(
+        cls,
+        *,
+        horizon: int,
+        changes: int,
+        arms: int,
+        reference: bool = False,
+        as_is: bool = False,
+    ) -> "EXP3S":
         """α = 1/T and the γ of corollary 8.3; Γ changes are Γ + 1 phases."""
         gamma = exp3s_exploration(horizon=horizon, changes=changes, arms=arms)
-        return cls(gamma, exp3s_sharing(horizon=horizon), reference)
+        return cls(gamma, exp3s_sharing(horizon=horizon), reference, as_is)
 
     @classmethod
     def examples(cls) -> "tuple[EXP3S, ...]":
         return cls(gamma=0.1, alpha=0.01), cls(gamma=0.2, alpha=0.001, reference=True)
+
+    def support(self) -> tuple[float, float]:
+        if self.reference or self.as_is:
+            return -math.inf, math.inf
+        return 0.0, 1.0
 
     def validate(self) -> None:
         check_gamma("EXP3S", self.gamma)
@@ -101,7 +118,7 @@ class EXP3S(NamedTuple):
             mix_chances(s, self.gamma)
             estimate = reward / s.chance[arm]
         else:
-            estimate = clipped(reward) / s.chosen_with[arm]
+            estimate = (reward if self.as_is else clipped(reward)) / s.chosen_with[arm]
         total = 0.0
         for k in range(s.arms):
             total += s.weight[k]

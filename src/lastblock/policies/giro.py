@@ -36,13 +36,13 @@ def bootstrap_mean(s: Record, arm: int, pseudo: int) -> float:
     return float(sampled / total)
 
 
-@policy(grows=True)
+@policy(support="unit", grows=True)
 class Giro(NamedTuple):
     """Pull the arm with the best bootstrap mean, its history being padded with zeros and ones.
 
     Each reward of an arm comes with `a` pseudo-rewards 0 and `a` pseudo-rewards 1, the garbage,
-    without which bootstrapping can fail for good. Rewards must lie in [0, 1]: others are used as
-    they are, but then the garbage is too small or too large for them. Every reward is stored, by
+    without which bootstrapping can fail for good. Rewards must lie in [0, 1], or the
+    garbage would be too small or too large for them. Every reward is stored, by
     definition; zeros and ones are only counted.
 
     Parameters

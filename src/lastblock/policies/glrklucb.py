@@ -35,7 +35,7 @@ def forget(s: Record, arm: int, now: int) -> None:
     forget_arm(s, arm)
 
 
-@policy()
+@policy(support="family")
 class GLRKLUCB(NamedTuple):
     """kl-UCB that forgets an arm, or all of them, when a test finds that its mean has changed.
 

@@ -14,7 +14,7 @@ from lastblock.kernels.divergences import Family, FamilyWord, divergence, inside
 from lastblock.policies._kl_bounds import validate_family
 
 
-@policy()
+@policy(support="family")
 class IMED(NamedTuple):
     """Pull the arm with the smallest N kl(mean, largest mean) + log N.
 

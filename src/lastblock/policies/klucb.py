@@ -22,7 +22,7 @@ from lastblock.policies._kl_bounds import (
 )
 
 
-@policy()
+@policy(support="family")
 class KLUCB(NamedTuple):
     """Pull the arm whose mean could be largest: sup {q: N kl(mean, q) ≤ c log t}.
 

@@ -32,14 +32,13 @@ def dirichlet_mean(s: Record, arm: int, bound: float) -> float:
     return float(top / weight)
 
 
-@policy(grows=True)
+@policy(support="unit", grows=True)
 class NPTS(NamedTuple):
     """Pull the arm with the largest mean under random weights of its rewards and of the bound 1.
 
     The weights are uniform on the simplex, a Dirichlet law with all parameters 1. For Bernoulli
-    rewards this is Thompson sampling with the prior Beta(1, 0). Rewards must lie in [0, 1]: others
-    are used as they are, but above 1 the policy may stop exploring too early. Every reward is
-    stored, by definition; zeros and ones are only counted.
+    rewards this is Thompson sampling with the prior Beta(1, 0). Rewards must lie in [0, 1]. Every
+    reward is stored, by definition; zeros and ones are only counted.
 
     Parameters
     ----------

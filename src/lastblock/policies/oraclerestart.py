@@ -130,6 +130,11 @@ class OracleRestart(_Restarts):
     def observe(self, s: Record, arm: int, reward: float) -> None:
         self.policy.observe(ready_to_observe(s), arm, reward)
 
+    def support(self) -> tuple[float, float]:
+        wrapped: Any = self.policy
+        low, high = wrapped.support()
+        return low, high
+
     def full(self, s: Record, arm: int) -> bool:
         wrapped: Any = self.policy
         return bool(wrapped.full(s.inner, arm))

@@ -16,7 +16,7 @@ FUZZ = 1.0 - 1e-12
 """Rounding must not lift a n above a whole number: ⌈1.1 · 100⌉ is 110."""
 
 
-@policy()
+@policy(support="unit")
 class PHE(NamedTuple):
     """Pull the arm with the best mean after fair coins have been added to each arm's rewards.
 

@@ -10,7 +10,7 @@ from lastblock.kernels.samplers import coin
 from lastblock.kernels.streams import below
 
 
-@policy()
+@policy(support="unit")
 class PlayTheWinner(NamedTuple):
     """Stay with an arm as long as it succeeds; after a failure go on to the next.
 

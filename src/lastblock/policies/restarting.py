@@ -138,6 +138,14 @@ class Restarting(NamedTuple):
             s.since = s.round
             s.due = 1
 
+    def support(self) -> tuple[float, float]:
+        """What both the policy and the detector take."""
+        wrapped: Any = self.policy
+        watching: Any = self.detector
+        low, high = wrapped.support()
+        lowest, highest = watching.support()
+        return max(low, lowest), min(high, highest)
+
     def full(self, s: Record, arm: int) -> bool:
         wrapped: Any = self.policy
         return bool(wrapped.full(s.inner, arm))

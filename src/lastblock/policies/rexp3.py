@@ -20,7 +20,7 @@ from lastblock.policies._exponential_weights import (
 from lastblock.theory.tunings import exp3_exploration, rexp3_batch
 
 
-@policy()
+@policy(support="unit")
 class REXP3(NamedTuple):
     """EXP3 that starts again every `batch` pulls.
 

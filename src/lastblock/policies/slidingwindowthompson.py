@@ -14,7 +14,7 @@ from lastblock.policies._posteriors import PosteriorWord, as_observed, check_fam
 from lastblock.theory.tunings import garivier_window
 
 
-@policy()
+@policy(support="family")
 class SlidingWindowThompson(NamedTuple):
     """Thompson sampling on the last `window` rewards of all arms together.
 

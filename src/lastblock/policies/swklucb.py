@@ -28,7 +28,7 @@ from lastblock.policies._kl_bounds import (
 from lastblock.theory.tunings import garivier_window
 
 
-@policy()
+@policy(support="family")
 class SWKLUCB(NamedTuple):
     """kl-UCB on the last `window` rewards: sup {q: N kl(mean, q) ≤ c log t}.
 

@@ -13,7 +13,7 @@ from lastblock.kernels.divergences import Family
 from lastblock.policies._posteriors import PosteriorWord, as_observed, check_family, posterior_draw
 
 
-@policy()
+@policy(support="family")
 class Thompson(NamedTuple):
     """Draw a mean from each arm's posterior and pull the arm with the largest.
 

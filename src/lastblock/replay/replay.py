@@ -10,6 +10,7 @@ import numpy.typing as npt
 from lastblock.core.layout import state_dtype
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import check_policy
+from lastblock.core.support import first_outside, refusal, support_of
 from lastblock.engine.replay import Passes, replay
 from lastblock.kernels.jit import specialise
 from lastblock.kernels.streams import STREAM_WORDS, Seed, Stream, key_of
@@ -258,8 +259,17 @@ class Replay:
 
     def _reader(self, policy: Policy, horizon: int | None, key: Stream) -> "_Reader":
         self._check_uniform()
+        self._check_rewards(policy)
         horizon = None if horizon is None else at_least(1, horizon, "horizon")
         return _Reader(policy, self._log, horizon, key)
+
+    def _check_rewards(self, policy: Policy) -> None:
+        """Every reward of the log must be one that the policy takes."""
+        wrong = first_outside(self._log.rewards, support_of(policy))
+        if wrong is not None:
+            raise refusal(
+                policy, f"event {wrong} of the log has the reward {self._log.rewards[wrong]:g}"
+            )
 
     def _check_uniform(self) -> None:
         """Raise a ValueError if the log cannot be from uniform logging."""

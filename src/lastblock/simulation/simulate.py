@@ -10,6 +10,7 @@ import numpy.typing as npt
 from lastblock.core.layout import state_dtype
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import check_policy
+from lastblock.core.support import check_fit
 from lastblock.engine.simulate import Outcome, play
 from lastblock.kernels.jit import specialise
 from lastblock.kernels.streams import Seed, Stream, key_of
@@ -64,7 +65,8 @@ def simulate(
     Raises
     ------
     ValueError
-        If an argument is of the wrong kind or out of range.
+        If an argument is of the wrong kind or out of range, or if the environment gives rewards
+        that the policy does not take.
 
     Examples
     --------
@@ -76,6 +78,7 @@ def simulate(
     """
     check_policy(policy)
     horizon, replications, threads = check_size(environment, horizon, replications, threads)
+    check_fit(policy, environment)
     taken = times_taken(times, horizon)
     outcome, seconds = _play(
         policy, environment, horizon, key_of(seed), taken, replications, 0, threads, progress
@@ -105,6 +108,7 @@ def trace(policy: Policy, environment: Environment, *, horizon: int, seed: Seed 
     """
     check_policy(policy)
     horizon, _, _ = check_size(environment, horizon, 1, 1)
+    check_fit(policy, environment)
     taken = np.array([horizon])
     outcome, _ = _play(policy, environment, horizon, key_of(seed), taken, 1, horizon, 1, False)
     return Trace(outcome.arms[0], outcome.rewards[0])

@@ -4,19 +4,25 @@ import json
 import math
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any, get_type_hints
 
 import numpy as np
 
+from lastblock.arms.dirac import Dirac
+from lastblock.arms.discrete import Discrete
+from lastblock.core.families import Arm
 from lastblock.core.layout import state_dtype, state_size
 from lastblock.core.protocol import Policy, Record
 from lastblock.core.registry import build, describe
+from lastblock.core.support import support_of
 from lastblock.engine.simulate import Outcome, play
+from lastblock.environments.piecewise import Stationary
 from lastblock.kernels.jit import DISABLED, specialise
 from lastblock.kernels.streams import key_of
 from lastblock.live.bandit import Bandit
 from lastblock.live.state import Live
-from lastblock.simulation.simulate import simulate
+from lastblock.simulation.simulate import simulate, trace
 from lastblock.testing.expectations import expect, expect_same, expect_value_error
 from lastblock.testing.worlds import (
     ARMS,
@@ -27,6 +33,9 @@ from lastblock.testing.worlds import (
     live_arms,
     live_with_delays,
 )
+
+FAR = 1e3
+"""Stands for the end of a support that has none."""
 
 SHIFTS = (-3.0, 0.25, 1024.0)
 SCALES = (0.125, 4.0, 2.0**20, 2.0**-600, 2.0**900)
@@ -84,6 +93,24 @@ def _expect_same_arms(
         with np.errstate(over="ignore"):  # squares of 2⁹⁰⁰, in what is noted beside the record
             changed = live_arms(policy, HORIZON, lambda x, c=number: change(x, c))  # type: ignore[misc]
         expect_same(f"arms for rewards {word} {number}", changed, plain)
+
+
+def environments_fit(policy: Policy) -> None:
+    """It plays arms whose rewards it takes, and no others."""
+    support = support_of(policy)
+    low, high = max(support.low, -FAR), min(support.high, FAR)
+    arms: list[Arm] = [Dirac(low), Dirac(high), Discrete([low, high], [0.5, 0.5])]
+    pulls = int(simulate(policy, Stationary(arms), horizon=HORIZON, seed=SEED).pulls.sum())
+    expect(pulls == HORIZON, f"on arms of its support it has {pulls} pulls in {HORIZON} steps")
+    for end in (support.low - 0.5, support.high + 0.5):
+        if math.isfinite(end):
+            world = Stationary([*arms[:2], Dirac(end)])
+            for name, run in (("simulate", simulate), ("trace", trace)):
+                expect_value_error(
+                    f"{name} with rewards of {end}, outside its support",
+                    partial(run, policy, world, horizon=HORIZON),
+                    "the environment gives",
+                )
 
 
 def state_is_bounded(policy: Policy) -> None:

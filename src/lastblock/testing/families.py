@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.arms.dirac import Dirac
-from lastblock.core.families import PARAMETERS, Arm, code_of
+from lastblock.core.families import PARAMETERS, Arm, arm_support, code_of
 from lastblock.core.protocol import EnvironmentTable
 from lastblock.environments.piecewise import Stationary
 from lastblock.kernels.jit import DISABLED, entry, specialise
@@ -72,6 +72,18 @@ def rewards_are_finite(arm: Arm) -> None:
     expect(strange.size == 0, f"{strange.size} of {DRAWS} rewards are {strange[:1]}")
 
 
+def rewards_lie_in_the_support(arm: Arm) -> None:
+    """No reward lies outside `support`, if the family has it."""
+    support = arm_support(arm)
+    if support is not None:
+        rewards = drawn(arm, DRAWS)
+        low, high = float(rewards.min()), float(rewards.max())
+        expect(
+            support.low <= low and high <= support.high,
+            f"rewards go from {low:.6g} to {high:.6g}; `support` says {support}",
+        )
+
+
 def one_word_a_step(arm: Arm) -> None:
     """A reward depends on its random word alone: not on those before it, nor on `scratch`.
 
@@ -113,6 +125,7 @@ FAMILY_CHECKS: dict[str, Callable[[Arm], None]] = {
     for check in (
         samples_match_the_mean,
         rewards_are_finite,
+        rewards_lie_in_the_support,
         one_word_a_step,
         parameters_fit,
         jit_changes_nothing,

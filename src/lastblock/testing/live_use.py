@@ -3,9 +3,12 @@
 import json
 import math
 import random
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from lastblock.core.protocol import Policy
+from lastblock.core.support import support_of
 from lastblock.live.bandit import Bandit
 from lastblock.testing.expectations import expect, expect_value_error
 from lastblock.testing.worlds import (
@@ -16,6 +19,9 @@ from lastblock.testing.worlds import (
     live_with_delays,
     record_within,
 )
+
+FAR = 1e6
+"""Stands for the end of a support that has none."""
 
 
 def asking_never_waits(policy: Policy) -> None:
@@ -56,6 +62,32 @@ def bad_rewards_change_nothing(policy: Policy) -> None:
     after = bandit.to_bytes()
     expect_value_error("a reward told twice", lambda: bandit.tell(decision, 1.0), "already")
     expect(bandit.to_bytes() == after, "a reward told twice was refused, but changed the state")
+
+
+def only_its_support_is_taken(policy: Policy) -> None:
+    """Rewards at and between the ends are taken; others are refused, and the state stays."""
+    support = support_of(policy)
+    low, high = max(support.low, -FAR), min(support.high, FAR)
+    inside = [low, high, (low + high) / 2.0, 0.75 * low + 0.25 * high]
+    bandit = Bandit(policy, ARMS, seed=SEED)
+    for t in range(60):
+        bandit.tell(bandit.ask(), inside[t % len(inside)])
+    strange = fields_with_nan(record_within(bandit))
+    expect(not strange, f"after rewards of its support these fields hold NaN: {', '.join(strange)}")
+    decisions = bandit.ask(2)
+    before = bandit.to_bytes()
+    for reward in (support.low - 0.5, support.high + 0.5):
+        if math.isinf(reward):
+            continue
+        ways: dict[str, Callable[[], object]] = {
+            "tell": partial(bandit.tell, decisions[0], reward),
+            "tell_many": partial(bandit.tell_many, decisions, [low, reward]),
+            "expire": partial(bandit.expire, older_than=0, reward=reward),
+        }
+        for way, action in ways.items():
+            expect_value_error(f"{way} of {reward}, outside its support", action, "takes numbers")
+            expect(bandit.to_bytes() == before, f"{way} of {reward} changed the state")
+    bandit.tell_many(decisions, [low, high])
 
 
 def arms_come_and_go(policy: Policy) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, get_type_hints
 from lastblock.core.layout import state_dtype
 from lastblock.core.protocol import Detector, Policy, check_arms
 from lastblock.core.registry import DETECTORS, POLICIES, enumeration
+from lastblock.core.support import check_fit
 from lastblock.lab.scenario_files.document import Table, shown
 from lastblock.simulation.run import Environment
 from lastblock.support.spelling import advice
@@ -54,7 +55,8 @@ def read_policies(top: Table, world: World) -> dict[str, Policy]:
         policy = read_policy(table, world)
         try:
             state_dtype(policy, world.environment.n_arms, world.horizon)
-        except ValueError as error:  # too many arms or rewards for this policy
+            check_fit(policy, world.environment)
+        except ValueError as error:  # too many arms or rewards for this policy, or other ones
             raise table.error(str(error), "policy") from None
         label = table.text("label", type(policy).__name__)
         if label in policies:

@@ -1,0 +1,165 @@
+"""Which rewards a policy takes, which an environment gives, and what to do if they do not fit.
+
+A policy and a change detector say which rewards they take by their kernel ``support(self)``, the
+smallest and the largest one; `@policy(support="unit")` writes it for them. Whoever hands rewards to
+a policy asks `support_of`, and refuses the others: a reward that is bent to fit leads a policy
+astray without a word.
+"""
+
+import math
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.core.protocol import Policy
+from lastblock.kernels.divergences import family_support
+
+SupportWord: TypeAlias = Literal["any", "non-negative", "unit", "family"]
+"""What `@policy(support=…)` and `@detector(support=…)` accept; "family": as the parameter `family`
+says."""
+
+
+class Support(NamedTuple):
+    """All numbers from `low` to `high`."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __str__(self) -> str:
+        if self == Support():
+            return "any number"
+        if math.isinf(self.high):
+            return f"numbers of at least {self.low:g}"
+        if math.isinf(self.low):
+            return f"numbers of at most {self.high:g}"
+        return f"numbers in [{self.low:g}, {self.high:g}]"
+
+    def covers(self, other: "Support") -> bool:
+        """Whether everything in the other one lies in this one."""
+        return self.low <= other.low and other.high <= self.high
+
+
+def hull(supports: "list[Support]") -> Support:
+    """The smallest support that covers all of these."""
+    return Support(min(each.low for each in supports), max(each.high for each in supports))
+
+
+# The kernels that the words stand for. Their names and arguments are those of the methods.
+
+
+def _any(self: Any) -> tuple[float, float]:
+    return -math.inf, math.inf
+
+
+def _non_negative(self: Any) -> tuple[float, float]:
+    return 0.0, math.inf
+
+
+def _unit(self: Any) -> tuple[float, float]:
+    return 0.0, 1.0
+
+
+def _family(self: Any) -> tuple[float, float]:
+    return family_support(self.family)
+
+
+_KERNELS = {"any": _any, "non-negative": _non_negative, "unit": _unit, "family": _family}
+
+
+def declare_support(cls: type[Any], word: SupportWord | None) -> None:
+    """Give a class the kernel that the word stands for; one without a word may have its own.
+
+    Raises
+    ------
+    ValueError
+        The word is not known, the class has a kernel and a word, or it has no `family`.
+    """
+    if word is None:
+        if not hasattr(cls, "support"):
+            cls.support = _any
+        return
+    name = cls.__name__
+    if word not in _KERNELS:
+        known = ", ".join(map(repr, _KERNELS))
+        raise ValueError(f"{name}: support={word!r} must be one of {known}, or a method `support`")
+    if "support" in vars(cls):
+        raise ValueError(f"{name}: give support={word!r} or a method `support`, not both")
+    if word == "family" and "family" not in cls._fields:
+        raise ValueError(f"{name}: support='family' needs a parameter `family`")
+    cls.support = _KERNELS[word]
+
+
+def support_of(policy: Policy) -> Support:
+    """The rewards that a policy takes.
+
+    >>> import lastblock as lb
+    >>> print(support_of(lb.Thompson()))
+    numbers in [0, 1]
+    >>> print(support_of(lb.Thompson(family="gaussian")))
+    any number
+    """
+    declared: Any = policy
+    return Support(*map(float, declared.support()))
+
+
+def first_outside(rewards: npt.NDArray[np.float64], support: Support) -> int | None:
+    """The place of the first reward that lies outside; None if there is none."""
+    if rewards.size == 0 or (rewards.min() >= support.low and rewards.max() <= support.high):
+        return None
+    return int(np.argmax((rewards < support.low) | (rewards > support.high)))
+
+
+def remedy(policy: Policy) -> str:
+    """What to do about a reward that a policy does not take."""
+    own = getattr(policy, "remedy", None)
+    if own is not None:
+        return str(own())
+    name = type(policy).__name__
+    ways = []
+    if not any(map(math.isinf, support_of(policy))):
+        ways.append(
+            f"wrap it, Binarized({name}(…), low, high), with the bounds of your rewards (clip=True "
+            "there counts rewards beyond them as the nearer bound)"
+        )
+    if _has_family(policy):
+        ways.append('choose family="gaussian", which takes any number')
+    ways.append("use a policy that takes any number, such as LBSDA()")
+    return ", or ".join(ways[:2])
+
+
+def _has_family(policy: Any) -> bool:
+    """Whether it, or something within it, has a parameter `family`."""
+    parts = [getattr(policy, name) for name in ("policy", "detector") if hasattr(policy, name)]
+    return "family" in getattr(policy, "_fields", ()) or any(map(_has_family, parts))
+
+
+def refusal(policy: Policy, what: str) -> ValueError:
+    """The error for rewards that a policy does not take; `what` says which."""
+    name = type(policy).__name__
+    return ValueError(f"{what}, but {name} takes {support_of(policy)}; {remedy(policy)}")
+
+
+def check_fit(policy: Policy, environment: Any) -> None:
+    """Raise a ValueError if an environment gives rewards that a policy does not take.
+
+    An environment without `support`, or one with an arm of a family without it, may give anything.
+    """
+    takes = support_of(policy)
+    if takes == Support():
+        return
+    gives = getattr(environment, "support", None)
+    if gives is None:
+        raise ValueError(
+            f"{type(policy).__name__} takes {takes}, but {_undeclared(environment)}; add it: the "
+            "smallest and the largest reward"
+        )
+    if not takes.covers(gives):
+        raise refusal(policy, f"the environment gives {gives}")
+
+
+def _undeclared(environment: Any) -> str:
+    family = getattr(environment, "undeclared", None)
+    if family is None:
+        return f"{type(environment).__name__} has no attribute `support`"
+    return f"the arm family {family} has no method `support`"
