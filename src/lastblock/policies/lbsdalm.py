@@ -19,7 +19,10 @@ from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import count_up, enqueue, enqueue_all, shuffle
 from lastblock.core.verdicts import Verdict, judge
+from lastblock.kernels.divergences import Family, FamilyWord
 from lastblock.kernels.jit import kernel
+from lastblock.support.checks import whole
+from lastblock.theory.kullback import kl
 
 SIZED_FOR_ROUNDS = 10**9
 """The record holds the memory of this many rounds, up to a power of two; m_r stops there."""
@@ -78,6 +81,61 @@ class LBSDALM(NamedTuple):
     scale: float = 1.0
     offset: int = 0
     reference: bool = False
+
+    @classmethod
+    def for_gap(
+        cls,
+        worse: float,
+        better: float,
+        *,
+        horizon: int,
+        family: Family | FamilyWord = "bernoulli",
+        sigma: float = 1.0,
+    ) -> "LBSDALM":
+        """A memory that tells two means apart: at least log T / kl(worse, better) rewards an arm.
+
+        With fewer, a worse arm as good as `worse` is pulled for ever. Each arm takes 8 bytes a
+        reward, rounded up to a power of two of them.
+
+        Parameters
+        ----------
+        worse, better
+            The means of two arms that are to be told apart: of the best arm, and of one that is
+            worth noticing.
+        horizon
+            T, the number of decisions for which it must last.
+        family, sigma
+            The family of the rewards, and the standard deviation of Gaussian ones.
+
+        Returns
+        -------
+        LBSDALM
+            The policy with this `minimum`; its memory still grows like (log r)² if that is more.
+
+        Raises
+        ------
+        ValueError
+            The means are not in order, or the memory would be larger than an arm may have.
+
+        Examples
+        --------
+        >>> import lastblock as lb
+        >>> lb.LBSDALM.for_gap(0.02, 0.03, horizon=1_000_000).minimum
+        7114
+        """
+        divergence = kl(worse, better, family, sigma=sigma)
+        if not worse < better:
+            raise ValueError(f"LBSDALM: worse={worse} must be below better={better}")
+        steps = whole(horizon, "horizon")
+        if steps < 2:
+            raise ValueError(f"LBSDALM: horizon={horizon} must be at least 2")
+        needed = math.log(steps) / divergence
+        if needed > LARGEST_MEMORY:
+            raise ValueError(
+                f"LBSDALM: for {worse} and {better} it would keep {needed:.3g} rewards an arm, "
+                f"more than {LARGEST_MEMORY}; use LBSDA(), which keeps all, or Thompson()"
+            )
+        return cls(minimum=max(cls._field_defaults["minimum"], math.ceil(needed)))
 
     @classmethod
     def examples(cls) -> "tuple[LBSDALM, ...]":
