@@ -33,6 +33,7 @@ COLUMNS = {
 POLICIES = {
     "uniform": lb.EpsilonGreedy(epsilon=1.0),
     "LB-SDA": lb.LBSDA(),
+    "LB-SDA-GM": lb.LBSDAGM(),
     "LB-SDA-LM": lb.LBSDALM(),
     "SW-LB-SDA": lb.SWLBSDA(window=150),
     "Thompson": lb.Thompson(),

@@ -1,6 +1,7 @@
 """Which rewards policies take and arms give, and that nothing else gets through."""
 
 import math
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from lastblock.engine.events import ASK, NO_CHANCE, TELL
 from lastblock.lab.scenario import Scenario
 from lastblock.support.errors import ScenarioError
 
+PAGES = Path(__file__).parents[2] / "docs" / "policies"
 ANY, UNIT, NON_NEGATIVE = Support(), Support(0.0, 1.0), Support(0.0, math.inf)
 
 
@@ -45,6 +47,16 @@ ANY, UNIT, NON_NEGATIVE = Support(), Support(0.0, 1.0), Support(0.0, math.inf)
 )
 def test_what_policies_take(made, support):
     assert support_of(made) == support
+
+
+def test_every_page_says_what_its_policy_takes():
+    own = [name for name, cls in POLICIES.items() if cls.__module__.startswith("lastblock.")]
+    missing = [name for name in own if "**Rewards.**" not in page(name)]
+    assert missing == []
+
+
+def page(name):
+    return (PAGES / f"{name.lower()}.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +108,7 @@ def test_what_environments_give():
                 'family="gaussian"',
             ],
         ),
-        (lb.EXP3(0.1), -0.1, ["numbers in [0, 1]", "Binarized(EXP3(…), low, high)", "LBSDA()"]),
+        (lb.EXP3(0.1), -0.1, ["numbers in [0, 1]", "Binarized(EXP3(…), low, high)", "LBSDAGM()"]),
         (lb.KLUCB(family="poisson"), -1, ["numbers of at least 0", 'family="gaussian"']),
         (lb.Binarized(lb.Thompson(), 0, 9), 10, ["[0, 9]", "move low and high", "clip=True"]),
         (lb.Restarting(lb.Thompson(), lb.GLR()), 2, ["Binarized(Restarting(…)", "gaussian"]),

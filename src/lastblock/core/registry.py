@@ -96,7 +96,7 @@ def check_policy(policy: object) -> None:
     if name in POLICIES:
         raise ValueError(f"policy={name} is a class; make a policy of it: {name}(…)")
     if POLICIES.get(type(policy).__name__) is not type(policy):
-        raise ValueError(f"policy={policy!r} is not a policy; give one such as LBSDALM()")
+        raise ValueError(f"policy={policy!r} is not a policy; give one such as LBSDAGM()")
 
 
 def check_detector(detector: object) -> None:

@@ -124,7 +124,7 @@ def remedy(policy: Policy) -> str:
         )
     if _has_family(policy):
         ways.append('choose family="gaussian", which takes any number')
-    ways.append("use a policy that takes any number, such as LBSDA()")
+    ways.append("use a policy that takes any number, such as LBSDAGM()")
     return ", or ".join(ways[:2])
 
 

@@ -74,7 +74,7 @@ class Fleet:
     Examples
     --------
     >>> import lastblock as lb
-    >>> fleet = lb.Fleet(lb.LBSDALM(), arms=3, size=1000, seed=7)
+    >>> fleet = lb.Fleet(lb.LBSDAGM(), arms=3, size=1000, seed=7)
     >>> ids = [3, 999, 3]
     >>> arms = fleet.ask(ids)
     >>> fleet.tell(ids, arms, [1.0, 0.0, 0.5])

@@ -51,7 +51,7 @@ class Bandit(BanditView[L]):
     Examples
     --------
     >>> import lastblock as lb
-    >>> bandit = lb.Bandit(lb.LBSDALM(), arms=["red", "green", "blue"], seed=7)
+    >>> bandit = lb.Bandit(lb.LBSDAGM(), arms=["red", "green", "blue"], seed=7)
     >>> decision = bandit.ask()
     >>> bandit.tell(decision, 1.0)
     >>> sum(bandit.pulls.values())

@@ -133,7 +133,7 @@ class LBSDALM(NamedTuple):
         if needed > LARGEST_MEMORY:
             raise ValueError(
                 f"LBSDALM: for {worse} and {better} it would keep {needed:.3g} rewards an arm, "
-                f"more than {LARGEST_MEMORY}; use LBSDA(), which keeps all, or Thompson()"
+                f"more than {LARGEST_MEMORY}; use LBSDAGM(), which needs no more for a smaller gap"
             )
         return cls(minimum=max(cls._field_defaults["minimum"], math.ceil(needed)))
 

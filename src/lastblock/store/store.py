@@ -60,7 +60,7 @@ class Store:
     >>> import lastblock as lb
     >>> folder = tempfile.TemporaryDirectory()
     >>> store = lb.Store(f"{folder.name}/shop.db")
-    >>> bandit = store.create("checkout-button", lb.LBSDALM(), arms=["a", "b", "c"], seed=7)
+    >>> bandit = store.create("checkout-button", lb.LBSDAGM(), arms=["a", "b", "c"], seed=7)
     >>> bandit.tell(bandit.ask(), 1.0)
     >>> store.close()
     >>> with lb.Store(f"{folder.name}/shop.db") as store:
