@@ -7,20 +7,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.core.layout import state_dtype
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import check_policy
 from lastblock.core.support import first_outside, refusal, support_of
-from lastblock.engine.replay import Passes, replay
-from lastblock.kernels.jit import specialise
-from lastblock.kernels.streams import STREAM_WORDS, Seed, Stream, key_of
+from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.live.labels import Label
 from lastblock.replay.evaluation import Evaluation, ratio
-from lastblock.replay.logs import Log, Source, read_log
+from lastblock.replay.logs import Source, read_log
 from lastblock.replay.propensities import Estimate, estimate
+from lastblock.replay.reader import LogReader
 from lastblock.simulation.simulate import times_taken
 from lastblock.support.checks import at_least, number, whole
-from lastblock.support.parallel import check_threads, run_in_threads
+from lastblock.support.parallel import check_threads
 
 ROUNDED = 1e-3
 """Propensities this close to 1/K, relatively, are 1/K: files hold rounded numbers."""
@@ -257,11 +255,11 @@ class Replay:
         new._log = log.pick(kept)._replace(propensities=np.full(kept.size, 1.0 / len(self.arms)))
         return new
 
-    def _reader(self, policy: Policy, horizon: int | None, key: Stream) -> "_Reader":
+    def _reader(self, policy: Policy, horizon: int | None, key: Stream) -> LogReader:
         self._check_uniform()
         self._check_rewards(policy)
         horizon = None if horizon is None else at_least(1, horizon, "horizon")
-        return _Reader(policy, self._log, horizon, key)
+        return LogReader(policy, self._log, horizon, key)
 
     def _check_rewards(self, policy: Policy) -> None:
         """Every reward of the log must be one that the policy takes."""
@@ -340,78 +338,6 @@ class Replay:
         if label not in self.arms:
             raise ValueError(f"target: {label!r} is not one of the arms {_some(self.arms)}")
         return self.arms.index(label)
-
-
-class _Reader:
-    """A policy and a log, compiled: reads any of its passes, on any thread."""
-
-    def __init__(self, policy: Policy, log: Log, horizon: int | None, key: Stream) -> None:
-        self._policy, self._log, self._horizon, self._key = policy, log, horizon, key
-        self._longest = log.arms.size if horizon is None else horizon
-        # An arm cannot match more often than it was logged; in a resampled log it may.
-        most = min(int(np.bincount(log.arms).max()), self._longest)
-        self._room = most if getattr(policy, "grows", False) else None
-
-    def read(
-        self,
-        n: int,
-        resampled: bool,
-        times: npt.NDArray[np.int64],
-        threads: int,
-        progress: bool | None,
-        traced: int = 0,
-    ) -> tuple[Passes, float]:
-        """So many passes, and the seconds they took."""
-        passes = Passes.empty(n, times.size, len(self._log.labels), traced)
-        if n == 0:
-            return passes, 0.0
-        run, state = self._compiled(self._room, passes.part(0, 0), times)
-
-        def chunk(first: int, last: int) -> None:
-            room, runs, states = self._room, run, state
-            while first < last:
-                part = passes.part(first, last)
-                first += runs(*self._arguments(np.empty(1, states), first, resampled, times, part))
-                if first < last:  # the record was too small for a resampled log
-                    room = 2 * (room or 1) + 1
-                    runs, states = self._compiled(room, part, times)
-
-        seconds = run_in_threads(chunk, n, len(self._log.arms), threads, progress)
-        self._check(passes.matched[:, -1], resampled)
-        return passes, seconds
-
-    def _compiled(
-        self, room: int | None, passes: Passes, times: npt.NDArray[np.int64]
-    ) -> tuple[Any, np.dtype[Any]]:
-        state = state_dtype(self._policy, len(self._log.labels), room)
-        arguments = self._arguments(np.empty(1, state), 0, False, times, passes)
-        return specialise(replay, *arguments), state
-
-    def _arguments(
-        self,
-        state: npt.NDArray[Any],
-        first: int,
-        resampled: bool,
-        times: npt.NDArray[np.int64],
-        passes: Passes,
-    ) -> tuple[Any, ...]:
-        log, stream = self._log, np.empty(STREAM_WORDS, np.uint64)
-        fixed = self._policy, state, self._key, stream, first, log.arms, log.rewards
-        return *fixed, resampled, self._longest, times, passes
-
-    def _check(self, matched: npt.NDArray[np.int64], resampled: bool) -> None:
-        fewest, size = int(matched.min()), self._log.arms.size
-        log = "a resampled log" if resampled else "the log"
-        if fewest == 0:
-            raise ValueError(
-                f"no event of {log} matched what the policy asked for: {size} events are too few "
-                f"for {len(self._log.labels)} arms"
-            )
-        if self._horizon is not None and fewest < self._horizon:
-            raise ValueError(
-                f"{log} has only {fewest} matches, horizon={self._horizon} asks for more; "
-                "about one event in K matches"
-            )
 
 
 def _probabilities(values: Any, name: str, *shapes: tuple[int, ...]) -> npt.NDArray[np.float64]:
