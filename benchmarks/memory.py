@@ -2,6 +2,7 @@
 
     python -m benchmarks.memory --part paper clicks --out results/memory   # some of the worlds
     python -m benchmarks.memory --out results/memory --write               # all, and the page
+    python -m benchmarks.memory --tails                                    # 99.9 % quantiles
 
 Every part is kept as a file in `--out` and not computed again, so that parts can run at the same
 time, or on another machine. `--write` fills the tables of docs/research/memory.md from the files.
@@ -206,6 +207,41 @@ def measure(world: World, share: float, threads: int | None) -> dict:
     }
 
 
+def tails(share: float, threads: int | None) -> None:
+    """The 99.9 % quantile, from many replications, with the quantiles one standard error away."""
+    for made in (
+        World(".05 / .1", bernoulli(0.05, 0.1), 10**4, 200_000),
+        World(".05 / .15", bernoulli(0.05, 0.15), 10**4, 200_000),
+        worlds()["gaussian"][0]._replace(replications=100_000),
+        worlds()["exponential"][0]._replace(replications=100_000),
+        World(".02 / .03", bernoulli(0.02, 0.03), 10**5, 40_000),
+        World(".001 / .002", bernoulli(0.001, 0.002), 10**5, 40_000),
+    ):
+        n = max(1000, round(share * made.replications))
+        for name, chosen in {
+            "LB-SDA": lb.LBSDA(),
+            **{f"{GEOMETRIC}, {marks} marks": lb.LBSDAGM(marks) for marks in (4, 8, 16, 32)},
+        }.items():
+            run = lb.simulate(
+                chosen,
+                lb.Stationary(made.arms),
+                horizon=made.horizon,
+                replications=n,
+                seed=2,
+                times=[made.horizon],
+                threads=threads,
+                progress=sys.stderr.isatty(),
+            )
+            regret = np.sort(run.regret[:, -1])
+            place, error = int(0.999 * n), int(np.sqrt(0.001 * n))
+            low, high = regret[place - error], regret[min(n - 1, place + error)]
+            print(
+                f"{made.title:<26}{name:<22}mean {regret.mean():.2f}, 99.9 % "
+                f"{np.quantile(regret, 0.999):.1f} [{low:.1f}, {high:.1f}]",
+                flush=True,
+            )
+
+
 def tables(found: list[dict]) -> list[str]:
     lines = []
     for world in found:
@@ -244,7 +280,11 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--out", type=Path, default=Path("results/memory"))
     parser.add_argument("--write", action="store_true", help="the tables of the page")
+    parser.add_argument("--tails", action="store_true", help="only the 99.9 % quantiles, precisely")
     options = parser.parse_args()
+    if options.tails:
+        tails(options.share, options.threads)
+        return
     options.out.mkdir(parents=True, exist_ok=True)
     found = []
     for part in options.part:
