@@ -80,7 +80,7 @@ for policy in (
     own, forgotten = [[], [], []], 0
     for t in range(400):
         decision = bandit.ask()
-        reward = (decision.arm + t // 150) % 3 / 2 + t % 2 / 16
+        reward = (decision.arm + t // 150) % 3 / 2 * 15 / 16 + t % 2 / 16
         before = bandit.summary()
         bandit.tell(decision, reward)
         own[decision.arm].append(reward)
