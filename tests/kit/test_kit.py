@@ -10,7 +10,15 @@ import lastblock as lb
 from lastblock import kit
 
 PACKAGE = Path(lb.__file__).parent
-MODULES = [kit, kit.divergences, kit.history, kit.marks, kit.multiset, kit.window]
+MODULES = [
+    kit,
+    kit.describing,
+    kit.divergences,
+    kit.history,
+    kit.marks,
+    kit.multiset,
+    kit.window,
+]
 OFFERED = {
     (value.__module__, value.__name__)
     for module in MODULES

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 import lastblock as lb
-from lastblock import testing
+from lastblock import kit, testing
 from lastblock.kit import (
     ARM,
     FIRST_ROOM,
@@ -150,6 +150,19 @@ def start_with_leader(self, s):
     s.leader = 0
 
 
+def boastful(self, s, arm):
+    return kit.describing.Held(float(s.pulls[arm] + 1), float(s.sums[arm]))
+
+
+def optimistic(self, s, arm):
+    return kit.describing.Held(float(s.pulls[arm]), float(s.sums[arm] + 1.0))
+
+
+def padded(self, s, arm):
+    pulls = int(s.pulls[arm])
+    return kit.describing.Held(float(pulls), rewards=lambda: np.full(pulls, 0.5))
+
+
 def wordless(self, s):
     raise KeyError("duels")
 
@@ -207,6 +220,9 @@ POLICIES = [
     (make("Stale", plan=stale_arm), ("arms_come_and_go",)),
     (make("Root", observe=by_root), ("only_its_support_is_taken", "environments_fit")),
     (make("Narrow", observe=only_its_own), ("a_forced_arm_is_taken_in",)),
+    (make("Boastful", held=boastful), ("held_agrees_with_what_was_told",)),
+    (make("Optimistic", held=optimistic), ("held_agrees_with_what_was_told",)),
+    (make("Padded", held=padded), ("held_agrees_with_what_was_told",)),
     (
         make("Wordless", layout=with_leader, start=start_with_leader, duels=wordless),
         ("words_come_for_every_policy",),

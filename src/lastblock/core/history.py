@@ -21,12 +21,14 @@ errors do not pile up. Which kind of history it is shows in its fields, so that 
 trace of the other kind.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lastblock.core.layout import COUNT, capacity, record, whole_type, within
-from lastblock.core.protocol import Record
+from lastblock.core.protocol import Held, Record
 from lastblock.kernels.exact_sums import two_sum
 from lastblock.kernels.jit import kernel
 
@@ -209,3 +211,55 @@ def any_span_at_most(h: Record, arm: int, first: int, last: int, n: int, bound: 
             found += h.prefix[arm, i + n] - h.prefix[arm, i] <= bound
         start = end
     return bool(found > 0)
+
+
+# The rest is plain Python, for those who want to know what a policy holds and why it acted.
+
+
+def held(h: Record, arm: int, origin: float = 0.0) -> Held:
+    """Return the kept rewards of an arm, for a policy's method `held`.
+
+    `origin` is what the policy has taken from every reward before it appended it.
+    """
+    return Held(float(h.kept[arm]), rewards=lambda: kept_rewards(h, arm) + origin)
+
+
+def kept_rewards(h: Record, arm: int) -> npt.NDArray[np.float64]:
+    """Return the kept rewards of an arm, oldest first.
+
+    They are the steps between cumulative sums, except in a compact history, which keeps them.
+    """
+    ring = h.prefix.shape[1]
+    numbers = int(h.written[arm]) - int(h.kept[arm]) + np.arange(h.kept[arm] + 1)
+    if ring == 0:
+        return np.asarray(h.rewards[arm, numbers[:-1] % h.rewards.shape[1]], np.float64)
+    sums = h.prefix[arm, numbers % ring]
+    before = sums[:-1]
+    if ring > STRETCH:  # the sums start again there
+        before[numbers[:-1] % STRETCH == 0] = 0.0
+    rewards: npt.NDArray[np.float64] = sums[1:] - before
+    return rewards
+
+
+def histories_in(s: Record) -> list[Record]:
+    """Return the histories among the fields of a record."""
+    ours = history_dtype(1, 1).names
+    return [s[name] for name in s.dtype.names if s.dtype[name].names == ours]
+
+
+def is_compact(h: Record) -> bool:
+    """Return whether a history keeps the rewards themselves.
+
+    In such a history `written` is a place in the ring, and does not count all rewards.
+    """
+    return bool(h.prefix.shape[1] == 0)
+
+
+def forget_overwritten(h: Record, newer: Sequence[int]) -> None:
+    """Replace by NaN what later rewards have written over.
+
+    `h` has got back its counters of an earlier time, and so many rewards of each arm came since.
+    """
+    for k, n in enumerate(newer):
+        ring, first = (h.rewards[k], 0) if is_compact(h) else (h.prefix[k], 1)
+        ring[(int(h.written[k]) + first + np.arange(min(n, ring.size))) % ring.size] = np.nan

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lastblock.core.layout import capacity, record, within
-from lastblock.core.protocol import Record
+from lastblock.core.protocol import Held, Record
 from lastblock.kernels.jit import kernel
 
 SMALLEST_ROOM = 64
@@ -61,3 +61,12 @@ def size(h: Record, arm: int) -> int:
 def is_full(h: Record, arm: int) -> bool:
     """Whether one more reward might not fit."""
     return bool(h.others[arm] == h.value.shape[1])
+
+
+def held(h: Record, arm: int) -> Held:
+    """Return every reward of an arm, for a policy's method `held`. Plain Python."""
+    zeros, ones, others = int(h.zeros[arm]), int(h.ones[arm]), int(h.others[arm])
+    return Held(
+        float(zeros + ones + others),
+        rewards=lambda: np.concatenate((np.zeros(zeros), np.ones(ones), h.value[arm, :others])),
+    )

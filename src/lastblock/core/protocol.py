@@ -15,7 +15,11 @@ each policy; with the JIT off the very same methods run as they are.
     compact_layout(self, arms, horizon)  optional, Python: the fields in a compact record of a fleet
     check(self, arms)                    optional, Python: can it play so many arms?
     resized(self, s, before, arm)        optional, Python: arms came or went, see `resized` below
+    held(self, s, arm)                   optional, Python: the rewards it still uses, see `held`
+    begins_again(self, s)                optional, Python: will it start anew? see `begins_again`
     duels(self, s)                       optional, Python: why the last round was what it was
+    chosen_by(self, s)                   optional, Python: the numbers it chose by, see `chosen_by`
+    aside(self, s)                       optional, Python: a wrapper's own reason, see `aside`
     unpacked(self, s, compact)           optional, Python: a compact record was filled into `s`
     bounds(self, arms)                   optional, Python: what sound records hold, see `bounds_of`
     parts(self)                          optional, Python: what it wraps, see `parts_of`
@@ -37,7 +41,8 @@ An environment is a NamedTuple of arrays with the kernels
     sample(self, cursor, arm, draw, scratch)
 """
 
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -126,3 +131,107 @@ def resized(policy: Policy, s: Record, before: Record, arm: int) -> None:
     method = getattr(policy, "resized", None)
     if method is not None:
         method(s, before, arm)
+
+
+def innermost(policy: Policy, s: Record) -> tuple[Policy, Record]:
+    """Return the policy inside all wrappers, and its record.
+
+    A wrapper names what it wraps in `parts`, as "inner".
+    """
+    wrapped: Any = parts_of(policy).get("inner")
+    return (policy, s) if wrapped is None else innermost(wrapped, s["inner"])
+
+
+class Held(NamedTuple):
+    """The rewards of one arm that a policy still uses, as the policy's method `held` returns them.
+
+    A policy gives their number, and then `rewards` or `total` if it has one of them. `low` and
+    `width` are for wrappers that change rewards, see `scaled`.
+    """
+
+    size: float | None
+    """How many; discounted where the policy discounts. None if the policy has forgotten some and
+    does not count the others."""
+    total: float | None = None
+    """Their sum, or None if the policy does not keep it."""
+    rewards: Callable[[], npt.NDArray[np.float64]] | None = None
+    """Returns the rewards themselves, or None if the policy does not keep each of them."""
+    low: float = 0.0
+    width: float = 1.0
+    """A number x that the policy was told stands for the reward low + width · x."""
+
+    def scaled(self, low: float, high: float) -> "Held":
+        """Return the same for a wrapper that maps rewards from [low, high] to [0, 1]."""
+        width = high - low
+        return self._replace(low=low + width * self.low, width=width * self.width)
+
+
+NOTHING_HELD = Held(0.0)
+"""For a policy that has forgotten everything."""
+
+
+def held(policy: Policy, s: Record, arm: int) -> Held | None:
+    """Return the rewards of an arm that the policy still uses, by its method `held`.
+
+    A wrapper without the method holds what the wrapped policy holds. None if the policy does not
+    say.
+    """
+    method = getattr(policy, "held", None)
+    if method is not None:
+        found: Held | None = method(s, arm)
+        return found
+    wrapped: Any = parts_of(policy).get("inner")
+    return None if wrapped is None else held(wrapped, s["inner"], arm)
+
+
+def begins_again(policy: Policy, s: Record) -> bool:
+    """Return whether the policy, or one that it wraps, starts anew with the next decision."""
+    method = getattr(policy, "begins_again", None)
+    if method is not None and method(s):
+        return True
+    wrapped: Any = parts_of(policy).get("inner")
+    return wrapped is not None and begins_again(wrapped, s["inner"])
+
+
+class Scores(NamedTuple):
+    """The numbers by which a policy has chosen an arm, as its method `chosen_by` returns them."""
+
+    name: str
+    """What to call them: "index", "probability"."""
+    values: npt.NDArray[np.float64]
+    """One for each arm; there may be room for more arms."""
+
+
+def chosen_by(policy: Policy, s: Record) -> Scores | None:
+    """Return the numbers by which the policy inside all wrappers has chosen, or None."""
+    policy, s = innermost(policy, s)
+    method = getattr(policy, "chosen_by", None)
+    return None if method is None else method(s)
+
+
+class Aside(NamedTuple):
+    """Why a wrapper pulls an arm, if the wrapped policy has not compared the arms just now."""
+
+    reason: str
+    """`LOOKED`, `BEGUN` or `QUEUED` of `lastblock.core.verdicts`."""
+    policy: Policy
+    """The policy that was not asked."""
+    round: int = 0
+    """The policy's round, for `QUEUED` …"""
+    number: int = 0
+    """… the arm's place in it, from 1 …"""
+    arms: int = 0
+    """… and the number of arms that the round pulls."""
+
+
+def aside(policy: Policy, s: Record) -> Aside | None:
+    """Return a wrapper's own reason for the arm that it has just planned, by its method `aside`.
+
+    None if the arm is what the wrapped policy chooses now, or if nothing is wrapped.
+    """
+    method = getattr(policy, "aside", None)
+    if method is not None:
+        said: Aside | None = method(s)
+        return said
+    wrapped: Any = parts_of(policy).get("inner")
+    return None if wrapped is None else aside(wrapped, s["inner"])

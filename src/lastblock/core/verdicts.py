@@ -21,6 +21,8 @@ OVERRULED = "overruled"
 SILENT = "silent"
 LEVEL = "level"
 LOOKED = "looked"
+BEGUN = "begun"
+QUEUED = "queued"
 
 REASONS = {
     FORCED: "it is under-explored and pulled without a duel",
@@ -33,6 +35,8 @@ REASONS = {
     SILENT: "none of its rewards is there, so it cannot duel",
     LEVEL: "it has as many pulls as the leader and is not compared (the authors' rule)",
     LOOKED: "it is looked at since it has been silent for long",
+    BEGUN: "the wrapped policy begins as if new, with every arm once",
+    QUEUED: "the wrapped policy planned it before, as part of a round",
 }
 
 

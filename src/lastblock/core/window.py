@@ -7,9 +7,10 @@ away is kept and given back, and whole numbers stay exact.
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lastblock.core.layout import ARM, COUNT, NOBODY, capacity, record, within
-from lastblock.core.protocol import Record
+from lastblock.core.protocol import Held, Record
 from lastblock.kernels.exact_sums import two_sum
 from lastblock.kernels.jit import kernel
 
@@ -85,3 +86,14 @@ def window_sum(w: Record, arm: int) -> float:
 def _add(w: Record, arm: int, x: float) -> None:
     w.high[arm], error = two_sum(w.high[arm], x)
     w.low[arm] += error
+
+
+def held(w: Record, arm: int, window: int) -> Held:
+    """Return the arm's rewards within the window, for a policy's method `held`. Plain Python."""
+
+    def rewards() -> npt.NDArray[np.float64]:
+        last = np.arange(max(0, w.written - window), w.written) % w.arm.shape[0]
+        found: npt.NDArray[np.float64] = w.reward[last][w.arm[last] == arm]
+        return found
+
+    return Held(float(w.pulls[arm]), rewards=rewards)

@@ -25,7 +25,8 @@ that one more reward of the arm does not fit; it goes with ``grows=True``. `supp
 kernel, returns the smallest and the largest reward that it takes; ``@policy(support="unit")`` does
 the same with a word. `remedy(self)` says what to do about others.
 `resized(self, s, before, arm)` brings along what was derived from the number of arms when an arm
-has come or gone. `duels(self, s)` explains the last round. `compact_layout(self, arms, horizon)`
+has come or gone. `held(self, s, arm)`, `chosen_by(self, s)` and `duels(self, s)` say what it knows
+and why it acted: see `lastblock.kit.describing`. `compact_layout(self, arms, horizon)`
 and `unpacked(self, s, compact)` are for the compact records of fleets. A class method
 `examples(cls)` returns policies with the parameters to test.
 
@@ -112,6 +113,7 @@ arm, reward)``.
 **Why.** What the method `duels` returns, for `Bandit.explain`.
 
 =================  ================================================================================
+`describing` *     a module: other methods by which a policy says what it holds and why it acted
 `Verdict`          one arm beside the leader: the reason, both blocks and their means
 `judge` *          the verdicts of a policy with `duel_fields` and a history
 `REASONS`          what each reason means, in words
@@ -271,7 +273,7 @@ from lastblock.kernels.streams import (
     to_unit,
     uniform,
 )
-from lastblock.kit import divergences, history, marks, multiset, window
+from lastblock.kit import describing, divergences, history, marks, multiset, window
 from lastblock.support.checks import number, whole
 
 __all__ = [
@@ -318,6 +320,7 @@ __all__ = [
     "clipped",
     "coin",
     "count_up",
+    "describing",
     "detector",
     "divergences",
     "duel_fields",

@@ -8,6 +8,7 @@
 `block_mean`           their mean, for n ≥ 1
 `forget_oldest`        keep one reward less
 `forget_if`            the same if it is due, without a branch
+`held`                 plain Python: what the method ``held`` of a policy returns
 `is_full`              whether the next reward would push an older one out
 `span_sum`             the sum of n rewards from any place, while none has been pushed out
 `any_span_at_most`     whether some block of n rewards has a sum of at most a bound
@@ -28,6 +29,7 @@ from lastblock.core.history import (
     clear,
     forget_if,
     forget_oldest,
+    held,
     history_dtype,
     is_full,
     span_sum,
@@ -41,6 +43,7 @@ __all__ = [
     "clear",
     "forget_if",
     "forget_oldest",
+    "held",
     "history_dtype",
     "is_full",
     "span_sum",

@@ -5,6 +5,7 @@
 `clear`                forget everything
 `slide`                take in a reward; the one of `window` rewards ago falls out
 `window_sum`           the sum of the arm's rewards within the window; ``w.pulls[arm]`` counts them
+`held`                 plain Python: what the method ``held`` of a policy returns
 `check_window`         raise a `ValueError` if a policy cannot have such a window
 `check_window_fits`    raise a `ValueError` if it is too small for the number of arms
 `LONGEST_WINDOW`       the longest window there can be
@@ -16,6 +17,7 @@ from lastblock.core.window import (
     check_window,
     check_window_fits,
     clear,
+    held,
     slide,
     window_dtype,
     window_sum,
@@ -26,6 +28,7 @@ __all__ = [
     "check_window",
     "check_window_fits",
     "clear",
+    "held",
     "slide",
     "window_dtype",
     "window_sum",

@@ -3,19 +3,30 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple
+from typing import Generic, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.core.history import forget_overwritten, histories_in, is_compact
 from lastblock.core.layout import NOBODY
-from lastblock.core.protocol import Policy, Record, States
+from lastblock.core.protocol import (
+    Aside,
+    Policy,
+    Record,
+    States,
+    aside,
+    chosen_by,
+    innermost,
+)
 from lastblock.core.rounds import leader_of
 from lastblock.core.verdicts import (
+    BEGUN,
     FLAGGED,
     FORCED,
     LOOKED,
     PROBED,
+    QUEUED,
     REASONS,
     SILENT,
     WAITS,
@@ -24,9 +35,6 @@ from lastblock.core.verdicts import (
 )
 from lastblock.live.changes import Change, last_change
 from lastblock.live.labels import L
-
-INDICES = {"index": "index", "chance": "probability"}
-"""Fields by which a policy chooses, and what to call them."""
 
 
 class Duel(NamedTuple, Generic[L]):
@@ -76,7 +84,7 @@ def explained(
     labels: Sequence[L],
 ) -> Explanation[L]:
     """The last round, from a copy of the record now and the beginning of the record back then."""
-    s = _as_planned(now, planned)
+    s = _as_planned(policy, now, planned)
     if s.round == 0:
         return _unknown(policy, int(now[0].round))
     arms = tuple(labels[k] for k in s.queue[: s.queued])
@@ -84,9 +92,9 @@ def explained(
     leader = None if lead == NOBODY else labels[lead]
     # A wrapper that hands out one arm at a time may not have asked the wrapped policy just now:
     # then duels and indices are not why.
-    aside = _aside(policy, s, arms[0])
-    verdicts = _verdicts(policy, s) if leader is not None and aside is None else []
-    index = None if verdicts or aside is not None else _index(s, labels)
+    apart = aside(policy, s)
+    verdicts = _verdicts(policy, s) if leader is not None and apart is None else []
+    index = None if verdicts or apart is not None else _index(policy, s, labels)
     round_ = int(s.round)
     change = last_change(s, labels)
     lines = [f"Round {round_} of {policy}."]
@@ -97,8 +105,8 @@ def explained(
     lines += [_sentence(verdict, labels, leader) for verdict in verdicts]
     if round_ == 1 and len(arms) == s.arms > 1:
         lines.append("The first round: every arm once.")
-    elif aside is not None:
-        lines.append(aside.text)
+    elif apart is not None:
+        lines.append(_said_aside(apart, arms[0]))
     elif index is not None:
         name, values = index
         lines.append(
@@ -115,7 +123,7 @@ def explained(
         tuple(_duel(v, labels) for v in verdicts if v.length > 0 and v.reason != FORCED),
         _with(verdicts, FORCED, labels),
         arms[:1]
-        if aside is not None and aside.silent
+        if apart is not None and apart.reason == LOOKED
         else _with(verdicts, FLAGGED, labels) + _with(verdicts, PROBED, labels),
         _with(verdicts, WAITS, labels),
         {} if index is None else index[1],
@@ -124,52 +132,15 @@ def explained(
     )
 
 
-class _Aside(NamedTuple):
-    """Why a wrapper pulls an arm, if not for what the wrapped policy compares now."""
-
-    text: str
-    silent: bool = False
-
-
-def _aside(policy: Any, s: Record, arm: L) -> _Aside | None:
-    whole = True  # whether the wrappers hand out whole rounds
-    while "inner" in s.dtype.names:
-        if "asked" in s.dtype.names and _looked(policy, s):
-            return _Aside(f"{arm!r} was not chosen by {policy.policy}: {REASONS[LOOKED]}.", True)
-        whole = whole and not {"due", "phase"} & set(s.dtype.names)
-        policy, s = policy.policy, s["inner"]
-    if whole:
-        return None
-    if s.round == 1 and s.queued == s.arms > 1:
-        return _Aside(f"The first round of {policy}, as if new: every arm once.")
-    if s.taken > 1:
-        return _Aside(
-            f"{arm!r} is number {s.taken} of the {s.queued} arms of round {s.round} of {policy}, "
-            "planned before."
+def _said_aside(aside: Aside, arm: L) -> str:
+    if aside.reason == BEGUN:
+        return f"The first round of {aside.policy}, as if new: every arm once."
+    if aside.reason == QUEUED:
+        return (
+            f"{arm!r} is number {aside.number} of the {aside.arms} arms of round {aside.round} of "
+            f"{aside.policy}, planned before."
         )
-    return None
-
-
-def _looked(policy: Any, s: Record) -> bool:
-    """Whether the arm was pulled for its long silence: `Restarting`, after it has planned.
-
-    The record has its last decision no longer, this one is written over it. If the wrapped policy's
-    last arm is another one, the wrapped policy was not asked. If it is the same one, and yet was
-    the longest silent, then every decision since was a look at another arm, and they tell how long
-    it was silent.
-    """
-    age = s.round - s.since
-    if s.round == 1 or s.arms == 1 or (s.restarts > 0 and age == 1):  # it begins
-        return False
-    arm, inner = s.queue[0], s["inner"]
-    if inner.queue[inner.taken - 1] != arm:
-        return True
-    others = {int(s.asked[k]) for k in range(s.arms) if k != arm}
-    first = min(others)
-    if not others.issuperset(range(first, s.round)):
-        return False
-    silent = float(s.round - first + 1) * policy.alertness
-    return bool(silent * silent > age * (s.arms - 1.0))
+    return f"{arm!r} was not chosen by {aside.policy}: {REASONS[aside.reason]}."
 
 
 def _unknown(policy: Policy, round_: int) -> Explanation[L]:
@@ -179,55 +150,36 @@ def _unknown(policy: Policy, round_: int) -> Explanation[L]:
     return Explanation(policy, round_, (), None, (), (), (), (), {}, None, text)
 
 
-def _as_planned(now: States, planned: npt.NDArray[np.uint64]) -> Record:
+def _as_planned(policy: Policy, now: States, planned: npt.NDArray[np.uint64]) -> Record:
     """The record when the round was planned; sums that have been written over since are NaN."""
-    written = _written(now[0])
+    before = _appended(policy, now[0])
     now.view(np.uint64)[: planned.size] = planned
     s = now[0]
-    if written is not None and s.round > 0:
-        h = _innermost(s)["history"]
-        for k, newer in enumerate((written - _written(s)).tolist()):
-            if h["prefix"].shape[1] > 0:
-                _overwrite(h["prefix"][k], h["written"][k] + 1, newer)
-            else:
-                _overwrite(h["rewards"][k], h["written"][k], newer)
+    if s.round > 0:
+        histories = histories_in(innermost(policy, s)[1])
+        after = _appended(policy, s)
+        for h, late, early in zip(histories, before, after, strict=True):
+            forget_overwritten(h, (late - early).tolist())
     return s
 
 
-def _overwrite(ring: npt.NDArray[Any], first: int, n: int) -> None:
-    ring[(int(first) + np.arange(min(n, ring.size))) % ring.size] = np.nan
+def _appended(policy: Policy, s: Record) -> list[npt.NDArray[np.int64]]:
+    """How many rewards of each arm were appended to each history of a policy."""
+    histories = histories_in(innermost(policy, s)[1])
+    return [np.array(s["told"] if is_compact(h) else h["written"], np.int64) for h in histories]
 
 
-def _written(s: Record) -> Any:
-    """How many rewards of each arm were appended to the history, if there is one."""
-    inner = _innermost(s)
-    if "history" in inner.dtype.names and "prefix" in inner.dtype["history"].names:
-        h = inner["history"]
-        compact = h["prefix"].shape[1] == 0  # there `written` is a place in the ring
-        return np.array(s["told"] if compact else h["written"], np.int64)
-    return None
-
-
-def _innermost(s: Record) -> Record:
-    """The record of a wrapped policy."""
-    while "inner" in s.dtype.names:
-        s = s["inner"]
-    return s
-
-
-def _verdicts(policy: Any, s: Record) -> list[Verdict]:
-    while "inner" in s.dtype.names:
-        policy, s = policy.policy, s["inner"]
+def _verdicts(policy: Policy, s: Record) -> list[Verdict]:
+    policy, s = innermost(policy, s)
     method = getattr(policy, "duels", None)
     return [] if method is None else list(method(s))
 
 
-def _index(s: Record, labels: Sequence[L]) -> tuple[str, dict[L, float]] | None:
-    s = _innermost(s)
-    for field, name in INDICES.items():
-        if field in s.dtype.names:
-            return name, {labels[k]: float(s[field][k]) for k in range(s.arms)}
-    return None
+def _index(policy: Policy, s: Record, labels: Sequence[L]) -> tuple[str, dict[L, float]] | None:
+    scores = chosen_by(policy, s)
+    if scores is None:
+        return None
+    return scores.name, {labels[k]: float(scores.values[k]) for k in range(s.arms)}
 
 
 def _sentence(v: Verdict, labels: Sequence[L], leader: L | None) -> str:

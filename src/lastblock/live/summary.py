@@ -1,15 +1,15 @@
 """Where a bandit stands."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple
+from typing import Generic, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.core.history import STRETCH
-from lastblock.core.protocol import Policy, Record
+from lastblock.core.layout import grows
+from lastblock.core.protocol import Policy, Record, begins_again, held
 from lastblock.core.reward_stats import Told
 from lastblock.live.changes import Change, last_change
 from lastblock.live.labels import ACTIVE, RETIRED, ArmState, L
@@ -91,6 +91,7 @@ def summarised(
 ) -> Summary[L]:
     """The summary of a bandit; `out` are the arms of its pending decisions."""
     rows = []
+    keeps_all = grows(policy, len(active))
     for label in labels:
         waiting = out.count(label)
         if label in retired:
@@ -98,10 +99,10 @@ def summarised(
         else:
             arm = active.index(label)
             total = notes.told_of(arm)
-            held, seen = held_by(policy, s, arm, total)
-            rows.append(_row(label, ACTIVE, total, waiting, held, seen))
+            count, seen = seen_by(policy, s, arm, total, keeps_all)
+            rows.append(_row(label, ACTIVE, total, waiting, count, seen))
     last = last_change(s, active)
-    if notes.leader is not None and not _is_due(s):
+    if notes.leader is not None and not begins_again(policy, s):
         return Summary(policy, asked, active[notes.leader], notes.since, tuple(rows), last)
     return Summary(policy, asked, _best(rows), None, tuple(rows), last)
 
@@ -131,105 +132,29 @@ def _told(rewards: npt.NDArray[np.float64]) -> Told:
         return Told(rewards.size, mean, float(((rewards - mean) ** 2).sum()))
 
 
-def held_by(policy: Any, s: Record, arm: int, total: Told) -> tuple[float | None, Told]:
-    """How many rewards of an arm a policy looks at, and what they are; `total` is all of them."""
-    forgot = False  # a wrapper has begun again
-    low, width = 0.0, 1.0  # the wrapped policy's x is the reward low + width · x
-    while "inner" in s.dtype.names:
-        if _is_due(s):
-            return 0.0, NONE
-        names = s.dtype.names
-        forgot |= ("restarts" in names and s.restarts > 0) or ("phase" in names and s.phase > 0)
-        if hasattr(policy, "low"):
-            low, width = low + width * policy.low, width * (policy.high - policy.low)
-        policy, s = policy.policy, s["inner"]
-    held = _count(s, arm)
-    if held is None:
-        return None, UNKNOWN if forgot else total
-    one_by_one = _kept(policy, s, arm)
-    if held == total.pulls and not math.isnan(total.mean) and (one_by_one is None or policy.grows):
-        return held, total  # nothing is forgotten
-    seen = _summed(s, arm, held) if one_by_one is None else _told(one_by_one())
-    return held, Told(seen.pulls, low + width * seen.mean, width * width * seen.spread)
+def seen_by(
+    policy: Policy, s: Record, arm: int, told: Told, keeps_all: bool
+) -> tuple[float | None, Told]:
+    """Return how many rewards of an arm a policy uses, and their mean and spread.
+
+    `told` are all rewards of the arm, and `keeps_all` says whether the policy's record grows with
+    their number.
+    """
+    found = held(policy, s, arm)
+    if found is None:
+        return None, told
+    if found.size is None:
+        return None, UNKNOWN
+    exact = found.rewards is None or keeps_all
+    if found.size == told.pulls and not math.isnan(told.mean) and exact:
+        return found.size, told  # nothing is forgotten
+    seen = _summed(found.size, found.total) if found.rewards is None else _told(found.rewards())
+    low, width = found.low, found.width
+    return found.size, Told(seen.pulls, low + width * seen.mean, width * width * seen.spread)
 
 
-def _is_due(s: Record) -> bool:
-    """Whether the policy begins again with the next decision."""
-    while "inner" in s.dtype.names:
-        if "due" in s.dtype.names and s.due:
-            return True
-        s = s["inner"]
-    return False
-
-
-def _duels(s: Record) -> bool:
-    """Whether the policy compares blocks of its history; others have it for a detector."""
-    return "leader" in s.dtype.names
-
-
-def _count(s: Record, arm: int) -> float | None:
-    names = s.dtype.names
-    if "recent" in names and s.dtype["recent"].names:
-        return float(s.recent.pulls[arm])
-    if "history" in names:
-        h = s.history
-        if "kept" not in h.dtype.names:
-            return float(h.zeros[arm] + h.ones[arm] + h.others[arm])
-        return float(h.kept[arm] if _duels(s) else h.written[arm])
-    if "marks" in names:
-        return float(s.marks.written[arm])
-    for name in ("pulls", "counts"):
-        if name in names:
-            return float(s[name][arm])
-    return None
-
-
-def _kept(policy: Any, s: Record, arm: int) -> Callable[[], npt.NDArray[np.float64]] | None:
-    """What gives the held rewards, if they are kept one by one."""
-    names = s.dtype.names
-    if "recent" in names and s.dtype["recent"].names:
-        return lambda: _in_window(s.recent, arm, policy.window)
-    if "history" not in names:
-        return None
-    h = s.history
-    if "kept" not in h.dtype.names:
-        return lambda: _in_atoms(h, arm)
-    if not _duels(s):
-        return None
-    origin = s.origin if "origin" in names else 0.0  # what was taken from every reward
-    return lambda: _in_ring(h, arm) + origin
-
-
-def _summed(s: Record, arm: int, held: float) -> Told:
-    """Rewards of which the policy has the sum, and not the spread."""
-    if held <= 0.0:
+def _summed(count: float, total: float | None) -> Told:
+    """Return what is known of rewards of which the policy keeps the sum, or not even that."""
+    if count <= 0.0:
         return NONE
-    if "sums" not in s.dtype.names:
-        return UNKNOWN
-    lost = s.error[arm] if "error" in s.dtype.names else 0.0  # to rounding
-    return Told(math.ceil(held), float(s.sums[arm] + lost) / held, math.inf)
-
-
-def _in_atoms(h: Record, arm: int) -> npt.NDArray[np.float64]:
-    others = h.value[arm, : h.others[arm]]
-    return np.concatenate((np.zeros(h.zeros[arm]), np.ones(h.ones[arm]), others))
-
-
-def _in_window(w: Record, arm: int, window: int) -> npt.NDArray[np.float64]:
-    last = np.arange(max(0, w.written - window), w.written) % w.arm.shape[0]
-    rewards: npt.NDArray[np.float64] = w.reward[last][w.arm[last] == arm]
-    return rewards
-
-
-def _in_ring(h: Record, arm: int) -> npt.NDArray[np.float64]:
-    """The kept rewards: the steps between cumulative sums, unless they are kept themselves."""
-    ring = h.prefix.shape[1]
-    numbers = int(h.written[arm]) - int(h.kept[arm]) + np.arange(h.kept[arm] + 1)
-    if ring == 0:
-        return np.asarray(h.rewards[arm, numbers[:-1] % h.rewards.shape[1]], np.float64)
-    sums = h.prefix[arm, numbers % ring]
-    before = sums[:-1]
-    if ring > STRETCH:  # the sums start again there
-        before[numbers[:-1] % STRETCH == 0] = 0.0
-    rewards: npt.NDArray[np.float64] = sums[1:] - before
-    return rewards
+    return UNKNOWN if total is None else Told(math.ceil(count), total / count, math.inf)

@@ -16,9 +16,9 @@ from lastblock.core.duels import (
     obligation_lasts,
     wins_duel,
 )
-from lastblock.core.history import append, block_sum, clear, history_dtype
+from lastblock.core.history import append, block_sum, clear, held, history_dtype
 from lastblock.core.layout import ARM, COUNT, FLAG, NOBODY, record, within
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.restarts import clear_restarts, note_restart, restart_fields
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
@@ -348,3 +348,6 @@ class AdaptiveLBSDA(NamedTuple):
                 )
             )
         return found
+
+    def held(self, s: Record, arm: int) -> Held:
+        return held(s.history, arm, float(s.origin))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.core.layout import COUNT, FLAG
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.jit import kernel, plain
@@ -234,3 +234,6 @@ class AdSwitch(NamedTuple):
             s.chosen[arm] = s.arms + s.round - 1
         else:
             s.chosen[: s.arms] -= 1  # the number of arms is part of what time it is
+
+    def held(self, s: Record, arm: int) -> Held:
+        return Held(float(s.pulls[arm]))

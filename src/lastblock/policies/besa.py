@@ -6,7 +6,7 @@ import numpy as np
 
 from lastblock.core.indices import tried_enough
 from lastblock.core.layout import FIRST_ROOM, INDEX, capacity, within
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.count_samplers import hypergeometric_at_most
@@ -188,3 +188,6 @@ class BESA(NamedTuple):
 
     def full(self, s: Record, arm: int) -> bool:
         return bool(s.pulls[arm] == s.rewards.shape[1])
+
+    def held(self, s: Record, arm: int) -> Held:
+        return Held(float(s.pulls[arm]), float(s.sums[arm]))

@@ -4,7 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 from lastblock.core.layout import record_of
-from lastblock.core.protocol import Layout, Policy, Record, check_arms, resized
+from lastblock.core.protocol import Held, Layout, Policy, Record, check_arms, held, resized
 from lastblock.core.registry import check_policy, policy
 from lastblock.core.rounds import enqueue
 from lastblock.core.support import Support, support_of
@@ -119,3 +119,7 @@ class Binarized(NamedTuple):
 
     def resized(self, s: Record, before: Record, arm: int) -> None:
         resized(self.policy, s.inner, before.inner, arm)
+
+    def held(self, s: Record, arm: int) -> Held | None:
+        inside = held(self.policy, s.inner, arm)
+        return None if inside is None else inside.scaled(self.low, self.high)

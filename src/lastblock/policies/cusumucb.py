@@ -7,7 +7,7 @@ import numpy as np
 
 from lastblock.core.indices import argmax, unseen
 from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.jit import kernel
@@ -161,3 +161,9 @@ class CUSUMUCB(NamedTuple):
             if s.rise[arm] >= self.threshold or s.fall[arm] >= self.threshold:
                 forget(s, arm)
                 s.restarts += 1
+
+    def held(self, s: Record, arm: int) -> Held:
+        return Held(float(s.pulls[arm]), float(s.sums[arm]))
+
+    def chosen_by(self, s: Record) -> Scores:
+        return Scores("index", s.index)

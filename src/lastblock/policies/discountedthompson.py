@@ -6,7 +6,7 @@ import numpy as np
 
 from lastblock.core.indices import argmax
 from lastblock.core.layout import WEIGHT
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue
 from lastblock.kernels.divergences import Family
@@ -103,3 +103,9 @@ class DiscountedThompson(NamedTuple):
         # Rounding is monotone, so with rewards 0 and 1 the sum never passes the count.
         s.sums[arm] += as_observed(s.stream, self.family, reward)
         s.pulls[arm] += 1.0
+
+    def held(self, s: Record, arm: int) -> Held:
+        return Held(float(s.pulls[arm]), float(s.sums[arm]))
+
+    def chosen_by(self, s: Record) -> Scores:
+        return Scores("index", s.index)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.core.layout import WEIGHT
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.divergences import Family, FamilyWord
@@ -119,3 +119,9 @@ class DKLUCB(NamedTuple):
         s.counts[arm] += 1.0
         s.sums[arm] += reward
         set_mean(s, arm, self.family, s.sums[arm] / s.counts[arm])
+
+    def held(self, s: Record, arm: int) -> Held:
+        return Held(float(s.counts[arm]), float(s.sums[arm]))
+
+    def chosen_by(self, s: Record) -> Scores:
+        return Scores("index", s.index)

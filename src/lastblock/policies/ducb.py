@@ -7,7 +7,7 @@ import numpy as np
 
 from lastblock.core.indices import argmax, unseen
 from lastblock.core.layout import WEIGHT
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.theory.tunings import sigma_discount
@@ -98,3 +98,9 @@ class DUCB(NamedTuple):
                 s.sums[k] = 0.0
         s.counts[arm] += 1.0
         s.sums[arm] += reward
+
+    def held(self, s: Record, arm: int) -> Held:
+        return Held(float(s.counts[arm]), float(s.sums[arm]))
+
+    def chosen_by(self, s: Record) -> Scores:
+        return Scores("index", s.index)

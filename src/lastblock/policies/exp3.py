@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue
 from lastblock.policies._exponential_weights import (
@@ -82,3 +82,6 @@ class EXP3(NamedTuple):
 
     def resized(self, s: Record, before: Record, arm: int) -> None:
         resize_weights(s, before, arm)
+
+    def chosen_by(self, s: Record) -> Scores:
+        return Scores("probability", s.chance)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue
 from lastblock.kernels.samplers import clipped
@@ -139,3 +139,6 @@ class EXP3S(NamedTuple):
     def resized(self, s: Record, before: Record, arm: int) -> None:
         if s.arms > before.arms:
             enter(s, arm)
+
+    def chosen_by(self, s: Record) -> Scores:
+        return Scores("probability", s.chance)

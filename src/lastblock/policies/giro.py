@@ -7,8 +7,8 @@ import numpy as np
 
 from lastblock.core.indices import argmax, unseen
 from lastblock.core.layout import FIRST_ROOM
-from lastblock.core.multiset import append, atoms_dtype, clear, is_full, size
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.multiset import append, atoms_dtype, clear, held, is_full, size
+from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.count_samplers import binomial
@@ -107,3 +107,9 @@ class Giro(NamedTuple):
 
     def full(self, s: Record, arm: int) -> bool:
         return is_full(s.history, arm)
+
+    def held(self, s: Record, arm: int) -> Held:
+        return held(s.history, arm)
+
+    def chosen_by(self, s: Record) -> Scores:
+        return Scores("index", s.index)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.detectors.glr import append, forget_arm, has_changed, split_fields
@@ -167,3 +167,9 @@ class GLRKLUCB(NamedTuple):
             s.since[arm] = s.round + s.arms - 1
         else:
             s.since[: s.arms] -= 1  # the number of arms is part of what time it is
+
+    def held(self, s: Record, arm: int) -> Held:
+        return Held(float(s.pulls[arm]), float(s.sums[arm] + s.error[arm]))
+
+    def chosen_by(self, s: Record) -> Scores:
+        return Scores("index", s.index)

@@ -7,7 +7,7 @@ import numpy as np
 
 from lastblock.core.indices import argmax, unseen
 from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.divergences import Family, FamilyWord, divergence, inside
@@ -93,3 +93,9 @@ class IMED(NamedTuple):
         s.sums[arm] += reward
         s.means[arm] = inside(self.family, s.sums[arm] / s.pulls[arm])
         s.logs[arm] = math.log(s.pulls[arm])
+
+    def held(self, s: Record, arm: int) -> Held:
+        return Held(float(s.pulls[arm]), float(s.sums[arm]))
+
+    def chosen_by(self, s: Record) -> Scores:
+        return Scores("index", s.index)

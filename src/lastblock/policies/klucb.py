@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.divergences import (
@@ -91,3 +91,9 @@ class KLUCB(NamedTuple):
         s.pulls[arm] += 1
         s.sums[arm] += reward
         set_mean(s, arm, self.family, s.sums[arm] / s.pulls[arm])
+
+    def held(self, s: Record, arm: int) -> Held:
+        return Held(float(s.pulls[arm]), float(s.sums[arm]))
+
+    def chosen_by(self, s: Record) -> Scores:
+        return Scores("index", s.index)

@@ -10,9 +10,9 @@ from lastblock.core.duels import (
     update_obligation,
     wins_duel,
 )
-from lastblock.core.history import append, clear, history_dtype, is_full
+from lastblock.core.history import append, clear, held, history_dtype, is_full
 from lastblock.core.layout import FIRST_ROOM
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.core.verdicts import Verdict, judge
@@ -91,3 +91,6 @@ class LBSDA(NamedTuple):
 
     def full(self, s: Record, arm: int) -> bool:
         return is_full(s.history, arm)
+
+    def held(self, s: Record, arm: int) -> Held:
+        return held(s.history, arm)

@@ -25,7 +25,7 @@ from lastblock.core.marks import (
     take_in,
     unpack_marks,
 )
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.core.verdicts import Verdict, judge
@@ -158,3 +158,6 @@ class LBSDAGM(NamedTuple):
     def unpacked(self, s: Record, compact: Record) -> None:
         """The marks of a compact record as sums."""
         unpack_marks(s.marks, compact.marks, s.sums)
+
+    def held(self, s: Record, arm: int) -> Held:
+        return Held(float(s.marks.written[arm]), float(s.sums[arm]))

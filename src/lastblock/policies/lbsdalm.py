@@ -13,9 +13,9 @@ from lastblock.core.duels import (
     update_obligation,
     wins_duel,
 )
-from lastblock.core.history import append, clear, forget_oldest, history_dtype
+from lastblock.core.history import append, clear, forget_oldest, held, history_dtype
 from lastblock.core.layout import COUNT, SMALL_COUNT
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import count_up, enqueue, enqueue_all, shuffle
 from lastblock.core.verdicts import Verdict, judge
@@ -220,3 +220,6 @@ class LBSDALM(NamedTuple):
 
     def duels(self, s: Record) -> list[Verdict]:
         return judge(s, s.pulls, skips_level=self.reference)
+
+    def held(self, s: Record, arm: int) -> Held:
+        return held(s.history, arm)

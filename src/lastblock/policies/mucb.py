@@ -8,7 +8,7 @@ import numpy as np
 from lastblock.core.history import append, block_sum, clear, history_dtype
 from lastblock.core.indices import argmax, unseen
 from lastblock.core.layout import COUNT, LINE
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.core.window import check_window
@@ -159,3 +159,9 @@ class MUCB(NamedTuple):
     def resized(self, s: Record, before: Record, arm: int) -> None:
         s.period = math.floor(s.arms / self.exploration)
         s.position = min(s.position, s.period)
+
+    def held(self, s: Record, arm: int) -> Held:
+        return Held(float(s.history.written[arm]), float(s.sums[arm]))
+
+    def chosen_by(self, s: Record) -> Scores:
+        return Scores("index", s.index)

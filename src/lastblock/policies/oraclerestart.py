@@ -9,10 +9,12 @@ from typing import Any, NamedTuple, Protocol, overload
 import numpy as np
 
 from lastblock.core.layout import record_of, within
-from lastblock.core.protocol import Layout, Policy, Record, check_arms
+from lastblock.core.protocol import Aside, Held, Layout, Policy, Record, check_arms
 from lastblock.core.registry import check_policy, policy
 from lastblock.core.wrapping import (
+    held_since,
     planned,
+    planned_before,
     ready_to_observe,
     ready_to_plan,
     ready_to_start,
@@ -138,3 +140,9 @@ class OracleRestart(_Restarts):
     def full(self, s: Record, arm: int) -> bool:
         wrapped: Any = self.policy
         return bool(wrapped.full(s.inner, arm))
+
+    def held(self, s: Record, arm: int) -> Held | None:
+        return held_since(self.policy, s.inner, arm, begun_again=s.phase > 0)
+
+    def aside(self, s: Record) -> Aside | None:
+        return planned_before(self.policy, s.inner)

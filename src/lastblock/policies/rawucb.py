@@ -7,7 +7,7 @@ import numpy as np
 
 from lastblock.core.indices import argmax, unseen
 from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.jit import kernel
@@ -120,3 +120,9 @@ class RAWUCB(NamedTuple):
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
         extend(s, arm, reward)
+
+    def held(self, s: Record, arm: int) -> Held:
+        return Held(float(s.pulls[arm]))
+
+    def chosen_by(self, s: Record) -> Scores:
+        return Scores("index", s.index)

@@ -3,9 +3,17 @@
 from typing import NamedTuple
 
 from lastblock.core.duels import clear_duels, duel_fields, is_owed, update_leader, update_obligation
-from lastblock.core.history import append, block_sum, clear, history_dtype, is_full, span_sum
+from lastblock.core.history import (
+    append,
+    block_sum,
+    clear,
+    held,
+    history_dtype,
+    is_full,
+    span_sum,
+)
 from lastblock.core.layout import FIRST_ROOM
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.jit import kernel
@@ -100,3 +108,6 @@ class RBSDA(NamedTuple):
 
     def full(self, s: Record, arm: int) -> bool:
         return is_full(s.history, arm)
+
+    def held(self, s: Record, arm: int) -> Held:
+        return held(s.history, arm)

@@ -3,11 +3,24 @@
 from typing import Any, NamedTuple
 
 from lastblock.core.layout import COUNT, FLAG, INDEX, record, record_of
-from lastblock.core.protocol import Detector, Layout, Policy, Record, check_arms, resized
+from lastblock.core.protocol import (
+    NOTHING_HELD,
+    Aside,
+    Detector,
+    Held,
+    Layout,
+    Policy,
+    Record,
+    check_arms,
+    resized,
+)
 from lastblock.core.registry import check_detector, check_policy, policy
 from lastblock.core.restarts import clear_restarts, note_restart, restart_fields
 from lastblock.core.rounds import enqueue
+from lastblock.core.verdicts import LOOKED
 from lastblock.core.wrapping import (
+    held_since,
+    planned_before,
     ready_to_observe,
     ready_to_plan,
     ready_to_start,
@@ -28,6 +41,28 @@ def longest_silent(s: Record) -> Any:
         if s.asked[k] < s.asked[oldest]:
             oldest = INDEX(k)
     return oldest
+
+
+def was_silent(s: Record, alertness: float) -> bool:
+    """Return whether the arm that was just planned is pulled because it was silent for long.
+
+    Planning has written over the time of its last decision. If the wrapped policy's last arm is
+    another one, the wrapped policy was not asked. If it is the same one, and yet was silent for
+    longest, then every decision since was a look at another arm, and those tell how long it was
+    silent. Plain Python, for `aside`.
+    """
+    age = s.round - s.since
+    if s.round == 1 or s.arms == 1 or (s.restarts > 0 and age == 1):  # it begins
+        return False
+    arm, inner = s.queue[0], s.inner
+    if inner.taken == 0 or inner.queue[inner.taken - 1] != arm:
+        return True
+    others = {int(s.asked[k]) for k in range(s.arms) if k != arm}
+    first = min(others)
+    if not others.issuperset(range(first, s.round)):
+        return False
+    silent = float(s.round - first + 1) * alertness
+    return bool(silent * silent > age * (s.arms - 1.0))
 
 
 @policy(grows=True)
@@ -157,3 +192,16 @@ class Restarting(NamedTuple):
         s.extra += waits - waited
         if s.arms > before.arms:
             s.asked[arm] = s.round
+
+    def held(self, s: Record, arm: int) -> Held | None:
+        if s.due:
+            return NOTHING_HELD
+        return held_since(self.policy, s.inner, arm, begun_again=s.restarts > 0)
+
+    def begins_again(self, s: Record) -> bool:
+        return bool(s.due)
+
+    def aside(self, s: Record) -> Aside | None:
+        if was_silent(s, self.alertness):
+            return Aside(LOOKED, self.policy)
+        return planned_before(self.policy, s.inner)

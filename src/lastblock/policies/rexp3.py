@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue
 from lastblock.policies._exponential_weights import (
@@ -94,3 +94,6 @@ class REXP3(NamedTuple):
 
     def resized(self, s: Record, before: Record, arm: int) -> None:
         resize_weights(s, before, arm)
+
+    def chosen_by(self, s: Record) -> Scores:
+        return Scores("probability", s.chance)

@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.core.indices import argmax
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue
-from lastblock.core.window import check_window, clear, slide, window_dtype, window_sum
+from lastblock.core.window import check_window, clear, held, slide, window_dtype, window_sum
 from lastblock.kernels.divergences import Family
 from lastblock.policies._posteriors import PosteriorWord, as_observed, check_family, posterior_draw
 from lastblock.theory.tunings import garivier_window
@@ -92,3 +92,9 @@ class SlidingWindowThompson(NamedTuple):
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
         slide(s.recent, arm, as_observed(s.stream, self.family, reward), self.window)
+
+    def held(self, s: Record, arm: int) -> Held:
+        return held(s.recent, arm, self.window)
+
+    def chosen_by(self, s: Record) -> Scores:
+        return Scores("index", s.index)

@@ -9,11 +9,12 @@ from lastblock.core.history import (
     append,
     block_sum,
     clear,
+    held,
     history_dtype,
     is_full,
 )
 from lastblock.core.layout import ARM, COUNT, FIRST_ROOM, FLAG, NOBODY
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.jit import kernel
@@ -125,3 +126,6 @@ class SSMC(NamedTuple):
 
     def full(self, s: Record, arm: int) -> bool:
         return is_full(s.history, arm)
+
+    def held(self, s: Record, arm: int) -> Held:
+        return held(s.history, arm)

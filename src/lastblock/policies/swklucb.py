@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lastblock.core.layout import INDEX, NOBODY
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.core.window import (
     check_window,
     check_window_fits,
     clear,
+    held,
     slide,
     window_dtype,
     window_sum,
@@ -119,3 +120,9 @@ class SWKLUCB(NamedTuple):
             if leaver != arm and recent.pulls[leaver] > 0:
                 mean = window_sum(recent, leaver) / np.float64(recent.pulls[leaver])
                 set_mean(s, leaver, self.family, mean)
+
+    def held(self, s: Record, arm: int) -> Held:
+        return held(s.recent, arm, self.window)
+
+    def chosen_by(self, s: Record) -> Scores:
+        return Scores("index", s.index)

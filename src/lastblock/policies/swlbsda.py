@@ -12,11 +12,12 @@ from lastblock.core.history import (
     clear,
     forget_if,
     forget_oldest,
+    held,
     history_dtype,
     is_full,
 )
 from lastblock.core.layout import ARM, COUNT, FLAG, NOBODY, within
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle, stop_waiting
 from lastblock.core.verdicts import Verdict, judge
@@ -272,3 +273,6 @@ class SWLBSDA(NamedTuple):
         s.patience = plain(patience)(self.window, int(s.arms), self.reference)
         if s.arms > before.arms:
             s.drawn[arm] = s.round
+
+    def held(self, s: Record, arm: int) -> Held:
+        return held(s.history, arm)

@@ -6,13 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.core.indices import argmax, unseen
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.core.window import (
     check_window,
     check_window_fits,
     clear,
+    held,
     slide,
     window_dtype,
     window_sum,
@@ -103,3 +104,9 @@ class SWUCB(NamedTuple):
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
         slide(s.recent, arm, reward, self.window)
+
+    def held(self, s: Record, arm: int) -> Held:
+        return held(s.recent, arm, self.window)
+
+    def chosen_by(self, s: Record) -> Scores:
+        return Scores("index", s.index)

@@ -6,7 +6,7 @@ import numpy as np
 
 from lastblock.core.indices import argmax
 from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue
 from lastblock.kernels.divergences import Family
@@ -84,3 +84,9 @@ class Thompson(NamedTuple):
     def observe(self, s: Record, arm: int, reward: float) -> None:
         s.sums[arm] += as_observed(s.stream, self.family, reward)
         s.pulls[arm] += 1
+
+    def held(self, s: Record, arm: int) -> Held:
+        return Held(float(s.pulls[arm]), float(s.sums[arm]))
+
+    def chosen_by(self, s: Record) -> Scores:
+        return Scores("index", s.index)

@@ -7,7 +7,7 @@ import numpy as np
 
 from lastblock.core.indices import argmax, unseen
 from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.support.checks import number
@@ -82,3 +82,9 @@ class UCB1(NamedTuple):
     def observe(self, s: Record, arm: int, reward: float) -> None:
         s.pulls[arm] += 1
         s.sums[arm] += reward
+
+    def held(self, s: Record, arm: int) -> Held:
+        return Held(float(s.pulls[arm]), float(s.sums[arm]))
+
+    def chosen_by(self, s: Record) -> Scores:
+        return Scores("index", s.index)

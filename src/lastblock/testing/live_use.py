@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from lastblock.core.protocol import Policy
+from lastblock.core.protocol import Held, Policy, held
 from lastblock.core.support import support_of
 from lastblock.live.bandit import Bandit
 from lastblock.testing.expectations import expect, expect_value_error
@@ -160,6 +160,49 @@ def a_forced_arm_is_taken_in(policy: Policy) -> None:
         )
     strange = fields_with_nan(record_within(bandit))
     expect(not strange, f"with traffic floors these fields hold NaN: {', '.join(strange)}")
+
+
+def held_agrees_with_what_was_told(policy: Policy) -> None:
+    """`held` counts no reward twice, and a policy that forgets nothing has the right mean."""
+    world = random.Random(SEED)
+    bandit = Bandit(policy, ARMS, seed=SEED)
+    told: list[list[float]] = [[] for _ in range(ARMS)]
+    for step in range(1, 121):
+        decision = bandit.ask()
+        reward = float(world.random() < 0.3 + 0.2 * decision.arm)
+        bandit.tell(decision, reward)
+        told[decision.arm].append(reward)
+        if step % 20 == 0:
+            s = record_within(bandit)
+            for arm in range(ARMS):
+                found = held(policy, s, arm)
+                if found is not None and found.size is not None:
+                    _expect_held(f"step {step}, arm {arm}: held()", found, told[arm])
+
+
+def _expect_held(where: str, found: Held, told: list[float]) -> None:
+    size = -1.0 if found.size is None else found.size
+    expect(
+        0.0 <= size <= len(told) + 1e-9,
+        f"{where} says {found.size} rewards, {len(told)} were told",
+    )
+    if (found.low, found.width) != (0.0, 1.0):
+        return  # the policy was told other numbers
+    if found.rewards is not None:
+        kept = sorted(found.rewards().tolist())
+        last = sorted(told[len(told) - round(size) :])
+        same = len(kept) == len(last) and all(map(_is_near, kept, last))
+        expect(same, f"{where} returns the rewards {kept}; the last {size:g} told are {last}")
+    elif found.total is not None and size == len(told):
+        expect(
+            _is_near(found.total, sum(told)),
+            f"{where} says that all rewards are held and their sum is {found.total}; it is "
+            f"{sum(told)}",
+        )
+
+
+def _is_near(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
 
 
 def words_come_for_every_policy(policy: Policy) -> None:

@@ -3,13 +3,13 @@
 import math
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from lastblock.arms.gaussian import Gaussian
 from lastblock.core.layout import state_dtype
-from lastblock.core.protocol import Policy
+from lastblock.core.protocol import Policy, Record, held
 from lastblock.engine.simulate import Outcome, play
 from lastblock.environments.piecewise import Stationary
 from lastblock.kernels.jit import specialise
@@ -150,15 +150,26 @@ def measure(policy: Policy, environment: Environment, horizon: int) -> Cost:
         return time.thread_time() - started
 
     seconds = min(once() for _ in range(_REPEATS))
-    return Cost(stored(state[0], environment.n_arms), seconds / (replications * horizon) * 1e9)
+    return Cost(
+        stored(policy, state[0], environment.n_arms), seconds / (replications * horizon) * 1e9
+    )
 
 
-def stored(record: Any, arms: int) -> int:
-    """Return the number of rewards that a record holds."""
-    kept = record["pulls"] if "history" not in record.dtype.names else record["history"]
-    if kept.dtype.names is not None:
-        kept = kept["kept" if "kept" in kept.dtype.names else "others"]
-    return int(kept[:arms].sum())
+def stored(policy: Policy, s: Record, arms: int) -> int:
+    """Return the number of rewards that a policy holds in its record `s`.
+
+    Raises
+    ------
+    ValueError
+        If the policy does not say, because it has no method `held`.
+    """
+    sizes = [found.size for k in range(arms) if (found := held(policy, s, k)) is not None]
+    known = [size for size in sizes if size is not None]
+    if len(known) < arms:
+        raise ValueError(
+            f"{policy} does not say how many rewards it holds; give its class a method `held`"
+        )
+    return int(sum(known))
 
 
 def powers(horizons: Sequence[int], values: Sequence[float]) -> tuple[float, float]:
