@@ -13,7 +13,10 @@ ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```toml\n(.*?)^```", re.DOTALL | re.MULTILINE)
 DOCS = ROOT / "docs"
 DOCUMENTED = [
-    block for page in sorted(DOCS.rglob("*.md")) for block in BLOCK.findall(page.read_text())
+    block
+    for page in sorted(DOCS.rglob("*.md"))
+    for block in BLOCK.findall(page.read_text())
+    if "[build-system]" not in block  # a package's, not a scenario's
 ]
 OWN_POLICY = (DOCS / "how-to" / "own-policy.md").read_text()
 SKELETON = re.search(r"^```python\n(.*?)^```", OWN_POLICY, re.DOTALL | re.MULTILINE)

@@ -65,7 +65,7 @@ def history_dtype(arms: int, rewards: int, *, compact: bool = False) -> np.dtype
     if arms * ring * 8 > LARGEST_RINGS:
         raise ValueError(
             f"a history of {rewards} rewards an arm does not fit into a record; "
-            "choose a shorter horizon or a policy of bounded memory, such as LBSDALM"
+            "choose a shorter horizon or a policy of bounded memory, such as LBSDAGM"
         )
     return record(
         [

@@ -213,5 +213,5 @@ class Batches:
             raise ValueError(
                 f"position {wrong}: the record of bandit {batch[wrong]} has no room for one more "
                 f"reward of arm {arms[wrong]}; make a fleet with a longer horizon than "
-                f"{self.plan.horizon}, or of a policy of bounded memory, such as LBSDALM"
+                f"{self.plan.horizon}, or of a policy of bounded memory, such as LBSDAGM"
             )
