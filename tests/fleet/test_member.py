@@ -161,7 +161,7 @@ def test_it_explains_what_it_planned_and_sums_up_what_it_knows(kind):
         arms = fleet.ask([2])
         fleet.tell([2], arms, arms + 1.0)
     bandit = fleet.bandit(2)
-    assert "a fleet planned it: ask first" in str(bandit.explain())
+    assert "a fleet planned it. Call ask()" in str(bandit.explain())
     play(bandit, 10)
     told = bandit.explain()
     assert told.round == fleet._states["round"][2]

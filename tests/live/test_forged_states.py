@@ -92,7 +92,7 @@ NOTES = [
     ("told", -1.0, "its counts of rewards are not whole numbers"),
     ("floor", np.nan, "its traffic floors do not lie between 0 and 1"),
     ("floor", 0.5, "its traffic floors do not lie between 0 and 1"),
-    ("planned", 2**63, "its last round is one of other arms"),
+    ("planned", 2**63, "its last round names an arm that does not exist"),
 ]
 
 

@@ -83,7 +83,7 @@ def test_tell_many_is_all_or_nothing(bandit):
     refuses(bandit, "reward=nan", lambda: bandit.tell_many([a, b], [1.0, math.nan]))
     refuses(bandit, "is text", lambda: bandit.tell_many([a, b], [1.0, "2"]))
     unknown = lb.UnknownDecisionError
-    refuses(bandit, "there twice", lambda: bandit.tell_many([a, a.id], [1.0, 2.0]), unknown)
+    refuses(bandit, "given twice", lambda: bandit.tell_many([a, a.id], [1.0, 2.0]), unknown)
     refuses(bandit, "never asked for", lambda: bandit.tell_many([a, 999], [1.0, 2.0]), unknown)
 
 
@@ -328,7 +328,7 @@ def test_all_traffic_may_have_a_floor():
     [
         ({"gold": 0.1}, "'gold' is not one of the arms"),
         ({"red": -0.1}, "-0.1 for 'red' must lie in"),
-        ({"red": 0.6, "blue": 0.6}, "add up to 1.2; at most 1 fits"),
+        ({"red": 0.6, "blue": 0.6}, "add up to 1.2; make them add up to at most 1"),
         (0.5, "3 arms add up to 1.5"),
         ({"red": "x"}, "must be a number"),
         (math.nan, "must be finite"),
@@ -558,8 +558,8 @@ def test_events_that_do_not_fit_change_nothing(bandit):
     decision = twin.ask()
     right = ARMS.index(decision.arm)
     for event, message in (
-        (("ask", decision.id, (right + 1) % 3, None), "the bandit gave"),
-        (("ask", decision.id + 1, right, None), "the bandit gave"),
+        (("ask", decision.id, (right + 1) % 3, None), "the bandit decided"),
+        (("ask", decision.id + 1, right, None), "the bandit decided"),
         (("tell", out.id, (number + 1) % 3, 1.0), "another arm"),
         (("forget", out.id, (number + 1) % 3, None), "another arm"),
         (("tell", 999, number, 1.0), "never asked for"),

@@ -1,4 +1,4 @@
-"""One live bandit: ask, tell, arms that come and go, save, load, explain."""
+"""The live bandit: it decides, learns from rewards, explains itself, and can be saved."""
 
 from lastblock.live.bandit import Bandit
 

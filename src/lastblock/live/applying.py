@@ -1,17 +1,23 @@
-"""One event of another bandit's life, applied to a bandit."""
+"""The part of a live bandit that writes events to a journal and applies those of another one."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from lastblock.engine.events import KINDS, Event
+from lastblock.engine.events import KINDS, Event, Journal
 from lastblock.kernels.streams import STREAM_WORDS
 from lastblock.live.decisions import Decision
 from lastblock.live.journalled import JournalledDesk
+from lastblock.live.labels import L
+from lastblock.live.view import BanditView
 
 
 class Changeable(Protocol):
     """What `apply_event` needs of a bandit."""
+
+    _desk: Any
 
     def ask(self) -> Decision[Any]: ...
     def tell(self, decision: int, reward: float, /) -> None: ...
@@ -20,10 +26,77 @@ class Changeable(Protocol):
     def retire_arm(self, label: Any, /) -> None: ...
 
 
+class AppliesEvents(BanditView[L]):
+    """The part of a live bandit that writes a journal, and follows the journal of another one."""
+
+    def attach(
+        self, journal: Journal | None, reload: "Callable[[], BanditView[L]] | None" = None
+    ) -> None:
+        """Call `journal` with the events of every change from now on.
+
+        If `journal` raises an error, the bandit does not change.
+
+        Parameters
+        ----------
+        journal
+            A function that takes a list of events; it is called under the bandit's lock. None
+            detaches the journal.
+        reload
+            A function that returns the bandit in the state that the journal has recorded. It is
+            needed if, after an error or an interrupt, you cannot know whether the journal has
+            recorded the events. Without it, each `ask` makes a copy of the bandit.
+
+        Raises
+        ------
+        ValueError
+            If the bandit belongs to a store. Attach your journal to a copy of it.
+        """
+        with self._desk.lock:
+            if self._desk.has_keeper:
+                raise ValueError(
+                    "this bandit has a journal that must not be lost, such as a store's; "
+                    "attach yours to a copy() of the bandit"
+                )
+            self._desk.attach(journal, None if reload is None else lambda: reload()._desk)
+
+    def apply(self: Changeable, event: Event) -> None:
+        """Make the change that another bandit has written to its journal.
+
+        Parameters
+        ----------
+        event
+            An event as a journal receives it.
+
+        Raises
+        ------
+        ValueError
+            If the event is unknown or does not fit this bandit, which then has not changed.
+        """
+        with self._desk.lock:
+            apply_event(self, self._desk, event)
+
+    def apply_run(self, run: npt.NDArray[np.float64]) -> None:
+        """Make many asks, tells and forgets in one compiled loop.
+
+        Parameters
+        ----------
+        run
+            One row per event: its kind (the place in `KINDS`), the number of the decision, the
+            number of the arm, and the reward or probability.
+
+        Raises
+        ------
+        ValueError
+            If the events do not fit this bandit. Do not use the bandit afterwards.
+        """
+        with self._desk.lock:
+            self._desk.relive(run)
+
+
 def apply_event(bandit: Changeable, desk: JournalledDesk[Any], event: Event) -> None:
-    """Make a change that another bandit's journal was told, or raise a ValueError."""
+    """Make the change that another bandit has written to its journal, or raise a ValueError."""
     if len(event) != 4 or event[0] not in KINDS:
-        raise ValueError(f"event {event!r} is not known")
+        raise ValueError(f"event {event!r} is not known; give one of the kinds {tuple(KINDS)}")
     kind, id, number, value = event
     if kind == "ask":
         before = desk.copy()
@@ -31,12 +104,12 @@ def apply_event(bandit: Changeable, desk: JournalledDesk[Any], event: Event) -> 
         last = desk.next_id - 1
         if (last, desk.number(last), asked.probability) != (id, number, value):
             desk.become(before)
-            raise ValueError(f"event {event!r} does not fit: the bandit gave {asked}")
+            raise ValueError(f"event {event!r} does not fit: the bandit decided {asked}")
     elif kind in ("tell", "forget"):
         if id not in desk.out:
             raise desk.unknown(id, -1 if id is None else id)
         if desk.number(id) != number:
-            raise ValueError(f"event {event!r} does not fit: that was another arm")
+            raise ValueError(f"event {event!r} does not fit: the decision was for another arm")
         found = desk.generations.id_of(id)
         bandit.tell(found, value) if kind == "tell" else bandit.forget(found)
     elif kind == "add_arm":

@@ -1,52 +1,50 @@
-"""One live bandit: ask, tell, arms that come and go, save, load."""
+"""The live bandit: it decides, learns from rewards, and lets arms come and go."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast, overload
 
-import numpy as np
-import numpy.typing as npt
-
 from lastblock.core.protocol import Policy
-from lastblock.core.registry import check_policy
-from lastblock.engine.events import Event, Journal
 from lastblock.kernels.streams import Seed, key_of
 from lastblock.live import persistence as snapshot
-from lastblock.live.applying import apply_event
+from lastblock.live.applying import AppliesEvents
 from lastblock.live.decisions import Decision, Pending
 from lastblock.live.description import restore_desk
-from lastblock.live.journalled import JournalledDesk
-from lastblock.live.labels import L, Label, check_floor, check_label, check_labels
-from lastblock.live.state import Live
-from lastblock.live.view import BanditView
-from lastblock.support.checks import at_least, whole
-from lastblock.support.errors import UnknownDecisionError
+from lastblock.live.journalled import JournalledDesk, new_desk
+from lastblock.live.labels import L, Label, check_label
+from lastblock.support.checks import at_least
 
 _new = object.__new__
 
 
-class Bandit(BanditView[L]):
+class Bandit(AppliesEvents[L]):
     """A bandit that decides for a live system.
 
-    `ask` returns a decision at once, whatever is still out; `tell` takes its reward in any order,
-    much later or never (`forget`, `expire`). Told at once, every decision is the one the policy
-    would take in `simulate`: with the same seed and rewards, the arms are those of replication 0.
-    Any number of threads may use a bandit.
+    `ask` returns a decision at once, even while earlier decisions wait for their rewards. `tell`
+    takes the reward of a decision; rewards may come in any order, late, or never (`forget`,
+    `expire`). If each reward is told before the next `ask`, the bandit pulls the same arms as
+    replication 0 of `simulate` with the same seed and rewards. A bandit is safe to use from
+    several threads.
 
     Parameters
     ----------
     policy
-        Any policy of the library, or your own.
+        A policy of the library, or your own.
     arms
-        The labels of the arms (strings or whole numbers), or how many there are.
+        The labels of the arms (strings or whole numbers), or the number of arms.
     seed
-        Anything `numpy.random.SeedSequence` takes; None for a fresh one.
+        Anything that `numpy.random.SeedSequence` takes; None for a fresh seed.
     floor
-        The least share of decisions for some arms, ``{"control": 0.05}``, or for every arm, also
-        later ones, ``0.05``. Each decision then carries its probability.
+        The least share of decisions: for some arms, as in ``{"control": 0.05}``, or for every arm
+        including those added later, as in ``0.05``. Each decision then has a `probability`.
     room
-        How many arms the record has room for; beyond that `add_arm` compiles for some seconds.
+        The number of arms to reserve room for. An `add_arm` beyond it compiles for some seconds.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the policy cannot play this number of arms.
 
     Examples
     --------
@@ -87,50 +85,37 @@ class Bandit(BanditView[L]):
         floor: float | Mapping[Any, float] | None = None,
         room: int | None = None,
     ) -> None:
-        check_policy(policy)
-        labels = cast(list[L], check_labels(arms))
-        shares = check_floor(floor, labels)
-        width = None if room is None else whole(room, "room")
-        if width is not None and width < len(labels):
-            raise ValueError(f"room={room} is too small for {len(labels)} arms")
-        key = key_of(seed)
-        live = Live(policy, len(labels), width=width, floored=shares is not None)
-        live.start(len(labels), key)
-        if shares is not None:
-            live.notes.floor[: len(labels)] = shares
-        everywhere = shares is not None and not isinstance(floor, Mapping)
-        floor_of_all = shares[0] if shares and everywhere else None
-        self._desk = JournalledDesk(live, labels, floor_of_all)
+        self._desk = new_desk(policy, arms, seed, floor, room)
 
     @overload
     def ask(self) -> Decision[L]: ...
     @overload
     def ask(self, n: int) -> list[Decision[L]]: ...
     def ask(self, n: int | None = None) -> Decision[L] | list[Decision[L]]:
-        """Take the next decision at once: see `docs/how-to/late-rewards.md` for rewards that wait.
+        """Take the next decision, even while earlier ones wait for their rewards.
 
         Parameters
         ----------
         n
-            Take so many decisions, and return a list, even if n = 1.
+            The number of decisions to take; without it, one.
 
         Returns
         -------
         Decision or list of Decision
-            The arm to pull, and the id of its reward.
+            The decision; with `n`, a list, even if n = 1. Report its reward to `tell`.
         """
         desk = self._desk
         if n is None:
-            try:  # as `with desk.lock:`, but faster; see `is_locked_here`
+            try:  # does what `with desk.lock:` does, but faster; see `is_locked_here`
                 desk.acquire()
                 if desk.is_plain:
-                    # `ask_arm` once more: a call saved is a twentieth of the time.
+                    # The body of `ask_arm`: without that call, `ask` takes 5 % less time.
                     id = desk.next_id
                     decide = desk.live.ask
                     arm = decide(id)
                     desk.next_id = id + 1
                     desk.out[id] = arm
-                    decision: Decision[L] = _new(Decision)  # as Decision(…), but faster
+                    decision: Decision[L] = _new(Decision)  # faster than Decision(…)
                     decision.arm, decision.id, decision.probability = desk.active[arm], id, None
                 else:
                     (decision,) = desk.ask_each(1)
@@ -146,22 +131,21 @@ class Bandit(BanditView[L]):
             return desk.ask_each(count)
 
     def tell(self, decision: Decision[L] | Pending[L] | int, reward: float) -> None:
-        """Take in the reward of a decision.
+        """Learn the reward of a decision. If this raises an error, the bandit has not changed.
 
         Parameters
         ----------
         decision
             What `ask` returned, or its id. Rewards may come in any order.
         reward
-            Any finite number.
+            A finite number.
 
         Raises
         ------
         UnknownDecisionError
-            If the decision was never asked for, or has been told or forgotten. Errors change
-            nothing.
+            If the decision was never asked for, or has been told or forgotten before.
         ValueError
-            If the reward is not a finite number.
+            If `reward` is not a finite number.
         """
         desk = self._desk
         try:
@@ -171,7 +155,7 @@ class Bandit(BanditView[L]):
                 id = decision.id
                 arm = desk.out.get(id, -1) if type(id) is int else -1
                 if arm >= 0 and desk.active[arm] == decision.arm:
-                    del desk.out[id]  # before it is told: an interrupt would come afterwards
+                    del desk.out[id]  # first, since an interrupt would come after the telling
                     take_in = desk.live.tell_at_once
                     told = take_in(arm, reward)
                     if not told:
@@ -189,39 +173,63 @@ class Bandit(BanditView[L]):
     def tell_many(
         self, decisions: Iterable[Decision[L] | Pending[L] | int], rewards: Iterable[float]
     ) -> None:
-        """Take in the rewards of many decisions, in this order; if one is wrong, none counts."""
+        """Learn the rewards of several decisions, in this order: all of them, or none on an error.
+
+        Parameters
+        ----------
+        decisions
+            What `ask` returned, or ids; each decision at most once.
+        rewards
+            As many finite numbers as there are decisions.
+
+        Raises
+        ------
+        UnknownDecisionError
+            If a decision is not out, or is given twice.
+        ValueError
+            If a reward is not a finite number, or there are more or fewer than decisions.
+        """
         desk = self._desk
-        asked = list(decisions)  # first of all: somebody's generator may do anything
+        asked = list(decisions)  # before we lock: a generator may run any code, and slowly
         values = [desk.check_reward(reward) for reward in rewards]
         if len(asked) != len(values):
-            raise ValueError(f"{len(values)} rewards for {len(asked)} decisions")
+            raise ValueError(f"{len(values)} rewards for {len(asked)} decisions; give one for each")
         with desk.lock:
             desk.settle()
-            found = [desk.find(decision) for decision in asked]
-            if len({id for id, _ in found}) < len(found):
-                raise UnknownDecisionError("a decision is there twice; tell each decision once")
+            found = desk.find_each(asked)
             desk.tell_each([(id, arm, x) for (id, arm), x in zip(found, values, strict=True)])
 
     def forget(self, decision: Decision[L] | Pending[L] | int) -> None:
-        """Drop a decision whose reward will never come."""
+        """Drop a decision whose reward will never come.
+
+        Parameters
+        ----------
+        decision
+            What `ask` returned, or its id.
+
+        Raises
+        ------
+        UnknownDecisionError
+            If the decision was never asked for, or has been told or forgotten before.
+        """
         with self._desk.lock:
             self._desk.settle()
             self._desk.forget_each([self._desk.find(decision)])
 
     def expire(self, *, older_than: int, reward: float | None = None) -> tuple[Pending[L], ...]:
-        """Drop the decisions that have waited for more than `older_than` later ones.
+        """Stop waiting for old decisions: forget them, or tell each the same reward.
 
         Parameters
         ----------
         older_than
-            How many later decisions a decision may wait for.
+            Decisions with more than this number of decisions after them are old.
         reward
-            What to tell them; without it they are forgotten.
+            The reward to tell the old decisions; without it they are forgotten.
 
         Returns
         -------
         tuple of Pending
-            The decisions that were dropped.
+            The old decisions, oldest first.
         """
         limit = at_least(0, older_than, "older_than")
         if reward is not None:
@@ -236,77 +244,63 @@ class Bandit(BanditView[L]):
             return tuple(late)
 
     def add_arm(self, label: L) -> None:
-        """Let a new arm in. It is pulled before the next round is planned, then as its policy does.
+        """Add an arm. It is pulled once before the next round; from then on the policy decides.
 
-        A label is never used again, not even that of a retired arm.
+        Parameters
+        ----------
+        label
+            A new label. The labels of retired arms cannot be used again.
+
+        Raises
+        ------
+        ValueError
+            If the label is not new, or the policy cannot play one more arm.
         """
         label = cast(L, check_label(label))
         desk = self._desk
         with desk.lock:
             desk.settle()
-            if label in desk.retired:
-                raise ValueError(f"arm {label!r} was retired; give the new arm a label of its own")
-            if label in desk.labels:
-                raise ValueError(f"arm {label!r} exists; give the new arm a label of its own")
             desk.add_arm(label)
 
     def retire_arm(self, label: L) -> None:
-        """Never decide for this arm again. Its late rewards are accepted and ignored."""
+        """Never pull this arm again. Rewards of its pending decisions are accepted and ignored.
+
+        Parameters
+        ----------
+        label
+            The label of an active arm.
+
+        Raises
+        ------
+        ValueError
+            If the arm is not active, or too few arms would be left.
+        """
         desk = self._desk
         with desk.lock:
             desk.settle()
-            if isinstance(label, str | int) and label in desk.retired:
-                raise ValueError(f"arm {label!r} was retired before")
-            if type(label) is bool or not isinstance(label, str | int) or label not in desk.active:
-                raise ValueError(f"arm {label!r} is not one of the arms {desk.active}")
-            desk.retire_arm(desk.active.index(label))
+            desk.retire_arm(desk.find_arm(label))
 
     def reseed(self, seed: Seed = None) -> None:
-        """Go on with other random numbers; two copies of a bandit decide alike until one does."""
+        """Continue with other random numbers: so a copy stops deciding like its original.
+
+        Parameters
+        ----------
+        seed
+            Anything that `numpy.random.SeedSequence` takes; None for a fresh seed.
+        """
         key = key_of(seed)
         with self._desk.lock:
             self._desk.settle()
             self._desk.reseed(key)
 
-    def attach(
-        self, journal: Journal | None, reload: "Callable[[], Bandit[L]] | None" = None
-    ) -> None:
-        """Call `journal` with the events of every change; if it raises an error, nothing changes.
-
-        Parameters
-        ----------
-        journal
-            Takes a list of events, under the lock; None ends it. A store's bandit has the store's:
-            attach yours to a copy of the bandit.
-        reload
-            Returns the bandit as the journal has it: needed where an error, or an interrupt, does
-            not tell whether the journal has the events. Without it, each `ask` costs a copy of the
-            bandit.
-        """
-        with self._desk.lock:
-            if self._desk.has_keeper:
-                raise ValueError(
-                    "this bandit has a journal that must not be lost, such as a store's; "
-                    "attach yours to a copy() of the bandit"
-                )
-            self._desk.attach(journal, None if reload is None else lambda: reload()._desk)
-
-    def apply(self, event: Event) -> None:
-        """Make a change that another bandit's journal was told."""
-        with self._desk.lock:
-            apply_event(self, self._desk, event)
-
-    def apply_run(self, run: npt.NDArray[np.float64]) -> None:
-        """Make many asks, tells and forgets at once.
-
-        A row is a kind (its place in `KINDS`), a decision, an arm, and a reward or probability. If
-        they do not fit, this bandit is of no more use.
-        """
-        with self._desk.lock:
-            self._desk.relive(run)
-
     def copy(self) -> "Bandit[L]":
-        """Return an independent bandit that would decide alike; `reseed` it to make it differ."""
+        """Return an independent bandit in the same state.
+
+        Returns
+        -------
+        Bandit
+            It makes the same decisions after the same rewards, until one of the two is reseeded.
+        """
         desk = self._desk
         with desk.lock:
             copied = JournalledDesk(desk.live.copy(), desk.labels, desk.floor_of_all)
@@ -324,27 +318,33 @@ class Bandit(BanditView[L]):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Bandit[Any]":
-        """Return the bandit of `to_bytes`, or raise a `StateFileError` that says what is wrong."""
+        """Return the bandit that `to_bytes` wrote; it continues bit for bit.
+
+        Raises
+        ------
+        StateFileError
+            If `data` is damaged, or is not the state of a bandit that this version can read.
+        """
         return bandit_on(restore_desk(*snapshot.unpack(bytes(data))))
 
     @classmethod
     def from_json(cls, text: str) -> "Bandit[Any]":
-        """Return the bandit of `to_json`, or raise a `StateFileError`."""
+        """Return the bandit that `to_json` wrote; errors are those of `from_bytes`."""
         return bandit_on(restore_desk(*snapshot.from_text(text)))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Bandit[Any]":
-        """Return the bandit of a file that `save` wrote."""
+        """Return the bandit in a file that `save` wrote; errors are those of `from_bytes`."""
         return cls.from_bytes(Path(path).read_bytes())
 
 
 def bandit_on(desk: JournalledDesk[L]) -> Bandit[L]:
-    """Return a bandit on a desk that has been made elsewhere."""
+    """Return a bandit that works on an existing desk."""
     bandit: Bandit[L] = Bandit.__new__(Bandit)
     bandit._desk = desk
     return bandit
 
 
 def desk_of(bandit: Bandit[L]) -> JournalledDesk[L]:
-    """Return the desk of a bandit: for stores, which attach themselves to it."""
+    """Return the desk of a bandit, to which a store attaches its journal."""
     return bandit._desk

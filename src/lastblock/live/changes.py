@@ -1,4 +1,4 @@
-"""The changes of the world that a live bandit's policy has noticed: labels and decision ids."""
+"""The changes of the world that a live bandit's policy has noticed, for users to read."""
 
 from collections.abc import Sequence
 from typing import Generic, NamedTuple
@@ -9,18 +9,19 @@ from lastblock.live.labels import L
 
 
 class Change(NamedTuple, Generic[L]):
-    """A change of the world, at which a policy has forgotten what came before."""
+    """A change of the world that a policy noticed, and at which it forgot what came before."""
 
     decision: int
-    """About when, reckoned from the number of the arm's rewards since, as if all came at once."""
+    """The decision around which the world changed. It is an estimate from the number of the arm's
+    rewards since then, as if every reward had come at once."""
     noticed: int
-    """The number of the last decision asked for when it was noticed."""
+    """The number of the latest decision when the policy noticed the change."""
     arm: L | None
-    """The arm that gave it away; None if it has been retired since."""
+    """The arm whose rewards revealed the change; None if it has been retired since."""
     old: float
-    """That arm's mean before …"""
+    """The mean of that arm before the change."""
     new: float
-    """… and since."""
+    """The mean of that arm since the change."""
 
     def __str__(self) -> str:
         around = f"{self.decision:,}".replace(",", " ")
@@ -32,7 +33,7 @@ class Change(NamedTuple, Generic[L]):
 
 
 def changes_of(s: Record, labels: Sequence[L]) -> tuple[Change[L], ...]:
-    """The last few changes in a record, oldest first; none if its policy never restarts."""
+    """Return the last few changes in a record, oldest first; none if its policy never restarts."""
     return tuple(
         Change(
             decision=restart.since - 1,  # records count decisions from 1, ids begin with 0
@@ -46,6 +47,6 @@ def changes_of(s: Record, labels: Sequence[L]) -> tuple[Change[L], ...]:
 
 
 def last_change(s: Record, labels: Sequence[L]) -> Change[L] | None:
-    """The last one, if there is one."""
+    """Return the last change in a record, or None."""
     changes = changes_of(s, labels)
     return changes[-1] if changes else None

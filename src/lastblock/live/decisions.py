@@ -1,4 +1,4 @@
-"""What a live bandit hands out."""
+"""The decisions that a live bandit hands out, and their ids."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -15,68 +15,81 @@ generation modulo 2¹³. So ids stay below 2⁵³, and floats and other language
 
 @dataclass(slots=True)
 class Decision(Generic[L]):
-    """An arm to pull, and the number under which its reward is reported.
+    """An arm to pull, and the id under which to report its reward; `Bandit.ask` returns it.
 
-    It cannot be hashed; to keep decisions in a dictionary, take their `id` as the key.
+    A decision cannot be hashed; to keep decisions in a dictionary, use their `id` as the key.
+
+    Parameters
+    ----------
+    arm
+        The label of the arm to pull.
+    id
+        The id of the decision: a whole number, which `Bandit.tell` also takes.
+    probability
+        The probability with which the arm was chosen; None if the bandit has no traffic floors.
     """
 
-    # Not a named tuple, nor frozen: those take a tenth of ask and tell to make and to read. What
-    # can be changed must not be hashed: a dictionary would lose it.
+    # Neither a named tuple nor frozen: making and reading those takes 10 % of ask and tell. And
+    # since it can change, it must not be hashed: a dictionary would no longer find it.
 
     arm: L
     id: int
     probability: float | None = None
-    """With which the arm was chosen, where a traffic floor makes it known."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.arm, self.id, self.probability))
 
 
 class Pending(NamedTuple, Generic[L]):
-    """A decision whose reward is still out."""
+    """A decision that waits for its reward; `Bandit.pending` lists them."""
 
     arm: L
+    """The label of the arm to pull."""
     id: int
+    """The id of the decision, which `Bandit.tell` and `Bandit.forget` take."""
     probability: float | None
+    """The probability with which the arm was chosen; None if the bandit has no traffic floors."""
     age: int
-    """Decisions asked for since."""
+    """How many decisions have been asked for since."""
 
 
 def never_asked(id: object) -> UnknownDecisionError:
-    """What to say to an id that was never given."""
-    return UnknownDecisionError(f"decision {short(id)} was never asked for; tell what ask() gave")
+    """Return the error for an id that no decision has."""
+    return UnknownDecisionError(
+        f"decision {short(id)} was never asked for; tell what ask() returned"
+    )
 
 
 class Generations:
-    """In which generation each decision was asked for: what ids are made of.
+    """The generations of a bandit's decisions, which turn their numbers into ids and back.
 
-    A store's bandit enters a new generation whenever it is opened. Decisions that a crash has lost
-    have numbers that are given again, but in another generation. Any other bandit lives in
-    generation 0, where ids are numbers.
+    A store's bandit enters a new generation whenever it is opened. If a crash has lost decisions,
+    later decisions get the same numbers, but other ids, since their generation differs. A bandit
+    outside a store stays in generation 0, where the id of a decision is its number.
 
     Parameters
     ----------
     begun
-        The first decision of each generation that is known, and the generation; in order.
+        Pairs of a generation's first decision and the generation, in order.
     """
 
     def __init__(self, begun: Sequence[tuple[int, int]] = ((0, 0),)) -> None:
         if not begun:
-            raise ValueError("there must be a generation")
+            raise ValueError("the list of generations is empty")
         self._firsts = [first for first, _ in begun]
         self._tags = [(generation % TAGS) << TAG_BITS for _, generation in begun]
         self.first = self._firsts[-1]
         """The first decision of the latest generation."""
         self._generation = begun[-1][1]
         self.tag = self._tags[-1]
-        """What its ids have more than their numbers."""
+        """The id minus the number of a decision, in the latest generation."""
 
     def id_of(self, number: int) -> int:
-        """The id of a decision that was asked for."""
+        """Return the id of the decision with this number."""
         return number + self._tags[max(0, bisect_right(self._firsts, number) - 1)]
 
     def number_of(self, id: int) -> int:
-        """The number of the decision with this id, or an error if that is another one's by now."""
+        """Return the number of the decision with this id, or raise an error if it was lost."""
         if id < 0:
             return id
         tag, number = id >> TAG_BITS << TAG_BITS, id % (1 << TAG_BITS)
@@ -85,6 +98,6 @@ class Generations:
         if tag == self.tag or tag >> TAG_BITS >= min(TAGS, self._generation):
             raise never_asked(id)
         raise UnknownDecisionError(
-            f"decision {id} was lost: it was asked for before the bandit was opened again, and a "
-            "crash came before it was written; drop its reward"
+            f"decision {id} was lost: a crash came before it was written, and the bandit has been "
+            "opened again since; drop its reward"
         )

@@ -1,7 +1,7 @@
-"""A bandit as a description and the bytes of its record: what state files and stores hold.
+"""A bandit as a description (plain data) and the bytes of its record, for state files and stores.
 
-A checksum says that a file is as it was written, not who wrote it. So nothing in a description is
-taken on trust: numbers that are places lie within their lists, and what must add up does.
+A checksum shows that a file is as it was written, not who wrote it. So we check everything in a
+description: that every index lies within its list, for example, and that each arm is there once.
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ from lastblock.support.errors import UNREADABLE, StateFileError
 
 
 class Described(NamedTuple):
-    """All that a description says."""
+    """The checked contents of a description."""
 
     policy: Policy
     labels: list[Label]
     numbers: list[int]
-    """The places of the active arms among all labels."""
+    """Where `labels` has the labels of the active arms."""
     retired: dict[Label, Told]
     width: int
     depth: int | None
@@ -41,9 +41,9 @@ class Described(NamedTuple):
 
 
 def describe_desk(desk: Desk[Any], *, with_out: bool = True) -> dict[str, Any]:
-    """Return all but the record and its notes as plain data.
+    """Return everything in a desk but the record and its notes, as plain data.
 
-    Without `with_out`, leave the decisions that are out to somebody else.
+    If `with_out` is False, the list of decisions that are out stays empty: a store keeps them.
     """
     number = {label: i for i, label in enumerate(desk.labels)}
     out = sorted(desk.out.items()) if with_out else []
@@ -83,7 +83,7 @@ def restore_desk(about: dict[str, Any], record: bytes) -> JournalledDesk[Any]:
 
 
 def read_description(about: dict[str, Any]) -> Described:
-    """Return what a description says, or raise a ValueError, or what reading one may raise."""
+    """Return the checked contents of a description, or raise one of the errors `UNREADABLE`."""
     policy: Any = build(about["policy"])
     check_policy(policy)
     labels = check_labels(about["arms"])
@@ -97,7 +97,7 @@ def read_description(about: dict[str, Any]) -> Described:
         for i, pulls, mean, spread in about["retired"]
     }
     if sorted([*numbers, *retired]) != list(range(len(labels))):
-        raise ValueError("its arms do not add up")
+        raise ValueError("its arms do not add up: each must be either active or retired, once")
     check_arms(policy, len(numbers))
     next_id = _between(about["next_id"], 0, LARGEST_COUNTED, "next_id")
     out, chances = _decisions(about["out"], next_id, len(numbers), retired.keys())
@@ -120,7 +120,7 @@ def read_description(about: dict[str, Any]) -> Described:
 
 
 def _check_layout(made: Described, layout: object) -> None:
-    """Whether this version would make such a record: before anything is compiled for it."""
+    """Raise a ValueError unless this version makes such records; do so before compiling for it."""
     dtype = state_dtype(made.policy, len(made.numbers), made.depth, made.width)
     if made.width != slots(made.width) or layout != layout_id(dtype):
         raise ValueError("its record has another layout")
@@ -129,7 +129,7 @@ def _check_layout(made: Described, layout: object) -> None:
 def _decisions(
     rows: Sequence[Any], next_id: int, arms: int, retired: Any
 ) -> tuple[dict[int, int], dict[int, float]]:
-    """The arms and the probabilities of decisions that are out."""
+    """Return the arms and the probabilities of the decisions that are out."""
     out: dict[int, int] = {}
     chances: dict[int, float] = {}
     for id, arm, chance in rows:
@@ -147,7 +147,7 @@ def _decisions(
 
 
 def _depth(policy: Policy, depth: object) -> int | None:
-    """How many rewards of an arm fit, for a policy that keeps them all."""
+    """Return how many rewards per arm fit; None unless the policy keeps all rewards."""
     if (depth is not None) != bool(getattr(policy, "grows", False)):
         raise ValueError(f"room={depth!r} does not fit {type(policy).__name__}")
     return None if depth is None else _between(depth, 1, LARGEST_COUNTED, "room")

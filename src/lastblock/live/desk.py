@@ -1,4 +1,7 @@
-"""What a live bandit is made of: a record, the labels of its arms, the decisions that are out."""
+"""The state of a live bandit: its record, the labels of its arms, the decisions that are out.
+
+A decision is out from the moment it is asked for until it is told or forgotten.
+"""
 
 from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
@@ -22,19 +25,19 @@ from lastblock.support.errors import UnknownDecisionError, short
 
 DesksLike = TypeVar("DesksLike", bound="Desk[Any]")
 Answer = tuple[int, int, float]
-"""The number of a decision, the place of its arm in the record, and its reward."""
+"""The number of a decision, the place of its arm in the record, and the decision's reward."""
 
 ONLY_ONE = Generations()
-"""Of every bandit outside a store: its ids are the numbers of its decisions."""
+"""The generations of every bandit outside a store: its ids are the numbers of its decisions."""
 
 _DECISIONS = (Decision, Pending)
 
 
 class Desk(Generic[L]):
-    """All that time changes in a live bandit, and the operations that change it.
+    """Everything in a live bandit that changes over time, and the operations that change it.
 
     Every change of a bandit is one of six: `ask_arm`, `tell_arm`, `forget_arm`, `add`, `retire` and
-    `live.reseed`. They take what has been checked already, and know neither locks nor journals.
+    `live.reseed`. They expect checked arguments, and use neither locks nor journals.
 
     Parameters
     ----------
@@ -43,7 +46,7 @@ class Desk(Generic[L]):
     labels
         The labels of its arms.
     floor_of_all
-        The least share of decisions of every arm, also of later ones.
+        The least share of decisions of every arm, including arms added later.
     """
 
     largest_reward = LARGEST_REWARD
@@ -52,33 +55,33 @@ class Desk(Generic[L]):
         self.live = live
         self.may_raise = is_foreign(live.policy)
         self.support = support_of(live.policy)
-        self.labels = list(labels)  # of all arms that there ever were
-        self.active = list(self.labels)  # of the arms in the record, in its order
-        self.numbers = list(range(len(self.labels)))  # their places among all labels
+        self.labels = list(labels)  # labels of all arms, including retired ones
+        self.active = list(self.labels)  # labels of the arms in the record, in its order
+        self.numbers = list(range(len(self.labels)))  # where `labels` has those of `active`
         self.retired: dict[L, Told] = {}
         self.floor_of_all = floor_of_all
-        self.out: dict[int, int] = {}  # the arms of decisions; −1 − i for retired label i
-        self.chances: dict[int, float] = {}  # the probabilities of decisions, where floors are
-        self.next_id = 0  # a number, as all keys here; see `Generations` for ids
+        self.out: dict[int, int] = {}  # decision → place of its arm, or −1 − i if labels[i] retired
+        self.chances: dict[int, float] = {}  # decision → probability, if there are floors
+        self.next_id = 0  # the number of the next decision; `Generations` turns numbers into ids
         self.generations = ONLY_ONE
-        self.last: Explanation[L] | None = None  # kept where the record no longer has it
+        self.last: Explanation[L] | None = None  # kept when arms change, and the record loses it
 
     def refresh(self) -> None:
-        """Bring the notes up to date, where somebody else may have changed the record."""
+        """Bring the notes up to date, for subclasses whose record others may change."""
 
-    # What there is.
+    # Reading the state.
 
     def label(self, arm: int) -> L:
-        """Return the label of an arm, as `out` has it."""
+        """Return the label of an arm, given as the values of `out` are."""
         return self.active[arm] if arm >= 0 else self.labels[-1 - arm]
 
     def number(self, id: int) -> int:
-        """Return the place among all labels of the arm that a decision is for."""
+        """Return the place in `labels` of the arm that a decision is for."""
         arm = self.out[id]
         return self.numbers[arm] if arm >= 0 else -1 - arm
 
     def places(self) -> npt.NDArray[np.int64]:
-        """Return where in the record each arm is that there ever was, −1 for retired ones."""
+        """Return, for each of `labels`, the place of its arm in the record; −1 if retired."""
         places = np.full(len(self.labels), -1, np.int64)
         places[self.numbers] = np.arange(len(self.numbers))
         return places
@@ -96,7 +99,7 @@ class Desk(Generic[L]):
         )
 
     def pulls(self) -> dict[L, int]:
-        """Return how many rewards each arm has had, retired ones too."""
+        """Return how many rewards each arm has had, including retired arms."""
         told = dict(zip(self.active, self.live.told[:, 0].astype(int).tolist(), strict=False))
         return {
             label: self.retired[label].pulls if label in self.retired else told[label]
@@ -104,14 +107,14 @@ class Desk(Generic[L]):
         }
 
     def explain(self) -> Explanation[L]:
-        """Return why the last round was what it was."""
+        """Return an explanation of the last round."""
         now = self.live.copy()
         if self.last is not None and self.last.round == now.s.round:
             return self.last
         return explained(self.live.policy, now.states, now.planned[BEGINNING:], self.active)
 
     def summary(self) -> Summary[L]:
-        """Return where the bandit stands."""
+        """Return the bandit's leader, and the counts and means of its arms."""
         return summarised(
             self.live.policy,
             self.live.s,
@@ -123,7 +126,7 @@ class Desk(Generic[L]):
             self.next_id,
         )
 
-    # Checks of what users give.
+    # Checking what users give.
 
     def find(self, decision: Decision[L] | Pending[L] | int) -> tuple[int, int]:
         """Return the number and the arm of a decision that is out, or raise an error."""
@@ -131,7 +134,7 @@ class Desk(Generic[L]):
         label: L | None = None
         if isinstance(decision, _DECISIONS):
             id, label = decision.id, decision.arm
-        if isinstance(id, np.integer):  # from a table of logs
+        if isinstance(id, np.integer):  # tables of logs hold such ids
             id = int(id)
         if type(id) is not int:
             raise self.unknown(id, -1)
@@ -144,9 +147,24 @@ class Desk(Generic[L]):
         if label is not None and not _same(label, self.label(arm)):
             raise UnknownDecisionError(
                 f"decision {id} was for arm {self.label(arm)!r}, not {label!r}; "
-                "tell what ask() gave, to the bandit that gave it"
+                "tell what ask() returned, to the bandit that returned it"
             )
         return number, arm
+
+    def find_each(self, decisions: Iterable[Any]) -> list[tuple[int, int]]:
+        """Return the numbers and arms of decisions that are out; raise an error on repetitions."""
+        found = [self.find(decision) for decision in decisions]
+        if len({id for id, _ in found}) < len(found):
+            raise UnknownDecisionError("a decision is given twice; tell each decision once")
+        return found
+
+    def find_arm(self, label: object) -> int:
+        """Return the place of an active arm in the record, or raise a ValueError."""
+        if isinstance(label, str | int) and label in self.retired:
+            raise ValueError(f"arm {label!r} has been retired already")
+        if type(label) is bool or not isinstance(label, str | int) or label not in self.active:
+            raise ValueError(f"arm {label!r} is not one of the arms {self.active}")
+        return self.active.index(label)
 
     def unknown(self, id: object, number: int) -> UnknownDecisionError:
         """Return the error to raise for a decision that is not out."""
@@ -157,7 +175,7 @@ class Desk(Generic[L]):
         return never_asked(id)
 
     def check_reward(self, reward: Any) -> float:
-        """Return a reward as a number that can be added up, or raise a ValueError."""
+        """Return a reward as a float whose sums stay finite, or raise a ValueError."""
         value = reward + 0.0 if type(reward) is float else _as_float(reward)
         if not -self.largest_reward < value < self.largest_reward:  # NaN fails as well
             raise ValueError(
@@ -170,14 +188,16 @@ class Desk(Generic[L]):
         return value
 
     def check_resizable(self, arms: int) -> None:
-        """Raise a ValueError unless the bandit can go on with this many arms."""
+        """Raise a ValueError unless the bandit can continue with this number of arms."""
         policy = self.live.policy
         if getattr(policy, "oracle", False):
             name = type(policy).__name__
-            raise ValueError(f"{name} was told the arms beforehand; they cannot come or go")
+            raise ValueError(
+                f"{name} was told the arms beforehand: none can come or go; choose another policy"
+            )
         check_arms(policy, arms)
 
-    # Changes.
+    # The six changes.
 
     def ask_arm(self) -> Decision[L]:
         """Take the next decision."""
@@ -192,20 +212,20 @@ class Desk(Generic[L]):
             raise
 
     def note_out(self, id: int, arm: int, chance: float | None) -> None:
-        """Note that a decision has been taken, and is out."""
+        """Note that a decision has been taken and is out."""
         self.next_id = id + 1
         self.out[id] = arm
         if chance is not None:
             self.chances[id] = chance
 
     def catch_up(self) -> None:
-        """After an interrupt, note a decision that was taken and that nobody got to know."""
+        """After an interrupt, note a decision that the record took but `ask` did not return."""
         asked, arm, chance = self.live.last_asked
         if asked == self.next_id + 1:
             self.note_out(self.next_id, arm, chance)
 
     def tell_arm(self, id: int, arm: int, value: float) -> None:
-        """Take in the reward of a decision; a late one of a retired arm is ignored."""
+        """Learn the reward of a decision; ignore it if its arm has been retired."""
         del self.out[id]
         if arm >= 0:
             told = self.live.told[arm, 0]
@@ -221,12 +241,12 @@ class Desk(Generic[L]):
         self.chances.pop(id, None)
 
     def tell_arms(self, answers: Iterable[Answer]) -> None:
-        """Take in the rewards of several decisions."""
+        """Learn the rewards of several decisions."""
         for answer in answers:
             self.tell_arm(*answer)
 
     def become_told(self, live: Live, answers: Iterable[Answer]) -> None:
-        """Take over a record that has been told these rewards."""
+        """Replace the record by `live`, which has learnt these rewards already."""
         self.live.become(live)
         for id, _, _ in answers:
             del self.out[id]
@@ -245,7 +265,7 @@ class Desk(Generic[L]):
             self.forget_arm(id, arm)
 
     def add(self, label: L, live: Live, last: Explanation[L]) -> None:
-        """Let an arm in: `live` has it already, `last` explains the round before."""
+        """Add an arm: `live` has it already, `last` explains the round before."""
         self.live.become(live)
         self.numbers.append(len(self.labels))
         self.labels.append(label)
@@ -253,7 +273,7 @@ class Desk(Generic[L]):
         self.last = last
 
     def retire(self, arm: int, live: Live, last: Explanation[L]) -> None:
-        """Let an arm go: `live` is without it, `last` explains the round before."""
+        """Retire an arm: `live` no longer has it, `last` explains the round before."""
         self.retired[self.active[arm]] = self.live.notes.told_of(arm)
         self.live.become(live)
         gone = -1 - self.numbers[arm]
@@ -263,7 +283,7 @@ class Desk(Generic[L]):
                 self.out[id] = gone if old == arm else old - 1
         self.last = last
 
-    # Events of the past, for a store.
+    # Repeating past events, for a store.
 
     def relive(self, run: npt.NDArray[np.float64], *, with_out: bool = True) -> None:
         """Make many asks, tells and forgets at once; see `Bandit.apply_run`.
@@ -274,7 +294,7 @@ class Desk(Generic[L]):
         self.next_id += relive(self.live, run, self.places(), self.next_id, out, self.chances)
 
     def put_out(self, rows: Iterable[tuple[int, int, float | None]]) -> None:
-        """Let these decisions be out: their numbers, the numbers of their arms, probabilities."""
+        """Set which decisions are out; a row is (decision, number of its arm, probability)."""
         places = self.places().tolist()
         self.out, self.chances = {}, {}
         for id, number, chance in rows:
@@ -293,14 +313,14 @@ class Desk(Generic[L]):
         ]
 
     def take_out(self, other: "Desk[Any]", late: npt.NDArray[np.float64]) -> None:
-        """Take the decisions that are out from a desk that differs by the events `late`."""
+        """Take over the decisions that are out from `other`, which may differ by events `late`."""
         settle_out(late, self.places(), self.next_id, other.out, other.chances)
         self.out, self.chances = other.out, other.chances
 
-    # The whole.
+    # Copying and replacing the state.
 
     def become(self, other: "Desk[L]") -> None:
-        """Take the state of another desk, which loses it. What was last explained stays."""
+        """Take over the state of `other`, which must not be used afterwards; keep `last`."""
         self.live.become(other.live)
         self.labels, self.active, self.numbers = other.labels, other.active, other.numbers
         self.retired, self.out, self.chances = other.retired, other.out, other.chances
@@ -311,7 +331,7 @@ class Desk(Generic[L]):
         return self.copy_to(Desk(self.live.copy(), self.labels, self.floor_of_all))
 
     def copy_to(self, other: DesksLike) -> DesksLike:
-        """Copy everything but the record to another desk, and return that."""
+        """Copy everything but the record to `other`, and return `other`."""
         other.active = list(self.active)
         other.numbers = list(self.numbers)
         other.retired = dict(self.retired)
@@ -327,11 +347,13 @@ def _as_float(reward: Any) -> float:
     if isinstance(reward, str | bytes):
         raise ValueError(f"reward={short(reward)} is text; give a number")
     try:
-        return float(reward) + 0.0  # no −0.0: equal rewards leave equal bytes, in a store too
+        return float(reward) + 0.0  # turns −0.0 into 0.0, so that equal rewards have equal bytes
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"reward={short(reward)} is not a number that fits a float") from None
+        raise ValueError(
+            f"reward={short(reward)} is not a number that fits a float; give a finite number"
+        ) from None
 
 
 def _same(label: Any, other: Label) -> bool:
-    """Whether a label is that of the decision's arm, whatever somebody has put there."""
+    """Return whether two labels are equal; `label` may be anything a user put into a decision."""
     return isinstance(label, str | int) and label == other

@@ -1,4 +1,4 @@
-"""Many events of a bandit's life at once, in a compiled loop: how a store gets its bandits back."""
+"""Repeat many events of a bandit in one compiled loop; so a store restores its bandits."""
 
 from typing import Any
 
@@ -23,18 +23,33 @@ def relive(
     out: dict[int, int] | None,
     chances: dict[int, float],
 ) -> int:
-    """Do what the rows of `run` say to a bandit's record, and to its decisions that are out.
+    """Repeat the events in the rows of `run`, and return how many decisions they asked for.
 
-    `places` says where in the record an arm is, −1 for retired ones. Without `out`, the record
-    alone. Returns how many decisions were asked for, or raises a ValueError if that is not what
-    happened to this bandit.
+    Parameters
+    ----------
+    live
+        The record, which changes.
+    run
+        The events; `Bandit.apply_run` explains the columns.
+    places
+        The place of each arm in the record, −1 for retired arms.
+    next_id
+        The number of the next decision.
+    out, chances
+        The decisions that are out, and their probabilities; both change. If `out` is None, only
+        the record changes.
+
+    Raises
+    ------
+    ValueError
+        If the events cannot be those of this bandit.
     """
     _check_rows(run)
     asks = np.flatnonzero(run[:, 0] == ASK)
     if ((run[:, 2] < 0) | (run[:, 2] >= places.size)).any():
-        raise ValueError("there is no such arm")
+        raise ValueError("an event names an arm that does not exist")
     if (run[asks, 1] != next_id + np.arange(asks.size)).any():
-        raise ValueError("decisions are missing")
+        raise ValueError(f"decisions are missing: those asked for must count up from {next_id}")
     if out is None:
         _play(live, run, places)
         return int(asks.size)
@@ -51,12 +66,12 @@ def relive(
 
 
 def _check_rows(run: Run) -> None:
-    """Rows that somebody has edited may hold anything."""
+    """Raise a ValueError unless rows are well-formed; somebody may have edited them."""
     kind, decision, arm, value = run.T
     if not ((kind == ASK) | (kind == TELL) | (kind == FORGET)).all():
-        raise ValueError("there is no such kind of event")
+        raise ValueError("the kind of an event is not ask, tell or forget")
     if (decision != np.floor(decision)).any() or (arm != np.floor(arm)).any():
-        raise ValueError("decisions and arms are whole numbers")
+        raise ValueError("decisions and arms must be whole numbers")
     if not (np.abs(value) < LARGEST_REWARD).all():  # NaN fails as well
         raise ValueError(f"rewards must be finite and below {LARGEST_REWARD:g} in size")
 
@@ -64,7 +79,7 @@ def _check_rows(run: Run) -> None:
 def _answered(
     run: Run, asks: Numbers, places: Numbers, next_id: int, out: dict[int, int]
 ) -> npt.NDArray[np.bool_]:
-    """Take out the decisions that are answered; which of those asked for here stay open?"""
+    """Remove the answered decisions from `out`; return which of those asked for here stay open."""
     answers = np.flatnonzero(run[:, 0] != ASK)
     ids = run[answers, 1].astype(np.int64)
     is_new = ids >= next_id
@@ -72,27 +87,28 @@ def _answered(
     stays = np.ones(asks.size, np.bool_)
     if asked.size:
         if asked.max() >= asks.size or np.unique(asked).size < asked.size:
-            raise ValueError("a decision is answered that was not out")
+            raise ValueError("an event answers a decision that was not out")
         if (asks[asked] > rows).any() or (run[asks[asked], 2] != run[rows, 2]).any():
-            raise ValueError("a decision is answered for another arm, or too early")
+            raise ValueError("an event answers a decision for another arm, or before it was taken")
         stays[asked] = False
     rows = answers[~is_new]
     for id, number in zip(ids[~is_new].tolist(), run[rows, 2].astype(int).tolist(), strict=True):
         place = int(places[number])
         if out.pop(id, None) != (place if place >= 0 else -1 - number):
-            raise ValueError(f"decision {id} is answered, which was not out for that arm")
+            raise ValueError(f"an event answers decision {id}, which was not out for that arm")
     return stays
 
 
 def settle_out(
     late: Run, places: Numbers, next_id: int, out: dict[int, int], chances: dict[int, float]
 ) -> None:
-    """Make the decisions that are out agree with a log in which `next_id` were asked for.
+    """Make `out` and `chances` agree with a log in which `next_id` decisions were asked for.
 
-    They differ by the rows of one call at most, `late`, of which any part may have been done.
+    They differ from the log by the rows of at most one call, `late`; any part of these rows may
+    have been applied already.
     """
     phantom = next_id
-    while phantom in out:  # asked for, but not in the log
+    while phantom in out:  # it was asked for, but the log does not have it
         del out[phantom]
         chances.pop(phantom, None)
         phantom += 1

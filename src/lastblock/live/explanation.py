@@ -1,4 +1,4 @@
-"""Why the last round was what it was."""
+"""The explanation of a bandit's last round, in words and as data."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -38,40 +38,51 @@ from lastblock.live.labels import L
 
 
 class Duel(NamedTuple, Generic[L]):
-    """A challenger's mean against the mean of the leader's last rewards."""
+    """The comparison of a challenger's mean with the mean of the leader's last rewards."""
 
     arm: L
+    """The challenger."""
     mean: float | None
-    """Of the challenger's rewards; None if later ones have pushed them out of the memory."""
+    """The mean of the challenger's rewards; None if later rewards have replaced them in memory."""
     length: int
+    """The number of the challenger's rewards."""
     leader_mean: float | None
+    """The mean of the leader's last `leader_length` rewards; None as for `mean`."""
     leader_length: int
-    """As many as the challenger has; fewer if the leader has fewer."""
+    """As many rewards as the challenger has, or fewer if the leader has fewer."""
     won: bool
+    """Whether the challenger won."""
 
 
 @dataclass(frozen=True)
 class Explanation(Generic[L]):
-    """The last round of a bandit, as data; `str` says it in words."""
+    """Why a bandit's last round pulled its arms, as data; `str` says it in words.
+
+    `Bandit.explain` returns it.
+    """
 
     policy: Policy
+    """The policy that planned the round."""
     round: int
+    """The number of the round; the first is 1."""
     arms: tuple[L, ...]
     """The arms that the round pulls, in this order."""
     leader: L | None
+    """The leader of the round; None if the policy has no leader."""
     duels: tuple[Duel[L], ...]
+    """The comparisons with the leader; empty for a policy that makes none."""
     forced: tuple[L, ...]
     """Under-explored arms, pulled without a duel."""
     flagged: tuple[L, ...]
-    """Arms that lost, or were not compared, and are pulled since nobody has looked at them for
-    long."""
+    """Arms pulled although they lost or were not compared: they had not been pulled for long."""
     waiting: tuple[L, ...]
-    """Arms that won but wait for rewards that are out."""
+    """Arms that won, but are not pulled before their missing rewards have come."""
     index: Mapping[L, float]
-    """By which an index policy chooses."""
+    """The index of each arm, by which an index policy chooses; empty for other policies."""
     change: Change[L] | None
-    """The last change of the world before the round, where the policy has noticed one."""
+    """The last change of the world that the policy noticed before the round, or None."""
     text: str
+    """The explanation in words."""
 
     def __str__(self) -> str:
         return self.text
@@ -83,15 +94,19 @@ def explained(
     planned: npt.NDArray[np.uint64],
     labels: Sequence[L],
 ) -> Explanation[L]:
-    """The last round, from a copy of the record now and the beginning of the record back then."""
+    """Return the explanation of the last round.
+
+    `now` is a copy of the record, which this function changes; `planned` is the beginning of the
+    record when the round was planned.
+    """
     s = _as_planned(policy, now, planned)
     if s.round == 0:
         return _unknown(policy, int(now[0].round))
     arms = tuple(labels[k] for k in s.queue[: s.queued])
     lead = leader_of(s)
     leader = None if lead == NOBODY else labels[lead]
-    # A wrapper that hands out one arm at a time may not have asked the wrapped policy just now:
-    # then duels and indices are not why.
+    # A wrapper that hands out one arm at a time may not have asked the wrapped policy just now;
+    # then duels and indices do not explain the arm.
     apart = aside(policy, s)
     verdicts = _verdicts(policy, s) if leader is not None and apart is None else []
     index = None if verdicts or apart is not None else _index(policy, s, labels)
@@ -134,7 +149,7 @@ def explained(
 
 def _said_aside(aside: Aside, arm: L) -> str:
     if aside.reason == BEGUN:
-        return f"The first round of {aside.policy}, as if new: every arm once."
+        return f"The first round of {aside.policy} since it began again: every arm once."
     if aside.reason == QUEUED:
         return (
             f"{arm!r} is number {aside.number} of the {aside.arms} arms of round {aside.round} of "
@@ -145,13 +160,14 @@ def _said_aside(aside: Aside, arm: L) -> str:
 
 def _unknown(policy: Policy, round_: int) -> Explanation[L]:
     text = (
-        "The last round was not kept, since the arms have changed or a fleet planned it: ask first."
+        "The last round is not known, since the arms have changed or a fleet planned it. "
+        "Call ask(), then explain() again."
     )
     return Explanation(policy, round_, (), None, (), (), (), (), {}, None, text)
 
 
 def _as_planned(policy: Policy, now: States, planned: npt.NDArray[np.uint64]) -> Record:
-    """The record when the round was planned; sums that have been written over since are NaN."""
+    """Return the record when the round was planned; sums overwritten since then are NaN."""
     before = _appended(policy, now[0])
     now.view(np.uint64)[: planned.size] = planned
     s = now[0]
@@ -164,7 +180,7 @@ def _as_planned(policy: Policy, now: States, planned: npt.NDArray[np.uint64]) ->
 
 
 def _appended(policy: Policy, s: Record) -> list[npt.NDArray[np.int64]]:
-    """How many rewards of each arm were appended to each history of a policy."""
+    """Return, for each history of a policy, how many rewards of each arm it has received."""
     histories = histories_in(innermost(policy, s)[1])
     return [np.array(s["told"] if is_compact(h) else h["written"], np.int64) for h in histories]
 

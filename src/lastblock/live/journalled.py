@@ -1,29 +1,35 @@
-"""A desk with a lock and a journal: state and journal get every change, or neither does."""
+"""A desk with a lock and a journal; every change reaches both the state and the journal, or none.
+
+A bandit's desk is the part that holds its state; see `Desk`.
+"""
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from lastblock.core.protocol import Policy
+from lastblock.core.registry import check_policy
 from lastblock.engine.events import Event, Journal
-from lastblock.kernels.streams import Stream
+from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.live.decisions import Decision, Generations, Pending
 from lastblock.live.desk import ONLY_ONE, Answer, Desk
-from lastblock.live.labels import L, check_floor
+from lastblock.live.labels import L, Label, check_floor, check_labels
 from lastblock.live.state import Live
+from lastblock.support.checks import whole
 
 
 class JournalledDesk(Desk[L]):
     """A desk that several threads may use, and that tells a journal of every change.
 
-    Methods expect the lock to be taken, but for those that say otherwise.
+    Callers hold the lock, except for `attach` and `enter`, which take it.
 
     Parameters
     ----------
     live, labels, floor_of_all
         As in `Desk`.
     lock
-        One of somebody else's, such as a fleet's; by default a new one.
+        A lock to share, such as a fleet's; by default a new one.
     """
 
     def __init__(
@@ -38,7 +44,7 @@ class JournalledDesk(Desk[L]):
         self._use_lock(threading.RLock() if lock is None else lock)
         self._journal: Journal | None = None
         self._reload: Callable[[], Desk[L]] | None = None
-        self._is_unsure = False  # whether state and journal may differ: a change was interrupted
+        self._is_unsure = False  # True if an interrupted change may have reached only one of them
         self._choose_ways()
 
     def _use_lock(self, lock: "threading.RLock") -> None:
@@ -46,49 +52,51 @@ class JournalledDesk(Desk[L]):
         self.acquire, self.release = lock.acquire, lock.release
 
     def renew_lock(self) -> None:
-        """In the child of a fork, where a thread that is not there may hold the lock for ever."""
+        """Make a new lock, in the child of a fork: a thread of the parent may have held the old."""
         self._use_lock(threading.RLock())
 
     def is_locked_here(self) -> bool:
-        """Return whether this thread has the lock.
+        """Return whether this thread holds the lock.
 
-        Python looks for interrupts as soon as a call has returned. So a lock that is acquired
-        before a `try` could stay so for ever; acquired within, it may not have been.
+        Python checks for interrupts as soon as a call has returned. A lock acquired before a `try`
+        might therefore never be released. One acquired within the `try` may not have been acquired
+        when the handler runs, so the handler asks this method.
         """
         lock: Any = self.lock
         return bool(lock._is_owned())
 
     @property
     def has_keeper(self) -> bool:
-        """Whether the journal must not be lost, such as a store's."""
+        """Whether the journal must not be replaced, as a store's must not."""
         return self._reload is not None
 
     def attach(self, journal: Journal | None, reload: "Callable[[], Desk[L]] | None") -> None:
-        """Use this journal from now on; `reload` gives the desk as the journal has it."""
+        """Use this journal from now on; `reload` returns the desk as the journal recorded it."""
         with self.lock:
             self._journal, self._reload = journal, reload
             self._choose_ways()
 
     def enter(self, generations: Generations) -> None:
-        """Give other ids from now on."""
+        """Make ids from these generations from now on."""
         with self.lock:
             self.generations = generations
             self._choose_ways()
 
     def _choose_ways(self) -> None:
-        """Say whether `Bandit.ask` and `Bandit.tell` may take their short ways.
+        """Set whether `Bandit.ask` and `Bandit.tell` may take their fast paths.
 
-        They are open without a journal and outside a store; that of `ask` without floors, that of
-        `tell` if the policy cannot raise an error.
+        Both need a bandit without a journal and outside a store. The fast path of `ask`
+        (`is_plain`) also needs a bandit without floors; that of `tell` (`is_quick`) needs a policy
+        that cannot raise an error.
         """
         is_simple = self._journal is None and self.generations is ONLY_ONE
         self.is_quick = is_simple and not self.may_raise
         self.is_plain = is_simple and not self.live.is_floored
 
-    # Changes, for users.
+    # The changes that users make.
 
     def ask_each(self, count: int) -> list[Decision[L]]:
-        """Take the next decisions."""
+        """Take the next `count` decisions."""
         if self._journal is None:
             return [self.ask_arm() for _ in range(count)]
         if self._is_unsure:
@@ -98,7 +106,7 @@ class JournalledDesk(Desk[L]):
         first = self.next_id
         try:
             asked = [self.ask_arm() for _ in range(count)]
-            self._journal(  # only now are the arms known
+            self._journal(  # after asking, since only now the arms are known
                 [("ask", id, self.number(id), d.probability) for id, d in enumerate(asked, first)]
             )
         except BaseException:
@@ -108,7 +116,7 @@ class JournalledDesk(Desk[L]):
         return asked
 
     def tell_checked(self, decision: Decision[L] | Pending[L] | int, reward: Any) -> None:
-        """Check a decision and its reward, and take it in."""
+        """Check a decision and its reward, then learn the reward."""
         if self._is_unsure:
             self.settle()
         id, arm = self.find(decision)
@@ -121,12 +129,12 @@ class JournalledDesk(Desk[L]):
             self.tell_each([(id, arm, value)])
 
     def tell_each(self, answers: list[Answer]) -> None:
-        """Take in the rewards of several decisions: all or none."""
+        """Learn the rewards of several decisions: all of them, or none on an error."""
         if self._journal is None:
             self.tell_arms(answers)
             return
         live = self.live
-        if live.depth is not None:  # growing may fail: it comes before the journal
+        if live.depth is not None:  # grow before the journal is told, since growing may fail
             live = live.copy() if len(answers) > 1 else live
             for _, arm, value in answers:
                 while arm >= 0 and live.is_full(arm):
@@ -145,7 +153,11 @@ class JournalledDesk(Desk[L]):
         self.log(events, self.forget_arms, found)
 
     def add_arm(self, label: L) -> None:
-        """Let an arm in whose label is not known yet."""
+        """Add an arm; its label must be new."""
+        if label in self.retired:
+            raise ValueError(f"arm {label!r} was retired; give the new arm another label")
+        if label in self.labels:
+            raise ValueError(f"arm {label!r} exists; give the new arm another label")
         self.check_resizable(len(self.active) + 1)
         if self.floor_of_all is not None:
             check_floor(self.floor_of_all, [*self.active, label])
@@ -155,19 +167,19 @@ class JournalledDesk(Desk[L]):
         self.log([("add_arm", None, len(self.labels), label)], self.add, label, live, last)
 
     def retire_arm(self, arm: int) -> None:
-        """Let the arm at this place of the record go."""
+        """Retire the arm at this place of the record."""
         self.check_resizable(len(self.active) - 1)
         live, last = self.live.without_arm(arm), self.explain()
         self.log([("retire_arm", None, self.numbers[arm], None)], self.retire, arm, live, last)
 
     def reseed(self, key: Stream) -> None:
-        """Go on with other random streams."""
+        """Continue with other random streams."""
         self.log([("reseed", None, None, key.tolist())], self.live.reseed, key)
 
-    # Neither or both.
+    # How state and journal stay in agreement.
 
     def log(self, events: list[Event], change: Callable[..., None], *arguments: Any) -> None:
-        """Tell the journal, if there is one, and make the change: neither or both."""
+        """Tell the journal, if there is one, and make the change; undo both on an error."""
         if self._journal is None:
             change(*arguments)
             return
@@ -181,15 +193,39 @@ class JournalledDesk(Desk[L]):
         self._is_unsure = False
 
     def settle(self) -> None:
-        """See that state and journal agree: every change begins with it."""
+        """Make the state agree with the journal; every change begins with this."""
         if self._is_unsure and self._reload is not None:
             self.become(self._reload())
         self._is_unsure = False
 
     def _go_back(self, before: Desk[L] | None = None) -> None:
-        """After an error, be what the desk was before, or else what the journal has."""
+        """After an error, return to the state `before`; without it, to what the journal has."""
         if before is not None:
             self.become(before)
             self._is_unsure = False
-        with suppress(Exception):  # then the next change tries again
+        with suppress(Exception):  # if this fails, the next change tries again
             self.settle()
+
+
+def new_desk(
+    policy: Policy,
+    arms: Sequence[Label] | int,
+    seed: Seed,
+    floor: float | Mapping[Any, float] | None,
+    room: int | None,
+) -> JournalledDesk[Any]:
+    """Return the desk of a new bandit; `Bandit` explains the parameters."""
+    check_policy(policy)
+    labels = check_labels(arms)
+    shares = check_floor(floor, labels)
+    width = None if room is None else whole(room, "room")
+    if width is not None and width < len(labels):
+        raise ValueError(f"room={room} is too small for {len(labels)} arms; increase it")
+    key = key_of(seed)
+    live = Live(policy, len(labels), width=width, floored=shares is not None)
+    live.start(len(labels), key)
+    if shares is not None:
+        live.notes.floor[: len(labels)] = shares
+    everywhere = shares is not None and not isinstance(floor, Mapping)
+    floor_of_all = shares[0] if shares and everywhere else None
+    return JournalledDesk(live, labels, floor_of_all)

@@ -1,4 +1,4 @@
-"""The labels of arms, and what users say with them."""
+"""Checks of arm labels, and of traffic floors that are given by label."""
 
 import operator
 from collections.abc import Mapping, Sequence
@@ -13,10 +13,10 @@ from lastblock.support.errors import short
 Label: TypeAlias = str | int
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar  # which checkers know without the package
+    from typing_extensions import TypeVar  # type checkers know it even if it is not installed
 
     L = TypeVar("L", bound=Label, default=Any)
-    """The type of one bandit's labels; a plain `Bandit` may have any."""
+    """The type of a bandit's labels; `Bandit` without a type argument allows any."""
 else:
     from typing import TypeVar
 
@@ -27,24 +27,25 @@ ACTIVE: Final = "active"
 RETIRED: Final = "retired"
 
 MOST = 1_000_000
+"""The largest number of arms."""
 
 SLACK = 1e-12
-"""Ten times 0.1 is not 1 for a float."""
+"""How far the sum of floors may exceed 1 by rounding: ten floats 0.1 do not add up to 1."""
 
 
 def check_labels(arms: Sequence[Label] | int) -> list[Label]:
-    """The labels of a new bandit's arms, or a ValueError that says what is wrong with them."""
+    """Return the labels of a new bandit's arms, or raise a ValueError."""
     labels: list[Label]
     if isinstance(arms, str | bytes | set | frozenset | dict):
         raise ValueError(f"arms={arms!r} is a {type(arms).__name__}; give a list of labels")
     try:
-        count = operator.index(arms)  # type: ignore[arg-type]  # is it a number?
+        count = operator.index(arms)  # type: ignore[arg-type]  # raises TypeError for a list
         if count > MOST:
-            raise ValueError(f"arms={short(count)} is too many; at most {MOST} fit")
+            raise ValueError(f"arms={short(count)} is too many; give at most {MOST}")
         labels = list(range(count))
     except TypeError:
         try:
-            labels = [check_label(label) for label in arms]  # type: ignore[union-attr]  # then not
+            labels = [check_label(label) for label in arms]  # type: ignore[union-attr]  # a list?
         except TypeError:
             raise ValueError(f"arms={arms!r}: give a list of labels, or a whole number") from None
     if len(set(labels)) < len(labels):
@@ -55,19 +56,19 @@ def check_labels(arms: Sequence[Label] | int) -> list[Label]:
 
 
 def check_label(label: object) -> Label:
-    """A label, or a ValueError."""
+    """Return `label` as a string or an int, or raise a ValueError."""
     if isinstance(label, str):
         with suppress(UnicodeEncodeError):
             label.encode()
             return label
     elif not isinstance(label, bool | np.bool_):
         with suppress(TypeError):
-            return operator.index(label)  # type: ignore[arg-type]  # that is the question
+            return operator.index(label)  # type: ignore[arg-type]  # raises TypeError if not whole
     raise ValueError(f"arms: label {label!r} must be a string or a whole number")
 
 
 def check_floor(floor: object, labels: Sequence[Label]) -> list[float] | None:
-    """The share of decisions that each arm is guaranteed; None without any."""
+    """Return the least share of decisions of each arm; None if no arm has a floor."""
     if floor is None:
         return None
     if isinstance(floor, Mapping):
@@ -82,6 +83,7 @@ def check_floor(floor: object, labels: Sequence[Label]) -> list[float] | None:
             raise ValueError(f"floor: {share} for {label!r} must lie in [0, 1]")
     if sum(shares) > 1.0 + SLACK:
         raise ValueError(
-            f"floor: the shares of {len(labels)} arms add up to {sum(shares):g}; at most 1 fits"
+            f"floor: the shares of {len(labels)} arms add up to {sum(shares):g}; "
+            "make them add up to at most 1"
         )
     return shares if any(shares) else None

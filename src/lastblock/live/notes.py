@@ -1,4 +1,4 @@
-"""What a live bandit notes beside its policy's record, for its users and not for the policy."""
+"""What a live bandit notes beside its policy's record: for its users, not for the policy."""
 
 from typing import Any
 
@@ -10,11 +10,19 @@ from lastblock.core.reward_stats import Told
 from lastblock.live.labels import SLACK
 
 LARGEST_EXACT = 2.0**53
-"""Counts are floats, and exact up to here."""
+"""Counts are floats, which are exact up to this number."""
 
 
 class Notes:
-    """The arrays, for a record of this layout with room for so many arms."""
+    """Rewards and floors of each arm, and the last round, as arrays.
+
+    Parameters
+    ----------
+    state
+        The layout of the record.
+    room
+        The number of arms that the record has room for.
+    """
 
     def __init__(self, state: np.dtype[Any], room: int) -> None:
         self.told = np.zeros((room, 3))
@@ -24,29 +32,29 @@ class Notes:
 
     @property
     def leader(self) -> int | None:
-        """Who leads, if the policy has a leader."""
+        """The place of the leader in the record; None if the policy has no leader."""
         leader = int(self.planned[LEADER])
         return None if leader == NOBODY else leader
 
     @property
     def since(self) -> int:
-        """The decision for which it became the leader."""
+        """The decision for which the leader became the leader."""
         return int(self.planned[SINCE])
 
     def told_of(self, arm: int) -> Told:
-        """The rewards of an arm."""
+        """Return the count, mean and spread of an arm's rewards."""
         pulls, mean, spread = self.told[arm].tolist()
         return Told(int(pulls), mean, spread)
 
     def copy(self) -> "Notes":
-        """The same, independent."""
+        """Return an independent copy."""
         other = Notes.__new__(Notes)
         other.told, other.floor = self.told.copy(), self.floor.copy()
         other.planned = self.planned.copy()
         return other
 
     def check(self, arms: int) -> None:
-        """Raise a ValueError unless these can be the notes of a bandit with so many arms."""
+        """Raise a ValueError unless these can be the notes of a bandit with `arms` arms."""
         counts, floor = self.told[:, 0], self.floor
         if not np.all((counts >= 0.0) & (counts <= LARGEST_EXACT) & (counts % 1.0 == 0.0)):
             raise ValueError("its counts of rewards are not whole numbers")
@@ -54,10 +62,13 @@ class Notes:
             raise ValueError("its traffic floors do not lie between 0 and 1")
         leader, taken, wanted = self.planned[[LEADER, TAKEN, WANTED]].tolist()
         if (leader >= arms and leader != NOBODY) or max(taken, wanted) >= arms:
-            raise ValueError("its last round is one of other arms")
+            raise ValueError("its last round names an arm that does not exist")
 
     def keep(self, new: "Notes", kept: list[int]) -> None:
-        """Fill other notes, after arms came or went; the round that was planned is gone."""
+        """Fill `new`, the notes after arms came or went; `kept` are the places of those that stay.
+
+        The last round is not kept.
+        """
         new.told[: len(kept)] = self.told[kept]
         new.told[len(kept) :] = 0.0
         new.floor[: len(kept)] = self.floor[kept]
@@ -67,5 +78,5 @@ class Notes:
         new.planned[LEADER] = kept.index(self.leader) if self.leader in kept else NOBODY
 
     def grow(self, new: "Notes") -> None:
-        """Fill the notes of a record with longer histories."""
+        """Fill `new`, the notes of a record with longer histories."""
         new.told[:], new.floor[:], new.planned[:] = self.told, self.floor, self.planned

@@ -8,7 +8,7 @@
     …          record: its bytes, little-endian
     16 bytes   BLAKE2b of everything before
 
-No pickle: reading a file never runs code.
+The format does not use pickle, so reading a file never runs code.
 """
 
 import base64
@@ -26,7 +26,7 @@ _DIGEST_SIZE = 16
 
 
 def pack(about: dict[str, Any], record: bytes) -> bytes:
-    """One blob from a description and a record."""
+    """Return a description and a record in the format above."""
     description = json.dumps(about, ensure_ascii=False, separators=(",", ":")).encode()
     head = _HEAD.pack(MAGIC, VERSION, len(description), len(record))
     body = head + description + record
@@ -34,7 +34,7 @@ def pack(about: dict[str, Any], record: bytes) -> bytes:
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
-    """The description and the record, or a `StateFileError` that says what is wrong."""
+    """Return the description and the record that `pack` got, or raise a `StateFileError`."""
     if len(data) < _HEAD.size or not data.startswith(MAGIC):
         raise StateFileError("this is not a lastblock state: give a file that save() wrote")
     _, version, description_size, record_size = _HEAD.unpack_from(data)
@@ -58,7 +58,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def to_text(about: dict[str, Any], record: bytes) -> str:
-    """The same as JSON: the description to read, the record in base64, a checksum of both."""
+    """Return JSON with the description, the record in base64, and a checksum of both."""
     return json.dumps(
         {
             "lastblock": VERSION,
@@ -71,7 +71,7 @@ def to_text(about: dict[str, Any], record: bytes) -> str:
 
 
 def from_text(text: str) -> tuple[dict[str, Any], bytes]:
-    """The description and the record, or a `StateFileError` that says what is wrong."""
+    """Return the description and the record that `to_text` got, or raise a `StateFileError`."""
     try:
         data = json.loads(text)
     except UNREADABLE as error:
@@ -91,7 +91,7 @@ def from_text(text: str) -> tuple[dict[str, Any], bytes]:
 
 
 def _text_digest(about: Any, record: bytes) -> str:
-    """Whatever the order of the keys."""
+    """Return a checksum that does not depend on the order of the keys."""
     canonical = json.dumps([VERSION, about], ensure_ascii=False, sort_keys=True)
     return _digest(canonical.encode() + record).hex()
 

@@ -1,7 +1,7 @@
-"""A bandit's record with its notes and the kernels compiled for both: all that time changes.
+"""A bandit's record, its notes, and the kernels compiled for both.
 
-The record may be one of an array that belongs to somebody else. Arms, rewards and random streams
-are numbers here; labels and decisions are the bandit's affair.
+The record may lie in an array that belongs to somebody else, such as a fleet. Arms are places in
+the record here; labels and decisions belong to the desk.
 """
 
 from collections.abc import Callable
@@ -32,11 +32,25 @@ from lastblock.live.notes import Notes
 
 
 class Live:
-    """The one record of `states`. What is slow, or may fail, makes a new one of these; `become` is
-    neither.
+    """A record with its notes and kernels.
 
-    `width` is how many arms fit, `depth` how many rewards of an arm, for a policy that keeps them
-    all. `floored` says whether there are traffic floors.
+    Operations that are slow or may fail return a new object; `become` then takes its contents
+    over quickly and without failing.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    arms
+        The number of arms.
+    width
+        The number of arms that fit; by default, `arms` rounded up.
+    depth
+        The number of rewards per arm that fit, for a policy that keeps all rewards.
+    floored
+        Whether there are traffic floors.
+    states
+        An array with one record to work on, of somebody else's; by default, a new one.
     """
 
     def __init__(
@@ -66,7 +80,7 @@ class Live:
 
     @property
     def s(self) -> Record:
-        """The record."""
+        """The record itself."""
         return self.states[0]
 
     @property
@@ -78,12 +92,12 @@ class Live:
         self.notes, self.told, self.planned = notes, notes.told, notes.planned
 
     def _bind(self) -> None:
-        """Hand the arrays to the two kernels of every decision once for all: that is faster."""
+        """Bind the arrays to the kernels of `ask` and `tell` once, which makes calls faster."""
         record = (self.policy, self.states)
         self.ask: Callable[[int], Any] = partial(self._ask, *record, *self._noted)
-        """The arm of the decision with this id; with traffic floors, also its probability."""
+        """Take the decision with this number: return its arm; with floors, its probability too."""
         self.tell_at_once: Callable[[int, float], bool] = partial(self._tell, *record, self.told)
-        """The reward of a decision that was out; False if it is too large or the record full."""
+        """Learn a reward of an arm; return False if the reward is too large or the record full."""
 
     def start(self, arms: int, key: Stream) -> None:
         """Start the policy in the record."""
@@ -91,7 +105,7 @@ class Live:
         self.note_start()
 
     def note_start(self) -> None:
-        """Begin the notes, for a record that has started."""
+        """Start the notes, for a record that has started."""
         plain(note_round)(self.s, self.planned, 0)
 
     def _start(self, states: States, arms: int, key: Stream) -> None:
@@ -107,16 +121,16 @@ class Live:
         return asked, arm, plain(chance_of)(self.notes.floor, int(self.s.arms), arm, wanted)
 
     def tell(self, arm: int, reward: float) -> None:
-        """The reward of a decision that was out."""
+        """Learn a reward of an arm; make room for it if need be."""
         while not self.tell_at_once(arm, reward):
             self.become(self.grown())
 
     def forget(self, arm: int) -> None:
-        """A decision whose reward will never come."""
+        """Drop a decision for this arm whose reward will never come."""
         self._forget(self.states, arm)
 
     def copy(self) -> "Live":
-        """The same in an array of its own."""
+        """Return an independent copy, in an array of its own."""
         other = Live.__new__(Live)
         other.__dict__.update(self.__dict__)
         other.states = self.states.copy()
@@ -126,7 +140,7 @@ class Live:
         return other
 
     def become(self, other: "Live") -> None:
-        """Take the other one's contents, and its arrays unless they must stay where they are."""
+        """Take over the contents of `other`, and its arrays too unless ours are borrowed."""
         if self.is_borrowed:
             if other.states.dtype != self.states.dtype:
                 raise ValueError("this bandit's record has another layout")
@@ -137,13 +151,15 @@ class Live:
             self.__dict__.update(other.__dict__)
 
     def with_arm(self) -> "Live":
-        """One more arm, in a larger record if need be."""
+        """Return a copy with one more arm, in a larger record if need be."""
         arms = int(self.s.arms)
         if arms < self.width:
             new = self.copy()
             new.states[:] = np.zeros(1, new.states.dtype)
         elif self.is_borrowed:
-            raise ValueError(f"this bandit's record has room for {self.width} arms only")
+            raise ValueError(
+                f"this bandit's record has room for {self.width} arms only; add arms to a copy()"
+            )
         else:
             new = Live(
                 self.policy,
@@ -160,7 +176,7 @@ class Live:
         return new
 
     def without_arm(self, arm: int) -> "Live":
-        """One arm less; those after it move up."""
+        """Return a copy without this arm; the arms after it move up by one place."""
         new = self.copy()
         new.states[:] = np.zeros(1, new.states.dtype)
         self._keep(new, [k for k in range(int(self.s.arms)) if k != arm])
@@ -172,11 +188,11 @@ class Live:
         self.notes.keep(new.notes, kept)
 
     def _wider(self) -> np.dtype[Any]:
-        """The layout of the record with room for one more arm."""
+        """Return the layout of the record with room for one more arm."""
         return record_of(self.policy, self.width + 1, self.depth)
 
     def grown(self) -> "Live":
-        """Twice as long a history."""
+        """Return a copy with room for twice as many rewards."""
         if self.is_borrowed or self.depth is None:
             raise ValueError("this bandit's record is full and cannot grow")
         new = Live(
@@ -191,14 +207,14 @@ class Live:
         return new
 
     def is_full(self, arm: int) -> bool:
-        """Whether the record must grow before it takes a reward of this arm."""
+        """Return whether the record must grow before it takes another reward of this arm."""
         if self.depth is None:
             return False
         full: Any = specialise(full_live, self.policy, self.states, 0)
         return bool(full(self.policy, self.states, arm))
 
     def reseed(self, key: Stream) -> None:
-        """Other random streams: those of a bandit that has just started."""
+        """Replace the random streams by those of a bandit that starts with this key."""
         started = np.zeros(1, self.states.dtype)
         self._start(started, int(self.s.arms), key)
         resizing.copy_streams(started[0], self.s)
@@ -208,7 +224,7 @@ class Live:
         return layout_id(self.states.dtype)
 
     def to_bytes(self) -> bytes:
-        """Record and notes, little-endian; padding is zero: equal states have equal bytes."""
+        """Return record and notes, little-endian, padded with zeros: equal states, equal bytes."""
         planned = np.zeros(1, self.states.dtype)
         planned.view(np.uint64)[: self.planned.size - BEGINNING] = self.planned[BEGINNING:]
         parts = (
@@ -221,12 +237,12 @@ class Live:
         return b"".join(parts)
 
     def read(self, data: bytes) -> None:
-        """Fill both from `to_bytes`."""
+        """Fill record and notes with what `to_bytes` returned."""
         state, notes = self.states.dtype, self.notes
         sizes = (state.itemsize, notes.told.nbytes, notes.floor.nbytes, notes.planned.nbytes)
         ends = np.cumsum(sizes).tolist()
         if len(data) != ends[-1]:
-            raise ValueError("its record has another size")
+            raise ValueError(f"its record has {len(data)} bytes instead of {ends[-1]}")
         self.states[:] = from_little(data[: ends[0]], state)
         notes.told[:] = np.frombuffer(data[ends[0] : ends[1]], "<f8").reshape(notes.told.shape)
         notes.floor[:] = np.frombuffer(data[ends[1] : ends[2]], "<f8")
@@ -236,7 +252,7 @@ class Live:
         notes.planned[BEGINNING:] = planned.view(np.uint64)[: rest.size // WORD]
 
     def check(self, arms: int) -> None:
-        """Raise a ValueError unless a bandit with so many arms can work on record and notes."""
+        """Raise a ValueError unless record and notes can be those of a bandit with `arms` arms."""
         check_record(self.policy, self.states, arms)
         self.notes.check(arms)
         planned = np.zeros(1, self.states.dtype)
@@ -247,19 +263,19 @@ class Live:
 
 
 def to_little(record: States) -> bytes:
-    """One record as bytes, little-endian, with zeros between the fields."""
+    """Return a record as bytes, little-endian, with zeros between the fields."""
     little = np.zeros(1, record.dtype.newbyteorder("<"))
     little[:] = record
     return (little.view(np.uint8) & _occupied(record.dtype)).tobytes()
 
 
 def from_little(data: bytes, dtype: np.dtype[Any]) -> States:
-    """The record of `to_little`."""
+    """Return the record that `to_little` turned into bytes."""
     return np.frombuffer(data, dtype.newbyteorder("<")).astype(dtype)
 
 
 def _occupied(dtype: np.dtype[Any]) -> npt.NDArray[np.uint8]:
-    """Ones where a record has a field, zeros between."""
+    """Return a mask: bytes of ones where a record has a field, zeros between the fields."""
     fields: Any = dtype.fields
     ones = np.zeros(dtype.itemsize, np.uint8)
     for name in dtype.names or ():

@@ -1,4 +1,4 @@
-"""Where a bandit stands."""
+"""The summary of a bandit: its leader, and the counts and means of its arms."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,46 +16,52 @@ from lastblock.live.labels import ACTIVE, RETIRED, ArmState, L
 from lastblock.live.notes import Notes
 
 NONE = Told(0, 0.0, 0.0)
+"""What an arm without rewards has."""
 UNKNOWN = Told(0, math.nan, math.inf)
-"""There are some, but the policy does not keep their sum."""
+"""What we say of an arm with rewards whose sum the policy does not keep."""
 
 
 class ArmSummary(NamedTuple, Generic[L]):
-    """One arm."""
+    """The row of one arm in a `Summary`."""
 
     arm: L
+    """The label of the arm."""
     state: ArmState
     """"active" or "retired"."""
     pulls: int
-    """Rewards that it has had."""
+    """The number of rewards that the arm has had."""
     out: int
-    """Decisions that wait for theirs."""
+    """The number of its decisions that wait for a reward."""
     held: float | None
-    """How many of its rewards the policy still looks at: in its window or memory, or since a
-    restart; discounted where the policy discounts. None where it does not count them."""
+    """How many of its rewards the policy still uses: those in its window or memory, or since a
+    restart; a discounted count if the policy discounts. None if the policy does not count them."""
     mean: float | None
-    """Of the held rewards, as the policy keeps them; of all where it does not count them. None if
-    there are none, or if the policy has forgotten some and keeps no sum of the others."""
+    """The mean of the held rewards, or of all rewards if `held` is None. None if there are no
+    rewards, or if the policy has forgotten some and keeps no sum of the others."""
     low: float
+    """The lower end of a 95 % interval for the mean, by the normal approximation. Infinite if the
+    spread is not known, as when the policy has forgotten some rewards and keeps only a sum."""
     high: float
-    """A 95 % interval for the mean, by the normal law; infinite where the spread is not known, as
-    when some rewards are forgotten and the others are kept as a sum."""
+    """The upper end of that interval."""
 
 
 @dataclass(frozen=True)
 class Summary(Generic[L]):
-    """A bandit at a glance, as data; `str` is a table."""
+    """A bandit at a glance, as data; `str` makes a table of it. `Bandit.summary` returns it."""
 
     policy: Policy
+    """The policy that decides."""
     asked: int
+    """The number of decisions that have been asked for."""
     leader: L | None
-    """The policy's leader; for a policy without one, the arm with the largest mean, unless some
-    mean is not known."""
+    """The policy's leader. For a policy without one, the arm with the largest mean, or None if the
+    mean of some arm is not known."""
     since: int | None
-    """The decision for which it became the leader, where the policy has one."""
+    """The decision for which it became the leader; None for a policy without a leader."""
     arms: tuple[ArmSummary[L], ...]
+    """One row per arm, including retired arms."""
     change: Change[L] | None
-    """The last one, where the policy has restarted."""
+    """The last change of the world that the policy has noticed, or None."""
 
     def __str__(self) -> str:
         lines = [f"{self.policy}, {self.asked} decisions"]
@@ -89,7 +95,7 @@ def summarised(
     out: Sequence[L],
     asked: int,
 ) -> Summary[L]:
-    """The summary of a bandit; `out` are the arms of its pending decisions."""
+    """Return the summary of a bandit; `out` holds the arms of its pending decisions."""
     rows = []
     keeps_all = grows(policy, len(active))
     for label in labels:
@@ -108,7 +114,7 @@ def summarised(
 
 
 def _best(rows: Sequence[ArmSummary[L]]) -> L | None:
-    """The arm with the largest mean; nobody, if that of an arm with rewards is not known."""
+    """Return the arm with the largest mean; None if the mean of an arm with rewards is unknown."""
     held = [row for row in rows if row.state == ACTIVE and row.pulls > 0 and row.held != 0.0]
     means = {row.arm: row.mean for row in held if row.mean is not None}
     return max(means, key=means.__getitem__) if held and len(means) == len(held) else None

@@ -1,4 +1,4 @@
-"""What every live bandit shows, be it on its own or one of a fleet."""
+"""What every live bandit shows to its users, whether it is on its own or in a fleet."""
 
 import os
 from collections.abc import Mapping
@@ -29,14 +29,14 @@ class BanditView(Generic[L]):
 
     @property
     def arms(self) -> Mapping[L, ArmState]:
-        """Every arm there ever was, and whether it is "active" or "retired"."""
+        """The state of every arm, "active" or "retired", by label."""
         desk = self._desk
         with desk.lock:
             return {label: RETIRED if label in desk.retired else ACTIVE for label in desk.labels}
 
     @property
     def pulls(self) -> Mapping[L, int]:
-        """How many rewards each arm has had."""
+        """How many rewards each arm has had, including retired arms."""
         with self._desk.lock:
             self._desk.refresh()
             return self._desk.pulls()
@@ -53,46 +53,65 @@ class BanditView(Generic[L]):
     def asked(self) -> int:
         """How many decisions have been asked for.
 
-        The next one has this id, except in a store, where ids also say how often the bandit was
-        opened.
+        This is also the id of the next decision, except in a store: there ids also count how often
+        the bandit has been opened.
         """
         return self._desk.next_id
 
     @property
     def pending(self) -> tuple[Pending[L], ...]:
-        """Decisions without a reward yet, oldest first."""
+        """The decisions that wait for their reward, oldest first."""
         with self._desk.lock:
             return self._desk.pending()
 
     @property
     def changes(self) -> tuple[Change[L], ...]:
-        """The last changes of the world that the policy has noticed, eight at most, oldest first.
+        """The last changes of the world that the policy has noticed: at most eight, oldest first.
 
-        For policies that restart, such as `AdaptiveLBSDA` and `Restarting`; others notice none.
+        Only policies that restart notice changes, such as `AdaptiveLBSDA` and `Restarting`.
         """
         with self._desk.lock:
             return changes_of(self._desk.live.s, self._desk.active)
 
     @property
     def state_size(self) -> int:
-        """The size of the state in bytes."""
+        """The size of the policy's state in bytes."""
         return int(self._desk.live.states.dtype.itemsize)
 
     def explain(self) -> Explanation[L]:
-        """Return why the last round was what it was: in words (`print` it) and in data."""
+        """Explain the last round: who led, which arms were compared, and why they were pulled.
+
+        Returns
+        -------
+        Explanation
+            The reasons as data; `print` it to read them in words.
+        """
         with self._desk.lock:
             self._desk.refresh()
             return self._desk.explain()
 
     def summary(self) -> Summary[L]:
-        """Return where the bandit stands: pulls, means, the leader; in words and in data."""
+        """Summarise the bandit: its leader, and the pulls and mean of each arm.
+
+        Returns
+        -------
+        Summary
+            The figures as data; `print` it to read them as a table.
+        """
         with self._desk.lock:
             self._desk.refresh()
             return self._desk.summary()
 
     def locked(self) -> Any:
-        """Return the lock that every call takes: within ``with bandit.locked():`` nobody gets
-        between your calls."""
+        """Return the lock that every call takes.
+
+        Within ``with bandit.locked():`` no other thread changes the bandit between your calls.
+
+        Returns
+        -------
+        context manager
+            A re-entrant lock.
+        """
         return self._desk.lock
 
     def _whole(self) -> JournalledDesk[L]:
@@ -100,22 +119,37 @@ class BanditView(Generic[L]):
         return self._desk
 
     def to_bytes(self) -> bytes:
-        """Return the whole bandit, versioned and checksummed.
+        """Return the whole bandit as bytes, with a version and a checksum.
 
-        `Bandit.from_bytes` goes on with it bit for bit.
+        Returns
+        -------
+        bytes
+            `Bandit.from_bytes` makes a bandit of them that continues bit for bit.
         """
         with self._desk.lock:
             desk = self._whole()
             return snapshot.pack(describe_desk(desk), desk.live.to_bytes())
 
     def to_json(self) -> str:
-        """Return the same as text, for `Bandit.from_json`; the record within it is base64."""
+        """Return the whole bandit as JSON text.
+
+        Returns
+        -------
+        str
+            The description of the bandit, and its record in base64; `Bandit.from_json` reads it.
+        """
         with self._desk.lock:
             desk = self._whole()
             return snapshot.to_text(describe_desk(desk), desk.live.to_bytes())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the bandit to a file, all or nothing; `Bandit.load` goes on with it."""
+        """Write the bandit to a file; `Bandit.load` reads it.
+
+        Parameters
+        ----------
+        path
+            The file. An existing file is replaced only after the new one is written completely.
+        """
         files.write(Path(path), self.to_bytes())
 
     def __repr__(self) -> str:
