@@ -15,7 +15,7 @@ from lastblock.live.decisions import TAG_BITS, TAGS, Generations
 
 NAME = "button"
 DATA = Path(__file__).parents[1] / "data" / "store_format_1"
-LOST = "was lost: it was asked for before the bandit was opened again, and a crash came before it"
+LOST = "was lost: a crash came before it was written, and the bandit has been opened again since"
 
 
 @pytest.fixture

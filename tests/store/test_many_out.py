@@ -205,7 +205,7 @@ def test_events_that_are_dropped_while_they_are_read(path, tmp_path, monkeypatch
 
     with lb.Store(path, keep_events=True) as store:
         monkeypatch.setattr(SQLiteView, "rows", read)
-        with pytest.raises(lb.StoreError, match="events were dropped while they were read; let"):
+        with pytest.raises(lb.StoreError, match="events were dropped while they were read; to"):
             store.export(NAME, tmp_path / "log.parquet")
     assert not (tmp_path / "log.parquet").exists()
 

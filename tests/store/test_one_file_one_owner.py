@@ -79,7 +79,7 @@ def test_a_moved_file_keeps_its_owner(path):
         new_bandit(store.create, name=NAME)
         path.rename(moved)
         with (
-            pytest.raises(lb.StoreError, match="is open by another name, from which it was moved"),
+            pytest.raises(lb.StoreError, match="is open under another name, since it was moved"),
         ):
             lb.Store(moved)
         moved.rename(path)
@@ -211,7 +211,9 @@ def test_a_file_in_the_place_of_an_open_one_does_not_get_its_log(path):
     live([bandit, twin], range(20))
     path.rename(path.with_name("moved.db"))
     path.with_name("new.db").rename(path)
-    with pytest.raises(lb.StoreError, match=r"still open, and has its log, shop\.db-wal; close"):
+    with pytest.raises(
+        lb.StoreError, match=r"still open and still uses the log shop\.db-wal; close"
+    ):
         lb.Store(path)
     assert path.read_bytes() == data
     store.close()

@@ -1,4 +1,4 @@
-"""Many named bandits that survive: every change is an event in a database."""
+"""Named bandits that survive crashes: every change is written to a database as an event."""
 
 from lastblock.store.store import Store
 

@@ -1,4 +1,4 @@
-"""Logs for others to read, as Parquet: decisions with their rewards, or all events."""
+"""Export a bandit's log as Parquet: decisions with their rewards, or all events."""
 
 import json
 import os
@@ -19,10 +19,10 @@ EVENTS: Final = "events"
 
 
 def export(view: View, name: str, number: int, path: str | os.PathLike[str], what: What) -> int:
-    """Write a log; returns how many rows it has."""
+    """Write the log of bandit `number`, and return how many rows it has."""
     try:
-        import pyarrow as pa  # noqa: PLC0415  # heavy, and of an extra
-        import pyarrow.parquet as pq  # noqa: PLC0415  # likewise
+        import pyarrow as pa  # noqa: PLC0415  # slow to import, and not always installed
+        import pyarrow.parquet as pq  # noqa: PLC0415  # for the same reasons
     except ImportError:
         raise ImportError("Parquet files need pyarrow: pip install 'lastblock[lab]'") from None
     if what not in (DECISIONS, EVENTS):
@@ -77,7 +77,10 @@ def _is_small(label: Label) -> bool:
 
 
 def _words(labels: Sequence[Label]) -> list[Any]:
-    """Numbers, if all labels are; else text, as JSON where numbers and text are mixed."""
+    """Return the labels as a column holds them.
+
+    If all labels are numbers, or all are text, they stay so; if mixed, each becomes JSON.
+    """
     if all(map(_is_small, labels)) or all(isinstance(label, str) for label in labels):
         return list(labels)
     return [json.dumps(label, ensure_ascii=False) for label in labels]
@@ -90,13 +93,13 @@ def _word(words: Sequence[Any], arm: int | None) -> Any:
 
 
 def _parts(view: View, number: int, after: int) -> Iterator[list[Row]]:
-    """The events up to the last one that there is now."""
+    """Yield the events after event `after`, in parts, up to the last one at the start."""
     end, are_kept = view.last(number), view.keeps(number)
     while after < end:
         rows = view.rows(number, after, min(PART, end - after))
         if not rows or rows[-1][1] != after + len(rows):
             check_kept(view, number, are_kept)
-            raise LookupError(f"of those after {after} some are missing")
+            raise LookupError(f"some events after event {after} are missing")
         if are_kept:
             view.move_on()
         yield rows
@@ -110,13 +113,16 @@ def _events(view: View, number: int) -> Iterator[list[tuple[Any, ...]]]:
             values = (value if kind == TELL else None, value if kind == ASK else None)
             extra = value if kind > FORGET else None
             if kind not in range(len(KINDS)):
-                raise LookupError(f"event {event} is of no kind that there is")
+                raise LookupError(f"event {event} has the unknown kind {kind}")
             events.append((event, time, KINDS[kind], decision, arm, *values, extra))
         yield events
 
 
 def _decisions(view: View, number: int) -> Iterator[list[tuple[Any, ...]]]:
-    """Those that were told, in the order of their rewards. In memory: those that are out."""
+    """Yield the decisions that have their reward, in the order of the rewards.
+
+    Memory holds only the decisions that wait for theirs.
+    """
     first = view.snapshot(number, first=True)
     out: dict[Any, tuple[Any, ...]] = {
         id: (arm, chance, None) for id, arm, chance in view.pending(number, first=True)
@@ -128,7 +134,7 @@ def _decisions(view: View, number: int) -> Iterator[list[tuple[Any, ...]]]:
                 out[decision] = arm, value, time
             elif decision is not None:
                 if decision not in out:
-                    raise LookupError(f"decision {decision} is not out")
+                    raise LookupError(f"an event answers decision {decision}, which was not out")
                 _, chance, asked = out.pop(decision)
                 if kind == TELL:
                     told.append((decision, arm, chance, value, asked, time))

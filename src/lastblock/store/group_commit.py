@@ -1,4 +1,4 @@
-"""Group commit: what many calls have to write goes to the disk together, in a thread."""
+"""Group commit: a thread writes the events of many calls to the disk together."""
 
 import threading
 import time
@@ -8,32 +8,41 @@ from lastblock.store.storage import Row, Snapshot
 from lastblock.support.errors import StoreError
 
 MOST = 20_000
-"""Events that may wait. Whoever brings more waits for the disk, so that memory and what a crash can
-lose stay bounded where the disk is slower than the callers."""
+"""The most events that may wait. Further calls wait for the disk, so that a slow disk costs neither
+more memory nor more events in a crash."""
 
 AGAIN = 1.0
-"""Seconds until a group that could not be written is tried again, if nobody asks before."""
+"""Seconds until we try again to write a group that could not be written, unless `flush` asks."""
 
 Write = Callable[[Sequence[Row], Sequence[Snapshot]], None]
 
 
 class Groups:
-    """A queue that is written every `interval` seconds, if there is anything in it.
+    """A queue whose contents a thread writes every `interval` seconds.
 
-    What could not be written stays in the queue, and until it is written nothing more is taken.
-    All writing is done in the thread: an interrupt never hits it. It may hit whoever calls, after
-    any call within these methods; so what belongs together is changed without one in between, and
-    nobody but the thread waits on a condition, which an interrupt could leave without its lock.
+    What could not be written stays in the queue, which accepts nothing more until it is written.
+
+    Interrupts (Ctrl-C) never reach the thread, which does all writing. They may reach the callers,
+    after any function call within these methods. So no call comes between changes that belong
+    together, and only the thread waits on the condition, since an interrupt could make such a wait
+    end without its lock.
+
+    Parameters
+    ----------
+    write
+        Writes rows and snapshots, all of them or none.
+    interval
+        Seconds between two groups.
     """
 
     def __init__(self, write: Write, interval: float) -> None:
         self._write, self._interval = write, interval
         self._lock = threading.Lock()
         self._wake = threading.Condition(self._lock)
-        self._gates: list[threading.Lock] = []  # of those who wait; locked until a group is through
+        self._gates: list[threading.Lock] = []  # each lets a waiting caller go on after a group
         self._rows: list[Row] = []
-        self._snapshots: dict[int, Snapshot] = {}  # of each bandit the latest: it holds the others
-        self._added = self._taken = self._written = 0  # calls of `put`
+        self._snapshots: dict[int, Snapshot] = {}  # the latest of each bandit
+        self._added = self._taken = self._written = 0  # these count calls of `put`
         self._failures = 0
         self._error: BaseException | None = None
         self._is_urgent = self._is_closing = False
@@ -41,7 +50,10 @@ class Groups:
         self._thread.start()
 
     def put(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
-        """Into the next group. If the last one could not be written, a StoreError, and nothing."""
+        """Add rows and snapshots to the next group.
+
+        If the last group cannot be written, raise a `StoreError` and add nothing.
+        """
         latest = {snapshot.bandit: snapshot for snapshot in snapshots} if snapshots else {}
         while not self._add(rows, latest):
             self.flush()
@@ -49,7 +61,7 @@ class Groups:
     def _add(self, rows: Sequence[Row], snapshots: dict[int, Snapshot]) -> bool:
         with self._lock:
             if self._is_closing:
-                raise StoreError("the store is closed")
+                raise StoreError("the store is closed; open it again with Store()")
             if self._error is not None or len(self._rows) >= MOST:
                 return False
             later = snapshots and {
@@ -57,21 +69,21 @@ class Groups:
                 for bandit, snapshot in snapshots.items()
             }
             if self._written == self._added:
-                self._wake.notify()  # it gets the lock when all is there
+                self._wake.notify()  # the thread goes on when we release the lock
             self._rows += rows
             self._snapshots |= later
             self._added += 1
             return True
 
     def flush(self) -> None:
-        """Write now, and wait for it."""
+        """Have everything written now, and wait for that; raise a `StoreError` if it fails."""
         with self._lock:
             goal, failures = self._added, self._failures
         while gate := self._gate(goal, failures):
             gate.acquire()
 
     def _gate(self, goal: int, failures: int) -> "threading.Lock | None":
-        """What opens after the next group, if that is needed."""
+        """Return a lock that opens after the next group; None if `goal` has been reached."""
         with self._lock:
             if self._written >= goal:
                 return None
@@ -85,12 +97,12 @@ class Groups:
             return gate
 
     def waiting(self) -> list[Row]:
-        """What may not have been written yet, in order."""
+        """Return the rows that may not have been written yet, in order."""
         with self._lock:
             return list(self._rows)
 
     def give_up(self) -> None:
-        """End the thread; what could not be written is lost."""
+        """End the thread, and lose what could not be written."""
         with self._lock:
             self._rows.clear()
             self._snapshots.clear()
@@ -101,7 +113,7 @@ class Groups:
         self._thread.join()
 
     def close(self) -> None:
-        """Write, and end the thread; if it cannot be written, it stays as it was."""
+        """Write everything and end the thread; if writing fails, leave the queue as it is."""
         while not self._end():
             self.flush()
         self._thread.join()
@@ -127,7 +139,7 @@ class Groups:
                 self._through(None, rows, snapshots)
 
     def _fill(self, begun: float) -> bool:
-        """Wait until there is a group to write; False if there will be none."""
+        """Wait until there is a group to write; return False if there will be none."""
         with self._lock:
             while self._written == self._added:
                 if self._is_closing:
@@ -140,7 +152,7 @@ class Groups:
             return True
 
     def _take(self) -> tuple[list[Row], list[Snapshot]]:
-        """The group: all that is there. It stays in the queue until it is written."""
+        """Return all that is in the queue; it stays there until it is written."""
         with self._lock:
             self._is_urgent = False
             self._taken = self._added
@@ -152,17 +164,17 @@ class Groups:
         rows: Sequence[Row] = (),
         snapshots: Sequence[Snapshot] = (),
     ) -> None:
-        """Note what became of a group; these have been written."""
+        """Note that a group failed with `error`, or that `rows` and `snapshots` are written."""
         with self._lock:
             self._error = error
             if error is None:
                 del self._rows[: len(rows)]
                 for snapshot in snapshots:
-                    if self._snapshots.get(snapshot.bandit) is snapshot:  # else a later one came
+                    if self._snapshots.get(snapshot.bandit) is snapshot:  # and not a later one
                         del self._snapshots[snapshot.bandit]
                 self._written = self._taken
             elif self._is_closing:
-                self._error = None  # it was given up meanwhile
+                self._error = None  # `give_up` was called meanwhile
             else:
                 self._failures += 1
             gates, self._gates = self._gates, []

@@ -1,4 +1,4 @@
-"""What the bandits of a store tell their changes to."""
+"""The journal of a store's bandit: it numbers the events and has them written."""
 
 import json
 import time
@@ -19,7 +19,21 @@ _CODES = {kind: code for code, kind in enumerate(KINDS)}
 
 
 class Journal:
-    """The events of one bandit get their numbers here, and now and then a snapshot follows them."""
+    """Numbers the events of one bandit, writes them, and now and then writes a snapshot.
+
+    Parameters
+    ----------
+    number
+        The number of the bandit in the storage.
+    made
+        The bandit, and the last event that it includes.
+    snapshot_every
+        The number of events after which to write a snapshot.
+    write
+        Writes rows and snapshots, all of them or none.
+    recover
+        Returns the bandit as the storage has it.
+    """
 
     def __init__(
         self,
@@ -30,9 +44,9 @@ class Journal:
         recover: Callable[[Known], Recovered],
     ) -> None:
         self.bandit, self.number = made.bandit, number
-        self.event, self.saved = made.event, made.saved  # the last one; that of the last snapshot
-        self._since = made.asked  # decisions in the last snapshot
-        self._sure = made.event  # up to there the bandit agrees with the log, whatever happens
+        self.event, self.saved = made.event, made.saved  # the last event, and that of the snapshot
+        self._since = made.asked  # the number of decisions in the last snapshot
+        self._sure = made.event  # up to this event the bandit certainly agrees with the log
         self._snapshot_every = snapshot_every
         self._write, self._recover = write, recover
         self._reason: str | None = None
@@ -54,22 +68,22 @@ class Journal:
         if after - self.saved < self._snapshot_every:
             self._write(rows, ())
         else:
-            # Asks have been taken already; all other changes are still to come.
+            # The bandit has made asks already, and makes any other change afterwards.
             self._save(rows, after if events[0][0] == "ask" else before)
         self.event = after
 
     def save(self) -> None:
-        """Write a snapshot."""
+        """Write a snapshot of the bandit."""
         self._save((), self.event)
 
     def _save(self, rows: Sequence[Row], event: int) -> None:
-        """Write rows and the bandit as it is, which is after this event."""
+        """Write rows, and a snapshot of the bandit, whose state is that after `event`."""
         snapshot = snapshot_of(self.bandit, self.number, event, self._since)
         self._write(rows, [snapshot])
         self.saved, self._since = event, snapshot.asked
 
     def reload(self) -> Desk[Any]:
-        """Return the desk as the storage has it, with what waits to be written."""
+        """Return the desk as the storage has it, including events that wait to be written."""
         if self._reason is not None:
             raise StoreError(self._reason)
         made = self._recover(Known(self.bandit, self._sure))
@@ -82,8 +96,8 @@ class Journal:
         return self._reason is not None
 
     def end(self, reason: str) -> None:
-        """Let the bandit refuse all changes from now on."""
-        self._reason = reason  # in one step: whatever interrupts the rest, it is ended
+        """Make the bandit refuse all changes from now on; `reason` is the message of its errors."""
+        self._reason = reason  # this alone ends it, even if an interrupt stops the rest
 
         def refuse(_: Sequence[Event]) -> None:
             raise StoreError(reason)
@@ -92,7 +106,10 @@ class Journal:
 
 
 def snapshot_of(bandit: Bandit[Any], number: int, event: int, since: int = 0) -> Snapshot:
-    """A bandit as it is kept, with the decisions from `since` on that are out: all may be many."""
+    """Return a snapshot of a bandit, with those decisions from `since` on that are out.
+
+    Earlier ones are in the storage already; all of them may be many.
+    """
     desk = desk_of(bandit)
     with desk.lock:
         about = {**describe_desk(desk, with_out=False), "event": event}
@@ -103,7 +120,7 @@ def snapshot_of(bandit: Bandit[Any], number: int, event: int, since: int = 0) ->
 
 
 def _kept(value: Any) -> Any:
-    """What there is to say of an event, as it is kept."""
+    """Return the value of an event as the storage keeps it: a float, None, or JSON."""
     if type(value) is float or value is None:
         return value
     return json.dumps(value, ensure_ascii=False)

@@ -1,11 +1,11 @@
-"""Who owns which bandit: locks of the operating system, which end with their process.
+"""Which process owns which bandit: locks of the operating system, which end with their process.
 
-They are locks of bytes of the database file itself, so that they hold by whatever name it is
-opened, far behind its end and all that SQLite locks. A bandit's number is the place of the byte
-that its owner locks. Place 0 is for the file as a whole: whoever sets it up.
+An owner locks a byte of the database file itself, so the lock holds under every name of the file.
+The bytes lie far beyond the file's end and everything that SQLite locks. The number of a bandit is
+the place of its byte; place 0 stands for the whole file, and is locked while a store sets it up.
 
-Closing any handle of a file gives up all locks that SQLite has on it in this process. So a handle
-is kept for the next owner while anybody else here has the file open.
+Closing any handle of a file releases all locks that SQLite holds on it in this process. So as long
+as anything else in this process has the file open, we keep a handle for the next owner.
 """
 
 import os
@@ -25,26 +25,34 @@ else:
     import fcntl
 
 FAR = 1 << 60
-"""The place of the first byte. SQLite's files end before 2⁴⁸."""
+"""The position of place 0 in the file. SQLite's files end before 2⁴⁸."""
 
 NAMES = 1 << 61
-"""The place of the first byte that stands for a name."""
+"""The position of the first byte that stands for a file name."""
 
 _FLOCK = struct.Struct("@hhqqi")
 
-_guard = threading.RLock()  # a signal's handler, or the end of a store, may come in between
+_guard = threading.RLock()  # re-entrant: a signal handler or finaliser may run in between
 _using: set[int] = set()
-"""Handles of the owners in this process."""
+"""The handles that owners in this process use."""
 
 _parked: dict[int, Identity] = {}
-"""Handles that nobody uses and that cannot be closed yet."""
+"""Handles that nobody uses, but that cannot be closed yet."""
 
 _held: dict[tuple[Identity, int], int] = {}
-"""By which handle, where the system knows locks of processes only."""
+"""Which handle holds each lock, on systems where locks belong to processes and not to handles."""
 
 
 class Owners:
-    """The locks of one store on a file. If there is none, an empty one is made, or not."""
+    """The locks of one store on a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    make
+        Whether to create an empty file if there is none.
+    """
 
     def __init__(self, path: Path, *, make: bool = True) -> None:
         self._mine: set[int] = set()
@@ -55,13 +63,13 @@ class Owners:
 
     @property
     def names(self) -> int:
-        """How many names the file has in its folders."""
+        """The number of names (hard links) of the file."""
         return os.fstat(self._file).st_nlink
 
     def share_name(self, name: str) -> bool:
-        """Note that the file is open by this name; False if somebody has it by another one.
+        """Note that the file is open under this name; return False if it is open under another one.
 
-        The caller holds place 0. A name is a byte that all who use it share.
+        The caller holds place 0. All who open the file under one name share the lock of one byte.
         """
         byte = NAMES + zlib.crc32(name.encode("utf-8", "surrogateescape"))
         others = ((NAMES, byte - NAMES), (byte + 1, NAMES + (1 << 32) - byte - 1))
@@ -71,8 +79,8 @@ class Owners:
         return True
 
     def take(self, place: int, *, wait: bool = False) -> bool:
-        """Lock a place; False if somebody has it."""
-        self._mine.add(place)  # first: an interrupt may follow the lock at once
+        """Lock a place; return False if somebody else has locked it."""
+        self._mine.add(place)  # before we lock, since an interrupt may come right afterwards
         try:
             if _lock(self._file, self.identity, place, wait):
                 return True
@@ -84,13 +92,13 @@ class Owners:
         return False
 
     def give(self, place: int) -> None:
-        """Unlock it, if it is locked here. After an interrupt it can be done again."""
+        """Unlock a place if we have locked it; after an interrupt, call it again."""
         if place in self._mine:
             _unlock(self._file, self.identity, place)
             self._mine.discard(place)
 
     def close(self) -> None:
-        """Unlock all."""
+        """Unlock all places and give the handle up."""
         if self._file >= 0:
             for place in tuple(self._mine):
                 self.give(place)
@@ -98,8 +106,8 @@ class Owners:
         self.abandon()
 
     def abandon(self) -> None:
-        """Let go of the file: what is locked by now stays so until it is closed."""
-        file, self._file = self._file, -1  # never twice: the number may be another file's by then
+        """Give the handle up; its locks last until the handle is closed."""
+        file, self._file = self._file, -1  # never close twice: the number may be reused by then
         if file >= 0:
             with _guard:
                 _using.discard(file)
@@ -108,7 +116,7 @@ class Owners:
 
 
 def _handle(path: Path, make: bool) -> tuple[int, Identity]:
-    """A handle of the file, and which file that is."""
+    """Return a handle of the file, and the file's identity."""
     with suppress(FileNotFoundError):
         found = path.stat()
         for file, identity in _parked.items():
@@ -121,7 +129,7 @@ def _handle(path: Path, make: bool) -> tuple[int, Identity]:
 
 
 def _close_parked() -> None:
-    """Close the handles of files that nobody has open here."""
+    """Close the parked handles of files that nothing else in this process has open."""
     if not _parked:
         return
     busy = _open_files() if sys.platform != "win32" else set()
@@ -134,13 +142,13 @@ def _close_parked() -> None:
 
 
 def _open_files() -> "set[Identity] | None":
-    """All files that this process has open, but for parked handles; None if it cannot know."""
+    """Return all files that this process has open, except parked handles; None if unknown."""
     for folder in ("/proc/self/fd", "/dev/fd"):
         with suppress(OSError):
             busy = set()
             for name in os.listdir(folder):
                 if int(name) not in _parked:
-                    with suppress(OSError):  # closed meanwhile
+                    with suppress(OSError):  # it has been closed meanwhile
                         found = os.fstat(int(name))
                         busy.add((found.st_dev, found.st_ino))
             return busy
@@ -148,11 +156,11 @@ def _open_files() -> "set[Identity] | None":
 
 
 def _after_in_child() -> None:
-    """Locks belong to open files, which a fork shares. The parent's end must be the end of them."""
-    global _guard  # noqa: PLW0603  # that of the parent may be held for ever
+    """Close the handles that a fork shares with its parent; the locks must end with the parent."""
+    global _guard  # noqa: PLW0603  # a thread of the parent may hold the old one for ever
     _guard = threading.RLock()
     for file in (*_using, *_parked):
-        os.close(file)  # nobody here has locks to lose
+        os.close(file)  # the child holds no SQLite locks that this could release
     _using.clear()
     _parked.clear()
     _held.clear()
@@ -163,16 +171,16 @@ if hasattr(os, "register_at_fork"):
 
 
 def _is_free(file: int, first: int, size: int) -> bool:
-    """Whether no other handle has a lock there. Where locks cannot be looked at, nobody knows."""
+    """Return whether no other handle locks these bytes; True on systems that cannot tell."""
     return True
 
 
 def _share(file: int, byte: int) -> None:
-    """Lock a byte together with others."""
+    """Take a shared lock of a byte, on systems that have such locks."""
 
 
 def _unshare(file: int) -> None:
-    """Unlock all such bytes."""
+    """Release all shared locks."""
 
 
 if sys.platform == "win32":
@@ -190,7 +198,7 @@ if sys.platform == "win32":
         with suppress(OSError):  # it was not locked
             msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
 
-elif hasattr(fcntl, "F_OFD_SETLK"):  # the lock of an open file, not of a process
+elif hasattr(fcntl, "F_OFD_SETLK"):  # locks that belong to a handle, not to a process
 
     def _lock(file: int, identity: Identity, place: int, wait: bool) -> bool:
         command = fcntl.F_OFD_SETLKW if wait else fcntl.F_OFD_SETLK
@@ -233,6 +241,6 @@ else:
         return True
 
     def _unlock(file: int, identity: Identity, place: int) -> None:
-        if _held.get((identity, place)) == file:  # else it is another's
+        if _held.get((identity, place)) == file:  # otherwise another store here has locked it
             fcntl.lockf(file, fcntl.LOCK_UN, 1, FAR + place)
             del _held[identity, place]

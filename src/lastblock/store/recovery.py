@@ -1,4 +1,4 @@
-"""A bandit from a snapshot and the events after it."""
+"""Recover a bandit from a snapshot and the events after it."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -15,23 +15,27 @@ from lastblock.store.storage import Part, Row, Snapshot, View
 from lastblock.support.errors import StateFileError, StoreError
 
 PART = 65_536
-"""Events that are in memory at a time."""
+"""The most events that are in memory at a time."""
 
 
 class Recovered(NamedTuple):
-    """A bandit, its last event, and the event and decisions of the snapshot it was made from."""
+    """A recovered bandit, and where its log stands."""
 
     bandit: Bandit[Any]
     event: int
+    """Its last event."""
     saved: int
+    """The last event that the snapshot includes from which it was recovered."""
     asked: int
+    """The number of decisions in that snapshot."""
 
 
 class Known(NamedTuple):
-    """A bandit that agrees with the log up to an event; after it are those of one call at most."""
+    """A bandit that agrees with the log up to an event; the log has at most one more call."""
 
     bandit: Bandit[Any]
     event: int
+    """The last event up to which they agree."""
 
 
 def recover(
@@ -43,10 +47,26 @@ def recover(
     first: bool = False,
     known: Known | None = None,
 ) -> Recovered:
-    """The bandit as it was after its last event; `waiting` holds rows that may not be stored yet.
+    """Return a bandit as it was after its last event.
 
-    With `first` from the earliest snapshot, however long that takes. With `known`, the decisions
-    that are out are taken from there, so that it does not matter how many they are.
+    Parameters
+    ----------
+    view
+        The storage at one moment.
+    name, number
+        The bandit.
+    waiting
+        Rows that may not be stored yet.
+    first
+        Start from the earliest snapshot instead of the latest, however long that takes.
+    known
+        The bandit in memory, from which to take the decisions that are out. So the time does not
+        depend on how many they are.
+
+    Raises
+    ------
+    StoreError
+        If the stored data are damaged.
     """
     with damage_explained(view, name):
         saved = view.snapshot(number, first=first)
@@ -63,7 +83,7 @@ def recover(
             if known is not None:
                 begin = max(0, known.event - event)
                 if any(place >= begin and arm is not None for place, arm, _ in part.changes):
-                    return recover(view, name, number, waiting)  # arms have come or gone
+                    return recover(view, name, number, waiting)  # since arms have come or gone
                 late.append(part.run[begin:])
             event += len(part.run)
         if known is not None:
@@ -73,7 +93,7 @@ def recover(
 
 @contextmanager
 def damage_explained(view: View, name: str) -> Iterator[None]:
-    """Whatever somebody may have written into the tables, as a `StoreError`."""
+    """Turn the errors that damaged tables cause into a `StoreError` that says what to do."""
     try:
         yield
     except StoreError:
@@ -94,8 +114,8 @@ def _first_line(error: Exception) -> str:
 
 def _restored(saved: Snapshot) -> Bandit[Any]:
     about, record = snapshot.unpack(bytes(saved.body))
-    if about.get("event", saved.event) != saved.event:  # older snapshots do not say
-        raise ValueError(f"it is of event {about['event']}, not {saved.event}")
+    if about.get("event", saved.event) != saved.event:  # older snapshots have no such entry
+        raise ValueError(f"the snapshot is of event {about['event']}, not {saved.event}")
     return bandit_on(restore_desk(about, record))
 
 
@@ -106,7 +126,7 @@ def _parts(view: View, number: int, event: int, last: int, *, first: bool) -> It
         part = view.part(number, event, size)
         if len(part.run) < size:
             check_kept(view, number, may_move)
-            raise ValueError(f"of those after {event} some are missing")
+            raise ValueError(f"some events after event {event} are missing")
         if may_move:
             view.move_on()
         yield part
@@ -114,16 +134,16 @@ def _parts(view: View, number: int, event: int, last: int, *, first: bool) -> It
 
 
 def check_kept(view: View, number: int, were_kept: bool) -> None:
-    """Events are missing. Was it their owner who dropped them, while they were read?"""
+    """When events are missing: raise a `StoreError` if their owner dropped them meanwhile."""
     if were_kept and not view.keeps(number):
         raise StoreError(
-            f"{view.label}: events were dropped while they were read; let the bandit's owner open "
-            "the store with keep_events=True"
+            f"{view.label}: events were dropped while they were read; to keep them, the process "
+            "that uses the bandit must open the store with keep_events=True"
         )
 
 
 def _part_of(rows: Sequence[Row]) -> Part:
-    """Rows that are not stored yet, as they will be read."""
+    """Return rows that are not stored yet in the form in which a view will read them."""
     run = [
         (kind, -1 if decision is None else decision, -1 if arm is None else arm)
         + ((value,) if kind <= FORGET and value is not None else (NO_CHANCE,))
@@ -139,7 +159,7 @@ def _relive(bandit: Bandit[Any], part: Part, *, with_out: bool) -> None:
         desk_of(bandit).relive(part.run[begin:place], with_out=with_out)
         code = int(part.run[place, 0])
         if code >= len(KINDS):
-            raise ValueError(f"there is no kind {code} of events")
+            raise ValueError(f"an event has the unknown kind {code}")
         kind = KINDS[code]
         bandit.apply((kind, None, arm, extra and json.loads(extra)))
         begin = place + 1

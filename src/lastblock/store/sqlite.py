@@ -1,4 +1,4 @@
-"""Bandits and events in one SQLite file."""
+"""A storage that keeps bandits and events in one SQLite file."""
 
 import json
 import os
@@ -29,12 +29,12 @@ from lastblock.support.errors import StoreError
 Made = TypeVar("Made")
 
 PAGES_FREE = 1024
-"""Empty pages that are kept for later; if there are more, and more than full ones, they go."""
+"""How many empty pages to keep. Further ones go back to the disk if they outnumber full pages."""
 
-_ROWS = (*(2**k for k in range(12)), 4000)  # × 7 parameters: below SQLite's limit of 32 766
+_ROWS = (*(2**k for k in range(12)), 4000)  # × 7 parameters is below SQLite's limit of 32 766
 
-# One statement for many rows: the interpreter's lock is taken and given back once for each. To hand
-# over a value takes as long as to write it.
+# One statement inserts many rows, since each statement releases and takes the interpreter's lock
+# once. It has few parameters, since passing a value takes as long as writing it.
 _EVENTS = {
     rows: "INSERT INTO events SELECT column1, column2, column3, column4, column5, column6, "
     f"iif(column4 = {TELL}, column7, NULL), iif(column4 = {ASK}, column7, NULL), "
@@ -52,7 +52,7 @@ _PENDING = {
 
 
 def _insert(run: Run, statements: Mapping[int, str], rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows by statements for so many of them."""
+    """Insert rows; `statements` has one for each number of rows in `_ROWS`."""
     for first in range(0, len(rows), _ROWS[-1]):
         part = rows[first : first + _ROWS[-1]]
         room = next(size for size in _ROWS if size >= len(part))
@@ -63,7 +63,17 @@ def _insert(run: Run, statements: Mapping[int, str], rows: Sequence[tuple[Any, .
 
 
 class SQLiteStorage:
-    """A file, opened. With `keep_events` all events stay; with `sync` it waits for the disk."""
+    """An open SQLite file with the bandits of a store; `Storage` explains the methods.
+
+    Parameters
+    ----------
+    path
+        The file; it is created if need be.
+    keep_events
+        Whether to keep events that a snapshot includes.
+    sync
+        Whether `write` waits for the disk.
+    """
 
     def __init__(self, path: str | os.PathLike[str], *, keep_events: bool, sync: bool) -> None:
         self._keep_events, self._sync = keep_events, sync
@@ -80,7 +90,7 @@ class SQLiteStorage:
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """The name of the storage in messages."""
         return self._file.label
 
     def _open(self) -> None:
@@ -88,7 +98,7 @@ class SQLiteStorage:
         self._connection: Connection = connect(self._file.path, self._lock, timeout=PATIENCE)
         run = self._connection.execute
         if size == 0:
-            run("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table
+            run("PRAGMA auto_vacuum = INCREMENTAL")  # it must come before the first table
             run("PRAGMA journal_mode = WAL")
         ((application,),) = run("PRAGMA application_id")
         ((version,),) = run("PRAGMA user_version")
@@ -105,11 +115,12 @@ class SQLiteStorage:
         run("PRAGMA journal_mode = WAL")
         self._synchronise(self._sync)
         run(f"PRAGMA journal_size_limit = {1 << 22}")
-        self._change(sqlite_schema.make if not tables else lambda run: None)  # or it is read-only
+        # Even without tables to make, this raises an error if the file is read-only.
+        self._change(sqlite_schema.make if not tables else lambda run: None)
         self._file.is_ready()
 
     def _upgrade(self) -> None:
-        """Only alone: an older lastblock that has the file open would go on in its own way."""
+        """Upgrade a file that nobody else has open, since others may write the old format."""
         run = self._connection.execute
         run("PRAGMA busy_timeout = 1000")
         try:
@@ -122,38 +133,40 @@ class SQLiteStorage:
         run(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
         self._change(sqlite_schema.upgrade)
         with suppress(OSError):
-            os.unlink(f"{self._file.path}-owners")  # where it noted owners
+            os.unlink(f"{self._file.path}-owners")  # the old format noted owners there
 
     def _synchronise(self, is_synchronous: bool) -> None:
         self._connection.execute(f"PRAGMA synchronous = {'FULL' if is_synchronous else 'NORMAL'}")
 
     @property
     def is_lost(self) -> bool:
-        """Whether the file, or its log, is not where it was."""
+        """Whether the file or its log was moved, deleted or replaced."""
         return self._file.is_lost
 
     def close(self) -> None:
-        """Give everything back. Twice is no error."""
+        """Close the file and release its locks; closing twice is not an error."""
         with self._lock:
             try:
                 if hasattr(self, "_connection"):
-                    if self.is_lost:  # SQLite would leave the log where it is
+                    if self.is_lost:  # in that case SQLite would not empty the log
                         self._empty_log()
                     self._connection.close()
             finally:
                 self._file.close()
 
     def abandon(self) -> None:
-        """In a child of the process that opened it: touch nothing, own nothing."""
+        """In the child of a fork: own nothing, and leave the parent's connection alone."""
         self._lock = threading.RLock()
         self._file.abandon()
 
     def _change(self, work: Callable[[Run], Made]) -> Made:
-        """All of it or nothing, whatever happens and whenever it is interrupted."""
-        # No context manager: an interrupt may hit one after its begin and before its end is known.
+        """Do `work` in a transaction: all of it or nothing, even after an interrupt."""
+        # Not a context manager: an interrupt might come after its begin and before the `with`.
         with self._lock:
-            if self._is_changing:  # a signal's handler got in between
-                raise StoreError(f"{self.label} is in the middle of a change; call after it")
+            if self._is_changing:  # then a signal handler calls us in the middle of a change
+                raise StoreError(
+                    f"{self.label} is in the middle of a change; call again when it has ended"
+                )
             try:
                 self._is_changing = True
                 self._roll_back()
@@ -174,33 +187,35 @@ class SQLiteStorage:
                 self._roll_back()
 
     def _empty_log(self) -> None:
-        """All that was committed goes to the file, whatever it is called now; nothing is left in
-        the log for another file that may be in its place."""
+        """Write all that was committed into the file, even if it has been moved.
+
+        So the log keeps nothing that another file in its place could take for its own.
+        """
         with suppress(sqlite3.Error):
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _roll_back(self) -> None:
         """End a transaction that was left open."""
-        with suppress(sqlite3.Error):  # the first error says more
+        with suppress(sqlite3.Error):  # the error that left it open says more
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 
     def names(self) -> dict[str, int]:
-        """The numbers of all bandits."""
+        """Return the number of each bandit, by name."""
         with self.view() as view:
             return view.names()
 
     def view(self, *, even_lost: bool = False) -> SQLiteView:
-        """All that is read in it is as it was at one moment."""
+        """Return a view of the file as it is at one moment; see `Storage.view`."""
         if not self._file.is_open:
-            raise StoreError(f"{self.label} is closed")
+            raise StoreError(f"{self.label} is closed; open it again with Store()")
         if even_lost and self.is_lost:
             return BorrowedView(self._connection, self.label)
         self._file.check_found()
         return SQLiteView.of(self._file.path, self.label)
 
     def create(self, name: str, snapshot: Snapshot, arms: Sequence[Label]) -> int:
-        """A new bandit's number. The name must be free."""
+        """Add a bandit and return its number; the name must be new."""
 
         def insert(run: Run) -> int:
             if run("SELECT 1 FROM bandits WHERE name = ?", (name,)).fetchone():
@@ -225,7 +240,7 @@ class SQLiteStorage:
         return self._change(insert)
 
     def delete(self, bandit: int) -> None:
-        """Forget a bandit and its events."""
+        """Remove a bandit and its events."""
 
         def remove(run: Run) -> None:
             for table in ("bandits", "arms", "events", "pending", "generations"):
@@ -235,7 +250,7 @@ class SQLiteStorage:
         self._shrink()
 
     def own(self, bandit: int) -> int | None:
-        """Take a bandit; if somebody has it, returns the number of that process."""
+        """Take a bandit; return None, or the number of the process that has it already."""
         with self._lock:
             if self._file.take(bandit):
                 return None
@@ -243,11 +258,7 @@ class SQLiteStorage:
             return view.owner(bandit) or 0
 
     def begin(self, bandit: int, asked: int, oldest: int) -> list[tuple[int, int]]:
-        """Enter a new generation, in which decision `asked` is the first; it is on the disk then.
-
-        Returns all generations that may have decisions out, the oldest of which is `oldest`: the
-        first decision of each, and its number.
-        """
+        """Begin a new generation; return all that may have decisions out. See `Storage.begin`."""
 
         def enter(run: Run) -> list[tuple[int, int]]:
             run(
@@ -259,7 +270,7 @@ class SQLiteStorage:
                 "SELECT bandit, ?, generation FROM bandits WHERE bandit = ?",
                 (asked, bandit),
             )
-            if not self._keep_events:  # else the log needs them
+            if not self._keep_events:  # otherwise the log needs old generations
                 run(
                     "DELETE FROM generations WHERE bandit = ?1 AND first < "
                     "(SELECT max(first) FROM generations WHERE bandit = ?1 AND first <= ?2)",
@@ -272,18 +283,18 @@ class SQLiteStorage:
 
         with self._lock:
             try:
-                self._synchronise(True)  # else a power failure could give this generation again
+                self._synchronise(True)  # or a power failure could make us use it a second time
                 return self._change(enter)
             finally:
                 self._synchronise(self._sync)
 
     def disown(self, bandit: int) -> None:
-        """Let others own it."""
+        """Let others own a bandit."""
         with self._lock:
             self._file.give(bandit)
 
     def write(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
-        """All of it or nothing."""
+        """Write everything or nothing."""
 
         def insert(run: Run) -> None:
             _insert(run, _EVENTS, rows)
@@ -303,7 +314,9 @@ class SQLiteStorage:
             "SELECT last_event, asked, first_asked FROM bandits WHERE bandit = ?", (bandit,)
         ).fetchone()
         if found is None:
-            raise StoreError(f"{self.label} has no bandit number {bandit} any more")
+            raise StoreError(
+                f"{self.label} no longer has this bandit (number {bandit}): it was deleted"
+            )
         last, asked, first_asked = found
         if self._keep_events and first_asked is None:
             run(
@@ -327,7 +340,8 @@ class SQLiteStorage:
             "since": max(asked, snapshot.since),
             "first_asked": first_asked or 0,
         }
-        out = [(bandit, *each) for each in snapshot.out if each[0] >= asked]  # others are stored
+        # Earlier decisions that are out are stored already.
+        out = [(bandit, *each) for each in snapshot.out if each[0] >= asked]
         _insert(run, _PENDING, out)
         if first_asked:
             run(KEEP_ANSWERED, values)
@@ -349,12 +363,12 @@ class SQLiteStorage:
         )
 
     def _shrink(self) -> None:
-        """Give empty pages back to the disk, if they are many."""
-        with self._lock, suppress(sqlite3.Error):  # there is another time
+        """Give empty pages back to the disk if there are many."""
+        with self._lock, suppress(sqlite3.Error):  # the next snapshot tries again
             ((free,),) = self._connection.execute("PRAGMA freelist_count")
             ((pages,),) = self._connection.execute("PRAGMA page_count")
             if free > PAGES_FREE and 2 * free > pages:
-                # As a script: `execute` would take one step, which is one page.
+                # Not with `execute`, which would take one step and free one page.
                 self._connection.executescript(f"PRAGMA incremental_vacuum({free - PAGES_FREE})")
 
 

@@ -1,10 +1,10 @@
-"""The SQLite connections of this process, and what a fork makes of them.
+"""The SQLite connections of this process, and how they are kept safe when it forks.
 
-SQLite keeps the book of its locks in the memory of the process. A fork copies the book, but the
-locks stay with the parent: a child that opened one of its parent's files would believe that it
-holds locks which it does not hold, and the parent's close would remove the log that the child
-writes to. So a file that was open at a fork cannot be opened in the child. The connections
-themselves are never closed there either, not even by the end of the process.
+SQLite notes its locks in the memory of the process. A fork copies these notes, but the locks stay
+with the parent. A child that opened one of its parent's files would believe that it holds locks
+which it does not hold, and the parent would remove, on closing, the log that the child writes to.
+So the child cannot open a file that was open at the fork. It never closes the inherited
+connections either, not even when it ends.
 """
 
 import ctypes
@@ -23,15 +23,15 @@ from numba.core.compiler_lock import global_compiler_lock
 from lastblock.support.errors import StoreError
 
 Identity: TypeAlias = tuple[int, int]
-"""Device and number of a file: the same by whatever name it is opened."""
+"""Device and inode of a file, which are the same under all its names."""
 
 PAUSE = 5.0
-"""Seconds that a fork waits, at most, for statements of other threads. One that were in the middle
-of SQLite would leave its locks closed in the child, where nobody could open them."""
+"""The most seconds that a fork waits for SQLite statements of other threads. A thread in the middle
+of one would leave SQLite's mutexes locked in the child for ever."""
 
 
 class Use:
-    """An open connection, known here from before it is opened until it is closed."""
+    """The entry of a connection in `_open`, from before it is opened until it is closed."""
 
     def __init__(self, file: Identity, lock: Any) -> None:
         self.file, self.lock = file, lock
@@ -39,33 +39,33 @@ class Use:
         self.connection: Callable[[], Connection | None] = lambda: None
 
     def end(self, _: object = None) -> None:
-        """It is closed."""
+        """Remove the entry, since the connection is closed."""
         _open.pop(id(self), None)
 
 
 class Connection(sqlite3.Connection):
-    """A connection that is known here."""
+    """A connection that removes its entry when it is closed."""
 
     use: Use
 
     def close(self) -> None:
-        """Close it. Twice is no error."""
+        """Close the connection; closing it twice is not an error."""
         super().close()
         self.use.end()
 
 
 _compiling: Any = global_compiler_lock
 
-# No lock guards these: each step is one step for all threads, and a lock could be held at a fork.
+# No lock guards these: each operation on them is atomic, and a lock could be held at a fork.
 _open: dict[int, Use] = {}
 _inherited: set[Identity] = set()
 _paused: dict[int, list[tuple[Use, Connection | None, bool]]] = {}
-"""For each thread that forks just now: all uses, their connections (which must not be freed now),
-and whether it holds the lock."""
+"""For each thread that is forking: all uses, their connections (which must not be freed now), and
+whether the thread got the lock."""
 
 
 def connect(database: str | Path, lock: Any, **options: Any) -> Connection:
-    """A connection to a file that exists, or a StoreError if it was open at a fork."""
+    """Return a connection to an existing file; raise a `StoreError` if it was open at a fork."""
     path = Path(database)
     file = identity(path)
     if file is None:
@@ -76,7 +76,7 @@ def connect(database: str | Path, lock: Any, **options: Any) -> Connection:
         try:
             _open[id(use)] = use
             connection: Connection = sqlite3.connect(
-                f"{path.as_uri()}?mode=rw",  # never a new file
+                f"{path.as_uri()}?mode=rw",  # so that SQLite never creates a file
                 uri=True,
                 isolation_level=None,
                 check_same_thread=False,
@@ -91,7 +91,7 @@ def connect(database: str | Path, lock: Any, **options: Any) -> Connection:
 
 
 def check_not_inherited(path: Path, label: str) -> None:
-    """Refuse a file that was open when this process was forked off."""
+    """Raise a `StoreError` if the file was open when this process was forked."""
     file = identity(path)
     if file is None:
         return
@@ -104,7 +104,7 @@ def check_not_inherited(path: Path, label: str) -> None:
 
 
 def identity(path: str | Path) -> Identity | None:
-    """Which file that is, by whatever name; None if there is none."""
+    """Return device and inode of a file; None if it does not exist."""
     with suppress(OSError):
         found = os.stat(path)
         return found.st_dev, found.st_ino
@@ -112,7 +112,7 @@ def identity(path: str | Path) -> Identity | None:
 
 
 def _before_fork() -> None:
-    """Wait until no thread compiles, nor is within SQLite: the child would have their locks."""
+    """Wait until no thread compiles or is inside SQLite; the child would keep their locks for ever."""
     _compiling.acquire()
     until = time.monotonic() + PAUSE
     paused = _paused[threading.get_ident()] = []
@@ -134,7 +134,7 @@ def _after_fork() -> None:
 def _after_in_child() -> None:
     for use in tuple(_open.values()):
         _inherited.add(use.file)
-        # Nobody gives this reference back: to free the connection would close it.
+        # This reference is never given back: freeing the connection would close it.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(use.connection()))
     _after_fork()
     _paused.clear()

@@ -1,4 +1,4 @@
-"""Where the database of a store is, whether it is still there, and the locks that belong to it."""
+"""The database file of a store: its place, whether it is still there, and its locks."""
 
 import os
 from pathlib import Path
@@ -8,20 +8,20 @@ from lastblock.store.sqlite_connections import check_not_inherited, identity
 from lastblock.store.sqlite_errors import NOT_A_STORE
 from lastblock.support.errors import StoreError
 
-_SMALLEST = 512  # bytes of an SQLite file that holds anything
+_SMALLEST = 512  # bytes; an SQLite file that is not empty has at least these
 
 
 class SQLiteFile:
-    """A database and SQLite's log beside it."""
+    """A database file, and SQLite's log beside it."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path).absolute()
         self.label = f"the store {str(self._path)!r}"
-        self._files: tuple[int, ...] = ()  # as long as it is open
+        self._files: tuple[int, ...] = ()  # which files they are; empty unless open
         self._owners: Owners | None = None
         self._log_owners: Owners | None = None
         self._check_place()
-        self.path = self._path.resolve()  # SQLite has its log beside that one
+        self.path = self._path.resolve()  # SQLite keeps its log beside the resolved path
         self._places = str(self.path), f"{self.path}-wal"
 
     def _check_place(self) -> None:
@@ -29,23 +29,22 @@ class SQLiteFile:
             if self._path.is_dir():
                 raise StoreError(f"{self.label} is a folder; give the name of a file")
             if not self._path.parent.is_dir():
-                raise StoreError(f"{self.label} cannot be made: it has no folder; make that first")
-            # Not by opening it: closing it again would give up the locks of others in here.
+                raise StoreError(f"cannot create {self.label}: its folder does not exist; make it")
+            # We do not test by opening: closing it again would release others' locks in here.
             if self._path.exists() and not os.access(self._path, os.R_OK | os.W_OK):
                 raise StoreError(f"{self.label} is read-only; change its permissions, or copy it")
             check_not_inherited(self._path, self.label)
         except OSError as error:
-            raise StoreError(f"{self.label} cannot be reached: {error.strerror}") from error
+            raise StoreError(f"cannot reach {self.label}: {error.strerror}") from error
 
     def open(self) -> None:
-        """Take it: until `is_ready` or `close` nobody else can. If there is none, an empty one is
-        made."""
+        """Lock the file until `is_ready` or `close`; create an empty one if there is none."""
         try:
             self._owners = Owners(self.path)
         except OSError as error:
             raise StoreError(
-                f"{self.label} cannot be used: {error.strerror}; give it a folder that you may "
-                "write to"
+                f"{self.label} cannot be used: {error.strerror}; choose a folder in which you may "
+                "write"
             ) from error
         if self._owners.names > 1:
             raise StoreError(
@@ -55,15 +54,15 @@ class SQLiteFile:
         self._owners.take(0, wait=True)
         if not self._owners.share_name(str(self.path)):
             raise StoreError(
-                f"{self.label} is open by another name, from which it was moved or linked; close "
-                "it there first"
+                f"{self.label} is open under another name, since it was moved or linked; close it "
+                "there first"
             )
         self._share_log()
-        if 0 < self.size < _SMALLEST:  # SQLite would take one byte for none
+        if 0 < self.size < _SMALLEST:  # SQLite would take it for an empty file
             raise StoreError(f"{self.label} {NOT_A_STORE}")
 
     def _share_log(self) -> None:
-        """Note whose log it is, or refuse one that another file's owner is still writing to."""
+        """Note that the log is this file's; raise a `StoreError` if another open file uses it."""
         if self._log_owners is not None:
             self._log_owners.close()
         try:
@@ -72,13 +71,13 @@ class SQLiteFile:
             return
         if not self._log_owners.share_name(str(self._identity)):
             raise StoreError(
-                f"{self.label} has taken the place of a file that is still open, and has its log, "
+                f"{self.label} has replaced a file that is still open and still uses the log "
                 f"{self.path.name}-wal; close that one first"
             )
 
     @property
     def size(self) -> int:
-        """In bytes, without the log."""
+        """The size of the file in bytes, without the log."""
         return self.path.stat().st_size
 
     @property
@@ -86,7 +85,7 @@ class SQLiteFile:
         return None if self._owners is None else self._owners.identity
 
     def is_ready(self) -> None:
-        """Let others open it, too; from now on it is to stay where it is."""
+        """Let others open the file too, and note which file it is, to find out if it is moved."""
         self._share_log()
         self._files = self._found()
         if identity(self.path) != self._identity:
@@ -95,7 +94,7 @@ class SQLiteFile:
             self._owners.give(0)
 
     def _found(self) -> tuple[int, ...]:
-        """Which files are there now: the database and its log. Before each commit, so made fast."""
+        """Return which files are now at the two places; fast, since each commit needs it."""
         try:
             file, log = os.stat(self._places[0]), os.stat(self._places[1])
         except OSError:
@@ -104,16 +103,16 @@ class SQLiteFile:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is ready, and was not closed since."""
+        """Whether the file is ready and has not been closed since."""
         return bool(self._files)
 
     @property
     def is_lost(self) -> bool:
-        """Whether the database, or its log, is not where it was."""
+        """Whether the file or its log was moved, deleted or replaced."""
         return self._found() != self._files and bool(self._files)
 
     def check_found(self) -> None:
-        """Refuse to go on if it is lost."""
+        """Raise a `StoreError` if the file is lost."""
         if not self.is_lost:
             return
         what = self.label
@@ -125,22 +124,22 @@ class SQLiteFile:
         )
 
     def take(self, bandit: int) -> bool:
-        """Own a bandit; False if somebody else does."""
+        """Own a bandit; return False if somebody else does."""
         return self._owners is not None and self._owners.take(bandit)
 
     def give(self, bandit: int) -> None:
-        """Let others own it."""
+        """Let others own a bandit."""
         if self._owners is not None:
             self._owners.give(bandit)
 
     def close(self) -> None:
-        """Unlock all. The connections to it must have been closed. Twice is no error."""
+        """Release all locks, after the connections were closed; closing twice is not an error."""
         self._files = ()
         for owners in (self._log_owners, self._owners):
             if owners is not None:
                 owners.close()
 
     def abandon(self) -> None:
-        """In the child of a fork, where all its locks are closed already."""
+        """Forget the locks, in the child of a fork, where their handles are closed already."""
         self._files = ()
         self._owners = self._log_owners = None

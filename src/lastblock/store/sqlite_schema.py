@@ -1,4 +1,4 @@
-"""The tables of a store's SQLite file, and how a file of an older version gets them."""
+"""The tables of a store's SQLite file, and the upgrade of files with older tables."""
 
 import sqlite3
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from lastblock.live.persistence import unpack
 Run: TypeAlias = Callable[..., sqlite3.Cursor]
 
 VERSION = 2
-APPLICATION = 0x6C617374  # "last": SQLite's mark for whose file it is
+APPLICATION = 0x6C617374  # "last": SQLite keeps this mark to say which program's file it is
 
 _BANDITS = """
 CREATE TABLE bandits (
@@ -79,7 +79,7 @@ CREATE VIEW log AS                  -- the events, to read, with the ids of deci
 
 
 def make(run: Run) -> None:
-    """All tables, in an empty file."""
+    """Create all tables in an empty file."""
     _each(run, _BANDITS)
     for code, kind in enumerate(KINDS):
         run("INSERT INTO kinds VALUES (?, ?)", (code, kind))
@@ -89,7 +89,7 @@ def make(run: Run) -> None:
 
 
 def upgrade(run: Run) -> None:
-    """A file of format 1: a snapshot held the decisions that were out; now they are rows."""
+    """Upgrade a file of format 1: move the decisions that are out from snapshots into a table."""
     _each(run, _SECOND)
     bandits = run("SELECT bandit, snapshot, last_event, beginning FROM bandits").fetchall()
     for bandit, body, event, beginning in bandits:
@@ -114,9 +114,9 @@ def upgrade(run: Run) -> None:
 
 
 def _out_of(body: bytes) -> tuple[dict[int, tuple[int, float | None]], int]:
-    """The decisions that were out, with the numbers of their arms; how many were asked for.
+    """Return the decisions that were out, with the numbers of their arms, and how many were asked.
 
-    Nothing, if the snapshot is damaged: whoever opens the bandit will be told.
+    Both are empty if the snapshot is damaged: opening the bandit will report that.
     """
     with suppress(IndexError, KeyError, TypeError, ValueError):
         about, _ = unpack(bytes(body))
@@ -146,6 +146,6 @@ DROP_ANSWERED = (
     "DELETE FROM pending WHERE bandit = :bandit "
     f"AND decision IN ({_ANSWERS} AND decision >= :first_asked AND decision < :since)"
 )
-"""What the events since the last snapshot do to decisions that were out: it takes as long as there
-are such events, however many decisions are out. Those that were out at the beginning of events that
-are kept stay, since the beginning needs them."""
+"""These statements apply the events since the last snapshot to the decisions that are out. Their
+time depends on the number of events, not on how many decisions are out. With `keep_events`, the
+decisions that were out at the beginning stay, marked as answered: replays from there need them."""

@@ -1,4 +1,4 @@
-"""An SQLite file as it was at one moment, while others go on writing."""
+"""A view of an SQLite file as it was at one moment, while others go on writing."""
 
 import json
 import sqlite3
@@ -20,7 +20,10 @@ from lastblock.support.errors import StoreError
 
 
 class SQLiteView:
-    """One read transaction, on a connection of its own: nobody who writes waits for it."""
+    """A read transaction on a connection of its own, so that writers do not wait for it.
+
+    `View` explains the methods.
+    """
 
     def __init__(self, connection: Connection, label: str) -> None:
         self.label = label
@@ -29,13 +32,13 @@ class SQLiteView:
 
     @classmethod
     def of(cls, path: Path, label: str) -> "SQLiteView":
-        """A view of a file."""
+        """Return a view of a file."""
         with explained(label):
             return cls(connect(path, threading.RLock(), timeout=PATIENCE), label)
 
     def _begin(self) -> None:
         with explained(self.label), self._lock:
-            self._connection.execute("BEGIN")  # the moment is that of the first query
+            self._connection.execute("BEGIN")  # the view's moment is that of the first query
 
     def __enter__(self) -> "SQLiteView":
         return self
@@ -50,14 +53,14 @@ class SQLiteView:
             self._connection.close()
 
     def move_on(self) -> None:
-        """Go to a later moment, that of the next query.
+        """Move to a later moment, that of the next query.
 
-        In between the log is copied into the file. Then the next query reads the file alone, so
-        that whoever writes meanwhile can begin the log anew.
+        In between, the log is copied into the file. The next query then reads the file alone, so
+        that writers can start the log from its beginning.
         """
         with explained(self.label), self._lock:
             self._connection.execute("COMMIT")
-            with suppress(sqlite3.OperationalError):  # somebody else does so just now
+            with suppress(sqlite3.OperationalError):  # another process is copying it just now
                 self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         self._begin()
 
@@ -66,11 +69,11 @@ class SQLiteView:
             return self._connection.execute(query, values).fetchall()
 
     def names(self) -> dict[str, int]:
-        """The numbers of all bandits."""
+        """Return the number of each bandit, by name."""
         return dict(self._read("SELECT name, bandit FROM bandits ORDER BY name"))
 
     def snapshot(self, bandit: int, *, first: bool = False) -> Snapshot:
-        """The latest one, or the earliest one from which all later events are there."""
+        """Return the latest snapshot; with `first`, the earliest whose later events all exist."""
         which = "asked, snapshot, last_event"
         if first:
             which = (
@@ -79,12 +82,14 @@ class SQLiteView:
             )
         rows = self._read(f"SELECT policy, layout, {which} FROM bandits WHERE bandit = ?", bandit)
         if not rows:
-            raise StoreError(f"{self.label} has no bandit number {bandit} any more")
+            raise StoreError(
+                f"{self.label} no longer has this bandit (number {bandit}): it was deleted"
+            )
         policy, layout, asked, body, event = rows[0]
         return Snapshot(bandit, event, asked, policy, layout, body)
 
     def pending(self, bandit: int, *, first: bool = False) -> list[Out]:
-        """Decisions that were out at that snapshot, in order."""
+        """Return the decisions that were out at the snapshot that `snapshot` returns, in order."""
         which = "answered IS NULL"
         if first:
             which = (
@@ -97,27 +102,27 @@ class SQLiteView:
         )
 
     def generations(self, bandit: int) -> list[tuple[int, int]]:
-        """The first decision of each generation, and the generation, in order."""
+        """Return pairs of a generation's first decision and the generation, in order."""
         return self._read(
             "SELECT first, generation FROM generations WHERE bandit = ? ORDER BY first", bandit
         )
 
     def keeps(self, bandit: int) -> bool:
-        """Whether all events after the earliest snapshot stay."""
+        """Return whether all events after the earliest snapshot are kept."""
         kept = self._read("SELECT beginning IS NOT NULL FROM bandits WHERE bandit = ?", bandit)
         return kept == [(1,)]
 
     def owner(self, bandit: int) -> int:
-        """The last process that opened it; 0 if unknown."""
+        """Return the number of the last process that opened the bandit; 0 if unknown."""
         return next(iter(self._read("SELECT owner FROM bandits WHERE bandit = ?", bandit)), [0])[0]
 
     def last(self, bandit: int) -> int:
-        """The last event; 0 if there is none."""
+        """Return the number of the last event; 0 if there is none."""
         ((last,),) = self._read("SELECT max(event) FROM events WHERE bandit = ?", bandit)
         return last or 0
 
     def part(self, bandit: int, after: int, size: int) -> Part:
-        """Up to `size` events after event `after`."""
+        """Return up to `size` events after event `after`."""
         wanted = "FROM events WHERE bandit = ? AND event > ? AND event <= ?"
         values = bandit, after, after + size
         with explained(self.label), self._lock:
@@ -136,7 +141,7 @@ class SQLiteView:
         return Part(numbers.reshape(-1, 4), changes)
 
     def rows(self, bandit: int, after: int, size: int) -> list[Row]:
-        """The same, with all there is to say of them."""
+        """Return up to `size` events after event `after`, as complete rows."""
         return self._read(
             "SELECT bandit, event, time, kind, decision, arm, coalesce(reward, probability, extra) "
             "FROM events WHERE bandit = ? AND event > ? ORDER BY event LIMIT ?",
@@ -146,14 +151,16 @@ class SQLiteView:
         )
 
     def arms(self, bandit: int) -> list[Label]:
-        """The labels of all arms that there ever were."""
+        """Return the labels of all arms, including retired ones."""
         found = self._read("SELECT label FROM arms WHERE bandit = ? ORDER BY arm", bandit)
         return [json.loads(label) for (label,) in found]
 
 
 class BorrowedView(SQLiteView):
-    """On the connection that writes, for a file that is not in its place any more: nothing can be
-    committed to it, so that all that is read is of one moment anyway."""
+    """A view on the connection that writes, for a file that is lost.
+
+    Nothing can be committed to such a file, so all reads see the same moment anyway.
+    """
 
     def _begin(self) -> None:
         pass
@@ -167,4 +174,4 @@ class BorrowedView(SQLiteView):
         pass
 
     def move_on(self) -> None:
-        """There is no later moment."""
+        """Do nothing: there is no later moment."""

@@ -1,7 +1,7 @@
-"""What a store needs of a database. SQLite is one; others can be put in its place.
+"""What a store needs from a database. We have one for SQLite; others can take its place.
 
-A storage keeps rows and bytes and knows nothing of bandits. What it raises is a `StoreError` that
-says what is wrong in one line, and then nothing has been written.
+A storage keeps rows and bytes, and does not know what a bandit is. Its methods raise a `StoreError`
+with a message of one line; then nothing has been written.
 """
 
 from collections.abc import Sequence
@@ -14,42 +14,42 @@ import numpy.typing as npt
 from lastblock.live.labels import Label
 
 Row: TypeAlias = tuple[int, int, int, int, int | None, int | None, Any]
-"""An event, as it is kept:
+"""An event in the form in which it is stored:
 
 - the number of the bandit;
 - the number of the event, 1, 2, … for each bandit;
 - the time, in microseconds since 1970;
-- the kind, a place in `KINDS`;
-- the decision;
-- the arm, its place among all arms that there ever were;
-- a value: the probability of an ask, the reward of a tell, else JSON, of the label of a new arm or
-  of the words of a new seed.
+- the kind, as a place in `KINDS`;
+- the number of the decision, or None;
+- the arm, as its place among all arms of the bandit, including retired ones, or None;
+- a value: the probability of an ask, the reward of a tell; otherwise JSON: the label of a new arm,
+  or the words of a new seed.
 
-A plain tuple, since one is made for each call, and others take longer to make."""
+It is a plain tuple because each call makes one, and tuples are quickest to make."""
 
 
 Out: TypeAlias = tuple[int, int, float | None]
-"""A decision that is out: its number, the number of its arm, and the probability."""
+"""A decision that is out: its number, the number of its arm, and its probability."""
 
 
 class Snapshot(NamedTuple):
-    """A bandit as it was after so many events; of what is out, only what came since the last one.
+    """A bandit as it was after event `event`, with only its latest decisions that are out.
 
-    Of the decisions before `since`, the storage knows which were out at its last snapshot, and by
-    the events which of these have been answered.
+    For decisions before `since`, the storage knows which were out at its last snapshot, and the
+    events say which of these have been answered.
     """
 
     bandit: int
     event: int
-    asked: int  # decisions
+    asked: int  # the number of decisions
     policy: str  # JSON
     layout: str
     body: bytes
     since: int = 0
-    out: Sequence[Out] = ()  # of those from `since` on, and older ones that may be out
+    out: Sequence[Out] = ()  # those from `since` on, and older ones that may be out
 
     def after(self, earlier: "Snapshot | None") -> "Snapshot":
-        """The same where the one before has not been stored, or may not have been."""
+        """Return this snapshot, with what is out in an `earlier` one that may not be stored yet."""
         if earlier is None:
             return self
         older = [each for each in earlier.out if each[0] < self.since]
@@ -60,49 +60,52 @@ class Part(NamedTuple):
     """Some of a bandit's events, in order."""
 
     run: npt.NDArray[np.float64]
-    """Kind, decision, arm, and reward or probability (−1 for none) of each."""
+    """One row per event: kind, decision, arm, and reward or probability (−1 if it has none)."""
 
     changes: Sequence[tuple[int, int | None, Any]]
-    """Of those that are neither asks nor tells nor forgets: place in the run, arm, extra."""
+    """The events that are not an ask, tell or forget: the row in `run`, the arm, and the JSON."""
 
 
 class View(Protocol):
-    """Bandits and their events as they were at one moment, whoever writes meanwhile."""
+    """Bandits and their events as they were at one moment, even if others write meanwhile."""
 
     @property
     def label(self) -> str:
-        """What messages call the storage."""
+        """The name of the storage in messages."""
 
     def names(self) -> dict[str, int]:
-        """The numbers of all bandits."""
+        """Return the number of each bandit, by name."""
 
     def snapshot(self, bandit: int, *, first: bool = False) -> Snapshot:
-        """The latest one, or the earliest one from which all later events are there."""
+        """Return the latest snapshot; with `first`, the earliest whose later events all exist."""
 
     def pending(self, bandit: int, *, first: bool = False) -> list[Out]:
-        """Decisions that were out at that snapshot, in order."""
+        """Return the decisions that were out at the snapshot that `snapshot` returns, in order."""
 
     def generations(self, bandit: int) -> list[tuple[int, int]]:
-        """The first decision of each generation, and the generation, in order."""
+        """Return pairs of a generation's first decision and the generation, in order."""
 
     def keeps(self, bandit: int) -> bool:
-        """Whether all events after the earliest snapshot stay."""
+        """Return whether all events after the earliest snapshot are kept."""
 
     def move_on(self) -> None:
-        """Go to a later moment. Whoever reads for long, and only what stays, should do so often:
-        the database cannot clear its log away beyond the moment that somebody reads."""
+        """Move to a later moment.
+
+        Who reads for long, and only events that are kept, should call this often: the database
+        cannot clear its log beyond the moment of the oldest view.
+        """
 
     def last(self, bandit: int) -> int:
-        """The last event; 0 if there is none."""
+        """Return the number of the last event; 0 if there is none."""
 
     def part(self, bandit: int, after: int, size: int) -> Part:
-        """Up to `size` events after event `after`."""
+        """Return up to `size` events after event `after`."""
 
     def rows(self, bandit: int, after: int, size: int) -> list[Row]:
-        """The same, with all there is to say of them."""
+        """Return up to `size` events after event `after`, as complete rows."""
 
     def arms(self, bandit: int) -> list[Label]:
-        """The labels of all arms that there ever were."""
+        """Return the labels of all arms, including retired ones."""
 
 
 class Storage(Protocol):
@@ -110,48 +113,49 @@ class Storage(Protocol):
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """The name of the storage in messages."""
 
     def names(self) -> dict[str, int]:
-        """The numbers of all bandits."""
+        """Return the number of each bandit, by name."""
 
     def view(self, *, even_lost: bool = False) -> AbstractContextManager[View]:
-        """To read in. It does not keep others from writing.
+        """Return a view to read from; others can write meanwhile.
 
-        With `even_lost` also while `is_lost`, for a bandit that must be as it was before a call.
+        With `even_lost`, return one even while `is_lost`: a bandit must be able to return to its
+        state before a call.
         """
 
     def create(self, name: str, snapshot: Snapshot, arms: Sequence[Label]) -> int:
-        """A new bandit's number, which `snapshot` does not know yet. The name must be free."""
+        """Add a bandit with a new name, and return its number; `snapshot.bandit` is ignored."""
 
     def delete(self, bandit: int) -> None:
-        """Forget a bandit and its events."""
+        """Remove a bandit and its events."""
 
     def own(self, bandit: int) -> int | None:
         """Take a bandit until `disown`, `close` or the end of this process, however it ends.
 
-        If somebody has it, returns the number of that process; else None.
+        Returns None, or the number of the process (0 if unknown) that has the bandit already.
         """
 
     def begin(self, bandit: int, asked: int, oldest: int) -> list[tuple[int, int]]:
-        """Enter a new generation, in which decision `asked` is the first; it is on the disk then.
+        """Begin a new generation, whose first decision is `asked`, and write it to the disk.
 
-        Returns all generations that may have decisions out, the oldest of which is `oldest`: the
-        first decision of each, and its number.
+        Returns pairs of a generation's first decision and the generation, for all generations that
+        may have decisions out; `oldest` is the oldest such decision.
         """
 
     def disown(self, bandit: int) -> None:
-        """Let others own it."""
+        """Let others own a bandit."""
 
     def write(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
-        """All of it or nothing. A snapshot's events are there already, or among the rows."""
+        """Write everything or nothing. A snapshot's events are stored already, or among `rows`."""
 
     @property
     def is_lost(self) -> bool:
-        """Whether the file is not where it was, so that nothing can be written to it."""
+        """Whether the file was moved, deleted or replaced, so that nothing can be written."""
 
     def close(self) -> None:
-        """Give everything back. Twice is no error."""
+        """Close files and release locks; closing twice is not an error."""
 
     def abandon(self) -> None:
-        """In a child of the process that opened it: touch nothing, own nothing."""
+        """In the child of a fork: own nothing, and leave the parent's connection alone."""

@@ -1,4 +1,4 @@
-"""Many named bandits in one file: what users call."""
+"""The store: many named bandits in one database file."""
 
 import math
 import os
@@ -17,42 +17,47 @@ from lastblock.live.labels import L
 from lastblock.store import export
 from lastblock.store.group_commit import Groups, Write
 from lastblock.store.journal import Journal, snapshot_of
+from lastblock.store.messages import number_of, open_elsewhere
 from lastblock.store.recovery import Known, Recovered, recover
 from lastblock.store.sqlite import SQLiteStorage
 from lastblock.store.storage import Storage
 from lastblock.support.checks import line, number, whole
 from lastblock.support.errors import StoreError
-from lastblock.support.spelling import nearest
 
 Durability: TypeAlias = Literal["always", "interval", "never"]
 DURABILITIES = get_args(Durability)
 
-_LISTED = 12  # names in a message
-
 
 class Store:
-    """Many named bandits that survive: each change is an event in an SQLite file.
+    """Named bandits that survive crashes: every change is written to an SQLite file as an event.
 
-    A bandit of a store is an ordinary `Bandit`. It belongs to one store at a time: as long as it is
-    open here, no other process can have it.
+    A bandit of a store is an ordinary `Bandit`. While it is open in one store, no other store or
+    process can open it.
 
     Parameters
     ----------
     path
-        The file; a new one is made. SQLite keeps two more beside it while it is open.
+        The file; it is created if need be. While it is open, SQLite keeps two more files beside it.
     durability
-        "always": a call returns when its events are on the disk. "interval": it returns at once,
-        and events are written together; a crash loses those of the last moments, never one in
-        between. "never": likewise, without waiting for the disk, so that a power failure may lose
-        more, though a crash of the process does not.
+        "always": a call returns when its events are on the disk. "interval": a call returns at
+        once, and events are written in groups; a crash loses the latest events, but never one
+        before an event that is kept. "never": as "interval", but groups do not wait for the disk; a
+        power failure may lose more events, a crash of the process does not.
     interval
         Seconds between two groups, for "interval" and "never".
     keep_events
-        Keep all events, as an audit trail and as a log to export. Otherwise those that a snapshot
-        holds are dropped.
+        Whether to keep all events, for audits and `export`. Otherwise the events that a snapshot
+        includes are dropped.
     snapshot_every
-        After how many events of a bandit a snapshot of it is written: as many are replayed when it
-        is opened again, at most, and without `keep_events` as many are in the file.
+        Write a snapshot of a bandit after this number of events. Opening the bandit replays at most
+        this number; without `keep_events` the file keeps at most this number.
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be used: the message says why, and what to do.
+    ValueError
+        If an option is out of range.
 
     Examples
     --------
@@ -82,7 +87,7 @@ class Store:
             raise ValueError(f"durability={durability!r} must be one of {', '.join(DURABILITIES)}")
         seconds = number(interval, "interval")
         if not 0.0 < seconds < math.inf:
-            raise ValueError(f"interval={interval} must be more than 0 seconds")
+            raise ValueError(f"interval={interval} must be positive and finite, in seconds")
         self._snapshot_every = whole(snapshot_every, "snapshot_every")
         if self._snapshot_every < 1:
             raise ValueError(f"snapshot_every={snapshot_every} must be at least 1")
@@ -133,7 +138,25 @@ class Store:
         floor: float | Mapping[Any, float] | None = None,
         room: int | None = None,
     ) -> Bandit[Any]:
-        """A new bandit, on the disk when this returns. The options are those of `Bandit`."""
+        """Create a bandit; it is on the disk when this returns.
+
+        Parameters
+        ----------
+        name
+            A new name: one line of text.
+        policy, arms, seed, floor, room
+            As for `Bandit`.
+
+        Returns
+        -------
+        Bandit
+            The open bandit.
+
+        Raises
+        ------
+        StoreError
+            If the store has a bandit of this name.
+        """
         line(name, "name")
         with self._lock:
             self._check_open()
@@ -147,9 +170,17 @@ class Store:
             return self._open(name, made, bandit)
 
     def bandit(self, name: str) -> Bandit[Any]:
-        """A bandit of the store, as it was left: its snapshot, and the events since.
+        """Open a bandit in the state in which it was left.
 
-        Called again, the same object.
+        Returns
+        -------
+        Bandit
+            The same object at each call, until the bandit is released.
+
+        Raises
+        ------
+        StoreError
+            If there is no bandit of this name, or it is open elsewhere, or its data are damaged.
         """
         with self._lock:
             self._check_open()
@@ -157,20 +188,13 @@ class Store:
             if journal is not None:
                 if not journal.is_ended:
                     return journal.bandit
-                self.release(name)  # which was interrupted
-            found = self._find(name, self._storage.names())
-            return self._open(name, found)
+                self.release(name)  # an earlier release was interrupted
+            return self._open(name, self._find(name, self._storage.names()))
 
     def _own(self, name: str, found: int) -> None:
         owner = self._storage.own(found)
-        if owner is None:
-            return
-        where = f"process {owner}" if owner else "another process"
-        if owner == os.getpid():
-            where = "another Store of this process"
-        raise StoreError(
-            f"bandit {name!r} in {self._storage.label} is open in {where}; close it there first"
-        )
+        if owner is not None:
+            raise open_elsewhere(self._storage.label, name, owner)
 
     def _open(self, name: str, found: int, new: Bandit[Any] | None = None) -> Bandit[Any]:
         try:
@@ -184,30 +208,22 @@ class Store:
             every, write = self._snapshot_every, self._write
             self._journals[name] = Journal(
                 found, made, every, write, partial(self._recover, name, found)
-            )  # which has the store: it lives as long as any of its bandits
+            )  # `partial` refers to the store, which so lives as long as any of its bandits
         except BaseException:
             self._storage.disown(found)
             raise
         return bandit
 
     def _recover(self, name: str, found: int, known: Known | None = None) -> Recovered:
-        waiting = [] if self._groups is None else self._groups.waiting()  # look there first
+        waiting = [] if self._groups is None else self._groups.waiting()  # first, to miss none
         with self._storage.view(even_lost=known is not None) as view:
             return recover(view, name, found, waiting, known=known)
 
     def _find(self, name: str, names: Mapping[str, int]) -> int:
-        if name in names:
-            return names[name]
-        near = nearest(str(name), names)
-        hint = f"did you mean {near!r}? " if near else ""
-        listed = ", ".join(list(names)[:_LISTED]) + (", …" if len(names) > _LISTED else "")
-        raise StoreError(
-            f"{self._storage.label} has no bandit {name!r}; {hint}"
-            f"It has: {listed or 'none; create one'}"
-        )
+        return number_of(self._storage.label, name, names)
 
     def names(self) -> tuple[str, ...]:
-        """Of all bandits in the file, whoever owns them."""
+        """Return the names of all bandits in the file, including those open elsewhere."""
         with self._lock:
             self._check_open()
             return tuple(self._storage.names())
@@ -216,23 +232,23 @@ class Store:
         return name in self.names()
 
     def snapshot(self, name: str) -> None:
-        """Write a snapshot now. It is on the disk when this returns."""
+        """Write a snapshot of a bandit now; it is on the disk when this returns."""
         with self._lock:
             self.bandit(name)
             journal = self._journals[name]
             with journal.bandit.locked():
-                journal.bandit.tell_many((), ())  # after an interrupt: first it must be sure
+                journal.bandit.tell_many((), ())  # after an interrupt, this settles the bandit
                 journal.save()
             self.flush()
 
     def flush(self) -> None:
-        """Wait until all events so far are on the disk."""
+        """Wait until all events so far are written; raise a `StoreError` if they cannot be."""
         self._check_open()
         if self._groups is not None:
             self._groups.flush()
 
     def release(self, name: str) -> None:
-        """Close one bandit, so that others can have it."""
+        """Close one bandit, so that others can open it; do nothing if it is not open here."""
         with self._lock:
             self._check_open()
             journal = self._journals.get(name)
@@ -245,7 +261,7 @@ class Store:
             del self._journals[name]
 
     def delete(self, name: str) -> None:
-        """Remove a bandit and all its events from the file."""
+        """Remove a bandit and all its events; raise a `StoreError` if it is open elsewhere."""
         with self._lock:
             self._check_open()
             found = self._find(name, self._storage.names())
@@ -258,9 +274,17 @@ class Store:
                 self._storage.disown(found)
 
     def verify(self, name: str) -> int:
-        """Replay all events in the file, from the earliest snapshot, and compare with the latest.
+        """Replay a bandit's events from the earliest snapshot, and compare with the latest state.
 
-        Returns how many they are; a `StoreError` if the result is not the same, byte for byte.
+        Returns
+        -------
+        int
+            The number of events replayed.
+
+        Raises
+        ------
+        StoreError
+            If the two states are not the same, byte for byte.
         """
         self.flush()
         with self._storage.view() as view:
@@ -277,34 +301,48 @@ class Store:
     def export(
         self, name: str, path: str | os.PathLike[str], what: export.What = export.DECISIONS
     ) -> int:
-        """Write a Parquet file; returns its number of rows. It needs pyarrow.
+        """Write the log of a bandit as a Parquet file; this needs pyarrow.
 
-        "decisions": those that were told, with arm, probability and reward, for `Replay`; "events":
-        all that happened. Of the events that are in the file: keep them with `keep_events`.
+        The log holds the events that are in the file: open the store with `keep_events`.
+
+        Parameters
+        ----------
+        name
+            The bandit.
+        path
+            The Parquet file to write.
+        what
+            "decisions": each decision that has its reward, with arm and probability, for `Replay`;
+            "events": everything that happened.
+
+        Returns
+        -------
+        int
+            The number of rows.
         """
         self.flush()
         with self._storage.view() as view:
             return export.export(view, name, self._find(name, view.names()), path, what)
 
     def close(self) -> None:
-        """Write what is to be written, and let others have the bandits. Twice is no error."""
+        """Write all events and close the bandits; closing a store twice is not an error."""
         with self._lock:
             if not self._at_exit.alive:
                 return
             lost: StoreError | None = None
             if self._groups is not None:
                 try:
-                    self._groups.close()  # if that fails, the store stays open …
+                    self._groups.close()
                 except StoreError as error:
                     if not self._storage.is_lost:
-                        raise
-                    self._groups.give_up()  # … but not where it can never succeed
+                        raise  # the store stays open, and the user can try again
+                    self._groups.give_up()  # trying again could never succeed
                     lost = error
             self._is_closed = True
             for journal in self._journals.values():
                 journal.end(self._closed)
             self._storage.close()
-            self._at_exit.detach()  # last: after an interrupt all of this can be done again
+            self._at_exit.detach()  # last, so that after an interrupt close() does all this again
             if lost is not None:
                 raise lost
 
@@ -328,7 +366,7 @@ class Store:
 
 
 def _close(storage: Storage, groups: Groups | None) -> None:
-    """Also at the end of the process, and when nobody has the store or its bandits any more."""
+    """Close a store at the end of the process, or when nothing refers to it or its bandits."""
     try:
         if groups is not None:
             groups.close()
@@ -340,7 +378,7 @@ _open_stores: Any = weakref.WeakSet()
 
 
 def _abandon() -> None:
-    """A fork has the parent's locks, connection and bandits, but none of its threads."""
+    """Close all stores in the child of a fork, which has none of the parent's threads."""
     for store in tuple(_open_stores):
         if store._at_exit.detach() is None:
             continue
