@@ -1,1 +1,1 @@
-"""The only loops over time, replications, events and the bandits of a fleet."""
+"""All compiled loops: over time, replications, logged events, and the bandits of a fleet."""

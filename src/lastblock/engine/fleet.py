@@ -1,17 +1,17 @@
-"""Batches of decisions and rewards for many bandits: the only loops over a fleet.
+"""Batches of decisions and rewards for many bandits: the loops over a fleet.
 
-A batch is put in order first: the work of one thread is a list of words, each the number of a
-bandit and, below it, a position in the batch, in increasing order. So whatever concerns one bandit
-is done by one thread, one after the other as it stands in the batch, and the result does not depend
-on the number of threads. It is fast, too: a fleet is much larger than any cache, and records that
-are visited in the order in which they lie in memory come sooner. Which one is needed next is known,
-so that the processor is told some time before.
+A batch is sorted first. The work of one thread is a list of words in increasing order; the upper
+half of a word is the number of a bandit, the lower half a position in the batch. So one thread does
+everything that concerns one bandit, in the order of the batch, and the result does not depend on
+the number of threads. This is also fast: a fleet is much larger than any cache, and records load
+sooner when visited in the order in which they lie in memory. Since we know which record comes next,
+we tell the processor to fetch it some time before.
 
-Checks read and never write: all of a batch is checked before any of it is done.
+Checks never write, and the whole batch is checked before any part of it is done.
 
 A record is sealed (see `seals`) after the last of its words. `touched` has a flag for each block of
-neighbours in memory: whether one of them has been changed since the file was flushed; `sealed` is
-how many words of a record are sealed each time.
+records: whether one of them has changed since the file was flushed. `sealed` is how many words of a
+record are sealed each time.
 """
 
 from typing import Any, TypeAlias
@@ -39,19 +39,19 @@ Numbers: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.uint8]
 
 NOWHERE = 1 << 32
-"""No position: larger than any."""
+"""Stands for no position, and is larger than any."""
 
 DIGIT_BITS = 11
-"""Digits of a radix sort: the counts of all digits stay in the fastest cache."""
+"""The bits of a digit in the radix sort: few enough for the counts to stay in the fastest cache."""
 
 AHEAD = 8
-"""How many words before its turn the record of one is fetched."""
+"""A record is fetched this number of words before its turn."""
 
 BEHIND = 4
-"""How many words after its turn a record is sealed: what has just been written is slow to read."""
+"""A record is sealed this number of words after its turn, since fresh writes are slow to read."""
 
 BLOCK = 64
-"""Neighbours in memory, which belong to the same thread."""
+"""The number of records in a block: neighbours in memory, which the same thread handles."""
 
 _BLOCK = np.uint64(BLOCK.bit_length() - 1)
 _32 = np.uint64(32)
@@ -60,13 +60,13 @@ _POSITION = np.uint64(NOWHERE - 1)
 
 @kernel
 def bandit_of(word: np.uint64) -> Any:
-    """The number of the bandit."""
+    """Return the number of the bandit."""
     return word >> _32
 
 
 @kernel
 def position_of(word: np.uint64) -> Any:
-    """The position in the batch."""
+    """Return the position in the batch."""
     return word & _POSITION
 
 
@@ -74,17 +74,17 @@ def position_of(word: np.uint64) -> Any:
 def sort_own(
     ids: Numbers, owner: int, owners: int, bits: int, words: Words, spare: Words, counts: Numbers
 ) -> int:
-    """The words of the bandits that belong to one owner, in order; returns how many.
+    """Fill `words`, in order, with the words of the bandits of one owner; return how many.
 
-    `ids` have at most so many `bits`; `words` and `spare` have room for one word more than there
-    are ids.
+    Each of `ids` has at most `bits` bits; `words` and `spare` have room for one word more than
+    there are ids.
     """
     n = 0
     last = np.uint64(0)
     sorted_already: Any = True
     for p in range(ids.shape[0]):
         word = (np.uint64(ids[p]) << _32) | np.uint64(p)
-        # Without a branch, since nobody could predict it.
+        # There is no branch here, since the processor could not predict it.
         words[n] = word
         mine = owners == 1 or (word >> (_32 + _BLOCK)) % np.uint64(owners) == np.uint64(owner)
         sorted_already &= not mine or word >= last
@@ -112,7 +112,7 @@ def sort_own(
 def _sort_digit(
     words: Words, ordered: Words, n: int, shift: np.uint64, mask: np.uint64, counts: Numbers
 ) -> None:
-    """A stable counting sort by one digit."""
+    """Sort words by one digit into `ordered`, by counting; equal digits keep their order."""
     for value in range(counts.shape[0]):
         counts[value] = 0
     for j in range(n):
@@ -130,14 +130,14 @@ def _sort_digit(
 
 @kernel
 def _foresee(states: States, words: Words, j: int) -> None:
-    """Have the record of a later word fetched."""
+    """Tell the processor to fetch the record of word `j`, which comes later."""
     if j < words.shape[0]:
         fetch(states, bandit_of(words[j]))
 
 
 @kernel
 def _is_last(words: Words, j: int) -> bool:
-    """Whether no later word is for the same bandit."""
+    """Return whether no later word is for the same bandit."""
     return bool(j + 1 == words.shape[0] or bandit_of(words[j + 1]) != bandit_of(words[j]))
 
 
@@ -145,7 +145,7 @@ def _is_last(words: Words, j: int) -> bool:
 def _done(
     states: States, memory: Memory, touched: Flags, sealed: int, words: Words, j: int
 ) -> None:
-    """A word has been worked on, some words ago."""
+    """Seal the record of word `j`, some words after its turn, if it was its bandit's last word."""
     if j >= 0 and _is_last(words, j):
         i = bandit_of(words[j])
         seal_beginning(states[i], memory, sealed, i)
@@ -164,7 +164,7 @@ def ask_own(
     words: Words,
     decisions: Numbers,
 ) -> None:
-    """A decision for each word; a bandit that nobody has asked before is started."""
+    """Take a decision for each word; start the bandits that nobody has asked before."""
     for j in range(words.shape[0]):
         _foresee(states, words, j + AHEAD)
         i = bandit_of(words[j])
@@ -180,9 +180,10 @@ def ask_own(
 
 @entry
 def first_unasked(states: States, words: Words, arms: Numbers, tally: Numbers) -> int:
-    """The first position whose decision is not out, taking repeated ones into account; or NOWHERE.
+    """Return the first position whose decision is not out, or NOWHERE.
 
-    `tally` has a zero for each arm, before and afterwards.
+    Repeated decisions of a bandit for an arm are counted. `tally` has a zero for each arm, before
+    and afterwards.
     """
     first: Any = NOWHERE
     j = 0
@@ -203,7 +204,7 @@ def first_unasked(states: States, words: Words, arms: Numbers, tally: Numbers) -
 
 @kernel
 def _end_of_run(words: Words, j: int) -> int:
-    """Where the words of the same bandit end."""
+    """Return the place after the last word of the bandit of word `j`."""
     end = j + 1
     while end < words.shape[0] and bandit_of(words[end]) == bandit_of(words[j]):
         end += 1
@@ -219,9 +220,9 @@ def first_without_room(
     arms: Numbers,
     rewards: npt.NDArray[np.float64],
 ) -> int:
-    """The first position whose reward does not fit into its record, or NOWHERE.
+    """Return the first position whose reward does not fit into its record, or NOWHERE.
 
-    Several rewards of one bandit are tried out on a copy.
+    Several rewards of one bandit are tried on a copy of its record.
     """
     first: Any = NOWHERE
     j = 0
@@ -252,7 +253,7 @@ def tell_own(
     arms: Numbers,
     rewards: npt.NDArray[np.float64],
 ) -> None:
-    """A reward for each word."""
+    """Learn a reward for each word."""
     for j in range(words.shape[0]):
         _foresee(states, words, j + AHEAD)
         p = position_of(words[j])
@@ -268,7 +269,7 @@ def tell_own(
 def forget_own(
     states: States, memory: Memory, touched: Flags, sealed: int, words: Words, arms: Numbers
 ) -> None:
-    """A decision for each word whose reward will never come."""
+    """Drop, for each word, a decision whose reward will never come."""
     for j in range(words.shape[0]):
         s = states[bandit_of(words[j])]
         break_seal(s)
@@ -278,9 +279,9 @@ def forget_own(
 
 @entry
 def seal_all(memory: Memory, size: int, touched: Flags, first: int, end: int) -> None:
-    """Seal the whole of each record that has been changed, in these blocks.
+    """Seal every changed record of blocks `first` to before `end` as a whole.
 
-    `memory` are all records of the fleet, of `size` words each.
+    `memory` holds all records of the fleet, of `size` words each.
     """
     bandits = memory.shape[0] // size
     for block in range(first, end):

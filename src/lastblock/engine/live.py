@@ -1,4 +1,4 @@
-"""One step of a live bandit: kernels that ask, tell and forget."""
+"""The kernels of a live bandit: they ask, tell and forget."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from lastblock.kernels.streams import Stream, uniform
 
 @moment
 def open_live(policy: Policy, states: States, arms: int, key: Stream, replication: int) -> None:
-    """Start a live bandit, with the policy stream of a replication of the seed."""
+    """Start a live bandit with the random stream of this replication of the seed."""
     begin(policy, states[0], arms, key, replication)
 
 
@@ -28,7 +28,7 @@ def ask_live(
     planned: npt.NDArray[np.uint64],
     id: int,
 ) -> int:
-    """The arm of the next decision."""
+    """Take the next decision, and return its arm."""
     s = states[0]
     if plan_if_due(policy, s):
         note_round(s, planned, id)
@@ -39,7 +39,10 @@ def ask_live(
 
 @kernel
 def chance_of(floor: npt.NDArray[np.float64], arms: int, arm: int, wanted: int) -> float:
-    """The probability of an arm: its floor, and what no floor takes if the policy wanted it."""
+    """Return the probability of an arm.
+
+    It is the arm's floor; if the policy wanted this arm, plus the share that no floor takes.
+    """
     total = 0.0
     for k in range(arms):
         total += floor[k]
@@ -49,10 +52,10 @@ def chance_of(floor: npt.NDArray[np.float64], arms: int, arm: int, wanted: int) 
 
 @kernel
 def apply_floor(s: Record, floor: npt.NDArray[np.float64], wanted: int) -> tuple[int, float]:
-    """Between the policy, which has decided for an arm, and the traffic floors one uniform decides.
+    """Draw whether the policy's arm `wanted` is pulled, or an arm for the sake of its floor.
 
-    Returns the arm and its probability. Where a floor has its way, be it for the same arm, the
-    policy's decision is taken back, and is the next one of its round.
+    Returns the arm and its probability. If a floor is drawn, even for the same arm, the policy's
+    decision is taken back and becomes the next one of its round.
     """
     u = uniform(s.stream)
     arm = int(wanted)
@@ -78,7 +81,7 @@ def ask_floored_live(
     floor: npt.NDArray[np.float64],
     id: int,
 ) -> tuple[int, float]:
-    """The same with traffic floors: the arm and its probability."""
+    """Take the next decision under traffic floors, and return its arm and probability."""
     s = states[0]
     if plan_if_due(policy, s):
         note_round(s, planned, id)
@@ -92,14 +95,16 @@ def ask_floored_live(
 def tell_live(
     policy: Any, states: States, told: npt.NDArray[np.float64], arm: int, reward: float
 ) -> bool:
-    """Take in a reward; False, and nothing changed, if it is none for the policy, or the record is
-    full."""
-    low, high = policy.support()  # known at compile time, mostly
-    if not (-LARGEST_REWARD < reward < LARGEST_REWARD and low <= reward <= high):  # NaN, too
+    """Learn a reward.
+
+    Returns False, and changes nothing, if the policy cannot take the reward or the record is full.
+    """
+    low, high = policy.support()  # mostly known at compile time
+    if not (-LARGEST_REWARD < reward < LARGEST_REWARD and low <= reward <= high):  # NaN as well
         return False
     if policy.full(states[0], arm):
         return False
-    value = reward + 0.0  # no −0.0: equal rewards leave equal bytes
+    value = reward + 0.0  # turns −0.0 into 0.0, so that equal rewards leave equal bytes
     reward_arm(policy, states[0], arm, value)
     note_reward(told, arm, value)
     return True
@@ -107,11 +112,11 @@ def tell_live(
 
 @moment
 def full_live(policy: Any, states: States, arm: int) -> bool:
-    """Whether the record must grow before it takes a reward of this arm."""
+    """Return whether the record must grow before it takes another reward of this arm."""
     return bool(policy.full(states[0], arm))
 
 
 @moment
 def forget_live(states: States, arm: int) -> None:
-    """A decision whose reward will never come."""
+    """Drop a decision for this arm whose reward will never come."""
     lose_arm(states[0], arm)

@@ -1,16 +1,16 @@
-"""Whether a record can be worked on: kernels do not check what they read.
+"""Checks that a record is safe to work on, since kernels do not check what they read.
 
-A kernel takes the number of an arm, or the length of a ring, from the record and goes there. In a
-damaged record that may be anywhere. So whoever loads a record, from a fleet's file or from a saved
-bandit, looks whether each number lies within its bounds. A layout says in its types what they are
-(see `state.within`); a policy may name further ones in a method `bounds`, see `protocol`. The rules
-of a layout are a table, and one loop for all layouts goes through it.
+A kernel reads the number of an arm, or the length of a ring, from the record and uses it as an
+index. In a damaged record it may point anywhere. So we check that each number lies within its
+bounds whenever a record is loaded, from a fleet's file or from a saved bandit. The types of a
+layout say what the bounds are (see `layout.within`); a policy may name further ones in a method
+`bounds` (see `protocol`). The rules of a layout form a table, and one loop serves all layouts.
 
-A record of a fleet also has a seal (see `seals`), which a change that no kernel made breaks: a
-wrong reward, or a wrong sum of rewards, is found by that.
+A record of a fleet also has a seal (see `seals`), which any change that no kernel made breaks. So
+we find a wrong reward, or a wrong sum of rewards, too.
 
-What a killed process leaves is no damage: a record whose start it did not finish has not begun, and
-a round of which more was handed out than there is, because it was being planned, is planned anew.
+What a killed process leaves is not damage. A record whose start it did not finish counts as not
+started. A round of which more arms were handed out than it has was being planned; we plan it again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,14 +39,14 @@ FINE = -1
 _NOBODY = int(NOBODY)
 _WORD = 8
 _UNSIGNED, _SIGNED, _REAL, _STREAM = range(4)
-_MISSING, _BROKEN = -1, -2  # instead of a rule: there is no seal, or it is a wrong one
-_RULE, _PLACE, _VALUE, _HALF = range(4)  # what `find_damaged` says
+_MISSING, _BROKEN = -1, -2  # in the place of a rule: the seal is missing, or it is wrong
+_RULE, _PLACE, _VALUE, _HALF = range(4)  # where `find_damaged` writes what it found
 
 Words = npt.NDArray[np.int64]
 
 
 class Views(NamedTuple):
-    """The same records as numbers of every size."""
+    """Views of the same records as numbers of every size."""
 
     bytes_: npt.NDArray[np.int8]
     shorts: npt.NDArray[np.int16]
@@ -64,22 +64,22 @@ class Views(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rules as a kernel takes them: a row each."""
+    """The rules in the form that a kernel reads, one row per rule."""
 
-    rows: Words  # where it begins, in numbers of its size; size; kind; how many; NOBODY will do
-    whole: Words  # least and most …
-    real: npt.NDArray[np.float64]  # … of floats
+    rows: Words  # the first place, in units of the size; size; kind; count; whether NOBODY is fine
+    whole: Words  # the least and the largest value, for whole numbers
+    real: npt.NDArray[np.float64]  # the least and the largest value, for floats
 
 
 class Places(NamedTuple):
-    """Where things are in a record."""
+    """Where a record has the fields that this check reads."""
 
-    header: Words  # words of a record, its round, its arms, its last byte, words that are sealed
-    rounds: Words  # `queued` and `taken`, also of wrapped records
+    header: Words  # the words in a record; places of round, arms and last byte; the sealed words
+    rounds: Words  # the places of `queued` and `taken`, also in wrapped records
 
 
 class Rule(NamedTuple):
-    """The numbers of a field from some place on: each lies within bounds."""
+    """The rule that `n` numbers of a field, from byte `at` on, lie between `least` and `most`."""
 
     name: str
     kind: np.dtype[Any]
@@ -88,13 +88,13 @@ class Rule(NamedTuple):
     least: float = 0
     most: float = 0
     nobody: bool = False
-    """Also NOBODY will do."""
+    """Whether NOBODY is allowed as well."""
     is_stream: bool = False
-    """They are not all zero."""
+    """Whether the rule is that they are not all zero, instead."""
 
     @property
     def end(self) -> int:
-        """The byte after it."""
+        """The first byte after the numbers."""
         return self.at + self.n * self.kind.itemsize
 
     def row(self) -> list[int]:
@@ -103,9 +103,9 @@ class Rule(NamedTuple):
         return [self.at // size, size, _STREAM if self.is_stream else kind, self.n, self.nobody]
 
     def broken(self, place: int, value: float) -> str:
-        """What is wrong, in words."""
+        """Return what is wrong, in words."""
         if self.is_stream:
-            return f"{self.name} is all zeros, which is no random stream"
+            return f"{self.name} is all zeros, which is not a random stream"
         name = f"{self.name}[{place}]" if self.n > 1 else self.name
         if self.least == self.most:
             return f"{name} is {value} instead of {self.least}"
@@ -113,19 +113,26 @@ class Rule(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """A damaged record."""
+    """The number of a damaged record, and what is wrong with it."""
 
     number: int
     what: str
 
 
 class RecordCheck:
-    """The rules for records of one layout."""
+    """The check of records of one layout.
+
+    Parameters
+    ----------
+    policy, dtype, arms
+        The policy, its layout, and the number of arms.
+    beginning
+        Check only this number of bytes at the beginning of a record; None for all of it.
+    """
 
     def __init__(
         self, policy: Any, dtype: np.dtype[Any], arms: int, beginning: int | None = None
     ) -> None:
-        """With `beginning`, only what lies in the first so many bytes of a record is looked at."""
         end = dtype.itemsize if beginning is None else beginning
         self._rules = [rule for rule in _rules(policy, dtype, arms) if rule.end <= end]
         self._idle = [r._replace(most=0) for r in self._rules if r.name in ("told", "unanswered")]
@@ -138,7 +145,7 @@ class RecordCheck:
         self._places = Places(np.array(header), _rows(rounds, np.int64, 2))
 
     def damaged(self, states: States, first: int, end: int) -> tuple[list[Damage], bool]:
-        """The damaged records among these; and whether some were being started or planned."""
+        """Return the damaged records among these, and whether a kill left some half done."""
         damages: list[Damage] = []
         views, found = Views.of(states), np.zeros(4)
         while True:
@@ -150,7 +157,7 @@ class RecordCheck:
             first = number + 1
 
     def finish(self, states: States, first: int, end: int) -> None:
-        """What was being started has not begun; what was being planned is planned next time."""
+        """Reset records whose start was cut off, and rounds whose planning was cut off."""
         finish_halves(Views.of(states), self._places, first, end)
 
 
@@ -160,11 +167,11 @@ def _check_of(policy: Any, dtype: np.dtype[Any], arms: int, beginning: int | Non
 
 
 def check_record(policy: Policy, states: States, arms: int, beginning: int | None = None) -> None:
-    """Raise a ValueError if the one record of `states` is damaged, or its first so many bytes."""
+    """Raise a ValueError if the record in `states`, or its `beginning`, is damaged."""
     key: Any = policy, states.dtype, arms, beginning
     try:
         check = _check_of(*key)
-    except TypeError:  # a policy of somebody's own may hold what has no hash
+    except TypeError:  # a user's policy may hold something that cannot be hashed
         check = RecordCheck(*key)
     damages, is_half_done = check.damaged(states, 0, 1)
     if damages:
@@ -172,7 +179,7 @@ def check_record(policy: Policy, states: States, arms: int, beginning: int | Non
     if is_half_done:
         check.finish(states, 0, 1)
     if states[0]["round"] == 0:
-        raise ValueError("its record has not begun")
+        raise ValueError("its record has not been started")
 
 
 def _words(rules: list[Rule], rule: float, place: float, value: float) -> str:
@@ -195,7 +202,7 @@ def _table(rules: list[Rule]) -> Table:
 
 
 def _rows(rows: Sequence[Sequence[float]], kind: Any, width: int) -> npt.NDArray[Any]:
-    """Also of no rows: kernels are compiled for tables of two dimensions."""
+    """Return an array of two dimensions, which kernels need, even if there are no rows."""
     return np.array(rows, kind).reshape(-1, width)
 
 
@@ -205,7 +212,7 @@ def _place(dtype: np.dtype[Any], name: str) -> int:
 
 
 def _rounds(dtype: np.dtype[Any], start: int = 0) -> Iterator[list[int]]:
-    """Where `queued` and `taken` are, also in wrapped records."""
+    """Yield the places of `queued` and `taken`, also in wrapped records."""
     if "queue" in (dtype.names or ()):
         yield [(start + _place(dtype, name)) // 4 for name in ("queued", "taken")]
     for name in dtype.names or ():
@@ -216,7 +223,7 @@ def _rounds(dtype: np.dtype[Any], start: int = 0) -> Iterator[list[int]]:
 def _rules(
     policy: Any, dtype: np.dtype[Any], arms: int, prefix: str = "", start: int = 0
 ) -> Iterator[Rule]:
-    """The rules of a record, and of those in it."""
+    """Yield the rules of a record, and of the records within it."""
     named, parts = bounds_of(policy, arms), parts_of(policy)
     for name in dtype.names or ():
         part, at = dtype[name], start + _place(dtype, name)
@@ -229,7 +236,7 @@ def _rules(
 
 
 def _rules_of(rule: Rule, named: tuple[float, float] | None, arms: int) -> Iterator[Rule]:
-    """The rules of a field, if it has any: as the policy says, or else its type."""
+    """Yield the rules of a field, if it has any: those of the policy, else those of its type."""
     said: Mapping[str, Any] = rule.kind.metadata or {}
     if named is not None:
         yield rule._replace(least=named[0], most=named[1])
@@ -249,7 +256,7 @@ def _rules_of(rule: Rule, named: tuple[float, float] | None, arms: int) -> Itera
 
 @kernel
 def _whole_at(views: Views, record: int, row: Words, place: int) -> int:
-    """A whole number of a record, which begins with this word."""
+    """Return a whole number of a record; `record` is the word where the record begins."""
     size = row[1]
     at = record * (_WORD // size) + row[0] + place
     if size == 1:
@@ -262,14 +269,14 @@ def _whole_at(views: Views, record: int, row: Words, place: int) -> int:
         value = views.words[at]
     if row[2] == _UNSIGNED and size < _WORD:
         value &= (np.int64(1) << (8 * size)) - 1
-    return value  # type: ignore[return-value]  # compiled: any whole number will do
+    return value  # type: ignore[return-value]  # compiled code returns a numpy integer
 
 
 @kernel
 def _breaks(
     views: Views, record: int, table: Table, r: int, found: npt.NDArray[np.float64]
 ) -> bool:
-    """Whether a record breaks a rule; `found` says where."""
+    """Return whether a record breaks rule `r`; if so, write into `found` where."""
     row = table.rows[r]
     broken = False
     value = 0.0
@@ -283,7 +290,7 @@ def _breaks(
         at = record * (_WORD // row[1]) + row[0]
         while not broken and place < row[3]:
             value = views.doubles[at + place] if row[1] == _WORD else views.singles[at + place]
-            broken = not (table.real[r, 0] <= value <= table.real[r, 1])  # NaN, too
+            broken = not (table.real[r, 0] <= value <= table.real[r, 1])  # True for NaN as well
             place += 1
     else:
         least, most = table.whole[r, 0], table.whole[r, 1]
@@ -301,9 +308,9 @@ def _breaks(
 
 @kernel
 def _is_being_started(views: Views, places: Places, record: int) -> bool:
-    """Whether a process was killed in the middle of a record's start.
+    """Return whether a process was killed in the middle of a record's start.
 
-    Before there were seals, `round` was written first, and `arms` was still 0.
+    In records of the time before seals, `round` was then written already, and `arms` was still 0.
     """
     header = places.header
     if views.bytes_[_WORD * record + header[3]] == 1:
@@ -314,7 +321,7 @@ def _is_being_started(views: Views, places: Places, record: int) -> bool:
 
 @kernel
 def _is_being_planned(views: Views, places: Places, record: int) -> bool:
-    """Whether more of a round has been handed out than there is."""
+    """Return whether more arms of a round were handed out than it has: it was being planned."""
     planned = False
     for r in range(places.rounds.shape[0]):
         queued, taken = places.rounds[r, 0], places.rounds[r, 1]
@@ -326,7 +333,7 @@ def _is_being_planned(views: Views, places: Places, record: int) -> bool:
 def _is_broken(
     views: Views, places: Places, record: int, number: int, found: npt.NDArray[np.float64]
 ) -> bool:
-    """Whether the seal of a record, if it has one, does not fit."""
+    """Return whether the seal of a record is missing or wrong, if its layout has one."""
     header = places.header
     if header[4] == 0:
         return False
@@ -352,9 +359,10 @@ def find_damaged(
     end: int,
     found: npt.NDArray[np.float64],
 ) -> int:
-    """The first record that is damaged, or FINE: of one that nobody has asked, by the idle rules.
+    """Return the first damaged record, or FINE.
 
-    `found` tells what is wrong, and how many records were being started or planned.
+    Records that nobody has asked are checked by the rules `idle`. What is wrong is written into
+    `found`, and also how many records were being started or planned.
     """
     for i in range(first, end):
         record = i * places.header[0]
@@ -375,7 +383,7 @@ def find_damaged(
 
 @entry
 def finish_halves(views: Views, places: Places, first: int, end: int) -> None:
-    """Clear what was being started; where a round was being planned, as if none had been."""
+    """Clear records that were being started, and rounds that were being planned."""
     size = places.header[0]
     for i in range(first, end):
         record = i * size

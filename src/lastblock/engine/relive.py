@@ -1,4 +1,4 @@
-"""Many events of a live bandit at once: the loop with which a store gets its bandits back."""
+"""The loop that repeats past events of a live bandit; with it a store restores its bandits."""
 
 from typing import Any
 
@@ -26,10 +26,11 @@ def relive(
     first: int,
     places: npt.NDArray[np.int64],
 ) -> int:
-    """Asks, tells and forgets, once more, from row `first` of `run` on.
+    """Repeat asks, tells and forgets from row `first` of `run` on; return the row where it stops.
 
-    `places` says where in the record an arm is; −1 for retired ones. Returns the row that could not
-    be done: of an ask that gives something else, or of a reward for which the record must grow.
+    It stops after the last row, at an ask that gives another arm or probability, or at a reward for
+    which the record must grow first. `places` has the place of each arm in the record, −1 for
+    retired arms.
     """
     s = states[0]
     for row in range(first, run.shape[0]):

@@ -1,4 +1,4 @@
-"""The loop over a log of decisions that somebody else has taken."""
+"""The loop that replays a log of decisions that another policy has taken."""
 
 from typing import Any, NamedTuple
 
@@ -12,17 +12,17 @@ from lastblock.kernels.streams import ENVIRONMENT, Stream, below, seed_stream
 
 
 class Passes(NamedTuple):
-    """What `replay` writes down of each pass over a log: one row each."""
+    """What `replay` writes down, with one row per pass over the log."""
 
-    reward: npt.NDArray[np.float64]  # (n, times): of the matched events so far …
-    matched: npt.NDArray[np.int64]  # … and how many they are
-    pulls: npt.NDArray[np.int64]  # (n, K)
+    reward: npt.NDArray[np.float64]  # (n, times): the sum of rewards of the matched events so far
+    matched: npt.NDArray[np.int64]  # (n, times): the number of matched events so far
+    pulls: npt.NDArray[np.int64]  # (n, K): the number of matched events of each arm
     squares: npt.NDArray[np.float64]  # (n,): squared distances of matched rewards from their mean
-    events: npt.NDArray[np.int64]  # (n, traced): the first so many matched events
+    events: npt.NDArray[np.int64]  # (n, traced): which events matched first
 
     @classmethod
     def empty(cls, n: int, times: int, arms: int, traced: int = 0) -> "Passes":
-        """Room for n passes."""
+        """Return arrays for n passes."""
         return cls(
             reward=np.empty((n, times)),
             matched=np.empty((n, times), np.int64),
@@ -32,7 +32,7 @@ class Passes(NamedTuple):
         )
 
     def part(self, first: int, last: int) -> "Passes":
-        """A view of the passes from `first` to before `last`."""
+        """Return a view of the passes from `first` to before `last`."""
         return Passes._make(table[first:last] for table in self)
 
 
@@ -50,11 +50,11 @@ def replay(
     times: npt.NDArray[np.int64],
     passes: Passes,
 ) -> int:
-    """Passes first, first + 1, … over a log (Li, Chu, Langford & Wang, 2011).
+    """Make passes first, first + 1, … over a log (Li, Chu, Langford & Wang, 2011).
 
-    A decision stays asked until an event has its arm; the events in between leave no trace. A
-    resampled log has as many events, drawn with replacement. Returns how many passes are done: not
-    all of them if the record must grow first.
+    A decision waits for the next event with its arm; the events before that are skipped. If
+    `resampled`, a pass reads as many events, drawn with replacement. Returns how many passes were
+    completed: fewer than asked for if the record must grow first.
     """
     s = state[0]
     reward, matched, pulls = passes.reward, passes.matched, passes.pulls
@@ -86,7 +86,8 @@ def replay(
                         events[i, n] = event
                     n += 1
                     total += value
-                    # Welford's rule, counted from the first reward: large ones do not cancel.
+                    # Welford's rule on rewards less the first one, so that large rewards that
+                    # are almost equal lose no digits.
                     if n == 1:
                         origin = value
                     step = value - origin - mean

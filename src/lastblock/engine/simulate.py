@@ -12,26 +12,26 @@ from lastblock.kernels.jit import entry
 from lastblock.kernels.streams import ENVIRONMENT, Stream, next_word, seed_stream
 
 RECENT = 64
-"""How many of the last pulls are looked at to tell whether a policy has found the best arm."""
+"""The number of last pulls that show whether a policy has found the best arm."""
 
 FOUND = RECENT // 2
-"""A policy has found the best arm of a phase when it took this many of the recent pulls."""
+"""A policy has found the best arm of a phase when this many of the last pulls were of it."""
 
 
 class Outcome(NamedTuple):
-    """What `play` writes down of each replication: one row each."""
+    """What `play` writes down, with one row per replication."""
 
-    regret: npt.NDArray[np.float64]  # (n, times)
+    regret: npt.NDArray[np.float64]  # (n, times): regret so far
     best_pulls: npt.NDArray[np.int64]  # (n, times): pulls of a best arm so far
-    pulls: npt.NDArray[np.int64]  # (n, phases, K)
+    pulls: npt.NDArray[np.int64]  # (n, phases, K): pulls of each arm
     delays: npt.NDArray[np.int64]  # (n, phases): pulls until the best arm is found; −1 for never
     restarts: npt.NDArray[np.int64]  # (n,); −1 for a policy that does not count them
-    arms: npt.NDArray[np.int64]  # (n, steps): the first so many arms …
-    rewards: npt.NDArray[np.float64]  # … and rewards
+    arms: npt.NDArray[np.int64]  # (n, traced): the arms pulled first
+    rewards: npt.NDArray[np.float64]  # (n, traced): their rewards
 
     @classmethod
     def empty(cls, n: int, times: int, phases: int, arms: int, traced: int = 0) -> "Outcome":
-        """Room for n replications."""
+        """Return arrays for n replications."""
         return cls(
             regret=np.empty((n, times)),
             best_pulls=np.empty((n, times), np.int64),
@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
         )
 
     def part(self, first: int, last: int) -> "Outcome":
-        """A view of the replications from `first` to before `last`."""
+        """Return a view of the replications from `first` to before `last`."""
         return Outcome._make(table[first:last] for table in self)
 
 
@@ -76,7 +76,7 @@ def play(
         cursor = 0
         phase = 0
         phase_start = 0
-        recent = np.uint64(0)  # the last pulls as bits: was it a best arm?
+        recent = np.uint64(0)  # the last pulls as bits: 1 for a best arm
         recent_best = 0
         t = 0
         for j in range(times.shape[0]):
@@ -85,7 +85,7 @@ def play(
                 cursor = environment.seek(t, cursor)
                 reward = environment.sample(cursor, arm, next_word(stream), scratch)
                 reward_arm(policy, s, arm, reward)
-                # Pseudo-regret: true means, at the time of the pull.
+                # Pseudo-regret is the gap between true means at the time of the pull.
                 gap = environment.best(cursor) - environment.mean(cursor, arm)
                 total += gap
                 if environment.phase(cursor) != phase:

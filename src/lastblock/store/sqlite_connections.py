@@ -112,7 +112,7 @@ def identity(path: str | Path) -> Identity | None:
 
 
 def _before_fork() -> None:
-    """Wait until no thread compiles or is inside SQLite; the child would keep their locks for ever."""
+    """Wait until no thread compiles or is inside SQLite; their locks would stay in the child."""
     _compiling.acquire()
     until = time.monotonic() + PAUSE
     paused = _paused[threading.get_ident()] = []
