@@ -906,10 +906,10 @@ def test_names(path):
         with pytest.raises(lb.StoreError, match="has a bandit 'button'; take another name"):
             new_bandit(store.create, name=NAME)
         for name in ("", 3, None):
-            with pytest.raises(ValueError, match="must be a string, and not empty"):
+            with pytest.raises(ValueError, match="must be a string that is not empty"):
                 new_bandit(store.create, name=name)
         for name in ("a\nb", "\ud800", "a\u2028b", "\0"):
-            with pytest.raises(ValueError, match="in it; leave that out"):
+            with pytest.raises(ValueError, match="; leave it out"):
                 new_bandit(store.create, name=name)
         with pytest.raises(ValueError, match="at least 2 arms"):
             store.create("new", lb.LBSDALM(), arms=1)
@@ -940,7 +940,7 @@ def test_wrong_options(path, options, message):
 def test_wrong_places(tmp_path):
     with pytest.raises(lb.StoreError, match="is a folder; give the name of a file"):
         lb.Store(tmp_path)
-    with pytest.raises(lb.StoreError, match="it has no folder; make that first"):
+    with pytest.raises(lb.StoreError, match="its folder does not exist; make it"):
         lb.Store(tmp_path / "no" / "shop.db")
     with lb.Store(tmp_path / "shop.db") as store:
         new_bandit(store.create, name=NAME)

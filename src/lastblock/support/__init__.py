@@ -1,1 +1,1 @@
-"""What every other folder may use: errors, checks, files, spelling, threads with a progress bar."""
+"""Helpers for every other folder: errors, checks, files, spelling, threads with a progress bar."""

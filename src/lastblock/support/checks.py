@@ -9,7 +9,7 @@ import numpy as np
 
 
 def whole(value: Any, name: str) -> int:
-    """A whole number, or a ValueError that names the argument."""
+    """Return a whole number as an int."""
     if isinstance(value, bool | np.bool_):
         raise ValueError(f"{name}={value!r} must be a whole number")
     try:
@@ -19,7 +19,7 @@ def whole(value: Any, name: str) -> int:
 
 
 def at_least(least: int, value: Any, name: str) -> int:
-    """A whole number of at least `least`, or a ValueError that names the argument."""
+    """Return a whole number of at least `least`."""
     n = whole(value, name)
     if n < least:
         raise ValueError(f"{name}={value} must be at least {least}")
@@ -27,21 +27,24 @@ def at_least(least: int, value: Any, name: str) -> int:
 
 
 _NOT_IN_A_LINE = {"Cc", "Cs", "Zl", "Zp"}
-"""Control characters, halves of characters, ends of lines and paragraphs."""
+"""Unicode categories: control characters, surrogates, ends of lines and of paragraphs."""
 
 
 def line(value: Any, name: str) -> str:
-    """A line of text in any script: also joiners, of which some letters and pictures are made."""
+    """Return one line of text, in any script.
+
+    Invisible joiners are allowed, since some letters and emoji are composed with them.
+    """
     if not isinstance(value, str) or not value:
-        raise ValueError(f"{name}={value!r} must be a string, and not empty")
+        raise ValueError(f"{name}={value!r} must be a string that is not empty")
     for character in value:
         if unicodedata.category(character) in _NOT_IN_A_LINE:
-            raise ValueError(f"{name}={value!r} has {character!r} in it; leave that out")
+            raise ValueError(f"{name}={value!r} must not contain {character!r}; leave it out")
     return value
 
 
 def number(value: Any, name: str) -> float:
-    """A finite number, or a ValueError that names the argument."""
+    """Return a finite number as a float."""
     if isinstance(value, str | bytes | bool | np.bool_):
         raise ValueError(f"{name}={value!r} must be a number")
     try:
@@ -54,14 +57,14 @@ def number(value: Any, name: str) -> float:
 
 
 def flag(value: Any, name: str) -> bool:
-    """True or False, or a ValueError that names the argument."""
+    """Return True or False; other values that Python takes for these are errors."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name}={value!r} must be True or False")
     return bool(value)
 
 
 def choice(kind: type[IntEnum], value: Any, name: str) -> IntEnum:
-    """A member of an enumeration, by its lower-case name or number."""
+    """Return a member of an enumeration, given by its lower-case name or its number."""
     for member in kind:
         if value == member.name.lower() or (not isinstance(value, str) and value == member):
             return member
@@ -70,12 +73,12 @@ def choice(kind: type[IntEnum], value: Any, name: str) -> IntEnum:
 
 
 def numbers(value: Any, name: str) -> tuple[float, ...]:
-    """A tuple of finite numbers, or a ValueError that names the argument."""
+    """Return finite numbers as a tuple of floats."""
     return tuple(number(item, name) for item in _items(value, name))
 
 
 def optional_wholes(value: Any, name: str) -> tuple[int, ...] | None:
-    """A tuple of whole numbers, or None."""
+    """Return whole numbers as a tuple of ints; None stays None."""
     return None if value is None else tuple(whole(item, name) for item in _items(value, name))
 
 

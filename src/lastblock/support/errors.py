@@ -1,13 +1,13 @@
-"""Errors to tell apart. Each is a ValueError and leaves the state as it was."""
+"""The package's own errors. Each is a ValueError, and leaves the state as it was."""
 
 _LONGEST = 60
 
 
 def short(value: object) -> str:
-    """A value in a message, whatever it is."""
+    """Return a short text for any value, for use in a message."""
     try:
         text = repr(value)
-    except Exception:  # a whole number of thousands of digits, or somebody's own class
+    except Exception:  # an int of thousands of digits, or a user's class, may have no repr
         return f"a {type(value).__name__}"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
@@ -21,24 +21,24 @@ UNREADABLE = (
     TypeError,
     ValueError,
 )
-"""What reading a file may raise whose contents are not what its checksum promises."""
+"""The errors that reading a forged file may raise: its checksum fits, its contents do not."""
 
 
 class UnknownDecisionError(ValueError):
-    """A reward for a decision that was never asked for, or that has been answered already."""
+    """Raised for a decision that was never asked for, or has been told or forgotten already."""
 
 
 class StateFileError(ValueError):
-    """A state file that is corrupt, truncated, foreign, or made by a newer version."""
+    """Raised for a state that is damaged, was made by a newer version, or is something else."""
 
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be: what is wrong, where, and what would be right."""
+    """Raised for a scenario with a mistake; the message says what and where, and what to write."""
 
 
 class ResultError(ValueError):
-    """Results that are missing, damaged, or of another version."""
+    """Raised for results that are missing, damaged, or of another version."""
 
 
 class StoreError(ValueError):
-    """A store that cannot be opened, read or written, or a bandit that is not to be had there."""
+    """Raised if a store cannot be opened, read or written, or one of its bandits cannot be had."""

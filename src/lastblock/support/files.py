@@ -1,4 +1,4 @@
-"""Files that are never half written."""
+"""Write files completely or not at all."""
 
 import os
 import secrets
@@ -9,15 +9,23 @@ from typing import BinaryIO
 
 
 def write(path: Path, data: bytes) -> None:
-    """Replace a file, all or nothing: a crash leaves the old one or the new one."""
+    """Write a file, or replace it; a crash leaves the old file or the new one, nothing between."""
     with replacing(path) as file:
         file.write(data)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file to write that replaces another one at the end, if there was no error."""
-    path = path.resolve()  # a link stays a link
+    """Open a new file for writing; at the end, if there was no error, it takes the place of `path`.
+
+    Raises
+    ------
+    IsADirectoryError
+        If `path` is a folder.
+    FileNotFoundError
+        If the folder of `path` does not exist.
+    """
+    path = path.resolve()  # so that a symbolic link stays, and its target is replaced
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the name of a file")
     if not path.parent.is_dir():
@@ -26,7 +34,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     mode = path.stat().st_mode & 0o777 if path.exists() else None
 
     def create(name: str, flags: int) -> int:
-        # From the beginning nobody may read it who may not read the file that it replaces.
+        # From the start, nobody can read it who cannot read the file that it replaces.
         return os.open(name, flags, 0o666 if mode is None else mode & 0o700)
 
     try:

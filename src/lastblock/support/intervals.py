@@ -1,4 +1,4 @@
-"""Confidence intervals that need nothing but numpy: normal ones, and by empirical likelihood."""
+"""Confidence intervals that need only numpy: by the normal law, and by empirical likelihood."""
 
 import math
 from collections.abc import Callable
@@ -30,21 +30,22 @@ def check_confidence(confidence: float) -> float:
 
 
 def normal_quantile(confidence: float) -> float:
-    """How many standard errors a normal interval reaches to either side."""
+    """Return how many standard errors a normal interval extends to either side."""
     return NormalDist().inv_cdf(0.5 + check_confidence(confidence) / 2.0)
 
 
 def normal_interval(value: float, error: float, confidence: float) -> tuple[float, float]:
-    """value ± z · error."""
+    """Return the two ends of the interval value ± z · error, by the normal law."""
     reach = normal_quantile(confidence) * error
     return value - reach, value + reach
 
 
 def student_quantile(confidence: float, freedom: float) -> float:
-    """The same of Student's t, to 0.3 % from 5 degrees of freedom on, to 3 % from 3 on.
+    """Return how many standard errors an interval by Student's t extends to either side.
 
-    Gaver & Kafadar. A retrievable recipe for inverse t. The American Statistician, 1984. With fewer
-    degrees than 3 it is that of 3.
+    It is an approximation (Gaver & Kafadar. A retrievable recipe for inverse t. The American
+    Statistician, 1984), within 0.3 % from 5 degrees of freedom on, within 3 % from 3 on. Fewer than
+    3 degrees of freedom count as 3.
     """
     freedom = max(3.0, freedom)
     bent = normal_quantile(confidence) ** 2 * (freedom - 1.5) / (freedom - 1.0) ** 2
@@ -54,10 +55,10 @@ def student_quantile(confidence: float, freedom: float) -> float:
 def ratio_interval(
     above: Floats, below: Floats, counts: Floats, confidence: float, freedom: float
 ) -> tuple[float, float]:
-    """An interval for E[above] / E[below], by empirical likelihood (Owen, 1988).
+    """Return an interval for E[above] / E[below], by empirical likelihood (Owen, 1988).
 
-    It follows the skewness of the sample, and stays between its smallest and largest ratio. The law
-    of the likelihood ratio is taken as that of a squared t, not a squared normal variable.
+    It follows the skewness of the sample, and stays between its smallest and largest ratio. We take
+    the law of the likelihood ratio as that of a squared t variable, not a squared normal one.
 
     Parameters
     ----------
@@ -66,9 +67,14 @@ def ratio_interval(
     counts
         How often each was observed.
     confidence
-        The share of such intervals that hold the true ratio.
+        The share of such intervals that contain the true ratio.
     freedom
-        The degrees of freedom of that t: about the number of observations that matter.
+        The degrees of freedom of that t variable: about the effective number of observations.
+
+    Returns
+    -------
+    tuple of float
+        The lower and the upper end.
     """
     matter = (below > 0.0) | (above != 0.0)
     above, below, counts = above[matter], below[matter], counts[matter]
@@ -77,7 +83,7 @@ def ratio_interval(
     goal = student_quantile(confidence, freedom)
 
     def distance(ratio: float) -> float:
-        """How far from the centre, in units of a standard error, if that were constant."""
+        """Return the distance of a ratio from the centre, roughly in standard errors."""
         return math.sqrt(max(0.0, log_ratio(above - ratio * below, counts)))
 
     error = math.sqrt(float((counts * (above - centre * below) ** 2).sum()))
@@ -90,12 +96,15 @@ def ratio_interval(
 
 
 def log_ratio(values: Floats, counts: Floats) -> float:
-    """−2 log of the empirical likelihood ratio of a mean of 0; ∞ if all lie on one side of it."""
+    """Return −2 log of the empirical likelihood ratio for a mean of 0.
+
+    It is infinite if all values lie on one side of 0.
+    """
     low, high = float(values.min()), float(values.max())
     if low >= 0.0 or high <= 0.0:
         return 0.0 if low == high == 0.0 else math.inf
     n = float(counts.sum())
-    # Each weight 1 / (n (1 + λ value)) is below 1.
+    # These bounds of λ keep each weight 1 / (n (1 + λ value)) below 1.
     left, right = (1.0 / n - 1.0) / high, (1.0 / n - 1.0) / low
     tilt = 0.0
     for _ in range(_STEPS):  # Newton's method, between bounds
@@ -116,7 +125,7 @@ def log_ratio(values: Floats, counts: Floats) -> float:
 def _reach(
     distance: Callable[[float], float], inside: float, outside: float, guess: float, goal: float
 ) -> float:
-    """Where the distance is `goal`: it grows from 0 inside to ∞ outside, linearly at first."""
+    """Return where the distance is `goal`; it grows from 0 at `inside` to ∞ at `outside`."""
     if inside == outside:
         return inside
     near, far = 0.0, math.inf

@@ -1,4 +1,4 @@
-"""Names of modules in earlier versions, so that what was pickled then is still found."""
+"""Module names of earlier versions, so that Python still finds the classes in old pickles."""
 
 import sys
 from collections.abc import Sequence
@@ -24,19 +24,19 @@ MOVED = {
     "verdicts": ("core.verdicts",),
     "weighting": ("replay.propensities",),
 }
-"""Old modules, and where their classes are now."""
+"""Modules that no longer exist, and where their classes are now."""
 
 LEFT = {
     "policies.exp3": ("policies.exp3s", "policies.rexp3"),
     "policies.thompson": ("policies.discountedthompson", "policies.slidingwindowthompson"),
 }
-"""Modules that are still there, and where classes went that have left them."""
+"""Modules that still exist, and where some of their classes are now."""
 
 _PACKAGE = __name__.partition(".")[0]
 
 
 class _OldModules(MetaPathFinder, Loader):
-    """Finds an old module by filling a new one of that name with what is elsewhere now."""
+    """Makes a module of an old name on import, with the classes that are elsewhere now."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -57,7 +57,7 @@ def _fill(module: ModuleType, sources: Sequence[str]) -> None:
 
 
 def install() -> None:
-    """Let Python find old names. New code never needs them."""
+    """Let Python find the old names; new code never needs them."""
     if not any(isinstance(finder, _OldModules) for finder in sys.meta_path):
         sys.meta_path.append(_OldModules())
     for old, sources in LEFT.items():

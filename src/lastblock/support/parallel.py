@@ -1,4 +1,4 @@
-"""Work on threads, with a progress bar."""
+"""Run work on threads, with a progress bar."""
 
 import os
 import sys
@@ -16,14 +16,14 @@ _STEPS_A_CHUNK = 1 << 20
 
 
 def cores() -> int:
-    """The number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def check_threads(threads: int | None) -> int:
-    """The number of threads to use: one for each core unless the user says otherwise."""
+    """Return the number of threads to use; None means one per core."""
     return cores() if threads is None else at_least(1, threads, "threads")
 
 
@@ -41,8 +41,12 @@ def run_in_threads(
     work
         ``work(first, last)`` does the replications from `first` to before `last`. It should release
         the GIL, as kernels do.
+    replications
+        How many there are.
     steps
-        The number of steps of one replication: chunks take about the same time.
+        The number of steps of one replication, from which the size of a chunk follows.
+    threads
+        The number of threads.
     progress
         See `progress_bar`.
 
@@ -68,7 +72,7 @@ def run_in_threads(
                 future.result()
                 first, last = futures[future]
                 bar.update(last - first)
-        finally:  # an interruption leaves no chunk waiting
+        finally:  # after an interruption, do not start the chunks that still wait
             pool.shutdown(wait=True, cancel_futures=True)
             bar.close()
     return time.perf_counter() - started
@@ -77,14 +81,16 @@ def run_in_threads(
 def progress_bar(
     total: int, progress: bool | None, *, unit: str, name: str | None = None
 ) -> "tqdm[Any]":
-    """A bar on standard error, which disappears when the work is done.
+    """Return a progress bar on standard error, which disappears when the work is done.
 
     Parameters
     ----------
+    total
+        The count at the end.
     progress
-        True to show it, False not to. None: show it after two seconds, on a terminal.
+        True to show the bar, False not to; None to show it after two seconds, on a terminal only.
     unit, name
-        What is counted, and what is written before the bar.
+        The word for what is counted, and the text before the bar.
     """
     return tqdm(
         total=total,

@@ -1,22 +1,24 @@
-"""Numbers to as many digits as their errors give a meaning to."""
+"""Round numbers to the digits that their standard errors support."""
 
 import math
 
-_DIGITS = 2  # of an error
+_DIGITS = 2  # the significant digits of an error
 
 
 def rounded(value: float, error: float) -> tuple[str, str]:
-    """A number and its standard error, both to the second significant digit of the error.
+    """Return a number and its standard error, rounded to two significant digits of the error.
 
     Parameters
     ----------
-    value, error
-        The number may be negative. An error that is 0 or NaN says nothing of the digits.
+    value
+        The number.
+    error
+        Its standard error. If it is 0 or NaN, the number is shown with four digits.
 
     Returns
     -------
     tuple of str
-        The number, and the error: "" where it is NaN.
+        The number and the error; the error is "" if it is NaN.
 
     Examples
     --------
@@ -31,16 +33,16 @@ def rounded(value: float, error: float) -> tuple[str, str]:
 
 
 def decimals_of(error: float) -> int | None:
-    """How many decimals an error of two digits has; negative for whole tens, None if unknown."""
+    """Return the decimals of an error with two digits: −1 for whole tens, None if unknown."""
     if not (math.isfinite(error) and error > 0.0):
         return None
-    # Rounding may give it one digit more: 0.0996 is 0.10.
+    # Round first, since this may move the leading digit: 0.0996 becomes 0.10.
     place = math.floor(math.log10(float(f"{error:.{_DIGITS - 1}e}")))
     return min(12, _DIGITS - 1 - place)
 
 
 def fixed(value: float, decimals: int) -> str:
-    """A number with so many decimals; with a negative number of them in whole tens."""
+    """Return a number with this many decimals; with −1 decimals, in whole tens."""
     if not math.isfinite(value):
         return "–" if math.isnan(value) else "∞" if value > 0 else "-∞"
     shown = f"{round(value, decimals):.{max(0, decimals)}f}"

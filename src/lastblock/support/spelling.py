@@ -1,4 +1,4 @@
-"""What somebody meant who wrote a name that nobody knows."""
+"""Suggest the name that a user meant to write."""
 
 import re
 from collections.abc import Collection
@@ -6,14 +6,14 @@ from difflib import get_close_matches
 
 
 def nearest(name: str, options: Collection[str]) -> str | None:
-    """The option that somebody meant, if one is near; capitals, dots and dashes do not matter."""
+    """Return the option most similar to `name`, or None; case and punctuation do not matter."""
     plain = {re.sub(r"[\W_]", "", option).lower(): option for option in options}
     found = get_close_matches(re.sub(r"[\W_]", "", name).lower(), plain, n=1)
     return plain[found[0]] if found else None
 
 
 def advice(name: str, options: Collection[str]) -> str:
-    """What to write instead."""
+    """Return advice on what to write instead of `name`, for use in a message."""
     near = nearest(name, options)
     if near is not None:
         return f"did you mean {near!r}?"
