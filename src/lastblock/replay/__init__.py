@@ -1,4 +1,4 @@
-"""Policies on logged decisions: replay, and estimates by propensities."""
+"""Evaluate policies on logged decisions, by replay and by propensities."""
 
 from lastblock.replay.replay import Replay
 

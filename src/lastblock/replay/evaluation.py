@@ -1,4 +1,4 @@
-"""What a replay has shown of a policy."""
+"""The outcome of a replay: a policy's mean reward and its uncertainty."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from lastblock.support.intervals import check_confidence, normal_interval
 
 
 def ratio(sums: npt.NDArray[Any], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Means; NaN of nothing."""
+    """Return sums / counts, NaN where the count is 0."""
     means = np.full(counts.size, np.nan)
     np.divide(sums, counts, out=means, where=counts > 0)
     return means
@@ -21,62 +21,81 @@ def ratio(sums: npt.NDArray[Any], counts: npt.NDArray[np.int64]) -> npt.NDArray[
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The outcome of `Replay.evaluate`: a policy's mean reward, and how sure the log makes us."""
+    """The mean reward of a policy on a log, and its uncertainty; `Replay.evaluate` returns it.
+
+    A pass is one replay of the log; there are as many passes as replications.
+    """
 
     policy: Policy
+    """The policy that was evaluated."""
     arms: tuple[Label, ...]
+    """The labels of the arms, in the order of `pulls`."""
     events: int
-    """Events of the log: what each pass reads, unless a horizon ends it."""
+    """The number of events in the log, which each pass reads unless a horizon ends it before."""
     times: npt.NDArray[np.int64]
-    """Numbers of events read at which the next two were taken; the last one is `events`."""
+    """The numbers of events read at which `matched` and `reward` were noted; ends with `events`."""
     matched: npt.NDArray[np.int64]
-    """Matched events so far, (replications, times)."""
+    """How many events had matched at each of `times`, (replications, times)."""
     reward: npt.NDArray[np.float64]
-    """Their rewards, added up; like `matched`."""
+    """The sum of the rewards of these events, (replications, times)."""
     pulls: npt.NDArray[np.int64]
-    """Matched events of each arm, (replications, K)."""
+    """How many events of each arm matched, (replications, K)."""
     errors: npt.NDArray[np.float64]
-    """Standard error of each pass over its matched events; NaN if there is but one."""
+    """The standard error of each pass over its matched events; NaN if only one matched."""
     resampled: npt.NDArray[np.float64]
-    """Mean reward of each pass over a resampled log; empty without `bootstrap`.
+    """The mean reward of each pass over a resampled log; empty without `bootstrap`.
 
-    With the same seed, pass i of every policy reads the same one.
+    With the same seed, pass i of every policy reads the same resampled log.
     """
     best_mean: float
-    """The largest mean of an arm over the whole log: as a maximum it flatters that arm."""
+    """The largest mean of an arm over the whole log. As a maximum, it is biased upwards."""
     seconds: float
-    """Time taken, without compilation."""
+    """The time taken in seconds, without compilation."""
 
     @property
     def replications(self) -> int:
+        """The number of passes over the log."""
         return int(self.matched.shape[0])
 
     @property
     def estimates(self) -> npt.NDArray[np.float64]:
-        """The mean reward of the matched events, pass by pass."""
+        """The mean reward of the matched events of each pass."""
         return np.asarray(self.reward[:, -1] / self.matched[:, -1])
 
     @property
     def estimate(self) -> float:
-        """The policy's mean reward: the mean over the passes."""
+        """The estimate of the policy's mean reward: the mean of `estimates`."""
         return float(self.estimates.mean())
 
     @property
     def standard_error(self) -> float:
-        """How far off one pass is; what that covers is in `covers`.
+        """The standard error of one pass; `covers` says what it covers.
 
-        With bootstrap passes it is their standard deviation, else the standard error over matched
-        events (its root mean square, if there are several passes). More passes over one log do not
-        divide it: they all read the same events.
+        With bootstrap passes it is their standard deviation. Without, it is the standard error over
+        the matched events (the root mean square over several passes). More passes over one log do
+        not make it smaller, since they all read the same events.
         """
         if self.resampled.size:
             return float(self.resampled.std(ddof=1))
         return float(np.sqrt(np.square(self.errors).mean()))
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """An interval for the mean reward: see `covers` for what it covers.
+        """Return an interval for the mean reward; `covers` says what it covers.
 
-        Quantiles of the bootstrap passes, if there are any; else the normal approximation.
+        Parameters
+        ----------
+        confidence
+            The share of such intervals that contain the true mean reward.
+
+        Returns
+        -------
+        tuple of float
+            Quantiles of the bootstrap passes, if there are any; else by the normal approximation.
+
+        Raises
+        ------
+        ValueError
+            If `confidence` does not lie between 0 and 1.
         """
         if self.resampled.size:
             tail = 0.5 - check_confidence(confidence) / 2.0
@@ -86,7 +105,7 @@ class Evaluation:
 
     @property
     def covers(self) -> str:
-        """What the standard error and the interval cover, and what they do not."""
+        """Which variation the standard error and the interval cover, and which not, in words."""
         if self.resampled.size:
             return (
                 "another log like this one: other events, what the policy would have learned from "
@@ -99,19 +118,35 @@ class Evaluation:
 
     @property
     def seed_error(self) -> float:
-        """Standard error over the policy's own randomness alone, on this log; NaN with one pass."""
+        """The standard error of `estimate` over the policy's own randomness, on this log alone.
+
+        It is NaN if there is only one pass.
+        """
         if self.replications < 2:
             return math.nan
         return float(self.estimates.std(ddof=1) / math.sqrt(self.replications))
 
     def curve(self) -> npt.NDArray[np.float64]:
-        """Mean reward of the events matched up to each of `times`, all passes together; or NaN."""
+        """Return the mean reward of the events matched up to each of `times`.
+
+        Returns
+        -------
+        numpy.ndarray
+            One mean per time, over all passes together; NaN where nothing has matched yet.
+        """
         matched = self.matched.sum(axis=0)
         reward = self.reward.sum(axis=0)
         return ratio(reward, matched)
 
     def regret(self) -> npt.NDArray[np.float64]:
-        """What `best_mean` would have earned on as many events, less what was earned: the mean."""
+        """Return the mean regret at each of `times`.
+
+        Returns
+        -------
+        numpy.ndarray
+            What the matched events would have earned at `best_mean` each, less what they earned;
+            the mean over the passes.
+        """
         return np.asarray((self.best_mean * self.matched - self.reward).mean(axis=0))
 
     def __repr__(self) -> str:

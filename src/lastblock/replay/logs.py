@@ -1,4 +1,4 @@
-"""Logs of decisions, from files or arrays: an arm, a reward and perhaps a propensity an event."""
+"""Read logs of decisions from files or arrays: arms, rewards, and propensities if known."""
 
 import operator
 import os
@@ -18,29 +18,29 @@ from lastblock.support.checks import number
 from lastblock.support.spelling import nearest
 
 Source: TypeAlias = Any
-"""A CSV or Parquet file, a data frame, a mapping of columns, a structured array, or two or three
-arrays: arms, rewards and propensities."""
+"""A CSV or Parquet file, a data frame, a mapping of columns, a structured array, or a tuple of two
+or three arrays: arms, rewards and propensities."""
 
 Columns: TypeAlias = dict[str, npt.NDArray[Any]]
 
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})"), re.compile(r"-?(0|[1-9]\d{0,17})\.0")
-"""Numbers as they are written, alone or where a data frame had gaps."""
+"""Whole numbers as text: plain, and as a data frame with gaps writes them."""
 
-_NAMED = 12  # columns that a message lists
+_NAMED = 12  # the number of columns that a message lists
 
 
 class Log(NamedTuple):
-    """Checked events, in the order of time."""
+    """The checked events of a log, in the order of time."""
 
     labels: tuple[Label, ...]
-    arms: npt.NDArray[np.uint32]  # numbers of arms: places in `labels`
+    arms: npt.NDArray[np.uint32]  # the arm of each event, as its place in `labels`
     rewards: npt.NDArray[np.float64]
     propensities: npt.NDArray[np.float64] | None
-    rows: npt.NDArray[np.int64]  # where each event stands in what the user gave …
-    size: int  # … which has so many rows
+    rows: npt.NDArray[np.int64]  # the row of each event in what the user gave
+    size: int  # the number of rows that the user gave
 
     def pick(self, events: npt.NDArray[Any]) -> "Log":
-        """Some of the events, in their order."""
+        """Return a log of some of the events: a mask, or their numbers in the order wanted."""
         chances = self.propensities
         return self._replace(
             arms=self.arms[events],
@@ -58,7 +58,13 @@ def read_log(
     time: str | None,
     arms: Sequence[Label] | int | None,
 ) -> Log:
-    """The events of a log, or a ValueError that names the column, and the row counted from 0."""
+    """Return the events of a log; `Replay` explains the parameters.
+
+    Raises
+    ------
+    ValueError
+        If the log cannot be used. The message names the column, and the row counted from 0.
+    """
     column = propensity if isinstance(propensity, str) else None
     if isinstance(source, tuple | list):
         source, column = _named(source, arm, reward, propensity)
@@ -75,7 +81,7 @@ def read_log(
         raise ValueError("the log has no events; give one with rows")
     rewards = _numbers(columns[reward], reward)
     _refuse(
-        ~(np.abs(rewards) < LARGEST_REWARD),  # NaN as well
+        ~(np.abs(rewards) < LARGEST_REWARD),  # True for NaN as well
         columns[reward],
         reward,
         f"must be finite and below {LARGEST_REWARD:g} in size; leave the row out, or give a reward",
@@ -104,7 +110,7 @@ def read_log(
 def _named(
     source: Sequence[Any], arm: str, reward: str, propensity: str | float | None
 ) -> tuple[Mapping[str, Any], str | None]:
-    """Two or three arrays, as columns."""
+    """Return two or three arrays as columns, and the name of the column of propensities."""
     if len(source) == 2:
         return {arm: source[0], reward: source[1]}, None
     if len(source) == 3 and (propensity is None or isinstance(propensity, str)):
@@ -117,7 +123,7 @@ def _named(
 
 
 def _columns(source: Source, wanted: list[str]) -> Columns:
-    """The columns with these names."""
+    """Return the columns with these names."""
     for name in wanted:
         if not isinstance(name, str):
             raise ValueError(f"{name!r} is not the name of a column; give a string")
@@ -138,12 +144,12 @@ def _columns(source: Source, wanted: list[str]) -> Columns:
     columns = {name: _array(source[name]) for name in wanted}
     for name, values in columns.items():
         if values.ndim != 1:
-            raise ValueError(f"{name!r} has {values.ndim} dimensions; give one value an event")
+            raise ValueError(f"{name!r} has {values.ndim} dimensions; give one value per event")
     return columns
 
 
 def _array(values: Any) -> npt.NDArray[Any]:
-    """Numpy would make text of a list that mixes numbers and text."""
+    """Return an array that keeps mixed lists; numpy would turn their numbers into text."""
     return np.array(values, object) if isinstance(values, list | tuple) else np.asarray(values)
 
 
@@ -169,7 +175,7 @@ def _file(path: Path, wanted: list[str]) -> Columns:
 
 def _read(path: Path, wanted: list[str], format: str, open_file: Callable[[Path], Any]) -> Columns:
     try:
-        import pyarrow as pa  # noqa: PLC0415  # heavy, and of an extra
+        import pyarrow as pa  # noqa: PLC0415  # slow to import, and not always installed
     except ImportError:
         raise ImportError(
             f"reading {format} files needs pyarrow: pip install 'lastblock[lab]', "
@@ -194,7 +200,7 @@ def _read(path: Path, wanted: list[str], format: str, open_file: Callable[[Path]
 
 
 def _labels_of_text(values: Any) -> npt.NDArray[Any]:
-    """The arms of a CSV file: numbers if all of them are, and no two ways to write one meet."""
+    """Return the arms of a CSV file: numbers if all are whole and written alike, else text."""
     labels: npt.NDArray[Any]
     column = values.unify_dictionaries().combine_chunks()
     texts = column.dictionary.to_pylist()
@@ -209,7 +215,7 @@ def _labels_of_text(values: Any) -> npt.NDArray[Any]:
 
 
 def _open_parquet(path: Path) -> tuple[list[str], Callable[[list[str]], Any]]:
-    """The names of the columns, and a function that reads some of them."""
+    """Return the names of the columns, and a function that reads some of them."""
     import pyarrow.parquet as pq  # noqa: PLC0415  # optional, and slow to import
 
     return pq.read_schema(path).names, lambda wanted: pq.read_table(path, columns=wanted)
@@ -224,8 +230,8 @@ def _open_csv(path: Path) -> tuple[list[str], Callable[[list[str]], Any]]:
         names = file.schema.names
 
     def read_columns(wanted: list[str]) -> Any:
-        # Text such as NA may well be a label; only what is empty is missing.
-        # Arms are taken as they are written: 007 is not 7.
+        # Text such as NA may be a label, so only empty cells count as missing.
+        # Arms are read as text, since 007 and 7 may be different labels.
         converting = pc.ConvertOptions(
             include_columns=wanted,
             null_values=[""],
@@ -242,7 +248,7 @@ def _line(error: Exception) -> str:
 
 
 def _numbers(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
-    """A column as floats."""
+    """Return a column as floats."""
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
     numbers = np.empty(values.shape[0])
@@ -264,9 +270,9 @@ def _refuse(bad: npt.NDArray[np.bool_], values: npt.NDArray[Any], name: str, mes
 def _arms(
     values: npt.NDArray[Any], name: str, arms: Sequence[Label] | int | None
 ) -> tuple[tuple[Label, ...], npt.NDArray[np.uint32]]:
-    """The labels, and the number of the arm of each row."""
+    """Return the labels of the arms, and the number of the arm of each row."""
     distinct, places, rows = _distinct(values, name)
-    # Whole numbers first, then text; each in its order.
+    # Whole numbers come first, then text, each sorted.
     labels = sorted(distinct, key=lambda label: (isinstance(label, str), label))
     if arms is not None:
         labels = check_labels(arms)
@@ -285,9 +291,9 @@ def _arms(
 def _distinct(
     values: npt.NDArray[Any], name: str
 ) -> tuple[list[Label], npt.NDArray[np.intp], list[int]]:
-    """Different labels, which of them each row has, and the row where each is first."""
+    """Return the distinct labels, which of them each row has, and the first row of each."""
     kind = values.dtype.kind
-    if kind == "f":  # whole numbers, if a data frame had gaps somewhere
+    if kind == "f":  # a data frame with gaps turns whole numbers into floats
         whole = (np.abs(values) < 2.0**53) & (np.trunc(values) == values)
         _refuse(~whole, values, name, "is not an arm; give a string or a whole number")
         values = values.astype(np.int64)
@@ -314,24 +320,24 @@ def _distinct(
 
 
 def _label(value: object) -> Label | None:
-    """A label as a plain string or number; None for what is none."""
+    """Return a label as a plain string or int; None if `value` cannot be a label."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, float) and value.is_integer():
         return int(value)
     try:
-        return int(operator.index(value))  # type: ignore[arg-type]  # that is the question
+        return int(operator.index(value))  # type: ignore[arg-type]  # raises TypeError if not whole
     except TypeError:
         return None
 
 
 def _order(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.int64]:
-    """The rows from the earliest to the latest; those of one time in the order of the log."""
+    """Return the rows sorted by time; rows of equal time keep their order."""
     if values.dtype.kind in "OU":
         return _order_of_text(values.tolist(), name)
     if values.dtype.kind not in "biufM":
         raise ValueError(f"{name!r} holds {values.dtype}, not times; give numbers or dates")
-    _refuse(np.isnan(values), values, name, "is not a time")
+    _refuse(np.isnan(values), values, name, "is not a time; give numbers or dates")
     return np.argsort(values, kind="stable")
 
 
@@ -340,8 +346,8 @@ def _order_of_text(values: list[Any], name: str) -> npt.NDArray[np.int64]:
     for row, value in enumerate(values):
         try:
             time = datetime.fromisoformat(value) if isinstance(value, str) else value
-            # NaN and NaT, too, are not equal to themselves.
-            if time is None or not time == time:  # noqa: PLR0124  # that is the question
+            # NaN and NaT are not equal to themselves.
+            if time is None or not time == time:  # noqa: PLR0124  # it finds NaN and NaT
                 raise ValueError
         except (TypeError, ValueError):
             raise ValueError(
@@ -352,5 +358,6 @@ def _order_of_text(values: list[Any], name: str) -> npt.NDArray[np.int64]:
         return np.array(sorted(range(len(times)), key=times.__getitem__), np.int64)
     except TypeError:
         raise ValueError(
-            f"{name!r} mixes times that cannot be compared, as with and without a time zone"
+            f"{name!r} mixes times that cannot be compared, such as times with and without a time "
+            "zone; write all of them alike"
         ) from None

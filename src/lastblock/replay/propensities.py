@@ -1,4 +1,4 @@
-"""Off-policy estimates by inverse propensities, plain (IPS) and self-normalised (SNIPS)."""
+"""Off-policy estimates by inverse propensities: plain (IPS) and self-normalised (SNIPS)."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -9,40 +9,55 @@ import numpy.typing as npt
 from lastblock.support.intervals import normal_interval, ratio_interval
 
 MANY = 10_000.0
-"""With so many effective events all intervals are alike, and the normal one is the quickest."""
+"""From this effective number of events on we use the normal interval: all agree, it is fastest."""
 
 
 class Events(NamedTuple):
-    """What an estimate was made of: a sum over events, divided by another one."""
+    """The events behind an estimate, which is the sum of `above` divided by the sum of `below`."""
 
     above: npt.NDArray[np.float64]
+    """The numerators."""
     below: npt.NDArray[np.float64]
+    """The denominators."""
     counts: npt.NDArray[np.float64]
-    """How many events are alike."""
+    """How many events have this numerator and denominator."""
     effective: float
+    """The effective number of events."""
 
 
 @dataclass(frozen=True)
 class Weighted:
-    """A mean reward, estimated from weighted events, and its standard error over the events."""
+    """A mean reward, estimated from weighted events."""
 
     value: float
+    """The estimate."""
     standard_error: float
+    """Its standard error over the events; NaN with one event."""
     events: Events | None = field(default=None, repr=False, compare=False)
-    """What it was made of; None if that is not known."""
+    """The events, for `interval`; None if there are so many that it uses the normal law."""
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """An interval for the mean reward, by empirical likelihood over the events.
+        """Return an interval for the mean reward, by empirical likelihood over the events.
 
-        It follows the skewness of weighted rewards, which the normal interval ignores: with few
-        effective events that one holds the truth too seldom. From 10 000 effective events on, where
-        the two agree, it is the normal one. Rewards that no event has shown yet are beyond it: if
-        all are 0, it is (0, 0).
+        It follows the skewness of weighted rewards. The normal interval ignores it, and contains
+        the truth too seldom with few effective events. From 10 000 effective events on the two
+        agree, and this is the normal one. No interval knows of rewards that the log does not show:
+        if all rewards are 0, it is (0, 0).
 
         Parameters
         ----------
         confidence
-            The share of such intervals that hold the true mean reward.
+            The share of such intervals that contain the true mean reward.
+
+        Returns
+        -------
+        tuple of float
+            The lower and the upper end.
+
+        Raises
+        ------
+        ValueError
+            If `confidence` does not lie between 0 and 1.
         """
         low, high = normal_interval(self.value, self.standard_error, confidence)
         if self.events is None or not self.standard_error > 0.0 or self.events.effective >= MANY:
@@ -56,16 +71,23 @@ class Weighted:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The mean reward of a policy that did not decide, from a log of one that did."""
+    """Estimates of the mean reward of a policy from the log of another one.
+
+    `Replay.estimate` returns it. The weight w of an event is the probability of its arm under the
+    policy, divided by the propensity.
+    """
 
     ips: Weighted
-    """(1/n) Σ w r: unbiased; its error grows with the weights."""
+    """(1/n) Σ w r. It is unbiased; its error grows with the weights."""
     snips: Weighted
-    """Σ w r / Σ w: slightly biased, mostly the smaller error; a constant reward is itself."""
+    """Σ w r / Σ w. It is slightly biased, mostly with a smaller error, and exact if all rewards are
+    equal."""
     effective: float
-    """(Σ w)² / Σ w²: so many events of the policy's own would say as much."""
+    """(Σ w)² / Σ w²: the number of events of the policy's own that would say as much."""
     largest_weight: float
+    """The largest weight of an event."""
     events: int
+    """The number of events in the log."""
 
     def __repr__(self) -> str:
         return (
@@ -75,10 +97,10 @@ class Estimate:
 
 
 def estimate(weights: npt.NDArray[np.float64], rewards: npt.NDArray[np.float64]) -> Estimate:
-    """Both estimates from the weights w = π(arm) / propensity; at least one weight is positive."""
+    """Return both estimates from the weights w = π(arm) / propensity, not all of which are 0."""
     n = rewards.size
     largest = float(weights.max())
-    # Only ratios of weights matter below, so their squares cannot overflow.
+    # Below only ratios of weights matter; with these, squares cannot overflow.
     ratios = weights / largest
     total = float(ratios.sum())
     mean = float((ratios * rewards).sum() / total)
@@ -90,7 +112,7 @@ def estimate(weights: npt.NDArray[np.float64], rewards: npt.NDArray[np.float64])
             float(worth.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan"),
             _events(worth, np.ones(n), effective),
         ),
-        # The first-order error of a ratio of means.
+        # This is the first-order error of a ratio of means.
         snips=Weighted(
             mean,
             float(np.sqrt(np.square(ratios * (rewards - mean)).sum()) / total)
@@ -107,7 +129,7 @@ def estimate(weights: npt.NDArray[np.float64], rewards: npt.NDArray[np.float64])
 def _events(
     above: npt.NDArray[np.float64], below: npt.NDArray[np.float64], effective: float
 ) -> Events | None:
-    """The events, with those that add nothing above as a single one; None if there are too many."""
+    """Return the events, those without reward counted together; None if there are too many."""
     if effective >= MANY:
         return None
     adding = above != 0.0
