@@ -207,7 +207,7 @@ def test_arms_that_cannot_come_or_go(bandit):
     refuses(bandit, "label 1.5 must be", lambda: bandit.add_arm(1.5))
     refuses(bandit, "'gold' is not one of the arms", lambda: bandit.retire_arm("gold"))
     bandit.retire_arm("red")
-    refuses(bandit, "'red' was retired", lambda: bandit.retire_arm("red"))
+    refuses(bandit, "'red' has been retired already", lambda: bandit.retire_arm("red"))
     refuses(bandit, "'red' was retired; give the new arm", lambda: bandit.add_arm("red"))
     refuses(bandit, "at least 2 arms", lambda: bandit.retire_arm("blue"))
     with pytest.raises(ValueError, match="room=2 is too small for 3 arms"):

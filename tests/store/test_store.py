@@ -810,8 +810,8 @@ def test_a_file_of_a_newer_version(path):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        ("DELETE FROM events WHERE event = 500", "some are missing"),
-        ("DELETE FROM events WHERE event = 1", "some are missing"),
+        ("DELETE FROM events WHERE event = 500", "are missing"),
+        ("DELETE FROM events WHERE event = 1", "are missing"),
         ("UPDATE events SET arm = (arm + 1) % 3 WHERE event = 501", "another arm"),
         ("UPDATE events SET arm = 3 WHERE event = 501", "an arm that does not exist"),
         ("UPDATE events SET probability = 0.5 WHERE event = 501", "another arm"),
@@ -857,7 +857,10 @@ def test_damaged_events(path, damage, message):
     [
         ("DELETE FROM events WHERE event = 500", "some events after event 0 are missing"),
         ("DELETE FROM events WHERE event = 1", "some events after event 0 are missing"),
-        ("UPDATE events SET decision = 2000 WHERE event = 500", "decision 2000, which was not out"),
+        (
+            "UPDATE events SET decision = 2000 WHERE event = 500",
+            "an event answers decision 2000, which",
+        ),
         ("DELETE FROM arms WHERE arm = 2", "arm 2 has no label"),
         ("UPDATE arms SET label = '{' WHERE arm = 2", "Expecting property name enclosed"),
         (
@@ -926,7 +929,7 @@ def test_names(path):
     ("options", "message"),
     [
         ({"durability": "sometimes"}, "must be one of always, interval, never"),
-        ({"interval": 0}, "more than 0 seconds"),
+        ({"interval": 0}, "must be positive and finite, in seconds"),
         ({"interval": float("nan")}, "interval"),
         ({"snapshot_every": 0}, "at least 1"),
     ],
