@@ -1,1 +1,1 @@
-"""How a scenario is computed: chunks, their addresses, the runner, the cluster."""
+"""Computing a scenario: chunks of work, their addresses, the runner, the cluster."""

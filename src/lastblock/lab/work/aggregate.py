@@ -1,7 +1,7 @@
-"""From the chunks of one policy to its rows in the results.
+"""Turn the chunks of one policy into its rows in the results.
 
-Quantiles are exact, over all replications, and need the trajectories of one policy at a few times
-at once: the times are worked off in blocks of bounded size.
+Quantiles are exact, over all replications. They need all trajectories of a policy at a time, so we
+take a few times at once, and memory stays bounded.
 """
 
 import json
@@ -28,7 +28,15 @@ def _regret_at(times: slice, chunk: Finished) -> npt.NDArray[Any]:
 
 
 class Aggregate:
-    """The frames of one policy."""
+    """The rows of one policy in the tables of the results.
+
+    Parameters
+    ----------
+    label, scenario
+        The policy and its scenario.
+    chunks, shelf
+        The chunks of the policy, and where they are kept.
+    """
 
     def __init__(
         self, label: str, scenario: Scenario, chunks: Sequence[Chunk], shelf: Shelf
@@ -37,7 +45,7 @@ class Aggregate:
         self.chunks, self.shelf = chunks, shelf
 
     def frames(self) -> "dict[str, pd.DataFrame]":
-        """One frame for each of the results' tables."""
+        """Return a frame for each table of the results, by the table's name."""
         import pandas as pd  # an optional dependency  # noqa: PLC0415
 
         tables = {
@@ -118,5 +126,5 @@ class Aggregate:
         return map(self.shelf.get, self.chunks)
 
     def _gather(self, part: Callable[[Finished], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        # A copy of each part, so that the rest of its chunk is let go.
+        # Copying each part lets Python free the rest of its chunk.
         return np.concatenate([part(chunk).copy() for chunk in self._finished()])

@@ -1,7 +1,7 @@
-"""Chunks of replications: what a worker computes, and where the finished ones are kept.
+"""Chunks of replications: how a worker computes one, and where finished ones are kept.
 
-A chunk is addressed by a hash of all that determines it, so that a finished one is never computed
-again, and a changed line of a scenario recomputes only what it touches.
+The address of a chunk is a hash of everything that determines its outcome. So a finished chunk is
+never computed again, and a change in a scenario recomputes only what it affects.
 """
 
 import functools
@@ -35,13 +35,13 @@ _MOST_REPLICATIONS_A_CHUNK = 500
 
 
 def sources_hash() -> str:
-    """A short hash of the sources that decide what a chunk holds."""
+    """Return a short hash of the sources on which the contents of a chunk depend."""
     return source_hash((*KERNEL_FOLDERS, "simulation"))
 
 
 @dataclass(frozen=True)
 class Course:
-    """A policy in an environment for a horizon: everything about a run but the replications."""
+    """A policy in an environment, with horizon, seed and times: a run without its replications."""
 
     policy: Policy
     environment: Environment
@@ -51,7 +51,7 @@ class Course:
 
     @functools.cached_property
     def address(self) -> str:
-        """A hash of all that determines the outcome, the package's own sources included."""
+        """A hash of everything that determines the outcome, including the package's sources."""
         about = [
             _FORMAT,
             sources_hash(),
@@ -66,7 +66,7 @@ class Course:
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def player(self) -> Player:
-        """The compiled kernels."""
+        """Return the compiled kernels."""
         times = np.array(self.times, dtype=np.int64)
         return Player(self.policy, self.environment, self.horizon, key_of(self.seed), times)
 
@@ -89,16 +89,22 @@ class Chunk:
 
 
 def cut(course: Course, replications: int) -> list[Chunk]:
-    """The chunks of a run. Their bounds do not depend on the threads or workers there are."""
+    """Return the chunks of a run; their bounds do not depend on threads or workers."""
     size = max(1, min(_MOST_REPLICATIONS_A_CHUNK, _STEPS_A_CHUNK // course.horizon))
     starts = range(0, replications, size)
     return [Chunk(course, first, min(first + size, replications)) for first in starts]
 
 
 def compute(chunk: Chunk, sources: str) -> bytes:
-    """Play a chunk; `sources` is the hash of the package where the chunk was cut.
+    """Play a chunk and return its outcome as bytes.
 
-    This is what runs on a worker, which may be another process or another machine.
+    This runs on a worker, which may be another process or another machine. `sources` is the hash
+    of the sources where the chunk was made.
+
+    Raises
+    ------
+    ResultError
+        If the worker has other sources.
     """
     if sources != sources_hash():
         raise ResultError(
@@ -107,7 +113,7 @@ def compute(chunk: Chunk, sources: str) -> bytes:
         )
     player = _player(chunk.course)
     outcome = player.room(chunk.last - chunk.first)
-    started = time.thread_time()  # what this core did, whatever else the machine is doing
+    started = time.thread_time()  # time of this thread, whatever else the machine does
     player.play(chunk.first, outcome)
     return pack(outcome, time.thread_time() - started)
 
@@ -118,7 +124,7 @@ _MOST_PLAYERS = 8
 
 
 def _player(course: Course) -> Player:
-    """The compiled kernels of a course; those of the last few are kept."""
+    """Return the compiled kernels of a course; those of the last few courses are kept."""
     with _players_lock:
         if course.address not in _players:
             if len(_players) >= _MOST_PLAYERS:
@@ -128,7 +134,7 @@ def _player(course: Course) -> Player:
 
 
 class Finished(NamedTuple):
-    """The outcome of a chunk."""
+    """The outcome of a chunk; `Outcome` explains the arrays."""
 
     regret: npt.NDArray[np.float64]
     best_pulls: npt.NDArray[np.int64]
@@ -139,10 +145,10 @@ class Finished(NamedTuple):
 
 
 def pack(outcome: Outcome, seconds: float) -> bytes:
-    """The outcome as bytes, compressed and with a checksum."""
+    """Return an outcome as bytes, compressed and with a checksum."""
     import pyarrow as pa  # an optional dependency  # noqa: PLC0415
 
-    tables = [np.ascontiguousarray(table.T) for table in outcome[:5]]  # by time: it packs better
+    tables = [np.ascontiguousarray(table.T) for table in outcome[:5]]  # by time: it packs smaller
     about = {
         "seconds": seconds,
         "tables": [[table.dtype.str, table.shape, table.nbytes] for table in tables],
@@ -153,7 +159,7 @@ def pack(outcome: Outcome, seconds: float) -> bytes:
 
 
 def unpack(data: bytes) -> Finished:
-    """The outcome, or a `StateFileError`."""
+    """Return the outcome that `pack` made bytes of, or raise a `StateFileError`."""
     import pyarrow as pa  # noqa: PLC0415  # optional, and slow to import
 
     about, payload = snapshot.unpack(data)
@@ -168,7 +174,7 @@ def unpack(data: bytes) -> Finished:
 
 
 class Shelf:
-    """The finished chunks in a folder."""
+    """A folder of finished chunks."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -178,14 +184,14 @@ class Shelf:
         return self._read(chunk) is not None
 
     def has_file(self, chunk: Chunk) -> bool:
-        """Whether there is a file, which may be damaged: quick, to tell how much is left."""
+        """Return whether the chunk has a file; a quick test, since the file may be damaged."""
         return self._path(chunk).is_file()
 
     def put(self, chunk: Chunk, data: bytes) -> None:
-        """Keep a finished chunk: all of it or, after a crash, nothing."""
+        """Write a finished chunk; after a crash, all of it is there or nothing."""
         path = self._path(chunk)
         _make_folder(path.parent)
-        if path.is_symlink():  # to nothing, or to something that is no chunk: leave that alone
+        if path.is_symlink():  # replace the link, and leave alone what it points to
             path.unlink()
         if path.is_dir():
             raise ResultError(
@@ -194,17 +200,17 @@ class Shelf:
         files.write(path, data)
 
     def get(self, chunk: Chunk) -> Finished:
-        """A finished chunk."""
+        """Return a finished chunk, or raise a `ResultError` if it is missing or damaged."""
         data = self._read(chunk)
         if data is None:
-            raise ResultError(f"{self._path(chunk)} is gone or damaged; run the scenario again")
+            raise ResultError(f"{self._path(chunk)} is missing or damaged; run the scenario again")
         return unpack(data)
 
     def _path(self, chunk: Chunk) -> Path:
         return self.folder / chunk.course.address[:2] / chunk.address
 
     def _read(self, chunk: Chunk) -> bytes | None:
-        """The bytes, if they are there and whole; what cannot be read is computed again."""
+        """Return the bytes of a chunk; None if they are missing or damaged, to compute it again."""
         try:
             data = self._path(chunk).read_bytes()
             snapshot.unpack(data)

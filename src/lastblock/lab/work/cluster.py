@@ -1,8 +1,8 @@
-"""Chunks on a Dask cluster, through the interface of `concurrent.futures`.
+"""Compute chunks on a Dask cluster, through the interface of `concurrent.futures`.
 
-Dask hands a chunk to another worker when the one that had it is gone. Classes from outside the
-package (a policy in a user's own file) travel with the chunk, by value and with all that they call,
-so that workers need nothing but the package itself.
+When a worker is lost, Dask gives its chunk to another one. Classes from outside the package, such
+as a policy in a user's file, travel with the chunk together with all code that they call. So
+workers need only the package itself.
 """
 
 import asyncio
@@ -27,26 +27,26 @@ _SECONDS_TO_CONNECT = 5
 
 
 class ClusterError(ConnectionError):
-    """A cluster that cannot be reached, or is lost."""
+    """Raised if a cluster cannot be reached, or is lost."""
 
 
 class ClusterExecutor(Executor):
-    """An executor on a Dask client's cluster; see `connect`."""
+    """An executor that runs work on a Dask cluster; `connect` makes one."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        # No retries of a chunk that fails: it fails everywhere, and the reason should be told. A
-        # chunk whose worker is lost is another matter, which the scheduler sees to by itself.
+        # A chunk that fails is not tried again: it would fail on every worker, and the user should
+        # see why. If a worker is lost, the scheduler itself gives its chunk to another one.
         self._executor = client.get_executor(pure=False)
         self._own_modules = _OwnModules()
 
     @property
     def workers(self) -> int:
-        """How many there are now."""
+        """The number of workers at this moment."""
         return len(self._client.nthreads())
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Call a function on some worker."""
+        """Call a function on one of the workers, and return a future of its result."""
         self._own_modules.pickle_by_value()
         own = [
             {name: cls for name, cls in registry.items() if _is_own(cls.__module__)}
@@ -57,14 +57,29 @@ class ClusterExecutor(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Wait for what was submitted, or cancel it."""
+        """Wait for what was submitted; with `cancel_futures`, cancel it."""
         self._executor.shutdown(wait=wait and not cancel_futures)
         self._own_modules.forget()
 
 
 @contextmanager
 def connect(address: str) -> Iterator[ClusterExecutor]:
-    """An executor on the cluster of the Dask scheduler at this address.
+    """Connect to a Dask cluster; within ``with``, the executor runs work on it.
+
+    Parameters
+    ----------
+    address
+        The address of the Dask scheduler, such as ``tcp://10.0.0.1:8786``.
+
+    Yields
+    ------
+    ClusterExecutor
+        An executor for `run`.
+
+    Raises
+    ------
+    ClusterError
+        If no scheduler answers, or if the scheduler or its workers are lost.
 
     Examples
     --------
@@ -77,12 +92,12 @@ def connect(address: str) -> Iterator[ClusterExecutor]:
     with _quiet():
         try:
             _knock(address)
-            with warnings.catch_warnings():  # `compute` has the last word on versions
+            with warnings.catch_warnings():  # `compute` checks the versions that matter
                 warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
                 client = distributed.Client(
                     address, timeout=_SECONDS_TO_CONNECT, set_as_default=False
                 )
-        except Exception as error:  # whatever it is that answers there, if anything does
+        except Exception as error:  # anything may answer at this address, or nothing
             raise ClusterError(
                 f"no Dask scheduler answers at {address!r} ({_first_line(error)}); "
                 "check the address, such as tcp://host:8786, and that the scheduler runs"
@@ -93,11 +108,11 @@ def connect(address: str) -> Iterator[ClusterExecutor]:
         except distributed.KilledWorker as error:
             raise ClusterError(
                 f"the workers at {address} died again and again over the same chunk; "
-                "look into their logs (too little memory?) and run again: what is done is kept"
+                "look into their logs (too little memory?) and run again: finished work is kept"
             ) from error
         except (CancelledError, distributed.comm.CommClosedError) as error:
             raise ClusterError(
-                f"the scheduler at {address} is lost; start it and run again: what is done is kept"
+                f"the scheduler at {address} is lost; start it and run again: finished work is kept"
             ) from error
         finally:
             executor.shutdown(cancel_futures=True)
@@ -105,7 +120,7 @@ def connect(address: str) -> Iterator[ClusterExecutor]:
 
 
 def _knock(address: str) -> None:
-    """See whether a scheduler answers: a client that finds none is noisy, and slow to give up."""
+    """Check that a scheduler answers; a client that finds none is noisy and slow to give up."""
     import distributed  # noqa: PLC0415  # optional, and slow to import
 
     async def knock() -> None:
@@ -113,7 +128,7 @@ def _knock(address: str) -> None:
         comm = await distributed.comm.connect(address, timeout=_SECONDS_TO_CONNECT, **settings)
         await comm.close()
 
-    with ThreadPoolExecutor(1) as thread:  # where there is no event loop yet, as in a notebook
+    with ThreadPoolExecutor(1) as thread:  # a new thread has no event loop, a notebook's has one
         thread.submit(asyncio.run, knock()).result()
 
 
@@ -121,8 +136,8 @@ _registering = threading.Lock()
 
 
 def _call(own: bytes, call: bytes) -> Any:
-    """On the worker: make the user's policies and arms known there, then call the function."""
-    with _registering:  # a policy that wraps another checks whether that one is known
+    """On a worker, register the user's policies and arms, then call the function."""
+    with _registering:  # first: a policy that wraps another checks that it is registered
         for registry, classes in zip(REGISTRIES, pickle.loads(own), strict=True):
             registry.update(classes)
         function, args, kwargs = pickle.loads(call)
@@ -130,12 +145,12 @@ def _call(own: bytes, call: bytes) -> Any:
 
 
 def _dumps(value: Any) -> bytes:
-    """A pickle with the classes of the user's modules inside."""
+    """Return a pickle that includes the code of the user's classes."""
     import cloudpickle  # noqa: PLC0415  # optional, and slow to import
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it ships no type information
         def reducer_override(self, obj: Any) -> Any:
-            # Other ways to pickle a user's policy or arm would look for its file.
+            # Any other way would make the worker look for the file of the user's class.
             if isinstance(obj, tuple) and _is_own(type(obj).__module__):
                 return type(obj), tuple(obj)
             return super().reducer_override(obj)
@@ -146,14 +161,14 @@ def _dumps(value: Any) -> bytes:
 
 
 class _OwnModules:
-    """The modules of the user's, whose code travels."""
+    """The user's modules, whose code travels to the workers."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
         self._registered: list[Any] = []
 
     def pickle_by_value(self) -> None:
-        """All that are imported now; there may be more since the last time."""
+        """Let the code of all user modules travel; some may be new since the last call."""
         import cloudpickle  # noqa: PLC0415  # optional, and slow to import
 
         for name in sys.modules.keys() - self._seen:
@@ -165,7 +180,7 @@ class _OwnModules:
                 self._registered.append(module)
 
     def forget(self) -> None:
-        """Leave the settings of pickling as they were."""
+        """Restore cloudpickle's settings."""
         import cloudpickle  # noqa: PLC0415  # optional, and slow to import
 
         while self._registered:
@@ -173,7 +188,7 @@ class _OwnModules:
 
 
 def _is_own(name: str) -> bool:
-    """Whether a module is neither the package's nor installed: a file of the user's."""
+    """Return whether a module is the user's: neither of this package nor installed."""
     if name.partition(".")[0] == __name__.partition(".")[0]:
         return False
     file = getattr(sys.modules.get(name), "__file__", None)
@@ -182,14 +197,14 @@ def _is_own(name: str) -> bool:
 
 @functools.cache
 def _installed() -> tuple[str, ...]:
-    """The folders of the standard library and of installed packages."""
+    """Return the folders of the standard library and of installed packages."""
     standard = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
     return (*standard, *site.getsitepackages(), site.getusersitepackages())
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Dask logs each attempt to connect and each worker lost; errors say what matters."""
+    """Silence Dask's log of each attempt to connect and each lost worker; our errors say enough."""
     logger = logging.getLogger("distributed")
     before = logger.level
     logger.setLevel(logging.CRITICAL)

@@ -1,11 +1,11 @@
-"""What decides the outcome of a policy or an arm that is not part of the package: its code.
+"""A hash of the code of policies and arms that users have written.
 
-Chunks of results are addressed by all that determines them. A hash of the package's sources covers
-its own code; a class of the user's is covered by the bytecode of its methods and by what every name
-in them refers to, however deep: a function of the user's by its own bytecode, a function or class
-of Python, of this package or of an installed one by its module, its name and the version, any other
-object by its contents. Nothing that differs from one process to the next may enter, such as the
-address of an object or the order of a set.
+The address of a chunk covers everything that determines its outcome. A hash of the package's
+sources covers the package's own code. This hash covers a user's class: the bytecode of its methods,
+and everything that the names in them refer to, at any depth. A user's function counts by its
+bytecode; a function or class of Python, of this package or of an installed one by its module, name
+and version; any other object by its contents. Nothing that differs between two processes may enter,
+such as the address of an object or the order of a set.
 """
 
 import builtins
@@ -37,7 +37,7 @@ _NOT_CODE = {
     "__doc__",
     "__firstlineno__",
     "__module__",
-    "__static_attributes__",  # in no fixed order
+    "__static_attributes__",  # their order is not fixed
     "__weakref__",
 }
 _PLAIN = {bool, int, float, complex, str, bytes, type(None), type(...), range, slice}
@@ -52,7 +52,7 @@ _GENERATORS = np.random.RandomState | np.random.Generator | np.random.BitGenerat
 
 
 def fingerprint(*values: object) -> str:
-    """Hash the code of all classes and functions in these values from outside the package.
+    """Hash the code of the classes and functions in these values from outside the package.
 
     Returns
     -------
@@ -66,20 +66,20 @@ def fingerprint(*values: object) -> str:
 
 
 class _Reader:
-    """Adds whatever it meets to one hash; what it meets again is named by a number."""
+    """Adds everything it meets to one hash; what it meets again counts by its number only."""
 
     def __init__(self) -> None:
         self.digest = hashlib.blake2b(digest_size=16)
         self.foreign = False
-        # With the objects themselves, so that no other one gets their id.
+        # It holds the objects themselves, so that no other object gets their id.
         self._met: dict[Any, tuple[int, object]] = {}
         self._searched: dict[int, object] = {}
 
     def search(self, value: object) -> None:
-        """Add what is not the package's own in a value, at any depth.
+        """Add everything in a value that comes from outside the package, at any depth.
 
-        What the package's own classes hold is no concern of this hash: their parameters are part of
-        a chunk's address anyway.
+        Parameters of the package's own classes are left out, since a chunk's address has them
+        anyway.
         """
         if type(value) in _PLAIN or id(value) in self._searched:
             return
@@ -99,7 +99,7 @@ class _Reader:
                 self.search(item)
 
     def add(self, value: object) -> None:
-        """Add any object: code with all that it refers to, or a constant."""
+        """Add any object: code with everything it refers to, or a constant."""
         if type(value) in _PLAIN:
             self._note(type(value).__name__, value)
         elif isinstance(value, type):
@@ -122,7 +122,7 @@ class _Reader:
                 self._add_function(value)
             case types.BuiltinFunctionType() | types.MethodWrapperType():
                 self._note("C function", value.__qualname__)
-                self.add(value.__self__)  # its module, or the object that it is a method of
+                self.add(value.__self__)  # the module of a function, or the object of a method
             case types.MethodType():
                 self._add_all("method", [value.__func__, value.__self__])
             case staticmethod() | classmethod():
@@ -157,7 +157,7 @@ class _Reader:
         self.digest.update(f"{words!r}\n".encode())
 
     def _is_known(self, value: object, *use: object) -> bool:
-        """Whether it has been met before; then its number says enough."""
+        """Return whether an object has been met before; if so, add its number."""
         key = (id(value), *use)
         if key in self._met:
             self._note("again", self._met[key][0])
@@ -172,7 +172,7 @@ class _Reader:
             self.add(part)
 
     def _apart(self, value: object) -> str:
-        """The hash of an element of a set, whatever comes before or after it."""
+        """Return the hash of an element of a set, independent of the other elements."""
         reader = _Reader()
         reader._met = dict(self._met)
         reader.add(value)
@@ -207,7 +207,7 @@ class _Reader:
             self._note("function", space["__name__"], function.__qualname__, known_by)
         for cell in function.__closure__ or ():  # a decorator from elsewhere holds its function
             self._note("cell")
-            with suppress(ValueError):  # still empty
+            with suppress(ValueError):  # the cell is still empty
                 self.add(cell.cell_contents)
         if known_by is None:
             names = sorted(_names(function.__code__))
@@ -222,7 +222,7 @@ class _Reader:
             self.add(constant)
 
     def _add_named(self, space: dict[str, Any], names: Collection[str]) -> None:
-        """Add what code that uses these names may mean by them, here and in modules of this."""
+        """Add what these names refer to in `space`, and in the modules that `space` has."""
         for name in names:
             if name in space:
                 value = space[name]
@@ -250,12 +250,12 @@ class _Reader:
             self.digest.update(array.tobytes())
 
     def _add_object(self, value: object) -> None:
-        """Add an object of any other class: what a copy of it would be made of."""
+        """Add an object of any other class: the parts from which a copy would be made."""
         self._add_class(type(value))
         try:
             reduce = copyreg.dispatch_table.get(type(value))
             parts: Any = value.__reduce_ex__(4) if reduce is None else reduce(value)
-        except Exception:  # not to be copied, such as a lock
+        except Exception:  # it cannot be copied, such as a lock
             self.add(getattr(value, "__dict__", None))
             return
         if isinstance(parts, str):

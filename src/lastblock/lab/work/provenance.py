@@ -1,4 +1,4 @@
-"""Where code comes from: from the user, or from a package whose version says which code it is."""
+"""Find out whether code is the user's, or of a package whose version identifies the code."""
 
 import builtins
 import dis
@@ -20,11 +20,11 @@ import numpy as np
 
 _PACKAGE = __name__.partition(".")[0]
 _HASHED = "hashed"
-"""For this package, Python, numpy and numba: the hash of the sources has their versions."""
+"""The origin of this package, Python, numpy and numba: `sources_hash` covers their versions."""
 
 
 def origin(space: dict[str, Any]) -> str | None:
-    """The origin of functions with these globals; see `origin_of_module`."""
+    """Return the origin of functions with these globals; see `origin_of_module`."""
     name = space.get("__name__")
     module = sys.modules.get(name) if isinstance(name, str) else None
     if module is None or vars(module) is not space:
@@ -33,12 +33,12 @@ def origin(space: dict[str, Any]) -> str | None:
 
 
 def origin_of_class(cls: type) -> str | None:
-    """The origin of a class; see `origin_of_module`."""
+    """Return the origin of a class; see `origin_of_module`."""
     module = sys.modules.get(cls.__module__)
     found = None if module is None else origin_of_module(module)
     if found is None or _top(cls.__module__) == _PACKAGE or not hasattr(module, "__file__"):
         return found
-    try:  # a class made by a function, such as a dataclass, may bear the module of that function
+    try:  # a class that a function made may claim the module of that function
         there = operator.attrgetter(cls.__qualname__)(module)
     except AttributeError:
         there = None
@@ -46,18 +46,18 @@ def origin_of_class(cls: type) -> str | None:
 
 
 def origin_of_module(module: ModuleType) -> str | None:
-    """The version of the package that a module belongs to.
+    """Return the version of the package that a module belongs to.
 
     Returns
     -------
     str or None
-        None for the user's own code, which has to be read: no version says when it has changed.
+        None for the user's own code: no version tells when it changes, so it has to be hashed.
     """
     top = _top(module.__name__)
     if top == _PACKAGE:
         return _HASHED
     file = getattr(module, "__file__", None)
-    if file is None:  # compiled into Python, or made by hand
+    if file is None:  # it is compiled into Python, or was made at run time
         return _HASHED if sys.modules.get(module.__name__) is module and _is_pythons(top) else None
     place = os.path.realpath(file)
     if _lies_in(place, _site_folders()):
@@ -67,9 +67,9 @@ def origin_of_module(module: ModuleType) -> str | None:
 
 @functools.cache
 def installed(top: str) -> str | None:
-    """The versions of the distributions that brought a package, and hashes of their files.
+    """Return the versions of the distributions that installed a package, and hashes of their files.
 
-    None for a package that no distribution has brought.
+    Returns None for a package that no distribution has installed.
     """
     if top in {"numpy", "numba", "llvmlite"}:
         return _HASHED
@@ -77,8 +77,8 @@ def installed(top: str) -> str | None:
     found = []
     for name in names:
         distribution = importlib.metadata.distribution(name)
-        # It lists all files with their hashes: a package under development is often installed anew
-        # without a new version.
+        # RECORD lists all files with their hashes. We need them because packages under development
+        # are often installed again without a new version.
         record = (distribution.read_text("RECORD") or "").encode()
         found.append(
             f"{name} {distribution.version} {hashlib.blake2b(record, digest_size=8).hexdigest()}"
@@ -87,7 +87,7 @@ def installed(top: str) -> str | None:
 
 
 def home_of_ufunc(ufunc: np.ufunc) -> str:
-    """The package that a ufunc belongs to, with its version: a ufunc may not know its module."""
+    """Return the package of a ufunc, with its version; a ufunc may not know its module."""
     if getattr(np, ufunc.__name__, None) is ufunc:
         return _HASHED
     tops = {
@@ -99,18 +99,18 @@ def home_of_ufunc(ufunc: np.ufunc) -> str:
 
 
 def imported(code: CodeType, space: dict[str, Any]) -> Iterator[ModuleType]:
-    """The modules of the user's that code imports when it runs, imported now."""
+    """Import the user's modules that code imports when it runs, and yield them."""
     instructions = list(dis.get_instructions(code))
     for i, instruction in enumerate(instructions):
         if instruction.opname != "IMPORT_NAME":
             continue
         level, name = instructions[i - 2].argval, str(instruction.argval)
         if level == 0 and (_is_pythons(_top(name)) or installed(_top(name)) is not None):
-            continue  # its name is in the bytecode
+            continue  # not the user's; the bytecode has its name
         try:
             dots = "." * (level if isinstance(level, int) else 0)
             yield importlib.import_module(dots + name, space.get("__package__"))
-        except Exception:  # the code itself may never get there
+        except Exception:  # the code may never reach this import
             continue
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

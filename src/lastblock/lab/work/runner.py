@@ -1,7 +1,6 @@
-"""Run a scenario: cut it into chunks, compute those that are missing, and sum up.
+"""Run a scenario: cut it into chunks, compute those that are missing, and summarise them.
 
-Chunks run on threads here, and unchanged on any executor with the interface of
-`concurrent.futures`.
+Chunks run on threads, or on any executor with the interface of `concurrent.futures`.
 """
 
 import queue
@@ -28,7 +27,7 @@ CHUNKS = ".chunks"
 
 
 class Progress(Protocol):
-    """What is told of the progress, such as a bar of tqdm's."""
+    """A progress bar, such as one of tqdm: `update` is told how many more steps are done."""
 
     def update(self, steps: int, /) -> object: ...
 
@@ -42,24 +41,37 @@ def run(
     executor: Executor | None = None,
     progress: bool | Progress | None = None,
 ) -> Result:
-    """Run a scenario and keep its results.
+    """Run a scenario and write its results.
 
     Parameters
     ----------
     scenario
-        What to run: a scenario, a TOML file, or the name of a scenario of the package.
+        A scenario, a TOML file, or the name of a scenario of the package.
     out
-        The results go into a folder of the scenario's name in here. Finished chunks of work are
-        kept beside it: a run that was interrupted goes on where it stopped.
+        The folder in which the results get a folder with the scenario's name. Finished chunks of
+        work are kept beside it, so that an interrupted run continues where it stopped.
     replications
-        Instead of the scenario's.
+        The number of replications, instead of the scenario's.
     threads
-        How many to use; by default one for each core. The results do not depend on it.
+        The number of threads; by default one per core. The results do not depend on it.
     executor
-        Anything like a `concurrent.futures.Executor`, such as a Dask client's, instead of threads.
+        An executor to use instead of threads: anything like a `concurrent.futures.Executor`, such
+        as that of `connect`.
     progress
-        Show a bar; by default when it takes over two seconds and the output is a terminal. Or a bar
-        of your own, which is told the steps as they are done.
+        True to show a progress bar, False not to; by default it appears after two seconds, on a
+        terminal only. Or a bar of your own, whose `update` is called with the steps done.
+
+    Returns
+    -------
+    Result
+        The results, which are also written to the folder.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has a mistake.
+    ResultError
+        If the results cannot be written to this place, or a worker has other versions.
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
@@ -75,7 +87,7 @@ def run(
     try:
         _compute_all(missing, shelf, pool, progress, scenario.name)
     finally:
-        if executor is None:  # do not wait for chunks that an interruption leaves running
+        if executor is None:  # after an interruption, do not wait for chunks that still run
             pool.shutdown(wait=False, cancel_futures=True)
     result = _sum_up(scenario, chunks, shelf)
     result.save(out / scenario.name)
@@ -83,14 +95,14 @@ def run(
 
 
 def steps_missing(scenario: Scenario, *, out: str | Path = "results") -> int:
-    """How many steps a run has still to compute, by the files that are there."""
+    """Return how many steps a run still has to compute, judging by the files of finished chunks."""
     shelf = Shelf(Path(out) / CHUNKS)
     rows = _cut(scenario).values()
     return sum(chunk.steps for row in rows for chunk in row if not shelf.has_file(chunk))
 
 
 def _cut(scenario: Scenario) -> dict[str, list[Chunk]]:
-    """The chunks of every policy."""
+    """Return the chunks of every policy."""
     times = tuple(times_taken(None, scenario.horizon).tolist())
     return {
         label: cut(
@@ -121,13 +133,13 @@ def _compute_all(
                 future.add_done_callback(done.put)
             while waiting:
                 try:
-                    future = done.get(timeout=_WAKE_SECONDS)  # so that an interruption is heard
+                    future = done.get(timeout=_WAKE_SECONDS)  # wake up, to notice interruptions
                 except queue.Empty:
                     continue
-                chunk = waiting.pop(future)  # and with it the bytes
+                chunk = waiting.pop(future)  # remove it, or it would keep the bytes in memory
                 shelf.put(chunk, future.result())
                 bar.update(chunk.steps)
-    finally:  # what an interruption leaves is not begun
+    finally:  # after an interruption, do not start the chunks that still wait
         for future in waiting:
             future.cancel()
 
@@ -136,12 +148,12 @@ def _bar(
     steps: int, progress: bool | Progress | None, name: str
 ) -> AbstractContextManager[Progress]:
     if progress is not None and not isinstance(progress, bool):
-        return nullcontext(progress)  # whoever gave it closes it
+        return nullcontext(progress)  # the caller's bar, which the caller closes
     return progress_bar(steps, progress, unit="step", name=name)
 
 
 def _sum_up(scenario: Scenario, chunks: dict[str, list[Chunk]], shelf: Shelf) -> Result:
-    """One policy at a time, so that memory does not grow with their number."""
+    """Summarise one policy at a time, so that memory does not grow with their number."""
     labels = list(chunks)
     frames: dict[str, list[Any]] = {}
     for label, row in chunks.items():
@@ -153,7 +165,7 @@ def _sum_up(scenario: Scenario, chunks: dict[str, list[Chunk]], shelf: Shelf) ->
 
 
 def about(scenario: Scenario) -> dict[str, Any]:
-    """What is written into every file of the results."""
+    """Return the description of a run that every file of the results holds."""
     import lastblock  # for its version only  # noqa: PLC0415
 
     try:
