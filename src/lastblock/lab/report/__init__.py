@@ -1,1 +1,1 @@
-"""One HTML file for results of any number of scenarios."""
+"""The report: one HTML file about the results of any number of scenarios."""

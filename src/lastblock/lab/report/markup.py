@@ -1,6 +1,6 @@
-"""Pieces of HTML: numbers as people read them, tables that sort, intervals as small drawings.
+"""Pieces of HTML: readable numbers, tables that can be sorted, small drawings of intervals.
 
-Everything that comes from a user goes through `escape`.
+Every text that comes from a user goes through `escape`.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from lastblock.lab.figures.styles import PALE, looks
 
-_LONG = 20  # characters of a label, beyond which it takes two lines
+_LONG = 20  # characters; a longer label takes two lines
 _THIN = "\u202f"  # a narrow space that does not break
 
 
@@ -29,7 +29,7 @@ _LINE_WIDTH = 2.1  # pixels, as in the style sheet
 
 
 class Style(NamedTuple):
-    """How a policy is drawn, in the words of the page."""
+    """How a policy is drawn, in the page's terms."""
 
     colour: str
     marker: str
@@ -38,7 +38,7 @@ class Style(NamedTuple):
 
 
 def styles(labels: Sequence[str]) -> dict[str, Style]:
-    """The same looks as in the other figures; what is black there is light in the dark."""
+    """Return the styles of policies, as in the other figures; black is light in dark mode."""
     return {
         label: Style(
             "var(--ink)" if look.colour == "#000000" else look.colour,
@@ -51,36 +51,43 @@ def styles(labels: Sequence[str]) -> dict[str, Style]:
 
 
 class Column(NamedTuple):
-    """The head of a column."""
+    """The head of a column in a table."""
 
     title: str
     note: str = ""
-    """Shown when it is pointed at."""
+    """The text that appears when the mouse points at the head."""
     left: bool = False
+    """Whether cells are aligned to the left."""
     fixed: bool = False
-    """Not to be sorted by."""
+    """Whether readers cannot sort by this column."""
 
 
 class Cell(NamedTuple):
-    """What is shown, as HTML, and the number to sort by; without one the text counts."""
+    """A cell of a table."""
 
     html: str
+    """What the cell shows."""
     value: float | None = None
+    """The number to sort by."""
     numeric: bool = True
+    """Whether to sort by `value`; otherwise by the text."""
 
 
 def text(value: object) -> Cell:
-    """A cell of text."""
+    """Return a cell with text."""
     return Cell(escape(str(value)), numeric=False)
 
 
 def number(value: float | None, digits: int = 4) -> Cell:
-    """A cell with a number, to so many significant digits."""
+    """Return a cell with a number, as `show` writes it."""
     return Cell(show(value, digits), value)
 
 
 def show(value: float | None, digits: int = 4) -> str:
-    """A number to so many digits, its whole part in full; an infinite delay is “never”."""
+    """Return a number with `digits` significant digits, or more if its whole part has more.
+
+    An infinite number is a delay, and shown as “never”.
+    """
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
@@ -97,19 +104,19 @@ def show(value: float | None, digits: int = 4) -> str:
 
 
 def count(value: int) -> str:
-    """A whole number."""
+    """Return a whole number as text, in groups of three digits."""
     return f"{value:,}".replace(",", _THIN)
 
 
 def percent(value: float | None) -> str:
-    """A share."""
+    """Return a share as whole percent."""
     if value is None or math.isnan(value):
         return "–"
     return f"{100.0 * value:.0f}{_THIN}%".replace("-0\u202f", "0\u202f").replace("-", "−")
 
 
 def p_value(value: float) -> str:
-    """A p-value; small ones as a bound."""
+    """Return a p-value as text; a bound if it is very small."""
     if math.isnan(value):
         return "–"
     return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
@@ -123,9 +130,18 @@ def table(
     *,
     classes: Sequence[str] = (),
 ) -> str:
-    """A table that can be sorted by its columns; the first one heads the rows.
+    """Return a table that readers can sort; its first column heads the rows.
 
-    `name` is what a screen reader calls it; `caption` is HTML; `classes` are those of the rows.
+    Parameters
+    ----------
+    columns, rows
+        The heads, and the cells row by row.
+    name
+        The name of the table for screen readers.
+    caption
+        The caption, as HTML.
+    classes
+        The CSS class of each row, "" for none.
     """
     heads = "".join(_head(column) for column in columns)
     body = []
@@ -160,12 +176,12 @@ def _cell(tag: str, cell: Cell, left: bool) -> str:
 
 
 def _sortable(value: float) -> str:
-    """As JavaScript reads it."""
+    """Return a number as JavaScript reads it."""
     return f"{value:.9g}".replace("inf", "Infinity")
 
 
 def policy(label: str, style: Style) -> Cell:
-    """The label with the marker of its curve."""
+    """Return a cell with the label of a policy and the marker of its curve."""
     key = (
         f'<svg class="key{" pale" * style.pale}" width="14" height="14" viewBox="-7 -7 14 14" '
         f'aria-hidden="true" style="--c:{style.colour}"><use href="#marker-{style.marker}"/></svg>'
@@ -178,14 +194,14 @@ def policy(label: str, style: Style) -> Cell:
 
 
 class Rail(NamedTuple):
-    """The scale that the intervals of a table share."""
+    """The scale that all intervals of a table share."""
 
     low: float
     high: float
 
     @classmethod
     def around(cls, values: Sequence[float]) -> "Rail":
-        """From the least to the largest of those that are finite, and 0."""
+        """Return a scale that includes 0 and all finite values."""
         finite = [value for value in values if math.isfinite(value)]
         return cls(min([0.0, *finite]), max([0.0, *finite]))
 
@@ -201,7 +217,7 @@ def interval(
     colour: str,
     quartiles: tuple[float, float] | None = None,
 ) -> Cell:
-    """The mean as a dot, its confidence interval as a line, the quartiles as a bar."""
+    """Draw the mean as a dot, its confidence interval as a line, and the quartiles as a bar."""
     parts = ['<line class="rail" x1="0" x2="160" y1="9" y2="9"/>']
     if rail.low < 0.0:
         parts.append(f'<line class="zero" x1="{rail.at(0)}" x2="{rail.at(0)}" y1="0" y2="18"/>')
@@ -224,22 +240,22 @@ def interval(
 
 
 def badge(words: str, kind: str) -> str:
-    """A word that stands out."""
+    """Return words that stand out; `kind` is the CSS class."""
     return f'<span class="badge {kind}">{escape(words)}</span>'
 
 
 def code(block: str) -> str:
-    """A block of code that can be copied."""
+    """Return a block of code that readers can copy."""
     return f'<div class="code"><pre tabindex="0">{escape(block)}</pre></div>'
 
 
 def details(title: str, inside: str) -> str:
-    """Something that is opened by a click; `title` is text, `inside` is HTML."""
+    """Return a part that opens by a click; `title` is text, `inside` is HTML."""
     return f"<details><summary>{escape(title)}</summary><div>{inside}</div></details>"
 
 
 def embedded(data: Any) -> str:
-    """JSON that is safe inside a <script> element."""
+    """Return data as JSON that is safe inside a <script> element."""
     plain = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         plain = plain.replace(character, f"\\u{ord(character):04x}")
@@ -247,7 +263,7 @@ def embedded(data: Any) -> str:
 
 
 def rounded(values: Sequence[float], digits: int = 5) -> list[float | int | None]:
-    """For embedding: to so many significant digits; None for what is not finite."""
+    """Return values with `digits` significant digits, for JSON; None where one is not finite."""
     return [_rounded(float(value), digits) for value in values]
 
 

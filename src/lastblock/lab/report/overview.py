@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def title(results: "Sequence[Result]") -> str:
-    """The title of the page, as text."""
+    """Return the title of the page, as text."""
     if not results:
         return "Bandits by subsampling"
     if len(results) == 1:
@@ -21,7 +21,7 @@ def title(results: "Sequence[Result]") -> str:
 
 
 def tiles(results: "Sequence[Result]", seen: int) -> str:
-    """The page in a few numbers; `seen` claims of all that are made are seen."""
+    """Return the large numbers at the top; `seen` is how many claims are seen."""
     if not results:
         return ""
     steps = sum(len(r.labels) * r.replications * r.horizon for r in results)
@@ -33,7 +33,7 @@ def tiles(results: "Sequence[Result]", seen: int) -> str:
         ("Curves", str(sum(len(result.labels) for result in results))),
         ("Replications", _span([result.replications for result in results])),
         ("Steps simulated", _large(steps)),
-        ("Nanoseconds a step", markup.show(seconds / steps * 1e9, 3)),
+        ("Nanoseconds per step", markup.show(seconds / steps * 1e9, 3)),
     ]
     shown = [f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in numbers if value]
     return f'<dl class="tiles">{"".join(shown)}</dl>'
@@ -52,7 +52,7 @@ def _large(value: int) -> str:
 
 
 def glance(results: "Sequence[Result]", links: Sequence[str], seen: Sequence[int]) -> str:
-    """The winner of each scenario, and how many of its claims are seen."""
+    """Return the table of each scenario's best policy, and of how many of its claims are seen."""
     rows = []
     for result, link, found in zip(results, links, seen, strict=True):
         frame = result.summary().sort_values("mean", kind="stable")

@@ -1,7 +1,7 @@
-"""The report: one HTML file that needs nothing else, for a phone as for a slide.
+"""Write the report: one HTML file that needs no other file, and fits phones as well as slides.
 
-The page is filled in from plain files in `assets/`. Its figures are drawn in the browser from the
-numbers in it; where no script runs there is a picture instead.
+The page is made from templates in `assets/`. The browser draws its figures from numbers in the
+page; where scripts do not run, it shows a picture instead.
 """
 
 import hashlib
@@ -35,23 +35,33 @@ def write_report(
     suites: "Sequence[Suite]" = (),
     commands: Sequence[str] = (),
 ) -> Path:
-    """Write the report, whole or not at all.
+    """Write a report, completely or not at all.
 
     Parameters
     ----------
     path
         The HTML file to write.
     results
-        One result or several, in the order of the page; none if there is something else to show.
+        One result or several, in the order of the page; may be empty if there is anything else.
     table1
         Storage and cost of the subsampling policies, as measured.
     takeover, means
         Pictures of a passive takeover and of the arms' means: a PNG or SVG file, its bytes, or a
         figure of `lastblock.lab.figures`.
     suites
-        Halves of the suite of random problems, summed up.
+        Summaries of the suite of random problems, one for each half.
     commands
-        What to type to get the same page again.
+        The commands that make the same page again.
+
+    Returns
+    -------
+    Path
+        The path of the file.
+
+    Raises
+    ------
+    ResultError
+        If there is nothing to report.
     """
     results = list(results) if isinstance(results, Sequence) else [results]
     others = [*paper.sections(table1, takeover, means), *suite.sections(suites)]
@@ -99,7 +109,7 @@ def _page(
         title=escape(overview.title(results)),
         style=_asset("report.css"),
         script=script,
-        script_hash=f"sha256-{digest}",  # no other script runs
+        script_hash=f"sha256-{digest}",  # browsers then run no other script
         tiles=overview.tiles(results, sum(seen)),
         links="\n".join(f'<li><a href="#{s.key}">{escape(s.name)}</a></li>' for s in sections),
         sections="\n".join(f'<section id="{s.key}">\n{s.html}\n</section>' for s in sections),
@@ -111,7 +121,7 @@ def _asset(name: str) -> str:
 
 
 def _scenario(result: "Result") -> tuple[str, int]:
-    """The section of one scenario, and how many of its claims are seen."""
+    """Return the section of one scenario, and how many of its claims are seen."""
     styles = markup.styles(result.labels)
     claims, seen = results.claims(result)
     parts = [

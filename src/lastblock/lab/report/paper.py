@@ -1,4 +1,4 @@
-"""What a report shows of the paper besides regret: table 1, a takeover, and the arms' means."""
+"""The sections of a report on the paper's other exhibits: table 1, a takeover, the arms' means."""
 
 from base64 import b64encode
 from html import escape
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from lastblock.lab.figures.canvas import Picture
 
 Image: TypeAlias = Union[str, Path, bytes, "Picture"]
-"""The path of a PNG or SVG file, what is in it, or a figure that is still to be drawn."""
+"""The path of a PNG or SVG file, its contents, or a figure that is yet to be drawn."""
 
 
 def sections(
     table1: "pd.DataFrame | None", takeover: Image | None, means: Image | None
 ) -> list[tuple[str, str, str]]:
-    """The sections of those that are there: a key, a short name, and HTML."""
+    """Return a section for each exhibit that is not None: a key, a short name, and HTML."""
     found = []
     if means is not None:
         picture = image(means, "The mean of each arm over time")
@@ -46,7 +46,7 @@ def _section(title: str, lead: str, inside: str) -> str:
 
 
 def image(picture: Image, description: str) -> str:
-    """A picture inside the page. As an image even an SVG runs no script."""
+    """Return a picture as part of the page; as an image, not even an SVG can run scripts."""
     if isinstance(picture, bytes):
         data = picture
     elif isinstance(picture, str | Path):
@@ -63,14 +63,14 @@ def image(picture: Image, description: str) -> str:
 
 
 def _table(frame: "pd.DataFrame") -> str:
-    """Any frame."""
+    """Return table 1 as HTML."""
     columns = [
         Column(str(name), left=k == 0 or frame[name].dtype.kind not in "iufb")
         for k, name in enumerate(frame.columns)
     ]
     rows = [[_cell(value) for value in row] for row in frame.itertuples(index=False)]
     caption = (
-        "Rewards stored after the last of T rounds, and nanoseconds a round, with two Gaussian "
+        "Rewards stored after the last of T rounds, and nanoseconds per round, with two Gaussian "
         "arms. “paper”: its estimates; T^b and (log T)^b: the fitted powers of growth."
     )
     return markup.table(columns, rows, "Table 1", caption)

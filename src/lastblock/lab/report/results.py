@@ -1,4 +1,4 @@
-"""What a report says about the results of one scenario: figure, claims, tables."""
+"""The parts of a report on the results of one scenario: figure, claims, tables."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _PICTURE_DPI = 100
 
 
 def figure(result: "Result", styles: Styles) -> str:
-    """The data of the interactive figure, and a picture for where no script runs."""
+    """Return the data of the interactive figure, and a picture for browsers without scripts."""
     series: list[dict[str, Any]] = []
     times: list[int] = []
     for label, style in styles.items():
@@ -63,7 +63,7 @@ def figure(result: "Result", styles: Styles) -> str:
 
 
 def pooled(times: Sequence[int], shares: Sequence[float]) -> list[float]:
-    """The shares over longer stretches of time, where two times lie so close that chance rules."""
+    """Return shares over longer stretches of time where times lie close, to reduce the noise."""
     starts, pulls, first, found = [0, *times], [0.0], 0, []
     for j, share in enumerate(shares):
         pulls.append(pulls[-1] + share * (starts[j + 1] - starts[j]))
@@ -75,7 +75,7 @@ def pooled(times: Sequence[int], shares: Sequence[float]) -> list[float]:
 
 
 def claims(result: "Result") -> tuple[str, int]:
-    """The claims with their verdicts, and how many of them are seen."""
+    """Return the claims with their verdicts, and how many of them are seen."""
     items, seen = [], 0
     for claim in result.claims:
         verdict = claim.judge(result)
@@ -91,7 +91,7 @@ def claims(result: "Result") -> tuple[str, int]:
 
 
 def final_regret(result: "Result", styles: Styles) -> str:
-    """The table of final regret, time and storage."""
+    """Return the table of final regret, time and storage."""
     frame = statistics.summary(result, _CONFIDENCE)
     frame = frame.merge(result.policies[["policy", "state_bytes"]].astype({"policy": str}))
     frame = frame.merge(result.timing[["policy", "ns_per_step"]].astype({"policy": str}))
@@ -136,7 +136,7 @@ def final_regret(result: "Result", styles: Styles) -> str:
 
 
 def differences(result: "Result", styles: Styles) -> str:
-    """The table of paired differences, and a note of those that say nothing."""
+    """Return the table of paired differences, and a note on those that are not significant."""
     if len(result.labels) < 2:
         return ""
     frame = statistics.differences(result, confidence=_CONFIDENCE)
@@ -185,7 +185,7 @@ def differences(result: "Result", styles: Styles) -> str:
 
 
 def _note(baseline: str, unclear: Sequence[dict[str, Any]], replications: int) -> str:
-    """What the results do not tell apart."""
+    """Return a note on the policies that these results do not tell apart."""
     if not unclear:
         return ""
     if replications == 1:
@@ -200,7 +200,7 @@ def _note(baseline: str, unclear: Sequence[dict[str, Any]], replications: int) -
 
 
 def delays(result: "Result", styles: Styles) -> str:
-    """The table of how soon each policy found a best arm, at the start and after each change."""
+    """Return the table of how soon each policy found a best arm, in each phase."""
     found = {(row["policy"], row["phase"]): row for row in _records(result.delay_summary())}
     columns = [Column("Policy", left=True)]
     for phase, start in enumerate([0, *result.changes]):
@@ -229,7 +229,7 @@ def delays(result: "Result", styles: Styles) -> str:
 
 
 def pulls(result: "Result", styles: Styles) -> str:
-    """The table of pulls per phase and arm, folded."""
+    """Return the table of pulls per phase and arm, which opens by a click."""
     frame = result.pulls.astype({"policy": str})
     columns = [Column("Policy", left=True)]
     for row in _records(frame[frame["policy"] == result.labels[0]]):
@@ -248,7 +248,7 @@ def pulls(result: "Result", styles: Styles) -> str:
 
 
 def _records(frame: "pd.DataFrame") -> list[dict[str, Any]]:
-    """The rows, with plain numbers in them."""
+    """Return the rows as dictionaries with plain numbers."""
     return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
 
 

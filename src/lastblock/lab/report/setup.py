@@ -1,4 +1,4 @@
-"""What a report says about what was run, and how to run it again."""
+"""The parts of a report on what was run, and how to run it again."""
 
 import json
 from base64 import b64encode
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def head(result: "Result") -> str:
-    """The title of a scenario, and its size."""
+    """Return the title of a scenario, and a line on its size."""
     arms = int(result.pulls["arm"].max()) + 1
     facts = [
         f"<code>{escape(result.name)}</code>",
@@ -33,7 +33,7 @@ def _plural(value: int, noun: str) -> str:
 
 
 def setup(result: "Result", styles: Mapping[str, Style]) -> str:
-    """The scenario in all its parts, folded."""
+    """Return the whole scenario, in parts that open by a click."""
     scenario = result.about["scenario"]
     parts = [_arms(result), _policies(scenario["policies"], styles), _versions([result])]
     source = result.about["source"]
@@ -48,7 +48,7 @@ def setup(result: "Result", styles: Mapping[str, Style]) -> str:
 
 
 def again(results: "Sequence[Result]", commands: Sequence[str]) -> str:
-    """The section on how to run it again."""
+    """Return the section on how to run everything again."""
     if commands:
         how = "<p>These commands made this page:</p>" + markup.code("\n".join(commands))
     else:
@@ -69,7 +69,7 @@ def again(results: "Sequence[Result]", commands: Sequence[str]) -> str:
 
 
 def _versions(results: "Sequence[Result]") -> str:
-    """The versions, once for all that share them."""
+    """Return the versions, once for all results that share them."""
     groups: dict[str, list[str]] = {}
     for result in results:
         key = json.dumps(result.about["versions"])
@@ -96,7 +96,7 @@ def _arms(result: "Result") -> str:
 
 
 def _phases(phases: Sequence[Mapping[str, Any]], horizon: int) -> str:
-    """A row for every phase, with the best arms in bold."""
+    """Return a table with one row per phase, the best arms in bold."""
     ends = [phase["start"] for phase in phases[1:]] + [horizon]
     rows = []
     for phase, end in zip(phases, ends, strict=True):
@@ -116,7 +116,7 @@ def _phases(phases: Sequence[Mapping[str, Any]], horizon: int) -> str:
 
 
 def _paths(arms: Sequence[Mapping[str, Any]], means: Sequence[Mapping[str, Any]]) -> str:
-    """A row for every arm that drifts."""
+    """Return a table with one row per arm, for arms whose means drift."""
     rows = [
         [
             markup.text(f"arm {k + 1}"),

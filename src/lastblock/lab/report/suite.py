@@ -1,4 +1,4 @@
-"""What a report shows of the suite of random problems."""
+"""The sections of a report on the suite of random problems."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -28,7 +28,7 @@ _KINDS = {
 
 
 def sections(suites: "Sequence[Suite]") -> list[tuple[str, str, str]]:
-    """A section for each half, or part of one: a key, a short name, and HTML."""
+    """Return a section for each half, or part of one: a key, a short name, and HTML."""
     return [
         (f"suite-{suite.name.replace(',', '_')}", f"Suite, {suite.name}", _section(suite))
         for suite in suites
@@ -59,7 +59,7 @@ def _section(suite: "Suite") -> str:
 
 
 def _ratio(row: Mapping[str, Any], name: str) -> list[Cell]:
-    """A number, and its interval."""
+    """Return two cells: a number, and its interval."""
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     return [
         markup.number(row[name], 3),
