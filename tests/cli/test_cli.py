@@ -313,7 +313,9 @@ def test_the_chosen_baseline_is_said_to_be_chosen(lastblock, folder):
         folder / "results/made"
     )
     _, out, _ = lastblock("compare", "made")
-    assert out.startswith("made: final regret less that of A, the smallest; all pairs hold at once")
+    assert out.startswith(
+        "made: final regret less that of A, the smallest; valid for all pairs at once"
+    )
 
 
 @pytest.mark.parametrize(

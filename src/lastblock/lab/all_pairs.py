@@ -1,9 +1,9 @@
-"""Comparisons that hold for all pairs of policies at once, whichever of them one looks at.
+"""Comparisons that are valid for all pairs of policies at once.
 
-The policy with the smallest mean is chosen by the same numbers that it is then compared on, so it
-has had luck more often than not. Intervals and p-values that hold for all pairs together hold for
-the pairs with it, too. With Student's intervals Bonferroni's and Holm's methods see to that, with
-resampled ones the law of the largest |t| of all pairs.
+The same numbers choose the policy with the smallest mean and compare it with others, so this policy
+was probably lucky. Intervals and p-values that are valid for all pairs at once are valid for its
+pairs, too. For Student's intervals, Bonferroni's and Holm's methods provide that; for bootstrap
+intervals, the law of the largest |t| of all pairs, which is computed here.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,37 +19,40 @@ _SEED = 1
 
 
 class LargestT(NamedTuple):
-    """The law of the largest |t| of all pairs of policies where no two of them differ."""
+    """The law of the largest |t| of all pairs of policies, if no two of them differ."""
 
     draws: Sample
-    """A sample of it, in increasing order."""
+    """A sample of that law, in increasing order."""
 
     def quantile(self, confidence: float) -> float:
-        """What no pair exceeds with probability `confidence`."""
+        """Return the value that no pair exceeds with probability `confidence`."""
         rank = int(np.ceil(confidence * (self.draws.size + 1)))
         return float(self.draws[min(rank, self.draws.size) - 1])
 
     def p_value(self, t: float) -> float:
-        """The probability that some pair has a |t| as large as this."""
+        """Return the probability that some pair has a |t| of at least |t|."""
         beyond = self.draws.size - int(np.searchsorted(self.draws, abs(t), side="left"))
         return (beyond + 1) / (self.draws.size + 1)
 
 
 def largest_t(groups: Sequence[Sample], resamples: int | None = None) -> LargestT:
-    """Resample replications, and take the largest |t| of all pairs around the means of the sample.
+    """Resample replications, and find the largest |t| of all pairs in each resample.
+
+    The t of a resample is centred at the means of the sample.
 
     Parameters
     ----------
     groups
-        Tables of regrets, a row a replication, a column a policy. The policies of a group met the
-        same draws, those of two groups did not. Each has at least two rows.
+        Tables of regrets, with one row per replication and one column per policy. The policies of
+        one group met the same draws; different groups are independent. Each group has at least two
+        rows.
     resamples
-        How often to draw; by default as for other bootstrap intervals.
+        The number of resamples; by default as for other bootstrap intervals.
 
     Returns
     -------
     LargestT
-        The same at every call.
+        The law. The same arguments always give the same result.
     """
     resamples = RESAMPLES if resamples is None else resamples
     stream = np.random.Generator(np.random.PCG64(_SEED))
@@ -62,7 +65,7 @@ def largest_t(groups: Sequence[Sample], resamples: int | None = None) -> Largest
 
 
 class _Table:
-    """The regrets of a group, less their means, and their products."""
+    """The regrets of a group less their means, and the products of each two of them."""
 
     def __init__(self, group: Sample) -> None:
         self.n, self.columns = group.shape
@@ -71,7 +74,7 @@ class _Table:
         self._products = products.reshape(self.n, self.columns**2)
 
     def resampled(self, draws: int, stream: np.random.Generator) -> tuple[Sample, Sample]:
-        """The means of resampled replications, and the covariances of these means."""
+        """Return the means of resampled replications, and the covariances of these means."""
         counts = _counts(stream.integers(self.n, size=(draws, self.n)), self.n)
         means = counts @ self._centred / self.n
         second = (counts @ self._products / self.n).reshape(draws, self.columns, self.columns)
@@ -83,7 +86,7 @@ def _blocks(draws: int, most: int) -> Iterator[int]:
 
 
 def _largest(drawn: Sequence[tuple[Sample, Sample]]) -> Sample:
-    """The largest |t| of each draw, from the means and covariances of all groups."""
+    """Return the largest |t| of each resample, from the means and covariances of all groups."""
     means = np.concatenate([part for part, _ in drawn], axis=1)
     n, columns = means.shape
     covariances = np.zeros((n, columns, columns))
@@ -97,14 +100,14 @@ def _largest(drawn: Sequence[tuple[Sample, Sample]]) -> Sample:
     together = variances[:, one] + variances[:, other]
     squares = together - 2.0 * covariances[:, one, other]
     gaps = np.abs(means[:, one] - means[:, other])
-    noise = 1e-12 * together  # what rounding leaves of a difference that never varies
+    noise = 1e-12 * together  # rounding leaves less than this of a difference that never varies
     t = np.where(gaps**2 > noise, np.inf, 0.0)
     np.divide(gaps, np.sqrt(np.maximum(squares, 0.0)), out=t, where=squares > noise)
     return np.asarray(t.max(axis=1))
 
 
 def _counts(rows: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.float64]:
-    """How often each number below n is in each row."""
+    """Return how often each number below n occurs in each row."""
     draws = rows.shape[0]
     flat: npt.NDArray[Any] = (rows + n * np.arange(draws)[:, None]).ravel()
     return np.bincount(flat, minlength=draws * n).reshape(draws, n).astype(np.float64)

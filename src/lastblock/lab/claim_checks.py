@@ -1,9 +1,12 @@
-"""Whether a claim shows in results.
+"""Checks of whether results show a claim.
 
-A claim is made of comparisons of two policies, and is seen if every one of them is significant on
-its own: replication by replication, with 95 % confidence. Nothing is seen in a single replication.
-A claim names its policies before there are results, and all of its comparisons have to hold, so
-that none needs an adjustment for their number: it is wrong in the worst one, too, if it is wrong.
+A claim consists of comparisons of two policies. Results show it ("seen") if every comparison is
+significant on its own: paired by replication, with 95 % confidence. A single replication shows
+nothing.
+
+A claim names its policies before there are results, and all of its comparisons must hold. So we do
+not adjust for their number: if a claim is false, at least one comparison is false, and the claim is
+wrongly seen only if that one is wrongly significant.
 """
 
 import math
@@ -25,11 +28,11 @@ from lastblock.lab.intervals import (
 from lastblock.support.rounding import rounded
 
 CONFIDENCE = 0.95
-_RESAMPLES = 400  # of quartile bands, where each costs a sort
+_RESAMPLES = 400  # few, since each resample of a quartile band costs a sort
 
 
 class Verdict(NamedTuple):
-    """Whether a claim is seen, and the figures that say so."""
+    """Whether a claim is seen, and the figures behind that, in words."""
 
     seen: bool
     figures: str
@@ -40,7 +43,7 @@ Regrets = Mapping[str, Sample]
 
 
 def best(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Verdict:
-    """The first policy has the smallest regret, or less than a share of the next one's."""
+    """Check that the first policy has the smallest regret; with `margin`, below that share."""
     first, *_ = policies
     ranking = [label for label in _ranking(regrets) if label != first]
     if not ranking:
@@ -62,7 +65,7 @@ def best(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Ver
 
 
 def last(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Verdict:
-    """The first policy has the largest regret."""
+    """Check that the first policy has the largest regret."""
     first, *_ = policies
     ranking = [label for label in _ranking(regrets) if label != first]
     if not ranking:
@@ -72,7 +75,7 @@ def last(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Ver
 
 
 def leading(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Verdict:
-    """The policies are ahead of all others."""
+    """Check that each of the policies has less regret than every other policy."""
     ranking = _ranking(regrets)
     ahead = [label for label in ranking if label in policies]
     others = [label for label in ranking if label not in policies]
@@ -85,13 +88,13 @@ def leading(regrets: Regrets, policies: Sequence[str], margin: float | None) -> 
 
 
 def order(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Verdict:
-    """The policies have increasing regret."""
+    """Check that the policies have increasing regret, in their order."""
     figures = ", ".join(_show(regrets, label) for label in policies)
     return _verdict(figures, _notes(regrets, list(pairwise(policies))))
 
 
 def close(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Verdict:
-    """The first policy's regret is within a share of the second's."""
+    """Check that the first policy's regret differs by at most `margin` from the second's."""
     first, second = policies
     assert margin is not None
     ratio = paired_ratio(regrets[first], regrets[second], CONFIDENCE)
@@ -107,7 +110,7 @@ def close(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Ve
 
 
 def widest(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Verdict:
-    """The first policy has the widest quartile band."""
+    """Check that the first policy has the widest band between the quartiles of its regret."""
     first, *_ = policies
     bands = {label: np.quantile(regret, [0.25, 0.75]) for label, regret in regrets.items()}
     widths = {label: float(high - low) for label, (low, high) in bands.items()}
@@ -126,7 +129,7 @@ def widest(regrets: Regrets, policies: Sequence[str], margin: float | None) -> V
         return _verdict(figures, [_no_interval(regrets[first])])
 
     def lead(rows: npt.NDArray[np.int64]) -> Sample:
-        """By how much the first is wider than every other, for each row of replications."""
+        """Return how much wider the first band is than every other, for each resample."""
         drawn = {label: _widths(regret[rows]) for label, regret in regrets.items()}
         return np.stack([drawn[first] - drawn[label] for label in others], axis=1)
 
@@ -140,18 +143,18 @@ def widest(regrets: Regrets, policies: Sequence[str], margin: float | None) -> V
 CHECKS: dict[str, Callable[[Regrets, Sequence[str], float | None], Verdict]] = {
     function.__name__: function for function in (best, last, leading, order, close, widest)
 }
-"""By name; each takes the regrets, the policies of the claim, and the claim's margin."""
+"""The checks by name; each takes the regrets, the policies of the claim, and its margin."""
 
 _ALONE = Verdict(False, "there is no other policy to compare with")
 
 
 def _ranking(regrets: Regrets) -> list[str]:
-    """The policies by increasing mean."""
+    """Return the policies by increasing mean regret."""
     return sorted(regrets, key=lambda label: float(regrets[label].mean()))
 
 
 def _notes(regrets: Regrets, pairs: Sequence[tuple[str, str]]) -> list[str]:
-    """What speaks against the first policy of some pair having the smaller regret, if anything."""
+    """Return why the first policy of some pair does not surely have less regret; else nothing."""
     for small, large in pairs:
         a, b = regrets[small], regrets[large]
         difference = paired_difference(a, b, CONFIDENCE)
@@ -175,13 +178,13 @@ def _no_interval(regret: Sample) -> str:
 
 
 def _next(regrets: Regrets, label: str, small: str, large: str) -> str:
-    """The policy on the other side of the claimed gap, `small` below `large`."""
+    """Show `label`, which follows the claimed gap: "but" if `small` is not below `large`."""
     as_claimed = regrets[small].mean() < regrets[large].mean()
     return f"{'next' if as_claimed else 'but'} {_show(regrets, label)}"
 
 
 def _show(regrets: Regrets, label: str) -> str:
-    """The mean and its standard error, with two digits of that."""
+    """Show a policy's mean regret with its standard error, to two digits of the error."""
     mean = mean_of(regrets[label], CONFIDENCE)
     if math.isnan(mean.se):
         return f"{label} {mean.value:.1f}"

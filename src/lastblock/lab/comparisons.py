@@ -1,4 +1,4 @@
-"""A comparison of policies as a table for a paper: as a frame, LaTeX, CSV or plain data."""
+"""Tables that compare policies, for papers: as a data frame, LaTeX or plain data."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ def comparison(
     confidence: float = 0.95,
     method: Method = "normal",
 ) -> "pd.DataFrame":
-    """The final regret of every policy, and its difference from a baseline.
+    """Return a table of the final regret of every policy and its difference from a baseline.
 
     Parameters
     ----------
@@ -31,8 +31,9 @@ def comparison(
     Returns
     -------
     pandas.DataFrame
-        A row a policy, the baseline among them: the columns of `summary` (the interval of the mean
-        as `mean_low` and `mean_high`), then those of `differences`, missing for the baseline.
+        One row per policy, including the baseline. The columns are those of `summary` (with
+        `mean_se`, `mean_low` and `mean_high` for the mean), then those of `differences`, which are
+        missing for the baseline.
     """
     means = summary(results, confidence, method).rename(
         columns={"low": "mean_low", "high": "mean_high", "se": "mean_se"}
@@ -46,7 +47,7 @@ def latex(
     confidence: float = 0.95,
     method: Method = "normal",
 ) -> str:
-    r"""The table of `comparison` in LaTeX, every number rounded as its standard error says.
+    r"""Return the table of `comparison` in LaTeX, each number rounded by its standard error.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def latex(
 
 
 def plain_rows(frame: "pd.DataFrame") -> list[dict[str, Any]]:
-    """The rows as JSON has them: None for what is missing or not finite."""
+    """Return the rows as plain data for JSON: None where a value is missing or not finite."""
     return [
         {str(name): _plain(value) for name, value in row.items()}
         for row in frame.to_dict("records")

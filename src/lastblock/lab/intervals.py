@@ -1,4 +1,4 @@
-"""Confidence intervals of means, of differences of means and of their ratios."""
+"""Confidence intervals for means, differences of means, and ratios of means."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,20 +19,25 @@ _DRAWS_AT_ONCE = 1 << 21
 
 
 class Interval(NamedTuple):
-    """A number with its standard error, its interval, and the p-value of its being 0.
+    """An estimate with its confidence interval and p-value.
 
-    All but the value are NaN where there is a single observation.
+    All but `value` are NaN if there is only one observation.
     """
 
     value: float
+    """The estimate."""
     se: float
+    """Its standard error."""
     low: float
+    """The lower end of its confidence interval."""
     high: float
+    """The upper end."""
     p: float
+    """The two-sided p-value for a true value of 0 (of 1, for a ratio)."""
 
 
 def check_method(confidence: float, method: Method) -> float:
-    """The confidence, if both are possible."""
+    """Return the confidence as a float; raise a ValueError if it or the method is wrong."""
     confidence = check_confidence(confidence)
     if method not in METHODS:
         raise ValueError(f"method={method!r} must be one of {', '.join(METHODS)}")
@@ -40,38 +45,41 @@ def check_method(confidence: float, method: Method) -> float:
 
 
 def mean_of(x: Sample, confidence: float, method: Method = "normal") -> Interval:
-    """The mean of a sample."""
+    """Return the mean of a sample, with its interval."""
     return _estimate((x,), (1.0,), confidence, method)
 
 
 def paired_difference(
     a: Sample, b: Sample, confidence: float, method: Method = "normal"
 ) -> Interval:
-    """mean(a) − mean(b), where a[i] and b[i] met the same draws."""
+    """Return mean(a) − mean(b) with its interval, where a[i] and b[i] met the same draws."""
     return mean_of(a - b, confidence, method)
 
 
 def welch_difference(
     a: Sample, b: Sample, confidence: float, method: Method = "normal"
 ) -> Interval:
-    """mean(a) − mean(b) of independent samples, whose variances may differ."""
+    """Return mean(a) − mean(b) with its interval, for independent samples of any variances."""
     return _estimate((a, b), (1.0, -1.0), confidence, method)
 
 
 def paired_ratio(a: Sample, b: Sample, confidence: float) -> Interval:
-    """mean(a) / mean(b) by the delta method; p is of the ratio's being 1."""
+    """Return mean(a) / mean(b) with its interval, by the delta method.
+
+    Here a[i] and b[i] met the same draws, and p is for a true ratio of 1.
+    """
     below = float(b.mean())
     if below == 0.0:
         return Interval(np.nan, np.nan, np.nan, np.nan, np.nan)
     ratio = float(a.mean()) / below
-    # The mean of these is 0, and their standard error is that of the ratio.
+    # These terms have mean 0, and the standard error of their mean is that of the ratio.
     _, se, low, high, _ = mean_of((a - ratio * b) / below, confidence)
     p = _p_value(ratio - 1.0, se, a.size - 1.0)
     return Interval(ratio, se, ratio + low, ratio + high, p)
 
 
 def holm(p: npt.ArrayLike) -> Sample:
-    """The p-values, adjusted for their number (Holm, 1979); those that are NaN do not count."""
+    """Return the p-values adjusted for their number (Holm, 1979); NaN stays NaN, uncounted."""
     values = np.asarray(p, dtype=np.float64)
     adjusted = np.full(values.size, np.nan)
     order = [i for i in np.argsort(values) if not np.isnan(values[i])]  # NaNs are sorted last
@@ -88,10 +96,10 @@ def resample(
     resamples: int = RESAMPLES,
     seed: int = _SEED,
 ) -> Sample:
-    """The statistic of rows of indices, each row drawn with replacement from range(size).
+    """Return a statistic of each of many rows of indices, drawn with replacement from range(size).
 
-    The same rows at every call. They come in blocks, so that memory does not grow with their
-    number; the statistic returns one value or row a row.
+    Every call with the same arguments draws the same rows. `statistic` gets them in blocks, so that
+    memory does not grow with their number, and returns one value, or one row of values, per row.
     """
     stream = np.random.Generator(np.random.PCG64(seed))
     rows = max(1, _DRAWS_AT_ONCE // size)
@@ -102,7 +110,7 @@ def resample(
 def _estimate(
     samples: Sequence[Sample], signs: Sequence[float], confidence: float, method: Method
 ) -> Interval:
-    """Of the signed sum of the samples' means."""
+    """Return the sum of the samples' means, with these signs, and its interval."""
     value = float(sum(sign * x.mean() for sign, x in zip(signs, samples, strict=True)))
     if min(x.size for x in samples) < 2:
         return Interval(value, np.nan, np.nan, np.nan, np.nan)
@@ -123,13 +131,13 @@ def _estimate(
 def _bca(
     samples: Sequence[Sample], signs: Sequence[float], value: float, confidence: float
 ) -> tuple[float, float]:
-    """The bootstrap interval that corrects for bias and skewness (Efron, 1987)."""
+    """Return the bootstrap interval that corrects for bias and skewness (BCa; Efron, 1987)."""
     from scipy.special import ndtr, ndtri  # an optional dependency  # noqa: PLC0415
 
     drawn: Any = 0.0
     cubes = squares = 0.0
     for i, (sign, x) in enumerate(zip(signs, samples, strict=True)):
-        # Samples that are independent have resamples that are.
+        # Independent samples need independent resamples, hence a seed for each.
         means = resample(partial(_row_means, x), x.size, seed=_SEED + i)
         drawn = drawn + sign * means
         influence = sign * (x - x.mean()) / x.size
@@ -154,7 +162,7 @@ def _t_quantile(q: float, freedom: float) -> float:
 
 
 def _p_value(value: float, se: float, freedom: float) -> float:
-    """Student's, two-sided, of the value's being 0."""
+    """Return Student's two-sided p-value for a true value of 0."""
     from scipy.special import stdtr  # noqa: PLC0415  # optional, and slow to import
 
     if np.isnan(se):

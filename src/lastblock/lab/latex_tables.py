@@ -1,4 +1,4 @@
-"""Tables in LaTeX."""
+"""Write tables in LaTeX."""
 
 import re
 from collections.abc import Sequence
@@ -45,13 +45,13 @@ _SPECIAL = {
 
 
 def escape(text: object) -> str:
-    """Text as LaTeX prints it, with Greek letters and signs in a formula."""
+    """Return LaTeX that prints this text; Greek letters and mathematical signs become formulas."""
     escaped = "".join(_SPECIAL.get(character, character) for character in str(text))
-    return re.sub(r"(?<!\\)\$\$", "", escaped)  # neighbours in one formula
+    return re.sub(r"(?<!\\)\$\$", "", escaped)  # join adjacent formulas
 
 
 def minus(number: str) -> str:
-    """A number inside of a formula."""
+    """Return a number as LaTeX inside a formula: with a plain minus sign, and ∞ as a command."""
     return number.replace("−", "-").replace("∞", r"\infty")
 
 
@@ -62,9 +62,18 @@ def latex_table(
     caption: str,
     label: str,
 ) -> str:
-    r"""A whole `table` with the rules of booktabs; all texts are LaTeX already.
+    r"""Return a whole `table` environment with the rules of the package booktabs.
 
-    `aligned` has an l, c or r for each column, `label` is for ``\ref``.
+    Parameters
+    ----------
+    header, rows
+        The cells, in LaTeX.
+    aligned
+        The letter l, c or r for each column.
+    caption
+        The caption, in LaTeX.
+    label
+        The label for ``\ref``.
     """
     widths = [max(len(line[i]) for line in [header, *rows]) for i in range(len(header))]
 

@@ -1,4 +1,4 @@
-"""Tables of results: means with intervals, differences on common random numbers, delays."""
+"""Tables of results: means with intervals, paired differences, and delays."""
 
 import math
 from collections import Counter
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 def summary(
     results: "Result | Sequence[Result]", confidence: float = 0.95, method: Method = "normal"
 ) -> "pd.DataFrame":
-    """The final regret of every policy.
+    """Return a table of the final regret of every policy.
 
     Parameters
     ----------
     results
         One result or several, as for `differences`.
     confidence
-        The share of such intervals that hold the true mean.
+        The share of such intervals that contain the true mean.
     method
         "normal" for Student's interval, or "bootstrap" (bias-corrected and accelerated).
 
@@ -67,11 +67,11 @@ def differences(
     confidence: float = 0.95,
     method: Method = "normal",
 ) -> "pd.DataFrame":
-    """The final regret of every policy less that of the baseline.
+    """Return a table of the final regret of every policy, less that of a baseline.
 
     Replications of the same number and seed met the same draws, so policies are compared
-    replication by replication, which takes the luck of the draw out: `variance_reduction` is the
-    share of the variance that this saves. Results of different seeds are compared by Welch's test
+    replication by replication. This removes much of the chance; `variance_reduction` is the share
+    of the variance that it removes. Results of different seeds are compared by Welch's test
     (`paired` is False).
 
     Parameters
@@ -81,7 +81,8 @@ def differences(
         is shown with the scenario's name, or a number.
     baseline
         The policy to compare with; by default the one with the smallest mean. Since the same
-        numbers have chosen that one, its comparisons are made to hold for all pairs of policies.
+        numbers have chosen that one, its comparisons are then valid for all pairs of policies at
+        once.
     confidence, method
         As for `summary`.
 
@@ -90,11 +91,19 @@ def differences(
     pandas.DataFrame
         The columns are policy, baseline, difference, se, the bounds `low` and `high` of its
         confidence interval, p, significant (p is below 1 − confidence), variance_reduction, paired
-        and adjusted. The last one says what p is adjusted for: "these rows" with a baseline that
-        you name (Holm; the intervals hold one by one), "all pairs" without: then every interval
-        holds at once with this confidence (Bonferroni), and the probability that some p is
-        significant though the two policies do not differ is at most 1 − confidence (Holm; with
-        method="bootstrap" both by the law of the largest t of all pairs, in size).
+        and adjusted. The last one says what p is adjusted for. With a baseline that you name it is
+        "these rows": p is adjusted by Holm's method, and each interval holds on its own. Without,
+        it is "all pairs": all intervals hold at once with this confidence (Bonferroni), and the
+        probability that two policies which do not differ have a significant p is at most
+        1 − confidence (Holm). With method="bootstrap" both come from the law of the largest |t| of
+        all pairs.
+
+    Raises
+    ------
+    ResultError
+        If there are no results, or they differ in environment or horizon.
+    ValueError
+        If `baseline`, `confidence` or `method` is wrong.
     """
     import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
@@ -109,7 +118,7 @@ def differences(
             "baseline": base.label,
             "difference": estimate.value,
             **dict(zip(("se", "low", "high", "p"), estimate[1:], strict=True)),
-            "significant": estimate.p < 1.0 - confidence,  # never where it is NaN
+            "significant": estimate.p < 1.0 - confidence,  # False if p is NaN
             "variance_reduction": _variance_reduction(other, base),
             "paired": _are_paired(other, base),
             "adjusted": "all pairs" if baseline is None else "these rows",
@@ -135,12 +144,16 @@ _DIFFERENCES = [
 
 
 def delay_summary(result: "Result") -> "pd.DataFrame":
-    """How long every policy took to find a best arm, in each phase.
+    """Return a table of how long every policy took to find a best arm, in each phase.
 
-    The columns are policy, phase, start (the time of the change; 0 for the first phase), found (the
-    share of replications that did), and the median and quartiles q25 and q75 of the delay, where
-    those that did not count as infinite. A delay is the number of pulls until a best arm had 32 of
-    the last 64.
+    A delay is the number of pulls until 32 of the last 64 were of a best arm.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns are policy, phase, start (the time of the change; 0 for the first phase), found
+        (the share of replications that found a best arm), and the median and quartiles q25 and q75
+        of the delay, which is infinite in replications that did not find one.
     """
     import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
@@ -157,14 +170,17 @@ def delay_summary(result: "Result") -> "pd.DataFrame":
 
 
 def final_regret(result: "Result", label: str) -> Sample:
-    """The regret of each replication at the horizon."""
+    """Return the regret of a policy at the horizon, for each replication."""
     mine = result.final[result.final["policy"] == label]
     ordered = mine.set_index("replication")["regret"].sort_index()
     return np.asarray(ordered.to_numpy(dtype=np.float64))
 
 
 def _quantile(ordered: Sample, q: float) -> float:
-    """The smallest value that a share q lies at or below: nothing is taken between ∞ and others."""
+    """Return the smallest value that a share q lies at or below.
+
+    We never interpolate between two values, since one of them may be infinite.
+    """
     return float(ordered[max(0, math.ceil(q * ordered.size) - 1)])
 
 
@@ -194,7 +210,7 @@ def _as_list(results: "Result | Sequence[Result]") -> "list[Result]":
 
 
 def _entries(results: "list[Result]") -> list[_Entry]:
-    """All policies of all results, by labels that tell them apart."""
+    """Return all policies of all results, with labels that tell them apart."""
     labels = Counter(label for result in results for label in result.labels)
     names = Counter(result.name for result in results)
     seen: Counter[str] = Counter()
@@ -224,7 +240,7 @@ def _baseline(entries: list[_Entry], label: str | None) -> _Entry:
 def _with_named(
     others: Sequence[_Entry], base: _Entry, confidence: float, method: Method
 ) -> list[Interval]:
-    """Compare with a policy that was chosen beforehand: p is adjusted for the number of others."""
+    """Compare with a policy chosen beforehand; p is adjusted for the number of others."""
     estimates = [_compare(other, base, confidence, method) for other in others]
     adjusted = holm([estimate.p for estimate in estimates])
     return [e._replace(p=float(p)) for e, p in zip(estimates, adjusted, strict=True)]
@@ -233,7 +249,7 @@ def _with_named(
 def _with_best(
     others: Sequence[_Entry], base: _Entry, confidence: float, method: Method
 ) -> list[Interval]:
-    """Compare with the policy that these numbers have chosen: valid for all pairs at once."""
+    """Compare with the policy that these results chose: valid for all pairs at once."""
     pairs = [(other, base) for other in others] + list(combinations(others, 2))
     if method == "bootstrap" and len(pairs) > 1:
         groups = _tables([*others, base])
@@ -248,7 +264,7 @@ def _with_best(
 
 
 def _within(law: LargestT, estimate: Interval, confidence: float) -> Interval:
-    """The interval and p-value that the largest |t| of all pairs gives."""
+    """Return the estimate with the interval and p-value that the law of the largest |t| gives."""
     if not estimate.se > 0.0:
         return estimate
     reach = law.quantile(confidence) * estimate.se
@@ -260,7 +276,7 @@ def _within(law: LargestT, estimate: Interval, confidence: float) -> Interval:
 
 
 def _tables(entries: Sequence[_Entry]) -> list[Sample]:
-    """For each seed the regrets of its policies, in the replications that all of them have."""
+    """Return, for each seed, the regrets of its policies in the replications that all have."""
     groups: dict[int, list[pd.Series[float]]] = {}
     for entry in entries:
         groups.setdefault(entry.result.seed, []).append(entry.regret)
@@ -284,7 +300,7 @@ def _are_paired(one: _Entry, other: _Entry) -> bool:
 
 
 def _samples(one: _Entry, other: _Entry) -> tuple[Sample, Sample]:
-    """The regrets to compare: where they are paired, of the replications that both have."""
+    """Return the regrets to compare; if paired, those of the replications that both have."""
     x, y = one.regret, other.regret
     if _are_paired(one, other) and not x.index.equals(y.index):
         common = x.index.intersection(y.index)
@@ -293,7 +309,7 @@ def _samples(one: _Entry, other: _Entry) -> tuple[Sample, Sample]:
 
 
 def _variance_reduction(one: _Entry, other: _Entry) -> float:
-    """1 − var(a − b) / (var a + var b); NaN where there is nothing to save."""
+    """Return 1 − var(a − b) / (var a + var b); NaN if not paired or without any variance."""
     if not _are_paired(one, other):
         return np.nan
     a, b = _samples(one, other)

@@ -1,4 +1,4 @@
-"""``lastblock compare``: which policy is better, and is that more than luck?"""
+"""``lastblock compare``: which policies have less regret, and is the difference significant?"""
 
 import argparse
 import json
@@ -22,17 +22,17 @@ examples:
   lastblock compare mine other/mine --method bootstrap
   lastblock compare stationary --latex > stationary.tex
 
-Policies met the same random draws, so that they are compared replication by
-replication. Without --baseline the results themselves choose the best policy to
-compare with; intervals and p are then made to hold for all pairs of policies at
-once. With --baseline p is adjusted for the number of comparisons (Holm), and
-each interval holds on its own. Results of the same arms and horizon are
-compared with each other.
+All policies met the same random draws, so they are compared replication by
+replication. Without --baseline, the results choose the policy to compare with:
+the one with the smallest mean. Intervals and p then hold for all pairs of
+policies at once. With --baseline, p is adjusted for the number of comparisons
+(Holm), and each interval holds on its own. Results with the same arms and
+horizon are compared with each other; others get a table of their own.
 """
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
-    """Declare the arguments."""
+    """Add the command and its options to the program."""
     parser = commands.add_parser(
         "compare",
         help="paired differences between policies, and which are significant",
@@ -42,42 +42,44 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
     )
     add_results(parser, "+", "a folder of results, or its name in --out")
     parser.add_argument(
-        "--baseline", metavar="POLICY", help="compare with this one (default: the best)"
+        "--baseline", metavar="POLICY", help="the policy to compare with (default: the best)"
     )
     parser.add_argument(
         "--confidence",
         type=_confidence,
         default=0.95,
         metavar="SHARE",
-        help="of the confidence intervals (default: 0.95)",
+        help="the confidence of the intervals (default: 0.95)",
     )
     parser.add_argument(
         "--method",
         choices=("normal", "bootstrap"),
         default="normal",
-        help="of the confidence intervals (default: normal)",
+        help="how to compute the confidence intervals (default: normal)",
     )
     output = parser.add_argument_group("output").add_mutually_exclusive_group()
     output.add_argument(
         "--latex",
         action="store_true",
-        help="tables for a paper, rounded as their standard errors say",
+        help="print tables for a paper, each number rounded by its standard error",
     )
-    output.add_argument("--csv", action="store_true", help="one table with all digits")
-    output.add_argument("--json", action="store_true", help="an array, with an object a table")
+    output.add_argument("--csv", action="store_true", help="print one table with all digits")
+    output.add_argument(
+        "--json", action="store_true", help="print an array with one object per table"
+    )
     parser.set_defaults(execute=execute)
     return parser
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print a table for each group of results that can be compared."""
+    """Print a table for each group of results that have the same arms and horizon."""
     groups = _groups(read_results(options))
     try:
         print(_printed(groups, options), end="")
     except ValueError as error:
         if options.baseline is None:
             raise
-        raise UserError(str(error)) from None  # no policy of that name
+        raise UserError(str(error)) from None  # --baseline names no policy
     return 0
 
 
@@ -101,7 +103,7 @@ def _printed(groups: "list[list[Result]]", options: argparse.Namespace) -> str:
 
 
 def _plain(group: "list[Result]", options: argparse.Namespace) -> dict[str, Any]:
-    """A comparison as JSON has it."""
+    """Return the comparison of a group as plain data for JSON."""
     from lastblock.lab.comparisons import comparison, plain_rows  # noqa: PLC0415  # slow to import
 
     rows = plain_rows(comparison(group, options.baseline, options.confidence, options.method))
@@ -135,7 +137,7 @@ def _confidence(text: str) -> float:
 
 
 def _groups(results: "list[Result]") -> "list[list[Result]]":
-    """The results by their arms and horizon."""
+    """Return the results in groups of the same arms and horizon."""
     groups: dict[str, list[Result]] = {}
     for result in results:
         key = json.dumps([result.about["scenario"]["environment"], result.horizon])
@@ -146,7 +148,7 @@ def _groups(results: "list[Result]") -> "list[list[Result]]":
 def _describe(group: "list[Result]", frame: "pd.DataFrame", confidence: float) -> str:
     names = _names(group)
     if frame.empty:
-        return f"{names}: there is one policy only, nothing to compare it with"
+        return f"{names}: there is only one policy, and nothing to compare it with"
     rows = [_row(row) for _, row in frame.iterrows()]
     header = (
         "policy",
@@ -159,7 +161,7 @@ def _describe(group: "list[Result]", frame: "pd.DataFrame", confidence: float) -
     )
     base = frame["baseline"].iloc[0]
     chosen = (frame["adjusted"] == "all pairs").all()
-    note = ", the smallest; all pairs hold at once" if chosen else ""
+    note = ", the smallest; valid for all pairs at once" if chosen else ""
     return (
         f"{names}: final regret less that of {base}{note}\n"
         f"{table(header, rows, aligned='<>>>>><')}\n{_verdict(frame, base)}"
@@ -185,9 +187,9 @@ def _words(row: "pd.Series[Any]") -> str:
 
 
 def _verdict(frame: "pd.DataFrame", base: str) -> str:
-    """What the table says, in a sentence."""
+    """Return what the table shows, in a sentence."""
     if frame["p"].isna().all():
-        return "One replication alone tells nothing of chance; run more."
+        return "One replication cannot show whether a difference is chance; run more replications."
     unclear = [str(name) for name in frame.loc[~frame["significant"], "policy"]]
     if not unclear:
         return f"All differences from {base} are significant."
