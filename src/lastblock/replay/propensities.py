@@ -1,7 +1,7 @@
 """Off-policy estimates by inverse propensities: plain (IPS) and self-normalised (SNIPS)."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -124,6 +124,22 @@ def estimate(weights: npt.NDArray[np.float64], rewards: npt.NDArray[np.float64])
         largest_weight=largest,
         events=n,
     )
+
+
+def check_probabilities(
+    values: Any, name: str, *shapes: tuple[int, ...]
+) -> npt.NDArray[np.float64]:
+    """Return an array of one of these shapes with values in [0, 1], or raise a ValueError."""
+    try:
+        table = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be probabilities, not {type(values).__name__}") from None
+    if table.shape not in shapes:
+        wanted = " or ".join(str(shape) for shape in shapes)
+        raise ValueError(f"{name} has the shape {table.shape}; give {wanted}")
+    if not ((table >= 0.0) & (table <= 1.0)).all():
+        raise ValueError(f"{name}: probabilities must lie in [0, 1]")
+    return table
 
 
 def _events(

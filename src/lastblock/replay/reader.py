@@ -15,12 +15,22 @@ from lastblock.support.parallel import run_in_threads
 
 
 class LogReader:
-    """A policy and a log, compiled: makes any of its passes, on any thread."""
+    """A policy and a log with a compiled loop, which makes passes over the log on threads.
+
+    Parameters
+    ----------
+    policy, log
+        Both have been checked.
+    horizon
+        End a pass after this number of matches; None to read the whole log.
+    key
+        The seed, as four words.
+    """
 
     def __init__(self, policy: Policy, log: Log, horizon: int | None, key: Stream) -> None:
         self._policy, self._log, self._horizon, self._key = policy, log, horizon, key
         self._longest = log.arms.size if horizon is None else horizon
-        # An arm cannot match more often than it was logged; in a resampled log it may.
+        # An arm cannot match more often than it was logged, except in a resampled log.
         most = min(int(np.bincount(log.arms).max()), self._longest)
         self._room = most if getattr(policy, "grows", False) else None
 
@@ -33,7 +43,7 @@ class LogReader:
         progress: bool | None,
         traced: int = 0,
     ) -> tuple[Passes, float]:
-        """Make `n` passes; return what they gave, and the seconds they took."""
+        """Make `n` passes; return their outcome, and the seconds they took."""
         passes = Passes.empty(n, times.size, len(self._log.labels), traced)
         if n == 0:
             return passes, 0.0
@@ -77,10 +87,10 @@ class LogReader:
         if fewest == 0:
             raise ValueError(
                 f"no event of {log} matched what the policy asked for: {size} events are too few "
-                f"for {len(self._log.labels)} arms"
+                f"for {len(self._log.labels)} arms; give a longer log"
             )
         if self._horizon is not None and fewest < self._horizon:
             raise ValueError(
-                f"{log} has only {fewest} matches, horizon={self._horizon} asks for more; "
-                "about one event in K matches"
+                f"{log} has only {fewest} matches, horizon={self._horizon} asks for more; choose a "
+                "smaller horizon, or give a longer log: about one event in K matches"
             )

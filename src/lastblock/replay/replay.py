@@ -1,4 +1,4 @@
-"""Policies on logged decisions: the replay evaluator, and estimates by inverse propensities."""
+"""Evaluate policies on a log of decisions, by replay and by inverse propensities."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,24 +14,25 @@ from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.live.labels import Label
 from lastblock.replay.evaluation import Evaluation, ratio
 from lastblock.replay.logs import Source, read_log
-from lastblock.replay.propensities import Estimate, estimate
+from lastblock.replay.propensities import Estimate, check_probabilities, estimate
 from lastblock.replay.reader import LogReader
 from lastblock.simulation.simulate import times_taken
 from lastblock.support.checks import at_least, number, whole
 from lastblock.support.parallel import check_threads
 
 ROUNDED = 1e-3
-"""Propensities this close to 1/K, relatively, are 1/K: files hold rounded numbers."""
+"""Propensities within this relative distance of 1/K count as 1/K, since files round numbers."""
 
 UNEVEN = 0.01
-"""A mean squared relative deviation of the arms' shares from 1/K that is worth an error …"""
+"""The mean squared relative deviation of the arms' shares from 1/K above which we raise an error,
+provided that it is not chance (see `SURE`)."""
 
 SURE = 20.0
-"""… if chance alone brings it with a probability of at most exp(−SURE)."""
+"""A deviation is not chance if uniform logging has it with probability at most exp(−SURE)."""
 
 
 class Replay:
-    """A log of decisions, to try policies on that did not take them.
+    """A log of decisions, on which to evaluate policies other than the one that decided.
 
     Parameters
     ----------
@@ -39,13 +40,19 @@ class Replay:
         A CSV or Parquet file, a data frame, a mapping of columns, a structured array, or the arrays
         ``(arms, rewards)`` or ``(arms, rewards, propensities)``.
     arm, reward
-        Names of the columns. Arms are strings or whole numbers.
+        The names of these columns. Arms are strings or whole numbers.
     propensity
-        The column with the probability of each logged arm at the time, or one number for all.
+        The column with the probability with which each logged arm was chosen, or one number for
+        all events.
     time
         The column to sort by; None if the rows are in order.
     arms
-        The labels of all arms, or their number; by default those that the log holds.
+        The labels of all arms, or their number; by default the arms in the log.
+
+    Raises
+    ------
+    ValueError
+        If the log cannot be used. The message names the column, and the row counted from 0.
 
     Examples
     --------
@@ -75,25 +82,26 @@ class Replay:
 
     @property
     def arms(self) -> tuple[Label, ...]:
-        """The labels."""
+        """The labels of the arms."""
         return self._log.labels
 
     @property
     def counts(self) -> Mapping[Label, int]:
-        """How many events each arm has."""
+        """The number of events of each arm, by label."""
         return dict(zip(self.arms, self._counts().tolist(), strict=True))
 
     @property
     def means(self) -> Mapping[Label, float]:
-        """The mean reward of each arm over the log; NaN without an event."""
+        """The mean reward of each arm in the log, by label; NaN for an arm without events."""
         return dict(zip(self.arms, self._means().tolist(), strict=True))
 
     @property
     def repeats(self) -> float:
-        """How often an event has the arm of the one before it, against chance; about 1 is right.
+        """How often two events in a row have the same arm, relative to chance.
 
-        More, and the logged arms were not drawn one by one, as replay assumes. Its estimate is
-        still right if the rewards do not depend on that; the number of matches is another one.
+        It is about 1 if the arms were drawn independently, as replay assumes. If it is larger, they
+        were not. The estimate is still right if rewards do not depend on that, but the number of
+        matches differs.
         """
         arms = self._log.arms
         if arms.size < 2:
@@ -124,26 +132,39 @@ class Replay:
     ) -> Evaluation:
         """Replay the log to a policy that learns from it; for uniform logging only.
 
-        The policy's next arm waits for an event with that arm, which is then told; the events in
-        between are skipped and change nothing. Given how many events match, the mean reward of
-        these is an unbiased estimate of the policy's over as many steps, if the events are
-        independent of each other and the logged arms were drawn uniformly.
+        When the policy asks for an arm, it gets the reward of the next event with that arm; the
+        events before that are skipped. Given the number of matching events, their mean reward is an
+        unbiased estimate of the policy's over as many steps, if the events are independent and the
+        logged arms were drawn uniformly.
 
         Parameters
         ----------
+        policy
+            The policy to evaluate.
         replications
-            Passes over the log, each with random streams of its own for the policy. Pass i takes
-            the decisions of replication i: pass 0 those of a `Bandit` with the same seed.
+            The number of passes over the log, each with its own random stream for the policy. Pass
+            i uses that of replication i; pass 0 decides like a `Bandit` with the same seed.
         bootstrap
-            Passes over resampled logs (as many events, drawn with replacement), for a standard
-            error and an interval that cover another log: 0, or at least 2. They forget the order of
-            the events, so they are for a world that stands still.
+            The number of passes over resampled logs (as many events, drawn with replacement): 0, or
+            at least 2. They give a standard error and an interval that cover the variation of the
+            log. Resampling loses the order of events, so use it only if nothing changes over time.
         horizon
-            End a pass after so many matches; None for all of the log.
+            End a pass after this number of matches; None to read the whole log.
         seed, threads, progress
             As for `simulate`; the result does not depend on the last two.
         times
-            Numbers of events read at which to take the curve; by default about 200.
+            The numbers of events read at which to note the curve; by default about 200.
+
+        Returns
+        -------
+        Evaluation
+            The estimate, its error, and the course of each pass.
+
+        Raises
+        ------
+        ValueError
+            If the log is not uniform, the policy cannot take its rewards, too few events match, or
+            an argument is out of range.
         """
         check_policy(policy)
         replications = at_least(1, replications, "replications")
@@ -157,7 +178,7 @@ class Replay:
         end = np.array([len(self)])
         again, more = reader.read(bootstrap, True, end, threads, progress)
         n = passes.matched[:, -1]
-        with np.errstate(divide="ignore", invalid="ignore"):  # NaN for a single match
+        with np.errstate(divide="ignore", invalid="ignore"):  # it is NaN for a single match
             errors = np.sqrt(passes.squares / (n - 1) / n)
         return Evaluation(
             policy=policy,
@@ -176,7 +197,10 @@ class Replay:
     def matches(
         self, policy: Policy, *, horizon: int | None = None, seed: Seed = None
     ) -> npt.NDArray[np.int64]:
-        """The rows of the log that pass 0 of `evaluate` matches, in order; the first row is 0."""
+        """Return the rows of the log that match in pass 0 of `evaluate`, in order.
+
+        Parameters and errors are those of `evaluate`; rows are counted from 0.
+        """
         check_policy(policy)
         reader = self._reader(policy, horizon, key_of(seed))
         passes, _ = reader.read(1, False, np.array([len(self)]), 1, False, traced=len(self))
@@ -188,22 +212,33 @@ class Replay:
         *,
         logged: npt.ArrayLike | None = None,
     ) -> Estimate:
-        """The mean reward of a policy that does not learn, by inverse propensities.
+        """Estimate the mean reward of a policy that does not learn, by inverse propensities.
 
         Parameters
         ----------
         target
-            One arm, always; or the probability of each arm, as a mapping or in the order of `arms`;
-            or a table of them with one row for each row of the log. Without a target: the policy
-            that wrote the log.
+            The policy: an arm that it always pulls; or the probability of each arm, as a mapping or
+            in the order of `arms`; or a table of these with one row per row of the log. By default,
+            the policy that wrote the log.
         logged
-            Instead of a target, its probability of the logged arm, for each row of the log.
+            Instead of `target`, its probability of the logged arm, for each row of the log.
+
+        Returns
+        -------
+        Estimate
+            The estimates with their errors, and the effective number of events.
+
+        Raises
+        ------
+        ValueError
+            If the log has no propensities, `target` takes arms that were never logged, or an
+            argument is not a table of probabilities.
         """
         log = self._log
         if logged is not None:
             if target is not None:
-                raise ValueError("give a target or the probabilities of the logged arms, not both")
-            chances = _probabilities(logged, "logged", (log.size,))[log.rows]
+                raise ValueError("give target or logged, not both")
+            chances = check_probabilities(logged, "logged", (log.size,))[log.rows]
         elif target is None:
             return estimate(np.ones(len(self)), log.rewards)
         else:
@@ -214,21 +249,28 @@ class Replay:
                 f"or, if every arm was equally likely, give propensity=1/{len(self.arms)}"
             )
         if not chances.any():
-            raise ValueError("the target never takes an arm that was logged; nothing to weight")
+            raise ValueError("the target takes none of the logged arms, so no event has a weight")
         return estimate(chances / log.propensities, log.rewards)
 
     def uniform(self, *, floor: float | None = None, seed: Seed = None) -> "Replay":
-        """A log that looks uniformly logged, by rejection: for `evaluate` on any other log.
+        """Return a log with uniform arms, by dropping events at random; `evaluate` can use it.
 
-        An event stays with probability floor / propensity, so that each arm is as likely as any
-        other among those that stay; about K · floor of all events do. This holds if no arm ever had
-        a smaller propensity than the floor, logged or not.
+        An event is kept with probability floor / propensity, so that all arms are equally likely
+        among the kept events, a share of about K · floor of all. This is right only if no arm,
+        logged or not, ever had a propensity below `floor`.
 
         Parameters
         ----------
         floor
             The smallest propensity that any arm could have; by default the smallest in the log,
-            which is right if it is a floor by design.
+            which is right if the logging policy had such a floor by design.
+        seed
+            Anything that `numpy.random.SeedSequence` takes; None for a fresh seed.
+
+        Raises
+        ------
+        ValueError
+            If the log has no propensities, `floor` is out of range, or no event is kept.
         """
         log = self._log
         if log.propensities is None:
@@ -262,7 +304,7 @@ class Replay:
         return LogReader(policy, self._log, horizon, key)
 
     def _check_rewards(self, policy: Policy) -> None:
-        """Every reward of the log must be one that the policy takes."""
+        """Raise a ValueError if the policy cannot take some reward of the log."""
         wrong = first_outside(self._log.rewards, support_of(policy))
         if wrong is not None:
             raise refusal(
@@ -291,7 +333,8 @@ class Replay:
                 f"arm {self.arms[int(np.argmin(counts))]!r} is never logged, so a policy that asks "
                 "for it would wait for ever; leave it out of `arms`, or give a longer log"
             )
-        # A chi-square statistic with K − 1 degrees of freedom: the bound is Laurent & Massart's.
+        # This is a chi-square statistic with K − 1 degrees of freedom, bounded as by Laurent &
+        # Massart (2000).
         statistic = float((np.square(counts - n / k) / (n / k)).sum())
         bound = k - 1 + 2.0 * math.sqrt((k - 1) * SURE) + 2.0 * SURE
         if statistic > bound and statistic > UNEVEN * n:
@@ -310,7 +353,7 @@ class Replay:
         return ratio(sums, counts)
 
     def _chances(self, target: Any) -> npt.NDArray[np.float64]:
-        """The target's probability of each logged arm."""
+        """Return the target's probability of the logged arm of each event."""
         log = self._log
         if isinstance(target, str | int | np.integer):
             table = np.zeros(len(self.arms))
@@ -319,9 +362,10 @@ class Replay:
             table = np.zeros(len(self.arms))
             for label, chance in target.items():
                 table[self._number(label)] = number(chance, f"target: {label!r}")
-            table = _probabilities(table, "target", table.shape)
+            table = check_probabilities(table, "target", table.shape)
         else:
-            table = _probabilities(target, "target", (len(self.arms),), (log.size, len(self.arms)))
+            k = len(self.arms)
+            table = check_probabilities(target, "target", (k,), (log.size, k))
         off = np.abs(table.sum(axis=-1) - 1.0)
         if off.max() > 1e-6:
             where = f" in row {int(np.argmax(off))}" if table.ndim == 2 else ""
@@ -329,8 +373,8 @@ class Replay:
         unseen = (self._counts() == 0) & (table.reshape(-1, len(self.arms)) > 0.0).any(axis=0)
         if unseen.any():
             raise ValueError(
-                f"the target takes arm {self.arms[int(np.argmax(unseen))]!r}, which is never "
-                "logged; no weights make up for that"
+                f"target takes arm {self.arms[int(np.argmax(unseen))]!r}, which is never logged, "
+                "so nothing is known of its rewards; give a target without it"
             )
         return table[log.arms] if table.ndim == 1 else table[log.rows, log.arms]
 
@@ -338,20 +382,6 @@ class Replay:
         if label not in self.arms:
             raise ValueError(f"target: {label!r} is not one of the arms {_some(self.arms)}")
         return self.arms.index(label)
-
-
-def _probabilities(values: Any, name: str, *shapes: tuple[int, ...]) -> npt.NDArray[np.float64]:
-    """An array of one of these shapes, with values in [0, 1]."""
-    try:
-        table = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be probabilities, not {type(values).__name__}") from None
-    if table.shape not in shapes:
-        wanted = " or ".join(str(shape) for shape in shapes)
-        raise ValueError(f"{name} has the shape {table.shape}; give {wanted}")
-    if not ((table >= 0.0) & (table <= 1.0)).all():
-        raise ValueError(f"{name}: probabilities must lie in [0, 1]")
-    return table
 
 
 def _some(labels: tuple[Label, ...]) -> str:
