@@ -557,7 +557,7 @@ GOOD = {"arm": ["a", "b", "a"], "reward": [1.0, 0.0, 1.0]}
         ),
         ({**GOOD, "reward": [1, "yes", 1]}, {}, "'reward', row 1: 'yes' is not a number"),
         ({**GOOD, "reward": [1, None, 1]}, {}, "'reward', row 1: None is not a number"),
-        ({**GOOD, "reward": np.ones((3, 1))}, {}, "'reward' has 2 dimensions; give one value an"),
+        ({**GOOD, "reward": np.ones((3, 1))}, {}, "'reward' has 2 dimensions; give one value per"),
         ({**GOOD, "arm": ["a", "b", None]}, {}, "'arm', row 2: None is not an arm; give a string"),
         ({**GOOD, "arm": ["a", "b", 1.5]}, {}, "'arm', row 2: 1.5 is not an arm"),
         ({**GOOD, "arm": np.array([0, 1, math.nan])}, {}, "'arm', row 2: nan is not an arm"),
