@@ -226,7 +226,7 @@ def test_answers_to_what_was_never_asked_change_nothing(monkeypatch):
     def refused(position, ids, arms):
         message = (
             f"position {position}: bandit {ids[position]} has no such decision out "
-            f"for arm {arms[position]}; tell or forget what ask() gave, once"
+            f"for arm {arms[position]}; tell or forget what ask() returned, once"
         )
         with pytest.raises(lb.UnknownDecisionError, match=re.escape(message)):
             fleet.tell(ids, arms, np.ones(len(ids)))

@@ -129,11 +129,11 @@ def test_files_that_are_none(path, tmp_path):
     lb.Bandit(POLICY, ARMS).save(tmp_path / "bandit")
     for data in (b"", b"lastflt", b"x" * 10_000, (tmp_path / "bandit").read_bytes()):
         refused(path, data, f"{path} is not a lastblock fleet: give a file that Fleet.create()")
-    with pytest.raises(FileNotFoundError, match="nothing is not there; make a fleet with"):
+    with pytest.raises(FileNotFoundError, match="nothing does not exist; make a fleet with"):
         lb.Fleet.open(tmp_path / "nothing")
     with pytest.raises(IsADirectoryError, match="is a folder; give the name of a file"):
         lb.Fleet.open(tmp_path)
-    with pytest.raises(NotADirectoryError, match=f"since {path} is no folder; make it first"):
+    with pytest.raises(NotADirectoryError, match=f"{path} is not a folder; make it first"):
         lb.Fleet.open(path / "nothing")
 
 
@@ -142,7 +142,7 @@ def test_a_file_that_may_not_be_written(path, monkeypatch):
         raise PermissionError(13, "Permission denied", str(self))
 
     monkeypatch.setattr(fleet_file.Path, "open", refuse)  # whoever runs this may write anything
-    with pytest.raises(PermissionError, match=f"{path} may not be written, which a fleet must"):
+    with pytest.raises(PermissionError, match=f"{path} is not writable, but a fleet must write"):
         lb.Fleet.open(path)
 
 
@@ -311,7 +311,7 @@ def test_a_file_of_a_newer_version(path):
         ({"layout": "0" * 16}, "its records have another layout"),
         ({"policy": {"name": "Elsewhere", "parameters": {}}}, "policy 'Elsewhere' is not known"),
         ({"policy": {"name": "LBSDALM", "parameters": {"speed": 1}}}, "speed"),
-        ({"key": [1, 2]}, "its seed has another length"),
+        ({"key": [1, 2]}, "its seed does not have 4 words"),
         ({"arms": None}, "arms=None must be a whole number"),
     ],
 )
@@ -330,7 +330,7 @@ def test_what_fails_leaves_no_file(tmp_path, monkeypatch):
     path = tmp_path / "fleet"
     with pytest.raises(ValueError, match="size=0"):
         lb.Fleet.create(path, POLICY, arms=ARMS, size=0)
-    with pytest.raises(FileNotFoundError, match="nowhere is no folder; make it first"):
+    with pytest.raises(FileNotFoundError, match="nowhere is not a folder; make it first"):
         lb.Fleet.create(tmp_path / "nowhere" / "fleet", POLICY, **OPTIONS)
     with pytest.raises(OSError, match=r"cannot have \d+ bytes \(.*\); make room, choose another"):
         lb.Fleet.create(path, POLICY, arms=ARMS, size=2**32 - 1)
@@ -349,5 +349,5 @@ def test_what_fails_leaves_no_file(tmp_path, monkeypatch):
 
 def test_other_byte_orders_are_refused(path, monkeypatch):
     monkeypatch.setattr(fleet_file.sys, "byteorder", "big")
-    with pytest.raises(lb.StateFileError, match="little-endian, this machine is not"):
+    with pytest.raises(lb.StateFileError, match="little-endian and this machine is not"):
         lb.Fleet.open(path)

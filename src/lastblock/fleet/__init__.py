@@ -1,4 +1,4 @@
-"""Many live bandits in one array, asked and told in batches."""
+"""Fleets: many live bandits in one array, which are asked and told in batches."""
 
 from lastblock.fleet.fleet import Fleet
 from lastblock.fleet.member import FleetBandit

@@ -1,4 +1,4 @@
-"""The arrays that a fleet is given, or an error that says where one of them is wrong."""
+"""Checks of the arrays that users give to a fleet; errors name the position that is wrong."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from lastblock.core.support import first_outside, refusal, support_of
 from lastblock.engine.fleet import NOWHERE, Numbers
 
 LARGEST_FLEET = NOWHERE - 1
-"""Bandits in a fleet, and positions in a batch, are numbers of 32 bits."""
+"""The largest fleet and batch: numbers of bandits and positions have 32 bits."""
 
 
 def check_ids(ids: npt.ArrayLike, size: int) -> Numbers:
-    """Bandits of a fleet of this size."""
+    """Return the ids as an array; each must be below `size`."""
     batch = _whole_numbers(ids, "ids")
     if batch.size > LARGEST_FLEET:
         raise ValueError(f"{batch.size} ids in one batch; give at most {LARGEST_FLEET}")
@@ -27,7 +27,7 @@ def check_ids(ids: npt.ArrayLike, size: int) -> Numbers:
 
 
 def check_arms(arms: npt.ArrayLike, limit: int, n: int) -> Numbers:
-    """An arm below the limit for each of n ids."""
+    """Return n arms as an array; each must be below `limit`."""
     numbers = _whole_numbers(arms, "arms")
     if numbers.size != n:
         raise ValueError(f"{numbers.size} arms for {n} ids; give one for each")
@@ -40,11 +40,11 @@ def check_arms(arms: npt.ArrayLike, limit: int, n: int) -> Numbers:
 def check_rewards(
     rewards: npt.ArrayLike, largest: float, n: int, policy: Policy
 ) -> npt.NDArray[np.float64]:
-    """A reward that can be added up, and that the policy takes, for each of n ids."""
+    """Return n rewards as an array; each must be below `largest` in size, and fit the policy."""
     given = _array(rewards, "rewards", "biuf", "numbers")
     if given.size != n:
         raise ValueError(f"{given.size} rewards for {n} ids; give one for each")
-    with np.errstate(over="ignore"):  # of longer floats: infinite, and refused
+    with np.errstate(over="ignore"):  # long doubles may become infinite, which we refuse below
         values = np.ascontiguousarray(given, np.float64)
     if n > 0 and not (values.min() > -largest and values.max() < largest):  # NaN fails as well
         wrong = int(np.argmin(np.abs(values) < largest))
@@ -61,7 +61,7 @@ def check_rewards(
 def _array(values: npt.ArrayLike, name: str, kinds: str, what: str) -> npt.NDArray[Any]:
     try:
         array = np.asarray(values)
-    except ValueError:  # lists of different lengths
+    except ValueError:  # nested lists of different lengths
         array = np.empty((0, 0))
     if array.ndim != 1:
         raise ValueError(f"{name} must be a list or a one-dimensional array of {what}")
@@ -75,7 +75,7 @@ def _whole_numbers(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
 
 
 def _first_outside(numbers: npt.NDArray[Any], limit: int) -> int | None:
-    """The position of the first number that is not one of 0 … limit − 1."""
+    """Return the position of the first number that is not one of 0 … limit − 1, or None."""
     if numbers.size == 0 or (numbers.min() >= 0 and numbers.max() < limit):
         return None
     return int(np.argmax((numbers < 0) | (numbers >= limit)))

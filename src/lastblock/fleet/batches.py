@@ -1,4 +1,4 @@
-"""Batches on the records of a fleet: sorted by bandit, shared out to threads, done by kernels."""
+"""Work on batches of a fleet: sort them by bandit, divide them among threads, run the kernels."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -30,27 +30,28 @@ from lastblock.kernels.seals import Memory
 from lastblock.support.errors import UnknownDecisionError
 
 SMALL_BATCH = 2048
-"""Up to so many ids one thread is faster than waking several."""
+"""Up to this number of ids, one thread is faster than several."""
 
 CHECKED_AT_ONCE = 1 << 14
-"""Records that a thread checks at a time."""
+"""The number of records that a thread checks at a time."""
 
 SEALED_AT_ONCE = CHECKED_AT_ONCE // BLOCK
-"""Blocks of records that a thread seals at a time."""
+"""The number of blocks of records that a thread seals at a time."""
 
 T = TypeVar("T")
 
 
 class Records(NamedTuple):
-    """The records of a fleet, as kernels take them."""
+    """The records of a fleet, in the form that kernels take."""
 
     states: States
+    """The records."""
     memory: Memory
-    """The same as words."""
+    """The same memory as words."""
     touched: Flags
-    """Which blocks of records have been changed since the last flush."""
+    """Which blocks of records have changed since the last flush."""
     sealed: int
-    """Words of a record that are sealed with every change."""
+    """The number of words of a record that each change seals."""
 
 
 class Batches:
@@ -59,9 +60,9 @@ class Batches:
     Parameters
     ----------
     plan
-        What the fleet is made of.
+        The policy, arms, size and layout of the fleet.
     threads
-        How many threads share a batch. They are started when a large batch comes.
+        The number of threads, which start with the first large batch.
     """
 
     def __init__(self, plan: FleetPlan, threads: int) -> None:
@@ -77,7 +78,7 @@ class Batches:
         self._tell: Any = specialise(tell_own, plan.policy, *records, words, numbers, rewards)
 
     def ask(self, records: Records, batch: Numbers) -> Numbers:
-        """Take a decision of each bandit of the batch; return the arms in its order."""
+        """Take a decision with each bandit of the batch; return the arms in its order."""
         plan, arms = self.plan, np.empty(batch.size, np.int64)
         self.each(
             self._sorted(batch),
@@ -88,7 +89,7 @@ class Batches:
     def tell(
         self, records: Records, batch: Numbers, arms: Numbers, rewards: npt.NDArray[np.float64]
     ) -> None:
-        """Take in the rewards of decisions, all or none."""
+        """Learn the rewards of decisions: all of them, or none on an error."""
         parts = self._sorted(batch)
         self._check_asked(records, parts, batch, arms)
         if self.plan.grows:
@@ -96,14 +97,14 @@ class Batches:
         self.each(parts, lambda words: self._tell(self.plan.policy, *records, words, arms, rewards))
 
     def forget(self, records: Records, batch: Numbers, arms: Numbers) -> None:
-        """Drop decisions, all or none."""
+        """Drop decisions: all of them, or none on an error."""
         parts = self._sorted(batch)
         self._check_asked(records, parts, batch, arms)
         run: Any = specialise(forget_own, *records, parts[0], arms)
         self.each(parts, lambda words: run(*records, words, arms))
 
     def seal(self, records: Records) -> None:
-        """Seal all of each record that has been changed since this was last done."""
+        """Seal every record that has changed since the last call, as a whole."""
         size, blocks = self.plan.state_size // records.memory.itemsize, records.touched.size
         self.each(
             [(i, min(i + SEALED_AT_ONCE, blocks)) for i in range(0, blocks, SEALED_AT_ONCE)],
@@ -113,9 +114,11 @@ class Batches:
     def look_over(
         self, states: States, written: list[tuple[int, int]], *, repair: bool
     ) -> list[Damage]:
-        """Check the records in these ranges; finish rounds, and restart damaged ones if asked to.
+        """Check the records in these ranges, and return those that are damaged.
 
-        Without `repair`, a damaged record leaves all of them as they are.
+        With `repair`, the bandits of damaged records start again. Records that a killed process
+        left half done are reset, unless there is damage and `repair` is False: then nothing
+        changes.
         """
         plan = self.plan
         check = RecordCheck(plan.policy, plan.dtype, plan.arms)
@@ -136,9 +139,9 @@ class Batches:
         return damages
 
     def each(self, parts: list[Any], work: Callable[[Any], T]) -> list[T]:
-        """Work on each part, in parallel, and return what that gave.
+        """Call `work` with each part, in parallel, and return the results in order.
 
-        Parts of a batch belong together, so an interruption waits for all of them.
+        The parts of a batch belong together, so an interruption waits until all of them are done.
         """
         if len(parts) == 1:
             return [work(parts[0])]
@@ -160,11 +163,11 @@ class Batches:
             self._pool.shutdown()
 
     def forget_threads(self) -> None:
-        """In the child of a fork, where the threads are not."""
+        """Forget the threads, in the child of a fork, which does not have them."""
         self._pool = None
 
     def _sorted(self, batch: Numbers) -> list[Words]:
-        """Share the batch out to threads, and sort each part: see `engine.fleet`."""
+        """Divide the batch among threads, and sort each part; see `engine.fleet`."""
         owners = 1 if batch.size <= SMALL_BATCH else self.threads
 
         def sort(owner: int) -> Words:
@@ -189,7 +192,7 @@ class Batches:
         if wrong < NOWHERE:
             raise UnknownDecisionError(
                 f"position {wrong}: bandit {batch[wrong]} has no such decision out for arm "
-                f"{arms[wrong]}; tell or forget what ask() gave, once"
+                f"{arms[wrong]}; tell or forget what ask() returned, once"
             )
 
     def _check_room(

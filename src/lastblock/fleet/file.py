@@ -9,9 +9,9 @@
     …          zeros
     …          records, little-endian
 
-The file is mapped into memory, so records that nobody has touched take no room on the disk, and
-what has been written survives the process, though not the machine, before it is flushed. No pickle:
-reading a file never runs code.
+The file is mapped into memory. Records that nobody has asked take no space on the disk. Before a
+flush, changes survive a crash of the process, but not of the machine. The format does not use
+pickle, so reading a file never runs code.
 """
 
 import errno
@@ -32,12 +32,12 @@ from lastblock.support.errors import UNREADABLE, StateFileError
 
 try:
     import fcntl
-except ImportError:  # not everywhere
-    fcntl = None  # type: ignore[assignment]  # there is none on Windows
+except ImportError:
+    fcntl = None  # type: ignore[assignment]  # Windows does not have it
 
 MAGIC = b"lastflt\n"
 VERSION = 2
-"""1: records without seals, which can still be opened."""
+"""The format. Format 1, whose records have no seals, can still be opened."""
 
 PAGE = 4096
 LONGEST_DESCRIPTION = 1 << 20
@@ -46,7 +46,7 @@ _DIGEST_SIZE = 16
 
 
 class FleetFile:
-    """A file of a fleet that is open: nobody else can open it until it is closed."""
+    """The open file of a fleet; nobody else can open it until it is closed."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self.path = path
@@ -57,20 +57,23 @@ class FleetFile:
         self.about: dict[str, Any] = {}
         self._offset = 0
         self.written: list[tuple[int, int]] = []
-        """The records that have been written, from and to: the others are holes in the file."""
+        """The ranges of records that have been written; the others are holes in the file."""
 
     @classmethod
     def create(
         cls, path: Path, about: dict[str, Any], nbytes: int, *, reserve: bool
     ) -> "FleetFile":
-        """A new file with room for so many bytes of records, all of them zero."""
+        """Create a file with `nbytes` bytes of records, all of them zero."""
         _check_byte_order()
         self = cls(path, _opened(path, "x+b"))
         try:
             self._lock()
             description = json.dumps(about, ensure_ascii=False, separators=(",", ":")).encode()
             if len(description) > LONGEST_DESCRIPTION:
-                raise ValueError(f"the parameters take {len(description)} bytes, too many to keep")
+                raise ValueError(
+                    f"the policy's parameters take {len(description)} bytes, but a file holds at "
+                    f"most {LONGEST_DESCRIPTION}; choose a policy with fewer of them"
+                )
             needed = _HEAD.size + len(description) + _DIGEST_SIZE
             self._offset = -(-needed // PAGE) * PAGE
             head = _HEAD.pack(MAGIC, VERSION, len(description), self._offset) + description
@@ -100,7 +103,7 @@ class FleetFile:
 
     @classmethod
     def open(cls, path: Path) -> "FleetFile":
-        """A file that `create` made, or a `StateFileError` that says what is wrong with it."""
+        """Open a file that `create` made, or raise a `StateFileError` that says what is wrong."""
         _check_byte_order()
         self = cls(path, _opened(path, "r+b"))
         try:
@@ -112,7 +115,7 @@ class FleetFile:
         return self
 
     def _lock(self) -> None:
-        """Take the lock, by a handle that is not the map's: a forked process can let go of it."""
+        """Lock the file through a handle of its own, which a forked process can close."""
         if fcntl is None:
             return
         self._lock_held = _Lock(self.path)
@@ -153,9 +156,9 @@ class FleetFile:
         except UNREADABLE as error:
             raise self._impossible(f"its description is not JSON ({error})") from None
         if not isinstance(self.about, dict):
-            raise self._impossible("its description is not a list of names and values")
+            raise self._impossible("its description is not a JSON object")
         if self.version < 1 or self._offset != -(-needed // PAGE) * PAGE:
-            raise self._impossible("its numbers do not fit together")
+            raise self._impossible("its version and lengths do not fit together")
 
     def _impossible(self, what: str) -> StateFileError:
         return StateFileError(
@@ -164,7 +167,7 @@ class FleetFile:
         )
 
     def records(self, dtype: np.dtype[Any], size: int) -> npt.NDArray[Any]:
-        """The records, mapped into memory."""
+        """Return the records, mapped into memory."""
         expected = self._offset + size * dtype.itemsize
         found = os.fstat(self._file.fileno()).st_size
         if found < expected:
@@ -194,7 +197,7 @@ class FleetFile:
             self._map.flush()
 
     def close(self) -> None:
-        """Let go of the file. Records that are still in use somewhere keep it, and its lock."""
+        """Close the file; while something still uses its records, it and its lock stay open."""
         with suppress(BufferError):
             if self._map is not None:
                 self._map.close()
@@ -204,20 +207,20 @@ class FleetFile:
         self._file.close()
 
     def abandon(self) -> None:
-        """Let go of the file in a forked process: the parent keeps its lock, whatever happens."""
+        """Close the file in a forked process; the parent keeps its lock in any case."""
         if self._lock_held is not None:
             self._lock_held.release()
         self.close()
 
 
 class _Lock:
-    """A handle of its own for the lock of a file: the lock ends with the last copy of it."""
+    """A handle for the lock of a file; the lock ends when the last copy of it is closed."""
 
     def __init__(self, path: Path) -> None:
         self.handle = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
 
     def release(self) -> None:
-        """Close it; a forked process closes its copy only."""
+        """Close the handle; a forked process closes only its copy."""
         handle, self.handle = self.handle, -1
         if handle >= 0:
             os.close(handle)
@@ -233,7 +236,7 @@ class _Map(mmap.mmap):
 
 
 def _opened(path: Path, mode: str) -> BinaryIO:
-    """The file, or an error of the same kind that says what to do about it."""
+    """Open the file, or raise an error of the same type that says what to do."""
     try:
         return path.open(mode)  # type: ignore[return-value]  # the mode is a binary one
     except OSError as error:
@@ -241,7 +244,7 @@ def _opened(path: Path, mode: str) -> BinaryIO:
 
 
 def _as_told(error: OSError | OverflowError, message: str) -> OSError:
-    """An error of the same kind that says what to do."""
+    """Return an error of the same type with this message."""
     told = type(error)(message) if isinstance(error, OSError) else OSError(message)
     told.errno = getattr(error, "errno", errno.EFBIG)
     return told
@@ -252,23 +255,23 @@ def _problem(path: Path, error: OSError) -> str:
         case FileExistsError():
             return "exists; open it with Fleet.open(), or give another name"
         case FileNotFoundError() if path.parent.is_dir():
-            return "is not there; make a fleet with Fleet.create()"
+            return "does not exist; make a fleet with Fleet.create()"
         case FileNotFoundError() | NotADirectoryError():
-            return f"cannot be, since {path.parent} is no folder; make it first"
+            return f"cannot be created or opened: {path.parent} is not a folder; make it first"
         case IsADirectoryError():
             return "is a folder; give the name of a file"
         case PermissionError():
-            return "may not be written, which a fleet must; change its permissions or copy it"
+            return "is not writable, but a fleet must write; change its permissions or copy it"
     return f"cannot be opened ({error.strerror}); give the name of a file"
 
 
 def _written(file: BinaryIO, offset: int, itemsize: int, size: int) -> list[tuple[int, int]]:
-    """The records that lie, at least in part, in what has been written of a file with holes."""
+    """Return ranges of the records that have been written, at least in part."""
     if not hasattr(os, "SEEK_DATA"):
         return [(0, size)]
     found: list[tuple[int, int]] = []
     end = offset
-    with suppress(OSError):  # there is nothing more
+    with suppress(OSError):  # raised when there are no more data
         while True:
             start = max(offset, os.lseek(file.fileno(), end, os.SEEK_DATA))
             end = os.lseek(file.fileno(), start, os.SEEK_HOLE)
@@ -281,7 +284,9 @@ def _written(file: BinaryIO, offset: int, itemsize: int, size: int) -> list[tupl
 
 def _check_byte_order() -> None:
     if sys.byteorder != "little":
-        raise StateFileError("files of fleets are little-endian, this machine is not")
+        raise StateFileError(
+            "files of fleets are little-endian and this machine is not; use another machine"
+        )
 
 
 def _digest(data: bytes) -> bytes:

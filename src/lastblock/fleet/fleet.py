@@ -1,4 +1,4 @@
-"""Many live bandits at once: ask and tell on arrays, in memory or in a file."""
+"""The fleet: many live bandits that are asked and told in batches, in memory or in a file."""
 
 import os
 import threading
@@ -14,11 +14,11 @@ import numpy.typing as npt
 from lastblock.core.protocol import Policy, States
 from lastblock.engine.fleet import BLOCK, Numbers
 from lastblock.engine.live import open_live
-from lastblock.engine.record_check import Damage
 from lastblock.fleet.batch_input import check_arms, check_ids, check_rewards
 from lastblock.fleet.batches import Batches, Records
 from lastblock.fleet.file import FleetFile
 from lastblock.fleet.member import CLOSED, FleetBandit, FleetBandits, FleetDesk, RecordSeal
+from lastblock.fleet.messages import HALF_DONE, SHARED, in_words
 from lastblock.fleet.plan import FleetPlan, Memory
 from lastblock.kernels.jit import specialise
 from lastblock.kernels.seals import sealed_words
@@ -28,48 +28,36 @@ from lastblock.support.checks import flag, whole
 from lastblock.support.errors import UNREADABLE, StateFileError
 from lastblock.support.parallel import check_threads
 
-NAMED = 3
-"""Damaged records that an error names."""
-
-SHARED = (
-    "this fleet belongs to the process that opened {path}, and a forked process cannot use it; "
-    "open the file after the fork, in one process, or start workers by spawn"
-)
-HALF_DONE = (
-    "another thread was using this fleet when the process was forked, so that its copy here is "
-    "half done; fork when no batch is being worked on, or start workers by spawn"
-)
-
 
 class Fleet:
-    """Many bandits with the same policy and arms, each with a record of its own, in one array.
+    """Many bandits with the same policy and number of arms, in one array of records.
 
-    `ask(ids)` and `tell(ids, arms, rewards)` take arrays, and work in parallel. An id that comes
-    several times in a batch is served several times, in the order of the batch. A bandit begins
-    when it is asked for the first time; until then it costs nothing. Told at once, bandit i of a
-    fleet takes the arms of replication i of `simulate` with the same seed and rewards, whatever the
-    number of threads; bandit 0 those of a `Bandit` with that seed.
+    `ask(ids)` and `tell(ids, arms, rewards)` take arrays and work in parallel. An id that occurs
+    several times in a batch is served several times, in the order of the batch. A bandit starts
+    when it is first asked; before that it takes no memory. If each reward is told before the next
+    `ask`, bandit i pulls the same arms as replication i of `simulate` with the same seed and
+    rewards, for any number of threads; bandit 0 pulls those of a `Bandit` with that seed.
 
-    This one is in memory; `Fleet.create` and `Fleet.open` keep one in a file.
+    ``Fleet(…)`` keeps the bandits in memory, `Fleet.create` and `Fleet.open` in a file.
 
     Parameters
     ----------
     policy
-        Any policy of the library, or your own.
+        A policy of the library, or your own.
     arms
-        How many arms each bandit has.
+        The number of arms of each bandit.
     size
-        How many bandits there are; their ids are 0 … size − 1.
+        The number of bandits; their ids are 0 … size − 1.
     seed
-        Anything `numpy.random.SeedSequence` takes; None for a fresh one.
+        Anything that `numpy.random.SeedSequence` takes; None for a fresh seed.
     horizon
-        For a policy that keeps every reward: how many rewards of an arm a record has room for.
+        For a policy that keeps every reward: the number of rewards per arm that a record holds.
     memory
         "full", or "compact" for smaller records: rewards are kept as float32, counts in as few
-        bytes as they need. The arms are the same where rewards are small whole numbers, or any
-        that float32 holds; see docs/how-to/a-million-bandits.md.
+        bytes as they need. The arms are the same if float32 holds the rewards exactly, such as
+        small whole numbers; see docs/how-to/a-million-bandits.md.
     threads
-        How many to use; by default one for each core.
+        The number of threads; by default one per core.
 
     Examples
     --------
@@ -97,7 +85,7 @@ class Fleet:
         batches = Batches(plan, check_threads(threads))
         try:
             states = np.zeros(plan.size, plan.dtype)
-        except (MemoryError, ValueError):  # or more than numpy can count
+        except (MemoryError, ValueError):  # ValueError: more than numpy can count
             raise MemoryError(
                 f"size={size} bandits take {plan.nbytes} bytes, more memory than there is; choose "
                 "a smaller size, memory='compact', or keep them in a file with Fleet.create()"
@@ -118,11 +106,11 @@ class Fleet:
         threads: int | None = None,
         reserve: bool = False,
     ) -> "Fleet":
-        """A new fleet in a file, which is mapped into memory; see the class for the parameters.
+        """Create a fleet in a new file, which is mapped into memory.
 
-        The file takes room on the disk as bandits are asked for the first time. When the disk is
-        full then, the system ends the process, as it does with every mapped file; `reserve` takes
-        the room at once, or raises an error.
+        Most parameters are those of `Fleet`. The file takes space on the disk when bandits are
+        first asked. If the disk is full then, the system ends the process, as with every mapped
+        file. With `reserve`, the file takes all its space now, or this raises an error.
         """
         plan = FleetPlan(policy, arms, size, key_of(seed), horizon, memory, sealed=True)
         batches = Batches(plan, check_threads(threads))
@@ -137,25 +125,25 @@ class Fleet:
         threads: int | None = None,
         repair: bool = False,
     ) -> "Fleet":
-        """The fleet of a file that `create` made; it goes on bit for bit.
+        """Open the fleet in a file that `create` made; it continues bit for bit.
 
-        Only one can be open at a time. Every record that has been written is looked at.
+        A file can be open only once at a time. Every record that has been written is checked.
 
         Parameters
         ----------
         path
             The file.
         threads
-            How many to use; by default one for each core.
+            The number of threads; by default one per core.
         repair
-            Restart the bandits whose records are damaged, and keep all others as they are:
-            `repaired` names them. Without it a damaged record is an error.
+            Restart the bandits whose records are damaged, and keep all others as they are;
+            `repaired` then names them. Without it, a damaged record is an error.
 
         Raises
         ------
         StateFileError
-            If the file is not a fleet's, is cut off, is corrupt or was made by a newer version, or
-            if a record in it is damaged.
+            If the file is not a fleet's, is open elsewhere, is damaged, or was made by a newer
+            version.
         """
         threads = check_threads(threads)
         repair = flag(repair, "repair")
@@ -177,7 +165,7 @@ class Fleet:
         if damages and not repair:
             self.close()
             raise StateFileError(
-                f"{path} is corrupt: {_in_words(damages)}; restore it from a copy, or open it "
+                f"{path} is corrupt: {in_words(damages)}; restore it from a copy, or open it "
                 "with repair=True, which restarts these bandits and keeps the others"
             )
         self._repaired.update(damages)
@@ -222,7 +210,7 @@ class Fleet:
 
     @property
     def repaired(self) -> Mapping[int, str]:
-        """The bandits that `open(…, repair=True)` restarted, and what was wrong with each."""
+        """What was wrong with each bandit that `open(…, repair=True)` restarted, by id."""
         return MappingProxyType(self._repaired)
 
     @property
@@ -231,7 +219,7 @@ class Fleet:
 
     @property
     def arms(self) -> int:
-        """How many arms each bandit has."""
+        """The number of arms of each bandit."""
         return self._plan.arms
 
     @property
@@ -250,19 +238,19 @@ class Fleet:
 
     @property
     def nbytes(self) -> int:
-        """The size of all records in bytes; those that nobody has asked take no memory yet."""
+        """The size of all records in bytes; bandits that nobody has asked take no memory yet."""
         return self._plan.nbytes
 
     @property
     def path(self) -> Path | None:
-        """The file, if there is one."""
+        """The path of the file; None for a fleet in memory."""
         return None if self._file is None else self._file.path
 
     def __len__(self) -> int:
         return self._plan.size
 
     def flush(self) -> None:
-        """Wait until the file, if there is one, has everything on the disk, sealed."""
+        """Seal all records, and wait until they are on the disk; does nothing without a file."""
         with self._lock:
             if self._records is not None and self._file is not None:
                 if self._plan.is_sealed:
@@ -270,7 +258,7 @@ class Fleet:
                 self._file.flush()
 
     def close(self) -> None:
-        """Flush, and let go of file and memory; fleet and bandits cannot be used any more."""
+        """Flush, then release file and memory; the fleet and its bandits cannot be used again."""
         with self._lock:
             self.flush()
             self._bandits.close(self._unusable)
@@ -280,10 +268,10 @@ class Fleet:
                 self._file.close()
 
     def _forked(self) -> None:
-        """In a child process, just after a fork.
+        """Make the fleet safe in a child process, just after a fork.
 
-        The child has a copy of what was in memory, and can go on with it, by threads of its own.
-        What is mapped from a file is shared with the parent: two processes would write into each
+        The child has a copy of a fleet in memory, and can use it with its own threads. A mapped
+        file is shared with the parent, so the child must not use it: the two would overwrite each
         other's records.
         """
         self._batches.forget_threads()
@@ -307,13 +295,37 @@ class Fleet:
         self.close()
 
     def ask(self, ids: npt.ArrayLike) -> Numbers:
-        """Take a decision of each of these bandits; return the arms, in the order of `ids`."""
+        """Take a decision with each of these bandits.
+
+        Parameters
+        ----------
+        ids
+            The bandits; one may occur several times.
+
+        Returns
+        -------
+        numpy.ndarray
+            The arms to pull, in the order of `ids`.
+        """
         batch = check_ids(ids, self._plan.size)
         with self._lock:
             return self._batches.ask(self._open_records, batch)
 
     def tell(self, ids: npt.ArrayLike, arms: npt.ArrayLike, rewards: npt.ArrayLike) -> None:
-        """Take in the rewards of decisions. If one of them is wrong, nothing is changed."""
+        """Learn the rewards of decisions: all of them, or none on an error.
+
+        Parameters
+        ----------
+        ids, arms, rewards
+            The bandits, the arms that `ask` returned for them, and the rewards of these arms.
+
+        Raises
+        ------
+        UnknownDecisionError
+            If a bandit has no decision out for its arm.
+        ValueError
+            If an argument is wrong; the message gives the position.
+        """
         batch = check_ids(ids, self._plan.size)
         numbers = check_arms(arms, self._plan.arms, batch.size)
         values = check_rewards(rewards, self._plan.largest_reward, batch.size, self._plan.policy)
@@ -321,25 +333,25 @@ class Fleet:
             self._batches.tell(self._open_records, batch, numbers, values)
 
     def forget(self, ids: npt.ArrayLike, arms: npt.ArrayLike) -> None:
-        """Drop decisions whose rewards will never come. If one is wrong, nothing is changed."""
+        """Drop decisions whose rewards will never come: all of them, or none on an error."""
         batch = check_ids(ids, self._plan.size)
         numbers = check_arms(arms, self._plan.arms, batch.size)
         with self._lock:
             self._batches.forget(self._open_records, batch, numbers)
 
     def pulls(self, ids: npt.ArrayLike | None = None) -> Numbers:
-        """How many rewards each arm has had: a row for each of these bandits, or for every one."""
+        """Return how many rewards each arm has had: one row per id, by default for all bandits."""
         batch = slice(None) if ids is None else check_ids(ids, self._plan.size)
         with self._lock:
             return self._states["told"][batch, : self._plan.arms].astype(np.int64)
 
     def bandit(self, id: int) -> FleetBandit:
-        """A live bandit on the record of this number; its arms are labelled 0, 1, …
+        """Return a live bandit that works on one record of the fleet; its arms are 0, 1, …
 
-        What it asks and what it is told changes the fleet, and the other way round. It says what it
-        asked for itself (`pending`), and knows the mean of the rewards that it was told itself; the
-        arms of one bandit of a fleet cannot come or go. Saved or copied it is on its own. It knows
-        its decisions until they are answered, even if you do not keep it.
+        It and the fleet change the same record. Its `pending` lists only decisions, and its means
+        include only rewards, that went through this bandit, not through the fleet. Its arms cannot
+        come or go. A copy, or a saved one, is independent of the fleet. It remembers its decisions
+        until they are answered, even if you do not keep the object.
         """
         plan, i = self._plan, whole(id, "id")
         if not 0 <= i < plan.size:
@@ -378,17 +390,10 @@ _fleets: WeakSet[Fleet] = WeakSet()
 
 
 def _after_fork() -> None:
-    """In a child process: see to it that it neither shares memory nor waits for lost threads."""
+    """In a child process, make sure that no fleet shares memory or waits for lost threads."""
     for fleet in list(_fleets):
         fleet._forked()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-
-
-def _in_words(damages: list[Damage]) -> str:
-    """What is wrong with the first records, and how many there are."""
-    named = "; ".join(f"in the record of bandit {i}, {what}" for i, what in damages[:NAMED])
-    more = len(damages) - NAMED
-    return named if more <= 0 else f"{named}; and in {more} more"

@@ -1,4 +1,4 @@
-"""One bandit of a fleet, as a live bandit: the record is the fleet's, and so is the lock."""
+"""One bandit of a fleet as a live bandit, which uses the fleet's record and lock."""
 
 import threading
 from collections import Counter
@@ -28,7 +28,7 @@ from lastblock.live.view import BanditView
 from lastblock.support.errors import UnknownDecisionError
 
 FEW_OUT = 1024
-"""Up to so many nobody looks whether the fleet has answered what is out."""
+"""Beyond this number of open decisions, or bandits with some, we check what the fleet answered."""
 
 CLOSED = "this fleet is closed; open its file again, or make a new one"
 
@@ -41,7 +41,7 @@ class RecordSeal:
 
     @contextmanager
     def broken(self) -> Iterator[None]:
-        """While the record is changed: whoever finds it half changed shall see it."""
+        """Break the seal while the record changes, so that one left half changed is detected."""
         states, memory, touched, sealed = self._records
         s = states[self._number]
         break_seal(s)
@@ -55,9 +55,10 @@ class RecordSeal:
 class FleetBandits:
     """The bandits of a fleet that are in use, and those that have decisions out.
 
-    Such a bandit must not be forgotten, even if nobody holds it: it knows its decisions. Of others
-    only the id of the next decision is kept, so that no id is given twice. What the fleet itself
-    answers a bandit does not see; now and then those for which nothing is out any more are let go.
+    A bandit with decisions out is kept, even if the user does not keep it, since it knows these
+    decisions. Of other bandits only the id of the next decision is kept, so that no id is used
+    twice. A bandit does not see what is answered through the fleet, so now and then we drop those
+    that have nothing out any more.
     """
 
     def __init__(self) -> None:
@@ -67,17 +68,17 @@ class FleetBandits:
         self._enough = FEW_OUT
 
     def get(self, number: int) -> "FleetBandit | None":
-        """The bandit of this number, if there is one."""
+        """Return the bandit of this number if it is in use, or None."""
         return self._known.get(number)
 
     def make(self, number: int, desk: "FleetDesk") -> "FleetBandit":
-        """Make a bandit; its ids go on where those of the last one of this number ended."""
+        """Make a bandit; its ids continue those of the last bandit of this number."""
         bandit = FleetBandit(desk, self, number, self._next_ids.get(number, 0))
         self._known[number] = bandit
         return bandit
 
     def note(self, number: int, bandit: "FleetBandit") -> None:
-        """A bandit has asked, or was answered."""
+        """Note that a bandit has asked, or has been told."""
         self._next_ids[number] = bandit.asked
         if not bandit.has_out:
             self._out.pop(number, None)
@@ -94,14 +95,14 @@ class FleetBandits:
         self._enough = max(FEW_OUT, 2 * len(self._out))
 
     def close(self, reason: str) -> None:
-        """Let go of all records: whoever uses a bandit afterwards is told the reason."""
+        """Release all records; later uses of a bandit raise an error with this reason."""
         for bandit in list(self._known.values()):
             bandit.close(reason)
         self._out.clear()
 
 
 class _Closed:
-    """In place of a record and a lock: every use is an error."""
+    """Takes the place of a desk and its lock, and raises an error on every use."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
@@ -116,7 +117,7 @@ class _Closed:
 
 
 class FleetDesk(JournalledDesk[int]):
-    """The desk of one bandit of a fleet: the fleet may change its record at any time."""
+    """The desk of one bandit of a fleet, which may change the record at any time."""
 
     def __init__(
         self,
@@ -150,9 +151,9 @@ class FleetDesk(JournalledDesk[int]):
             planned[:] = 0
 
     def drop_answered(self) -> None:
-        """Forget the decisions that the fleet has been told, or told to forget.
+        """Remove the decisions that were told or forgotten through the fleet.
 
-        It does not say which: of each arm, as many of the oldest as are no longer out.
+        The fleet does not note which these were, so we remove the oldest of each arm.
         """
         surplus = Counter(self.out.values())
         surplus.subtract(dict(enumerate(self.live.s.unanswered[: len(self.active)].tolist())))
@@ -162,16 +163,16 @@ class FleetDesk(JournalledDesk[int]):
                 del self.out[id]
 
     def tell_each(self, answers: list[Answer]) -> None:
-        """Take in the rewards of several decisions: all or none."""
+        """Learn the rewards of several decisions: all of them, or none on an error."""
         for arm, n in Counter(arm for _, arm, _ in answers).items():
             if self.live.s.unanswered[arm] < n:
                 raise UnknownDecisionError(
                     f"a decision for arm {arm} has been told or forgotten through the fleet; "
                     "tell each decision once"
                 )
-        if self.live.depth is not None:  # is there room for all of them?
+        if self.live.depth is not None:  # try on a copy whether there is room for all of them
             trial = self.live.copy()
-            trial.is_borrowed = True  # it cannot grow
+            trial.is_borrowed = True  # so that it does not grow
             for _, arm, value in answers:
                 trial.tell(arm, value)
         super().tell_each(answers)
@@ -184,9 +185,9 @@ class FleetDesk(JournalledDesk[int]):
 
 
 class FleetBandit(BanditView[int]):
-    """A live bandit on one record of a fleet, with the fleet's lock; see `Fleet.bandit`.
+    """A live bandit that works on one record of a fleet; `Fleet.bandit` returns it.
 
-    It asks and is told as a `Bandit` is. Its arms cannot come or go.
+    It is used like a `Bandit`, but its arms cannot come or go.
     """
 
     def __init__(self, desk: FleetDesk, bandits: FleetBandits, place: int, id: int) -> None:
@@ -197,7 +198,7 @@ class FleetBandit(BanditView[int]):
 
     @contextmanager
     def _changing(self) -> Iterator[Bandit[int]]:
-        """Give an ordinary bandit on the record, while it may be changed."""
+        """Within ``with``, give an ordinary bandit that may change the record."""
         with self._desk.lock, self._desk.seal.broken():
             try:
                 yield bandit_on(self._desk)
@@ -213,15 +214,15 @@ class FleetBandit(BanditView[int]):
 
     @property
     def has_out(self) -> bool:
-        """Whether there are decisions without an answer, as far as the bandit knows."""
+        """Whether decisions wait for their rewards, as far as the bandit knows."""
         return bool(self._desk.out)
 
     def drop_answered(self) -> None:
-        """Forget the decisions that the fleet has answered."""
+        """Remove the decisions that were told or forgotten through the fleet."""
         self._desk.drop_answered()
 
     def close(self, reason: str) -> None:
-        """Let go of the record: every later use is an error with this reason."""
+        """Release the record; every later use raises an error with this reason."""
         closed: Any = _Closed(reason)
         self._desk = closed
 
@@ -243,13 +244,13 @@ class FleetBandit(BanditView[int]):
             return bandit.ask() if n is None else bandit.ask(n)
 
     def tell(self, decision: Decision[int] | Pending[int] | int, reward: float) -> None:
-        """Take in the reward of a decision, unless the fleet has been told it."""
+        """Learn the reward of a decision; see `Bandit.tell`."""
         self.tell_many([decision], [reward])
 
     def tell_many(
         self, decisions: Iterable[Decision[int] | Pending[int] | int], rewards: Iterable[float]
     ) -> None:
-        """Take in the rewards of many decisions, in this order; if one is wrong, none counts."""
+        """Learn the rewards of several decisions; see `Bandit.tell_many`."""
         with self._changing() as bandit:
             bandit.tell_many(decisions, rewards)
 
@@ -259,9 +260,9 @@ class FleetBandit(BanditView[int]):
             bandit.forget(decision)
 
     def expire(self, *, older_than: int, reward: float | None = None) -> tuple[Pending[int], ...]:
-        """Drop the decisions that have waited for more than `older_than` later ones.
+        """Stop waiting for old decisions; see `Bandit.expire`.
 
-        Those that the fleet has answered meanwhile are no longer pending, and not returned.
+        Decisions that were answered through the fleet are no longer pending, and not returned.
         """
         with self._changing() as bandit:
             before = dict(self._desk.out)
@@ -273,19 +274,21 @@ class FleetBandit(BanditView[int]):
                 raise
 
     def apply(self, event: Event) -> None:
-        """Make a change that another bandit's journal was told."""
+        """Make the change that another bandit has written to its journal; see `Bandit.apply`."""
         if event[0] in ("add_arm", "retire_arm"):
-            raise ValueError("the arms of one bandit of a fleet cannot come or go")
+            raise ValueError(
+                "the arms of one bandit of a fleet cannot come or go; change those of a copy()"
+            )
         with self._changing() as bandit:
             bandit.apply(event)
 
     def apply_run(self, run: npt.NDArray[np.float64]) -> None:
-        """Make many asks, tells and forgets at once; see `Bandit.apply_run`."""
+        """Make many asks, tells and forgets in one compiled loop; see `Bandit.apply_run`."""
         with self._changing() as bandit:
             bandit.apply_run(run)
 
     def reseed(self, seed: Seed = None) -> None:
-        """Go on with other random numbers."""
+        """Continue with other random numbers; see `Bandit.reseed`."""
         with self._changing() as bandit:
             bandit.reseed(seed)
 
@@ -309,7 +312,7 @@ class FleetBandit(BanditView[int]):
         return whole
 
     def copy(self) -> Bandit[int]:
-        """Return an independent, ordinary bandit that would decide alike."""
+        """Return an independent, ordinary bandit in the same state."""
         with self._desk.lock:
             return bandit_on(self._whole())
 

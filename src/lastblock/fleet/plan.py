@@ -1,4 +1,4 @@
-"""What a fleet is told when it is made: checked, and as plain data for its file."""
+"""The parameters of a fleet: checked, and as plain data for its file."""
 
 from typing import Any, Final, Literal, TypeAlias
 
@@ -29,8 +29,8 @@ class FleetPlan:
     key
         The seed, as four words.
     sealed
-        Whether records carry a seal: those in a file do, unless its format is older; those in
-        memory need none.
+        Whether records have a seal. Those in a file do, unless its format is older; those in memory
+        do not need one.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class FleetPlan:
         if self.grows and self.horizon is None:
             raise ValueError(
                 f"{type(policy).__name__} keeps every reward, and the records of a fleet do not "
-                "grow; give horizon=…, how many rewards of an arm they have room for"
+                "grow; give horizon=…, the number of rewards per arm that a record holds"
             )
         if self.horizon is not None:
             at_least(1, self.horizon, "horizon")
@@ -67,7 +67,7 @@ class FleetPlan:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether records carry a seal."""
+        """Whether records have a seal."""
         return "seal" in (self.dtype.names or ())
 
     @property
@@ -82,7 +82,7 @@ class FleetPlan:
 
     @property
     def largest_reward(self) -> float:
-        """The size that a reward must stay below."""
+        """The bound that the absolute value of a reward must stay below."""
         return LARGEST_REWARD if self.memory == FULL else LARGEST_COMPACT_REWARD
 
     def about(self) -> dict[str, Any]:
@@ -99,10 +99,10 @@ class FleetPlan:
 
     @classmethod
     def read(cls, about: dict[str, Any], *, sealed: bool) -> "FleetPlan":
-        """Return the plan of `about`, or raise an error if no fleet of this version has it."""
+        """Return the plan that `about` describes, or raise an error if it does not fit."""
         key = np.array(about["key"], np.uint64)
         if key.shape != (STREAM_WORDS,):
-            raise ValueError("its seed has another length")
+            raise ValueError(f"its seed does not have {STREAM_WORDS} words")
         plan = cls(
             build(about["policy"]),
             about["arms"],
