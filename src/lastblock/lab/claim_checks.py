@@ -43,7 +43,7 @@ Regrets = Mapping[str, Sample]
 
 
 def best(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Verdict:
-    """Check that the first policy has the smallest regret; with `margin`, below that share."""
+    """Check that the first policy has the least regret; with `margin`, below that share."""
     first, *_ = policies
     ranking = [label for label in _ranking(regrets) if label != first]
     if not ranking:

@@ -206,6 +206,7 @@ class Rail(NamedTuple):
         return cls(min([0.0, *finite]), max([0.0, *finite]))
 
     def at(self, value: float) -> str:
+        """Return where a value lies in the drawing, in pixels."""
         span = self.high - self.low
         return f"{4.0 + 152.0 * ((value - self.low) / span if span > 0.0 else 0.5):.1f}"
 

@@ -59,6 +59,7 @@ class Aggregate:
         return {name: pd.DataFrame({"policy": self.label, **t}) for name, t in tables.items()}
 
     def curves(self) -> dict[str, Any]:
+        """Return mean, error and quartiles of the regret over time, and the share of best pulls."""
         times = np.array(self.chunks[0].course.times)
         n = self.scenario.replications
         mean, se, q25, q75 = (np.empty(times.size) for _ in range(4))
@@ -74,6 +75,7 @@ class Aggregate:
         return {"t": times, "mean": mean, "se": se, "q25": q25, "q75": q75, "best_share": share}
 
     def final(self) -> dict[str, Any]:
+        """Return regret and restarts of every replication at the horizon."""
         import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
         regret = self._gather(lambda chunk: chunk.regret[:, -1])
@@ -83,6 +85,7 @@ class Aggregate:
         return {"replication": np.arange(regret.size), "regret": regret, "restarts": counted}
 
     def pulls(self) -> dict[str, Any]:
+        """Return the mean pulls of each arm in each phase, with standard errors."""
         pulls = self._gather(lambda chunk: chunk.pulls)
         n, phases, arms = pulls.shape
         se = pulls.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full((phases, arms), np.nan)
@@ -95,6 +98,7 @@ class Aggregate:
         }
 
     def delays(self) -> dict[str, Any]:
+        """Return the delay of every replication in each phase; missing if no best arm was found."""
         import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
         delays = self._gather(lambda chunk: chunk.delays)
@@ -108,6 +112,7 @@ class Aggregate:
         }
 
     def policy(self) -> dict[str, Any]:
+        """Return the name and the parameters of the policy, and the size of its state."""
         policy, scenario = self.scenario.policies[self.label], self.scenario
         parameters = describe(policy)["parameters"]
         size = state_size(policy, scenario.environment.n_arms, scenario.horizon)
@@ -118,6 +123,7 @@ class Aggregate:
         }
 
     def timing(self) -> dict[str, Any]:
+        """Return the seconds of all chunks together, and the nanoseconds per step."""
         seconds = sum(chunk.seconds for chunk in self._finished())
         steps = self.scenario.replications * self.scenario.horizon
         return {"seconds": [seconds], "ns_per_step": [seconds / steps * 1e9]}
