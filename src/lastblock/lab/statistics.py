@@ -95,8 +95,8 @@ def differences(
         "these rows": p is adjusted by Holm's method, and each interval holds on its own. Without,
         it is "all pairs": all intervals hold at once with this confidence (Bonferroni), and the
         probability that two policies which do not differ have a significant p is at most
-        1 − confidence (Holm). With method="bootstrap" both come from the law of the largest |t| of
-        all pairs.
+        1 − confidence (Holm). With method="bootstrap" both come from the law of the largest t of
+        all pairs, in absolute value.
 
     Raises
     ------
