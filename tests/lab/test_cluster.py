@@ -62,6 +62,9 @@ class Penny(NamedTuple):
     def parameters(self):
         return (self.mean,)
 
+    def support(self):
+        return 0.0, 1.0
+
     @staticmethod
     def draw(a, b, c, d, table, at, word, scratch):
         return 1.0 if to_unit(word) < a else 0.0

@@ -106,7 +106,8 @@ def decide_by_number() -> None:
     assert_type(bandit.ask().arm, int)
     fleet = lb.Fleet(lb.LBSDALM(), arms=3, size=10, memory="compact", seed=1)
     assert_type(fleet.memory, Literal["full", "compact"])
-    assert_type(fleet.bandit(3), lb.Bandit[int])
+    assert_type(fleet.bandit(3), lb.FleetBandit)
+    assert_type(fleet.bandit(3).ask().arm, int)
 
 
 def keep() -> None:

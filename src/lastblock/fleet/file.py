@@ -214,16 +214,24 @@ class FleetFile:
 
 
 class _Lock:
-    """A handle for the lock of a file; the lock ends when the last copy of it is closed."""
+    """A handle for the lock of a file, which belongs to the process that has made it."""
 
     def __init__(self, path: Path) -> None:
         self.handle = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+        self._process = os.getpid()
 
     def release(self) -> None:
-        """Close the handle; a forked process closes only its copy."""
+        """Let go of the lock and close the handle.
+
+        A forked process closes its copy of the handle only. The lock ends although such copies may
+        still be open.
+        """
         handle, self.handle = self.handle, -1
-        if handle >= 0:
-            os.close(handle)
+        if handle < 0:
+            return
+        if fcntl is not None and os.getpid() == self._process:
+            fcntl.flock(handle, fcntl.LOCK_UN)
+        os.close(handle)
 
     def __del__(self) -> None:
         self.release()

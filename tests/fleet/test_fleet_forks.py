@@ -131,9 +131,11 @@ def test_the_file_is_free_when_the_parent_closes_while_a_child_lives(tmp_path):
     if child == 0:
         os.read(go, 1)
         os._exit(0)
-    fleet.close()
-    lb.Fleet.open(path).close()
-    os.write(closed, b".")
-    os.waitpid(child, 0)
-    os.close(go)
-    os.close(closed)
+    try:
+        fleet.close()
+        lb.Fleet.open(path).close()
+    finally:
+        os.write(closed, b".")
+        os.waitpid(child, 0)
+        os.close(go)
+        os.close(closed)
