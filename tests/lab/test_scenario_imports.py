@@ -126,7 +126,7 @@ def test_two_files_cannot_define_the_same_policy(scenario, tmp_path):
     line = 1 + text[: text.index("\n@policy(")].count("\n") + 1
     assert refused(other / "mine.toml") == (
         f"mine.toml:4: imports: my_policies.py, line {line}: ExploreFirst is the name of "
-        f"{tmp_path}/my_policies.py's; choose another one"
+        f"a class in {tmp_path}/my_policies.py; choose another name"
     )
     assert read(scenario).policies["ExploreFirst"].exploration == 20
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import lastblock as lb
 from lastblock.lab.paper import table1 as module
 from lastblock.lab.paper.table1 import ROWS, powers, table1
 from lastblock.testing.worlds import HORIZON, environment  # whose kernels are compiled anyway
@@ -51,3 +52,8 @@ def test_names_of_horizons():
     assert module._power_of_ten(10**5) == "10⁵"
     assert module._power_of_ten(10**12) == "10¹²"
     assert module._power_of_ten(2000) == "2,000"
+
+
+def test_a_policy_must_say_what_it_holds():
+    with pytest.raises(ValueError, match="does not say how many rewards it holds"):
+        module.stored(lb.PlayTheWinner(), None, 2)

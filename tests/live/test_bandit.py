@@ -448,7 +448,7 @@ def test_without_any_reward_the_first_decisions_spread_evenly():
 
 
 def test_odd_policies_and_labels():
-    with pytest.raises(ValueError, match="policy=LBSDALM is a class; make a policy of it"):
+    with pytest.raises(ValueError, match="policy=LBSDALM is a class; give an instance"):
         lb.Bandit(lb.LBSDALM, arms=2)
     with pytest.raises(ValueError, match="policy='LBSDALM' is not a policy"):
         lb.Bandit("LBSDALM", arms=2)

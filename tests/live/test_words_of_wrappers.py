@@ -191,3 +191,20 @@ def test_a_look_at_a_silent_arm_is_not_its_index():
         assert said.index == {}
         assert f"{arm!r} was not chosen by Thompson(" in str(said)
         assert REASONS[LOOKED] in str(said)
+
+
+def test_words_come_after_the_wrapped_policys_last_arm_has_left():
+    bandit = lb.Bandit(lb.Restarting(lb.UCB1(), lb.MeanShift(), 10.0), ["a", "b", "c"], seed=1)
+    left = 0
+    for t in range(60):
+        decision = bandit.ask()
+        bandit.tell(decision, 0.5)
+        if t % 3 == 2:
+            last = bandit._desk.live.s.inner
+            gone = bandit._desk.active[int(last.queue[last.taken - 1])]
+            bandit.add_arm(f"new {t}")
+            bandit.retire_arm(gone)
+            left += int(bandit._desk.live.s.inner.taken) == 0
+            arm = bandit.ask().arm
+            assert repr(arm) in str(bandit.explain())
+    assert left > 0

@@ -56,7 +56,7 @@ ENV = lb.Piecewise(
         (lambda: lb.Binarized(lb.LBSDA(), -1e308, 1e308), "too far apart"),
         (lambda: lb.OracleRestart(None, ENV), "policy=None is not a policy"),
         (lambda: lb.OracleRestart(lb.LBSDA()), "give an environment"),
-        (lambda: lb.OracleRestart(lb.LBSDA(), (5, 3)), "must increase"),
+        (lambda: lb.OracleRestart(lb.LBSDA(), (5, 3)), "must be increasing time steps"),
         (lb.BestArm, "give an environment"),
         (lambda: lb.BestArm((0, 3)), "give the best arm of each phase"),
         (lambda: lb.BestArm((0, 3), (1,)), "1 arms for 2 phases"),
@@ -77,7 +77,7 @@ def test_wrappers_check_the_arms_of_what_they_wrap():
         lb.state_size(wrapped, 3)
         with pytest.raises(ValueError, match="too small for 4 arms"):
             lb.state_size(wrapped, 4)
-    with pytest.raises(ValueError, match="arm 2 is not one of 2 arms"):
+    with pytest.raises(ValueError, match="arm 2 does not exist, there are 2 arms"):
         lb.state_size(lb.BestArm(ENV), 2)
 
 

@@ -115,7 +115,7 @@ def test_a_detector_that_does_not_say_what_it_found():
         def layout(self, arms):
             return [("old", np.float64)]
 
-    with pytest.raises(ValueError, match="Mute: its layout has no size and no new; a detector"):
+    with pytest.raises(ValueError, match="Mute: its layout has no size and no new; add the fields"):
         lb.Restarting(lb.UCB1(), Mute())
     del lb.DETECTORS["Mute"]
 

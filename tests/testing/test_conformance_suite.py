@@ -97,7 +97,7 @@ def test_checks_by_name():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: testing.check_policy(lb.UCB1), "policy=UCB1 is a class; make a policy of it"),
+        (lambda: testing.check_policy(lb.UCB1), "policy=UCB1 is a class; give an instance"),
         (lambda: testing.check_policy(3), "policy=3 is not a policy"),
         (lambda: testing.check_detector(lb.UCB1()), "is not a change detector"),
         (lambda: testing.check_family(lb.UCB1()), "is not an arm"),

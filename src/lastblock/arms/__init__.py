@@ -1,4 +1,4 @@
-"""Arm families: one file each, discovered; families may be mixed in one environment.
+"""Arm families, one in each file. An environment may mix families.
 
 `lastblock.core.families` says what a family consists of.
 """

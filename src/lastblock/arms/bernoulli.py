@@ -8,7 +8,7 @@ from lastblock.kernels.streams import to_unit
 
 @family(movable=True)
 class Bernoulli(NamedTuple):
-    """1 with probability `mean`, else 0."""
+    """Rewards that are 1 with probability `mean`, else 0."""
 
     mean: float
 

@@ -9,7 +9,7 @@ from lastblock.kernels.streams import expand
 
 @family()
 class Beta(NamedTuple):
-    """A Beta law with shapes a and b: mean a / (a + b)."""
+    """Rewards from a Beta law with shapes `a` and `b`, whose mean is a / (a + b)."""
 
     a: float
     b: float

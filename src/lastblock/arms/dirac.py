@@ -7,7 +7,7 @@ from lastblock.core.families import family
 
 @family(movable=True)
 class Dirac(NamedTuple):
-    """Always the same reward."""
+    """A reward that is always the same, `mean`."""
 
     mean: float
 

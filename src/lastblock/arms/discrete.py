@@ -13,7 +13,7 @@ from lastblock.kernels.streams import to_unit
 
 @family()
 class Discrete(NamedTuple):
-    """Each of the values with its probability; the probabilities sum to one."""
+    """Rewards that take each of `values` with its probability; `probabilities` sum to 1."""
 
     values: Sequence[float]
     probabilities: Sequence[float]
@@ -40,7 +40,7 @@ class Discrete(NamedTuple):
         return (float(len(self.values)),)
 
     def table(self) -> npt.NDArray[np.float64]:
-        """The cumulative probabilities, then the values."""
+        """Return the cumulative probabilities, then the values."""
         cumulative = np.cumsum(np.asarray(self.probabilities, dtype=np.float64))
         cumulative[np.flatnonzero(np.asarray(self.probabilities) > 0.0)[-1] :] = 1.0
         return np.concatenate([cumulative, np.asarray(self.values, dtype=np.float64)])

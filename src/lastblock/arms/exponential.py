@@ -9,7 +9,7 @@ from lastblock.kernels.streams import to_open_unit
 
 @family(movable=True)
 class Exponential(NamedTuple):
-    """An exponential law with this mean (the inverse of its rate)."""
+    """Rewards from an exponential law with mean `mean`, the inverse of its rate."""
 
     mean: float
 

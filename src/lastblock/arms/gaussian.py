@@ -9,7 +9,7 @@ from lastblock.kernels.samplers import normal_of
 
 @family(movable=True)
 class Gaussian(NamedTuple):
-    """A normal law with this mean and standard deviation."""
+    """Rewards from a normal law with mean `mean` and standard deviation `std`."""
 
     mean: float
     std: float = 1.0

@@ -1,4 +1,4 @@
-"""Counts."""
+"""Poisson rewards."""
 
 import math
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from lastblock.kernels.streams import expand
 
 @family(movable=True)
 class Poisson(NamedTuple):
-    """A Poisson law with this mean."""
+    """Rewards from a Poisson law with mean `mean`: counts."""
 
     mean: float
 

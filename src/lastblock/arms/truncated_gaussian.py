@@ -22,9 +22,9 @@ def _density(x: float) -> float:
 
 @family()
 class TruncatedGaussian(NamedTuple):
-    """A normal law (location, scale) conditioned on [low, high].
+    """Rewards from a normal law (`location`, `scale`) conditioned on [`low`, `high`].
 
-    `mean` is the mean of the truncated law, which is what regret is made of.
+    `mean` is the mean of the truncated law, from which regret is computed.
     """
 
     location: float
@@ -45,7 +45,7 @@ class TruncatedGaussian(NamedTuple):
             )
 
     def _standard(self) -> tuple[float, float, float]:
-        """The standardised ends, reflected into the lower tail, where the cdf is precise."""
+        """Return the standardised ends, reflected into the lower tail, where the cdf is precise."""
         lower = (self.low - self.location) / self.scale
         upper = (self.high - self.location) / self.scale
         return (-upper, -lower, -1.0) if lower > 0.0 else (lower, upper, 1.0)

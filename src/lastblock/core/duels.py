@@ -1,6 +1,7 @@
 """What the subsampling policies share: the leader, the sampling obligation, the last-block duel.
 
-A policy with `duel_fields` in its layout has a leader and a sampling obligation.
+The kernels here work on the fields of `duel_fields`. `pulls` is an array with the number of rewards
+of each arm. `reference` chooses the rules of the authors' code instead of the paper's.
 """
 
 import math
@@ -19,19 +20,19 @@ OBLIGATION_POWER = 0.333
 
 
 def duel_fields(arms: int) -> Layout:
-    """The leader, and how far the sampling obligation goes."""
+    """Return the fields of the record: the leader and the sampling obligation."""
     return [
         ("leader", ARM),
-        ("limit", np.int64),  # an arm with so many pulls is still owed one …
+        ("limit", np.int64),  # an arm with at most so many pulls is owed one …
         ("limit_lasts", np.float64),  # … up to this round
         ("sums", np.float64, (arms,)),  # of all rewards of the arm
-        ("candidate", FLAG, (arms,)),  # for the lead: everyone
+        ("candidate", FLAG, (arms,)),  # may lead: every arm
     ]
 
 
 @kernel
 def clear_duels(s: Record) -> None:
-    """Nobody leads, nothing is owed yet."""
+    """Start without a leader and without an obligation."""
     s.leader = NOBODY
     s.limit = -1
     s.limit_lasts = 0.0
@@ -42,7 +43,10 @@ def clear_duels(s: Record) -> None:
 
 @kernel
 def update_leader(s: Record, pulls: Any, reference: bool) -> Any:
-    """Most pulls, then largest sum of rewards, then at random; in the authors' code a tie stays."""
+    """Choose the leader: most pulls, then the largest sum of rewards, then at random.
+
+    In the authors' code a leader that is tied stays.
+    """
     if not is_ahead(s, pulls, s.leader):
         incumbent = s.leader if reference else NOBODY
         s.leader = most_pulled(s, pulls, s.sums, s.candidate, incumbent)
@@ -51,7 +55,7 @@ def update_leader(s: Record, pulls: Any, reference: bool) -> Any:
 
 @kernel
 def update_obligation(s: Record, r: int, reference: bool) -> None:
-    """How many pulls every arm is owed in round r."""
+    """Compute the number of pulls that every arm is owed in round `r`, if it has changed."""
     if r >= s.limit_lasts:
         s.limit = obligation(r, reference)
         s.limit_lasts = obligation_lasts(s.limit, reference)
@@ -59,7 +63,10 @@ def update_obligation(s: Record, r: int, reference: bool) -> None:
 
 @kernel
 def is_owed(s: Record, pulls: Any, arm: int) -> bool:
-    """The sampling obligation; decisions that are out, or lost, count as pulled."""
+    """Return whether an arm is pulled without a duel, because it has too few pulls.
+
+    Decisions that are out or lost count as pulls.
+    """
     if pulls[arm] > s.limit:  # nearly always
         return False
     return bool(pulls[arm] + s.out[arm] + s.lost[arm] <= s.limit)
@@ -67,9 +74,10 @@ def is_owed(s: Record, pulls: Any, arm: int) -> bool:
 
 @kernel
 def most_pulled(s: Record, pulls: Any, sums: Any, candidate: Any, incumbent: Any) -> Any:
-    """The leader among the candidates: most pulls, then largest sum, then uniformly at random.
+    """Return the leader of the candidates: most pulls, then the largest sum, then at random.
 
-    An incumbent (or NOBODY) with rewards that is tied in both stays; the authors' code has one.
+    `incumbent` is an arm that stays the leader if it has rewards and is tied in both, as in the
+    authors' code, or NOBODY.
     """
     best: Any = INDEX(0)
     ties = 0
@@ -99,7 +107,7 @@ def most_pulled(s: Record, pulls: Any, sums: Any, candidate: Any, incumbent: Any
 
 @kernel
 def is_ahead(s: Record, pulls: Any, leader: int) -> bool:
-    """Whether the leader has strictly more pulls than anyone: then there is nothing to choose."""
+    """Return whether `leader` has more pulls than every other arm, so that it stays the leader."""
     if leader == NOBODY:
         return False
     most = pulls[leader]
@@ -111,10 +119,10 @@ def is_ahead(s: Record, pulls: Any, leader: int) -> bool:
 
 @kernel
 def obligation(n: float, reference: bool) -> int:
-    """The largest number of pulls at which the sampling obligation still holds.
+    """Return the largest number of pulls at which the sampling obligation still holds.
 
-    The paper pulls an arm when N ≤ √log n, the authors' code when N < (log n)^0.333; n is the round
-    or the window.
+    The paper pulls an arm with N pulls when N ≤ √log n, the authors' code when N < (log n)^0.333.
+    `n` is the round or the window.
     """
     if reference:
         largest: int = math.ceil(math.log(n) ** OBLIGATION_POWER) - 1
@@ -124,16 +132,16 @@ def obligation(n: float, reference: bool) -> int:
 
 @kernel
 def obligation_lasts(limit: int, reference: bool) -> float:
-    """A round below which `obligation` stays at `limit`, a hair early to be safe from rounding."""
+    """Return a round below which `obligation` is `limit`, slightly early because of rounding."""
     power = 1.0 / OBLIGATION_POWER if reference else 2.0
     return math.exp(min((limit + 1.0) ** power, 700.0)) * (1.0 - 1e-9) - 1.0
 
 
 @kernel
 def wins_duel(h: Record, challenger: int, leader: int) -> bool:
-    """The challenger's mean against the mean of as many of the leader's last rewards.
+    """Return whether the challenger's mean reaches that of as many of the leader's last rewards.
 
-    When the leader holds fewer rewards than the challenger, all of them count.
+    If the leader has fewer rewards than the challenger, all of them count.
     """
     own = h.kept[challenger]
     lead = h.kept[leader]

@@ -48,7 +48,10 @@ class Arm(Protocol):
 def family(*, movable: bool = False) -> Callable[[type[T]], type[T]]:
     """Register a NamedTuple as an arm family and validate its parameters on construction.
 
-    `movable`: its mean is its field `mean` and its first parameter, so that it can drift.
+    Parameters
+    ----------
+    movable
+        The mean is the field `mean` and the first parameter, so that `Drifting` can move it.
     """
 
     def register(cls: type[T]) -> type[T]:
@@ -61,7 +64,13 @@ def family(*, movable: bool = False) -> Callable[[type[T]], type[T]]:
 
 
 def code_of(arm: Arm) -> int:
-    """The number by which kernels know the family of an arm."""
+    """Return the number by which kernels know the family of an arm.
+
+    Raises
+    ------
+    ValueError
+        If `arm` is not an instance of a registered family.
+    """
     name = type(arm).__name__
     if FAMILIES.get(name) is not type(arm):
         raise ValueError(f"{arm!r} is not an arm; use one of {', '.join(FAMILIES)}")
@@ -69,34 +78,34 @@ def code_of(arm: Arm) -> int:
 
 
 def table_of(arm: Arm) -> npt.NDArray[np.float64]:
-    """The numbers of an arm that do not fit into four parameters."""
+    """Return the table of an arm: the numbers beyond its four parameters, often none."""
     table = getattr(arm, "table", None)
     return np.empty(0) if table is None else np.asarray(table(), dtype=np.float64)
 
 
 def arm_support(arm: Arm) -> Support | None:
-    """Which rewards an arm gives; None if its family does not say."""
+    """Return the support of the rewards of an arm, or None if its family has no `support`."""
     declared = getattr(arm, "support", None)
     return None if declared is None else Support(*map(float, declared()))
 
 
 def undeclared(arms: Iterable[Arm]) -> str | None:
-    """The name of the first family among these arms that does not say which rewards it gives."""
+    """Return the name of the first family among the arms that has no `support`, or None."""
     return next((type(arm).__name__ for arm in arms if arm_support(arm) is None), None)
 
 
 def hull_of(arms: Sequence[Arm]) -> Support | None:
-    """The rewards that these arms give; None if one of them does not say."""
+    """Return the support of all rewards of some arms, or None if one has no `support`."""
     supports = [arm_support(arm) for arm in arms]
     known = [support for support in supports if support is not None]
     return hull(known) if len(known) == len(supports) else None
 
 
 class Families(NamedTuple):
-    """The set of families as a kernel argument: its *type* stands for what is registered.
+    """All registered families, as an argument of kernels. Its *type* stands for the set.
 
-    A family registered by a user makes a new type (`families`), hence a new compilation, and one
-    that the compile cache knows to be foreign.
+    When a user registers a family, `families` makes a new type. Kernels are compiled anew for it,
+    and the compile cache knows that they hold code from outside the package.
     """
 
     size: int
@@ -121,7 +130,7 @@ _types: dict[tuple[type[Any], ...], type[Families]] = {}
 
 
 def families() -> Families:
-    """The families registered now."""
+    """Return the families that are registered now."""
     registered = tuple(FAMILIES.values())
     package = __name__.partition(".")[0]
     if registered not in _types:
@@ -132,7 +141,7 @@ def families() -> Families:
 
 
 def _link(code: int, draw: Any, others: Any) -> Callable[..., float]:
-    """One link of an if-else chain over the families, which the compiler flattens."""
+    """Return one link of an if-else chain over the families, which the compiler flattens."""
 
     @kernel
     def link(

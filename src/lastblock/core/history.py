@@ -37,16 +37,24 @@ SMALLEST_RING = 64
 SMALLEST_COMPACT_RING = 8
 
 LARGEST_RINGS = (1 << 31) - 1
-"""Bytes: numpy's records are no larger."""
+"""The largest size of all rings in bytes, because numpy's records are no larger."""
 
 STRETCH = 1 << 20
 
 LARGEST_COMPACT_REWARD = 1e38
-"""Larger ones do not fit a float32."""
+"""The largest reward that fits a float32, with room to spare."""
 
 
 def history_dtype(arms: int, rewards: int, *, compact: bool = False) -> np.dtype[Any]:
-    """Room for at least the last `rewards` rewards of each arm."""
+    """Return the type of a field with room for at least the last `rewards` rewards of each arm.
+
+    A `compact` one keeps them as float32.
+
+    Raises
+    ------
+    ValueError
+        If the rewards do not fit into a record.
+    """
     if compact:
         ring = capacity(rewards, SMALLEST_COMPACT_RING)
         return record(
@@ -93,7 +101,7 @@ def clear(h: Record) -> None:
 
 @kernel
 def append(h: Record, arm: int, reward: float) -> None:
-    """Add the newest reward; a full ring loses its oldest."""
+    """Add the newest reward of `arm`; a full ring loses its oldest."""
     n = int(h.written[arm])
     ring = h.prefix.shape[1]
     if ring > 0:
@@ -129,7 +137,7 @@ def append(h: Record, arm: int, reward: float) -> None:
 
 @kernel
 def block_sum(h: Record, arm: int, n: int) -> float:
-    """The sum of the last n rewards, 0 ≤ n ≤ kept."""
+    """Return the sum of the last `n` rewards of `arm`, 0 ≤ n ≤ kept."""
     ring = h.prefix.shape[1]
     newest = int(h.written[arm])
     oldest = newest - int(n)
@@ -154,19 +162,19 @@ def block_sum(h: Record, arm: int, n: int) -> float:
 
 @kernel
 def block_mean(h: Record, arm: int, n: int) -> float:
-    """The mean of the last n rewards, 1 ≤ n ≤ kept."""
+    """Return the mean of the last `n` rewards of `arm`, 1 ≤ n ≤ kept."""
     return block_sum(h, arm, n) / n
 
 
 @kernel
 def forget_oldest(h: Record, arm: int) -> None:
-    """Keep one reward less."""
+    """Forget the oldest reward of `arm`; there must be one."""
     forget_if(h, arm, True)
 
 
 @kernel
 def forget_if(h: Record, arm: int, due: bool) -> None:
-    """Keep one reward less if it is due; no branch depends on that."""
+    """Forget the oldest reward of `arm` if `due`, without a branch in the compiled code."""
     if h.prefix.shape[1] == 0:
         oldest = (int(h.written[arm]) - int(h.kept[arm])) & (h.rewards.shape[1] - 1)
         h.sum[arm] -= h.rewards[arm, oldest] if due else np.float32(0.0)
@@ -175,14 +183,17 @@ def forget_if(h: Record, arm: int, due: bool) -> None:
 
 @kernel
 def is_full(h: Record, arm: int) -> bool:
-    """Whether the next reward would push an older one out."""
+    """Return whether the next reward of `arm` would push an older one out."""
     room = h.prefix.shape[1] - 1 if h.prefix.shape[1] > 0 else h.rewards.shape[1]
     return bool(h.kept[arm] == room)
 
 
 @kernel
 def span_sum(h: Record, arm: int, first: int, n: int) -> float:
-    """The sum of the n ≥ 1 rewards from number `first` on; the oldest one is number 0."""
+    """Return the sum of `n` ≥ 1 rewards of `arm` from number `first` on; the oldest is number 0.
+
+    No reward may have been pushed out yet.
+    """
     last = first + n
     total = h.prefix[arm, last]
     if h.prefix.shape[1] > STRETCH:  # known at compile time
@@ -197,7 +208,7 @@ def span_sum(h: Record, arm: int, first: int, n: int) -> float:
 
 @kernel
 def any_span_at_most(h: Record, arm: int, first: int, last: int, n: int, bound: float) -> bool:
-    """Whether one of the blocks of n rewards that start at first … last − 1 has a sum ≤ bound."""
+    """Return whether a block of `n` rewards that starts at first … last − 1 has a sum ≤ bound."""
     start = first
     if h.prefix.shape[1] > STRETCH:
         while start < last and span_sum(h, arm, start, n) > bound:

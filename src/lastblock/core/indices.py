@@ -1,4 +1,4 @@
-"""What index policies share: pull the arm with the largest index."""
+"""What index policies share: they pull the arm with the largest index."""
 
 import math
 from typing import Any
@@ -14,9 +14,10 @@ UNSEEN = 1e300
 
 @kernel
 def unseen(s: Record, arm: int) -> float:
-    """The index of an arm none of whose rewards has arrived: the fewer are out, the larger.
+    """Return the index of an arm none of whose rewards has arrived.
 
-    Without delay every arm has a reward after its first pull, and this is never needed.
+    The fewer of its decisions are out, the larger it is. Where rewards come at once, every arm has
+    one after its first pull and this is never needed.
     """
     if tried_enough(s, arm):
         return -UNSEEN
@@ -25,18 +26,17 @@ def unseen(s: Record, arm: int) -> float:
 
 @kernel
 def tried_enough(s: Record, arm: int) -> bool:
-    """Whether an arm that has not answered yet must let others go first.
+    """Return whether an arm none of whose rewards has arrived must let other arms go first.
 
-    It is tried again, but some log₂ r times only (once more when the rounds have doubled, if it has
-    not been forgotten): not all decisions may go to a new arm whose rewards are late, or to one
-    whose decisions are always forgotten.
+    Such an arm is tried about log₂ r times in r rounds. Otherwise all decisions would go to a new
+    arm whose rewards are late, or to one whose decisions are always forgotten.
     """
     return bool(s.out[arm] + s.lost[arm] > 1.0 + math.log2(s.round))
 
 
 @kernel
 def argmax(s: Record, index: Any) -> Any:
-    """The arm with the largest index; ties are broken uniformly at random, by one draw."""
+    """Return the arm with the largest index; one draw breaks ties uniformly at random."""
     best: Any = INDEX(0)
     ties = 1
     for k in range(1, s.arms):

@@ -1,9 +1,10 @@
-"""The last round of a live bandit, kept so that `explain` can say why it was what it was.
+"""The last round of a live bandit, kept so that `explain` can say why its arms were pulled.
 
-An array of words: who leads, since which decision; how many decisions have been asked for, the arm
-of the last one and the arm that the policy wanted; and then the beginning of the policy's record as
-it was when the round was planned. Kernels write it in passing: a copy of the beginning takes some
-ten nanoseconds, one of the whole record would take as long as a decision.
+It is an array of words. They say who leads and since which decision, how many decisions have been
+asked for, the arm of the last one and the arm that the policy wanted. The other words are the
+beginning of the policy's record as it was when the round was planned. Kernels write the array at
+every round: copying the beginning takes some ten nanoseconds, while copying the whole record would
+take as long as a decision.
 """
 
 from typing import Any
@@ -17,13 +18,13 @@ from lastblock.kernels.jit import kernel
 from lastblock.kernels.record_memory import WORD, copy_beginning
 
 BYTES_AN_ARM = 64
-"""A field with more than that, a history, ends the beginning of the record."""
+"""The beginning of a record ends before the first field with more bytes an arm, a history."""
 
 LEADER, SINCE, ASKED, TAKEN, WANTED, BEGINNING = range(6)
 
 
 def beginning(state: np.dtype[Any], room: int) -> int:
-    """The words of a record before its first large field."""
+    """Return the number of words of a record before its first large field."""
     offset, found = _first_large(state, room * BYTES_AN_ARM)
     return (offset if found else state.itemsize) // WORD
 
@@ -47,7 +48,7 @@ def note_round(
     planned: npt.NDArray[np.uint64],
     decision: int,
 ) -> None:
-    """A round has been planned, to begin with this decision."""
+    """Note a round that has just been planned and that begins with this decision."""
     copy_beginning(s, planned, BEGINNING)
     leader = np.uint64(leader_of(s))
     if leader != planned[LEADER]:
@@ -57,7 +58,7 @@ def note_round(
 
 @kernel
 def note_decision(planned: npt.NDArray[np.uint64], decision: int, arm: int, wanted: int) -> None:
-    """A decision has been taken: should an interrupt lose the answer, it is to be found here."""
+    """Note a decision, so that it can be found here if an interrupt loses the answer."""
     planned[ASKED] = np.uint64(decision + 1)
     planned[TAKEN] = np.uint64(arm)
     planned[WANTED] = np.uint64(wanted)

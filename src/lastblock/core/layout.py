@@ -1,13 +1,17 @@
 """The layout of a state record: a header that every policy shares, then the fields of the policy.
 
-The header holds the random stream, the round, and the queue of arms that the round will pull. Two
-counters look alike and are not: `queued` and `taken` say how much of the round's queue has been
-handed out; `out` says, for each arm, how many decisions still wait for their reward (not for ever:
-some become `stale`, see `rounds.stop_waiting`), and `lost` how many were forgotten since its last
-reward. In a simulation nothing is ever out when a round is planned, and nothing is lost. Live,
-rewards may be late, or never come. In the records of a fleet `told` counts the rewards of each arm,
-and `unanswered` all decisions that are out, stale ones too; elsewhere they are empty, and cost
-nothing. There `seal` comes first, see `seals`.
+The header holds the random stream, the round, and the queue of arms that the round will pull. Its
+counters are:
+
+- `queued` and `taken`: the length of the round's queue, and how much of it has been handed out;
+- `out`: for each arm, the decisions that still wait for their reward. After some time they become
+  `stale` and are no longer waited for, see `rounds.stop_waiting`;
+- `lost`: for each arm, the decisions that were forgotten since its last reward;
+- `told` and `unanswered`, in the records of a fleet only: for each arm, the rewards, and all
+  decisions that are out, including stale ones. Elsewhere these fields are empty.
+
+In a simulation no decision is out when a round is planned, and none is lost. Live, rewards may come
+late or never. In a fleet's file a `seal` comes first.
 """
 
 import hashlib
@@ -23,30 +27,30 @@ INDEX = np.uint32
 """Fields that are used as an index: unsigned, so that the compiler leaves out the test for negative
 ones. (Arithmetic with whole numbers of other types is signed again.)"""
 
-# Arms come and go, and are renumbered then. These two are unsigned as well; what they say beyond
-# that is for `resizing`, compiled code sees no difference.
+# Arms come and go, and are renumbered then. These two types are unsigned as well. What else they
+# say is for `resizing`; compiled code sees no difference.
 
 ARM = np.dtype(INDEX, metadata={"holds": "an arm"})
-"""A field that holds the number of an arm, or NOBODY: also for arrays."""
+"""A field that holds the number of an arm, or NOBODY; or an array of them."""
 
 LINE = np.dtype(INDEX, metadata={"holds": "a line of arms"})
 """An array with room for all arms that holds each of them once, in some order."""
 
-# What follows is for those who load a record: kernels go where its numbers send them, so a number
-# that is used as a place or as a count says in its type between which bounds it must lie.
+# What follows is for code that loads a record. Kernels use its numbers as places in memory without
+# a test, so the type of each such number says between which bounds it must lie.
 
 LARGEST_COUNTED = 1 << 62
-"""A count that does not overflow when something is added."""
+"""The largest count in a sound record: it does not overflow when something is added."""
 
 
 def within(kind: Any, least: float, most: float = LARGEST_COUNTED) -> np.dtype[Any]:
-    """A field of this kind whose numbers lie between two bounds in a sound record."""
+    """Return a field type whose numbers lie between `least` and `most` in a sound record."""
     bounds: np.dtype[Any] = np.dtype(kind, metadata={"least": least, "most": most})
     return bounds
 
 
 def below_arms(kind: Any) -> np.dtype[Any]:
-    """A field of this kind whose numbers lie below the number of arms in a sound record."""
+    """Return a field type whose numbers lie below the number of arms in a sound record."""
     place: np.dtype[Any] = np.dtype(kind, metadata={"holds": "a place among the arms"})
     return place
 
@@ -55,35 +59,35 @@ COUNT = within(np.int64, 0)
 """A field that counts something, or that says when something happened."""
 
 WEIGHT = within(np.float64, 0)
-"""A field that counts something whose parts fade: not a whole number."""
+"""A field that counts with discounted weights, hence not in whole numbers."""
 
 FLAG = within(np.uint8, 0, 1)
-"""A field that says yes or no."""
+"""A field that says yes (1) or no (0)."""
 
 _STREAM = np.dtype(np.uint64, metadata={"holds": "a random stream"})
 _ROUND = within(np.int64, 0, LARGEST_COUNTED // 2)
 _ARMS = np.dtype(np.int64, metadata={"holds": "the number of arms"})
 
 FIRST_ROOM = 1023
-"""Rewards of an arm that a live bandit's first record holds, for a policy that keeps them all."""
+"""Rewards of an arm that a live bandit's first record holds, if the policy keeps all of them."""
 
 MOST_LOST = 2**15 - 1
-"""Where the count of lost decisions stops, so that it fits two bytes; in a compact record also that
-of the decisions that are waited for."""
+"""Where the count of lost decisions stops, so that it fits two bytes. In a compact record the count
+of decisions that are waited for stops there, too."""
 
 SMALL_COUNT = np.uint32
 
 LARGEST_COUNT = 2**32 - 1
-"""Counts of rewards in a compact record, and where they stop."""
+"""Where counts of rewards in a compact record stop."""
 
 MOST_OUT = 2**31 - 1
 """Where the count of unanswered decisions stops in a compact record."""
 
 MOST_WAITED_FOR = MOST_OUT - (1 << 20)
-"""Decisions of an arm that are waited for, in a sound record: far more than anybody has out."""
+"""The largest number of decisions of an arm that are waited for in a sound record."""
 
 NOBODY = INDEX(2**32 - 1)
-"""No arm, in a field that holds one."""
+"""Stands for no arm, in a field that holds an arm."""
 
 # Numba takes a record for a subtype of another one whose fields are its first ones, and warns. With
 # the same last field in all of them no state begins like another.
@@ -93,16 +97,19 @@ _SEAL: Layout = [("seal", np.uint64)]
 
 
 def slots(arms: int) -> int:
-    """Room for this many arms: exact up to 16, then at most an eighth to spare.
+    """Return for how many arms to make room: exact up to 16, then at most an eighth more.
 
-    Few layouts serve all sizes, so few compilations do.
+    Few layouts then serve all numbers of arms, so that few compilations do.
     """
     step = 1 << max(0, (arms - 1).bit_length() - 4)
     return -(-arms // step) * step
 
 
 def capacity(n: int, at_least: int = 1) -> int:
-    """The next power of two: few layouts serve all sizes, so few compilations do."""
+    """Return the smallest `at_least` · 2ʲ that is at least `n`.
+
+    Few layouts then serve all sizes, so that few compilations do.
+    """
     size = at_least
     while size < n:
         size *= 2
@@ -112,7 +119,7 @@ def capacity(n: int, at_least: int = 1) -> int:
 class Fields(np.record):  # type: ignore[misc]  # numpy's stubs call its base final
     """A record whose attributes are its fields, even where a numpy method has the same name.
 
-    Only plain Python needs it; kernels see nothing but fields.
+    Only plain Python needs this class, because kernels know nothing but the fields.
     """
 
     def __getattribute__(self, name: str) -> Any:
@@ -125,10 +132,10 @@ class Fields(np.record):  # type: ignore[misc]  # numpy's stubs call its base fi
 
 
 def record(fields: Layout, *, packed: bool = False) -> np.dtype[Any]:
-    """A record whose fields read as attributes, in kernels and in plain Python.
+    """Return the type of a record whose fields read as attributes, compiled or not.
 
-    Every field starts at a multiple of eight bytes, or, in a packed record, of the size of its
-    numbers; numpy's own `align` is lost in nested records. All of it is a multiple of eight.
+    Every field starts at a multiple of eight bytes or, if `packed`, of the size of its numbers.
+    (Numpy's own `align` is lost in nested records.) The record's size is a multiple of eight.
     """
     formats = [np.dtype(field[1:] if len(field) > 2 else field[1]) for field in fields]
     offsets, end = [], 0
@@ -150,9 +157,9 @@ def _up(n: int, step: int) -> int:
 
 
 def whole_type(largest: int) -> np.dtype[Any]:
-    """The smallest type for whole numbers from −`largest` to `largest`.
+    """Return the smallest type for whole numbers from −`largest` to `largest`.
 
-    Signed, so that differences are right without the JIT, too.
+    It is signed, so that differences are right without the JIT, too.
     """
     return np.min_scalar_type(-largest - 1)
 
@@ -160,10 +167,24 @@ def whole_type(largest: int) -> np.dtype[Any]:
 def state_dtype(
     policy: Policy, arms: int, horizon: int | None = None, room: int | None = None
 ) -> np.dtype[Any]:
-    """The layout of a bandit's state for `arms` arms, or with room for more.
+    """Return the type of a bandit's state.
 
-    `horizon` matters only to policies that store every reward by their definition; without one they
-    start small and grow.
+    Parameters
+    ----------
+    policy
+        The bandit's policy.
+    arms
+        The number of arms.
+    horizon
+        The number of steps, for a policy that stores every reward. Without one its record starts
+        small and grows. Other policies ignore it.
+    room
+        The number of arms to make room for, if more are to come.
+
+    Raises
+    ------
+    ValueError
+        If the policy cannot play this many arms, or the record would be too large.
     """
     check_arms(policy, arms)
     return record_of(policy, slots(arms if room is None else max(room, arms)), horizon)
@@ -177,9 +198,10 @@ def fleet_dtype(
     compact: bool = False,
     sealed: bool = False,
 ) -> np.dtype[Any]:
-    """The layout of a bandit of a fleet: it counts the rewards told, and in a file has a seal.
+    """Return the type of the state of a fleet's bandit, which counts the rewards told.
 
-    A compact one has smaller numbers: docs/decisions/0011-fleet.md says which.
+    A `sealed` one, in a file, begins with a seal. A `compact` one has smaller numbers;
+    docs/decisions/0011-fleet.md says which.
     """
     check_arms(policy, arms)
     if not compact:
@@ -205,7 +227,10 @@ def fleet_dtype(
 
 
 def grows(policy: Policy, arms: int) -> bool:
-    """Whether its records keep every reward; a wrapper's do if the wrapped policy's do."""
+    """Return whether a policy's record keeps every reward.
+
+    That of a wrapper does if the wrapped policy's does.
+    """
     if not getattr(policy, "grows", False):
         return False
     return record_of(policy, arms, 1) != record_of(policy, arms, 4096)
@@ -219,9 +244,10 @@ def record_of(
     counts: bool = False,
     sealed: bool = False,
 ) -> np.dtype[Any]:
-    """The header and the fields of a policy with room for this many arms.
+    """Return the type of a policy's whole record, with room for `room` arms.
 
-    A policy that wraps another one keeps the other's whole record as a field of its own.
+    A wrapper uses it for the field that holds the wrapped policy's record. `counts` and `sealed`
+    are for fleets.
     """
     header: Layout = [
         *(_SEAL if sealed else []),
@@ -241,7 +267,7 @@ def record_of(
 
 
 def state_size(policy: Policy, arms: int, horizon: int | None = None) -> int:
-    """The size in bytes of one bandit's state: fixed, whatever happens later.
+    """Return the size of one bandit's state in bytes; it stays the same whatever happens later.
 
     >>> import lastblock as lb
     >>> lb.state_size(lb.LBSDALM(), arms=4) // 4 < 5 * 1024
@@ -251,7 +277,7 @@ def state_size(policy: Policy, arms: int, horizon: int | None = None) -> int:
 
 
 def layout_id(dtype: np.dtype[Any]) -> str:
-    """A short name of a layout: the same for the same fields in the same order and sizes."""
+    """Return a short name of a layout: the same for the same fields, order and sizes."""
     return hashlib.blake2b(repr(_fields(dtype)).encode(), digest_size=8).hexdigest()
 
 

@@ -1,7 +1,7 @@
 """Marks: the sum of an arm's last n rewards, or nearly n of them, in O(log T) numbers.
 
-No reward is kept. A *mark* is the sum of all rewards up to some place, and marks are the denser the
-younger they are (an exponential histogram: Datar, Gionis, Indyk & Motwani, 2002). On level j the
+No reward is kept. A *mark* is the sum of all rewards up to some place, and younger marks lie
+closer together (an exponential histogram: Datar, Gionis, Indyk & Motwani, 2002). On level j the
 places are multiples of 2ʲ, and with S marks a level the last S of them are within reach: S lie on
 level 0, and S/2 on every other level, since the younger half of its marks lies on the levels below.
 
@@ -38,23 +38,24 @@ from lastblock.kernels.exact_sums import two_product, two_sum
 from lastblock.kernels.jit import kernel, routine
 
 LONGEST_BLOCK = 2 * 10**8
-"""So far the marks reach back: a challenger with more of 10⁹ rewards is as good as the leader."""
+"""How many rewards the marks reach back. A challenger that has more, of 10⁹ rewards in all, is
+about as good as the leader."""
 
 LONGEST_COMPACT_BLOCK = 750_000
-"""The same in a compact record."""
+"""How many rewards the marks of a compact record reach back."""
 
 RARE = 13
-"""The first level to which marks move so rarely that it is done elsewhere."""
+"""The first level to which marks move so rarely that `move_far` does it, outside the kernel."""
 
 STRETCH = 1 << (RARE - 1)
-"""The base moves after so many rewards: when a mark moves to a rare level."""
+"""The number of rewards after which the base moves: when a mark moves to a rare level."""
 
 CLOSE = 2.0**-50
 """Products that differ by less than this, relatively, may differ by rounding alone."""
 
 
 class Block(IntEnum):
-    """From which mark a block begins; written as a word, ``block="near"``."""
+    """The mark at which a block begins; users write a word, such as ``block="near"``."""
 
     NEAR = 0
     LONG = 1
@@ -68,12 +69,12 @@ BlockWord = Literal["near", "long", "short"]
 
 
 def levels(marks: int, longest: int) -> int:
-    """How many levels reach back for a block of this length."""
+    """Return the number of levels that blocks of up to `longest` rewards need."""
     return 1 + (-(-longest // (marks - 2)) - 1).bit_length()
 
 
 def marks_dtype(arms: int, marks: int, *, compact: bool = False) -> np.dtype[Any]:
-    """Marks for blocks of up to `LONGEST_BLOCK` rewards, `marks` (even) of them on a level.
+    """Return the type of a field with `marks` marks, an even number, on each level.
 
     Level 0 has the first two rows, level j row j + 1.
     """
@@ -103,7 +104,7 @@ def clear_marks(m: Record) -> None:
 
 @kernel
 def clear_arm(m: Record, arm: int) -> None:
-    """Forget the rewards of an arm."""
+    """Forget all rewards of `arm`."""
     m.written[arm] = 0
     m.level[arm] = 0
     if m.sum.shape[1] > 0:  # this and its like are known at compile time
@@ -121,47 +122,48 @@ def clear_arm(m: Record, arm: int) -> None:
 
 @kernel
 def half_of(m: Record) -> int:
-    """The length of a row, half the marks of a level; known at compile time, like all such."""
+    """Return the length of a row, half the marks of a level; known at compile time."""
     return int(max(m.sum.shape[2], m.part.shape[2]))
 
 
 @kernel
 def levels_of(m: Record) -> int:
-    """The number of levels."""
+    """Return the number of levels; known at compile time."""
     return int(max(m.sum.shape[1], m.part.shape[1])) - 1
 
 
 @kernel
 def turn(n: int, size: int) -> int:
-    """n modulo a size that is known at compile time."""
+    """Return n modulo a size that is known at compile time."""
     return n & (size - 1) if size & (size - 1) == 0 else n % size
 
 
 @kernel
 def row_of(level: int, i: int, half: int) -> int:
-    """The row of mark number i of a level."""
+    """Return the row of mark number `i` of a level."""
     return level + 1 if level > 0 else turn(i, 2 * half) // half
 
 
 @kernel
 def wait(half: int) -> int:
-    """How long marks wait to be moved to level 1; for level j it is 2ʲ⁻¹ times as long.
+    """Return how many rewards a mark waits to move to level 1; for level j, 2ʲ⁻¹ times as many.
 
-    Odd, so that each level has a time of its own. With less the blocks on a level would have to be
-    shorter; with more, which four marks need, a mark might be wanted before it is moved.
+    The number is odd, so that no two levels move a mark at the same reward. With a smaller one the
+    blocks on a level would have to be shorter. With a larger one, which four marks need, a mark
+    might be needed before it is moved.
     """
     return max(3, 2 * half - 3)
 
 
 @kernel
 def delay(level: int, half: int) -> int:
-    """How many rewards come between a mark and its move to a level above the lowest."""
+    """Return how many rewards come between a mark and its move to a level above the lowest."""
     return (wait(half) << level) >> 1
 
 
 @kernel
 def reach(level: int, half: int, block: Block | BlockWord) -> int:
-    """The longest block that begins on a level, whichever mark it takes."""
+    """Return the length of the longest block that begins on a level, whichever mark it takes."""
     if level == 0:
         return 2 * half
     return ((2 * half + wait(half) - (2 if block == Block.LONG else 1)) << level) >> 1
@@ -169,7 +171,7 @@ def reach(level: int, half: int, block: Block | BlockWord) -> int:
 
 @kernel
 def take_in(m: Record, sums: Any, arm: int, reward: float, block: Block | BlockWord) -> None:
-    """One more reward of an arm, and the sum of all of them."""
+    """Take in a reward of `arm`: mark it, and add it to the arm's entry in `sums`."""
     n: Any = np.int64(m.written[arm])
     half = half_of(m)
     compact = m.sum.shape[1] == 0
@@ -199,7 +201,7 @@ def take_in(m: Record, sums: Any, arm: int, reward: float, block: Block | BlockW
 
 @routine
 def move_far(m: Record, arm: int, level: int, n: int) -> None:
-    """What happens rarely: a mark moves to a high level, or the base moves."""
+    """Do what is rarely due: move a mark to a high level, or move the base."""
     if level < levels_of(m):
         move_up(m, arm, level, (n - delay(level, half_of(m))) >> level)
     if m.sum.shape[1] > 0:
@@ -208,7 +210,7 @@ def move_far(m: Record, arm: int, level: int, n: int) -> None:
 
 @kernel
 def move_up(m: Record, arm: int, level: int, i: int) -> None:
-    """Let mark number i of a level be one of it."""
+    """Move mark number `i` of a level to it, from the level below."""
     half = half_of(m)
     below = row_of(level - 1, 2 * i, half)
     if m.sum.shape[1] > 0:
@@ -222,7 +224,7 @@ def move_up(m: Record, arm: int, level: int, i: int) -> None:
 
 @kernel
 def move_base(m: Record, arm: int) -> None:
-    """Count sums from the newest reward on."""
+    """Move the base to the newest reward, so that sums count from there."""
     total = m.total[arm]
     base, error = two_sum(m.base[arm], total)
     m.base[arm] = base
@@ -237,9 +239,9 @@ def move_base(m: Record, arm: int) -> None:
 def begin_block(
     written: int, n: int, level: int, block: Block | BlockWord, half: int, levels: int
 ) -> int:
-    """The mark from which the last n of `written` rewards are counted, 1 ≤ n ≤ written.
+    """Return the place of the mark at which a block of n of `written` rewards begins.
 
-    `level` is the lowest one for n rewards.
+    1 ≤ n ≤ written, and `level` is the lowest level that serves n rewards.
     """
     place = written - n
     if level == levels - 1:  # the marks may not reach back so far
@@ -253,7 +255,7 @@ def begin_block(
 
 @kernel
 def block_sum(m: Record, arm: int, place: int, level: int, block: Block | BlockWord) -> float:
-    """The sum of the arm's rewards since a mark that `begin_block` gave for this level."""
+    """Return the sum of the arm's rewards since the mark that `begin_block` gave for `level`."""
     half = half_of(m)
     written: Any = np.int64(m.written[arm])
     if half == 2 or block == Block.SHORT:  # it may still lie on a level below
@@ -267,7 +269,7 @@ def block_sum(m: Record, arm: int, place: int, level: int, block: Block | BlockW
 
 @routine
 def sum_parts(m: Record, arm: int, place: int, level: int) -> float:
-    """The same from parts: level by level, up to the one where the mark lies."""
+    """Return the same sum from a compact record: level by level, up to that of the mark."""
     half = half_of(m)
     newest: Any = np.int64(m.written[arm]) - 1
     end = newest + 1
@@ -286,7 +288,7 @@ def sum_parts(m: Record, arm: int, place: int, level: int) -> float:
 
 @kernel
 def is_at_least(a: float, n: int, b: float, m: int) -> bool:
-    """Whether a/n ≥ b/m: exact where a and b are."""
+    """Return whether a/n ≥ b/m, without rounding."""
     x = a * m
     y = b * n
     if abs(x - y) < CLOSE * abs(x):
@@ -299,8 +301,8 @@ def is_at_least(a: float, n: int, b: float, m: int) -> bool:
 def unpack_marks(m: Record, compact: Record, sums: Any) -> None:
     """Fill marks from those of a compact record, given the sums of all rewards of each arm.
 
-    Not compiled. Marks that a compact record does not reach back to lie on a straight line between
-    its oldest one and the first reward.
+    This is plain Python. Marks that are older than those of the compact record lie on a straight
+    line between its oldest one and the first reward.
     """
     half, levels, known = m.sum.shape[2], m.sum.shape[1] - 1, compact.part.shape[1] - 1
     waits = max(3, 2 * half - 3)

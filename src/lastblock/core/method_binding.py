@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel_method(name: str) -> Callable[[F], F]:
-    """Let kernels call a method of a NamedTuple; the decorated function finds its body."""
+    """Let kernels call the method `name` of a NamedTuple; the decorated function returns it."""
 
     def register(find: F) -> F:
         if not DISABLED:

@@ -1,7 +1,7 @@
 """Every reward of an arm as a multiset: those equal to 0 or 1 are counted, the others are kept.
 
-Policies that resample the whole history need O(1) instead of O(N) for the counted part, with the
-same law: for Bernoulli rewards that is all of it.
+A policy that resamples all rewards needs O(1) steps instead of O(N) for those that are counted, and
+the law of its samples is the same. Of Bernoulli rewards all are counted.
 """
 
 from typing import Any
@@ -14,11 +14,15 @@ from lastblock.kernels.jit import kernel
 
 SMALLEST_ROOM = 64
 MOST_COUNTED = 1 << 52
-"""Zeros, or ones, of an arm in a sound record: samplers work with floats."""
+"""The largest number of zeros, or of ones, of an arm in a sound record. Samplers compute with
+floats, which are exact up to here."""
 
 
 def atoms_dtype(arms: int, rewards: int) -> np.dtype[Any]:
-    """Room for any number of zeros and ones and at least `rewards` others of each arm."""
+    """Return the type of a field with room for at least `rewards` rewards of each arm.
+
+    Zeros and ones take no room.
+    """
     room = capacity(rewards, SMALLEST_ROOM)
     return record(
         [
@@ -41,7 +45,7 @@ def clear(h: Record) -> None:
 
 @kernel
 def append(h: Record, arm: int, reward: float) -> None:
-    """Add a reward."""
+    """Add a reward of `arm`; there must be room, see `is_full`."""
     if reward == 0.0:
         h.zeros[arm] += 1
     elif reward == 1.0:
@@ -53,13 +57,13 @@ def append(h: Record, arm: int, reward: float) -> None:
 
 @kernel
 def size(h: Record, arm: int) -> int:
-    """How many rewards the arm has had."""
+    """Return the number of rewards of `arm`."""
     return int(h.zeros[arm] + h.ones[arm] + h.others[arm])
 
 
 @kernel
 def is_full(h: Record, arm: int) -> bool:
-    """Whether one more reward might not fit."""
+    """Return whether one more reward of `arm` might not fit."""
     return bool(h.others[arm] == h.value.shape[1])
 
 

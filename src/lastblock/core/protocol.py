@@ -57,7 +57,7 @@ Layout: TypeAlias = list[tuple[str, Any] | tuple[str, Any, tuple[int, ...]]]
 
 
 class Policy(Protocol):
-    """What the engine needs of a policy. Policies do not inherit from it; they look like it."""
+    """The methods that every policy has. Policies need not inherit from this class."""
 
     def layout(self, arms: int, horizon: int | None) -> Layout: ...
     def start(self, s: Record) -> None: ...
@@ -67,12 +67,12 @@ class Policy(Protocol):
 
 
 FOUND = ("size", "old", "new")
-"""Where a detector leaves what it has noticed: the number of the arm's rewards since the change,
-the arm's mean before it and since."""
+"""The fields where a detector writes what it has noticed: the number of the arm's rewards since the
+change, and the arm's means before and since."""
 
 
 class Detector(Protocol):
-    """What a wrapper needs of a change detector.
+    """The methods that every change detector has.
 
     `layout` names the fields of its record, among them those in `FOUND`; `notice` takes in a reward
     and says whether the arm has changed; `reset` forgets everything.
@@ -85,7 +85,7 @@ class Detector(Protocol):
 
 
 class EnvironmentTable(Protocol):
-    """What the engine needs of an environment."""
+    """The methods that every compiled environment has."""
 
     def seek(self, t: int, cursor: int) -> int: ...
     def phase(self, cursor: int) -> int: ...
@@ -104,29 +104,31 @@ def check_arms(policy: Policy, arms: int) -> None:
 
 
 def bounds_of(part: Policy | Detector | None, arms: int) -> dict[str, tuple[float, float]]:
-    """The bounds of fields of a sound record, ``{"field": (least, most)}``, by a policy's `bounds`.
+    """Return the bounds of fields of a sound record, ``{"field": (least, most)}``.
 
-    They are checked when a record is loaded, since kernels go where its numbers send them. Most
-    fields need no such line: their types in the layout say it (`layout.COUNT`, `layout.within`,
+    They come from the method `bounds` of a policy or detector; by default there are none. Code that
+    loads a record checks them, because kernels use its numbers as places in memory without a test.
+    Most fields need no bounds here, because their types have them (`layout.COUNT`, `layout.within`,
     `layout.ARM`). The method is for bounds that depend on the number of arms, which may be smaller
-    than the room that a layout has for them. By default there are none.
+    than the room that the layout has.
     """
     method = getattr(part, "bounds", None)
     return {} if method is None else dict(method(arms))
 
 
 def parts_of(part: Policy | Detector | None) -> dict[str, Policy | Detector]:
-    """The policies and detectors that a wrapper wraps, by the fields that are their records."""
+    """Return the policies and detectors that a wrapper wraps, by the names of their records."""
     method = getattr(part, "parts", None)
     return {} if method is None else dict(method())
 
 
 def resized(policy: Policy, s: Record, before: Record, arm: int) -> None:
-    """Let a policy bring along what it derived from the number of arms.
+    """Let a policy update what it derives from the number of arms, after an arm came or went.
 
-    A new arm has entered as number `arm` (the last one of `s`), with the fields of a policy that
-    has just started, and is in the queue; or arm number `arm` of `before` has left, those after it
-    have moved up, and fields that held it hold NOBODY. Not compiled; it may not draw.
+    Either a new arm has entered as number `arm`, the last one of `s`, with the fields of a policy
+    that has just started, and is in the queue. Or arm number `arm` of `before` has left, the arms
+    after it have moved up, and fields that held it hold NOBODY. The method is plain Python, and it
+    may not draw random numbers.
     """
     method = getattr(policy, "resized", None)
     if method is not None:

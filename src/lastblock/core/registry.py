@@ -48,7 +48,7 @@ def policy(
         if not declared._fields:
             raise ValueError(
                 f"{cls.__name__}: a policy needs at least one parameter; "
-                "compiled code cannot be handed an empty one"
+                "compiled code cannot take an empty tuple"
             )
         declared.shift_invariant = shift_invariant
         declared.scale_invariant = scale_invariant
@@ -66,7 +66,10 @@ def policy(
 def detector(*, support: SupportWord | None = None) -> Callable[[type[T]], type[T]]:
     """Register a NamedTuple as a change detector and validate its parameters on construction.
 
-    `support`: the rewards that it takes, as for `policy`.
+    Parameters
+    ----------
+    support
+        The rewards that the detector takes, as for `policy`.
     """
 
     def register(cls: type[T]) -> type[T]:
@@ -79,10 +82,18 @@ def detector(*, support: SupportWord | None = None) -> Callable[[type[T]], type[
 
 
 def register_name(registry: dict[str, type[Any]], cls: type[Any]) -> None:
-    """Add a class; one of another module with the same name is a mistake, a new version is not."""
+    """Add a class to a registry, or replace one of the same module by a new version.
+
+    Raises
+    ------
+    ValueError
+        If a class of another module has the same name.
+    """
     known = registry.get(cls.__name__)
     if known is not None and known.__module__ != cls.__module__:
-        raise ValueError(f"{cls.__name__} is the name of {known.__module__}'s; choose another one")
+        raise ValueError(
+            f"{cls.__name__} is the name of a class in {known.__module__}; choose another name"
+        )
     registry[cls.__name__] = cls
 
 
@@ -91,16 +102,16 @@ def _never_full(self: Any, s: Record, arm: int) -> bool:
 
 
 def check_policy(policy: object) -> None:
-    """Raise a ValueError unless it is a policy."""
+    """Raise a ValueError unless `policy` is an instance of a registered policy."""
     name = getattr(policy, "__name__", None)
     if name in POLICIES:
-        raise ValueError(f"policy={name} is a class; make a policy of it: {name}(…)")
+        raise ValueError(f"policy={name} is a class; give an instance: {name}(…)")
     if POLICIES.get(type(policy).__name__) is not type(policy):
         raise ValueError(f"policy={policy!r} is not a policy; give one such as LBSDAGM()")
 
 
 def check_detector(detector: object) -> None:
-    """Raise a ValueError unless it is a change detector."""
+    """Raise a ValueError unless `detector` is an instance of a registered change detector."""
     if DETECTORS.get(type(detector).__name__) is not type(detector):
         raise ValueError(
             f"detector={detector!r} is not a change detector; give one such as MeanShift()"
@@ -110,13 +121,14 @@ def check_detector(detector: object) -> None:
     missing = [name for name in FOUND if name not in fields]
     if missing:
         raise ValueError(
-            f"{type(detector).__name__}: its layout has no {' and no '.join(missing)}; a detector "
-            "leaves there how many rewards came since the change, and the means before and since"
+            f"{type(detector).__name__}: its layout has no {' and no '.join(missing)}; add the "
+            "fields size (the number of rewards since the change), old and new (the means before "
+            "and since)"
         )
 
 
 def describe(policy: Policy | Detector) -> dict[str, Any]:
-    """A policy as plain data: its name and parameters, what it wraps likewise."""
+    """Return a policy as plain data: its name and its parameters, also of what it wraps."""
     nested = POLICIES.keys() | DETECTORS.keys()
     parameters = {
         name: describe(value) if type(value).__name__ in nested else value
@@ -126,7 +138,13 @@ def describe(policy: Policy | Detector) -> dict[str, Any]:
 
 
 def build(description: dict[str, Any]) -> Policy:
-    """The policy of `describe`."""
+    """Return the policy that `describe` has described.
+
+    Raises
+    ------
+    ValueError
+        If no policy of that name is registered, or its parameters are not valid.
+    """
     name = description["name"]
     known = POLICIES | DETECTORS
     if name not in known:
@@ -167,7 +185,7 @@ def validated(cls: type[T]) -> type[T]:
 
 
 def enumeration(kind: Any) -> type[IntEnum] | None:
-    """The enumeration in an annotation, alone or beside its words: ``Family | FamilyWord``."""
+    """Return the enumeration in an annotation such as ``Family | FamilyWord``, or None."""
     for part in (kind, *get_args(kind)):
         if isinstance(part, type) and issubclass(part, IntEnum):
             return part

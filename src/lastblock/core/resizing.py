@@ -1,14 +1,14 @@
-"""Arms that come and go: a record with one arm more, or one less.
+"""Add an arm to a record, or remove one.
 
-No policy has to be told. Which fields have an entry for each arm shows in the layout itself: they
-are those that are longer where there is room for one more arm. Fields that hold arms say so by
+Policies need not know. The layout itself shows which fields have an entry for each arm: those that
+are longer where there is room for one more arm. Fields that hold arms say so by
 their type (`ARM`, `LINE`). So the entries of an arm that leaves are cut out, the arms after it move
 up and are renumbered wherever they stand, and what held the arm itself holds NOBODY. An arm that
 enters gets the entries of a policy that has just started, and a place in the round that is being
-handed out: it is pulled before the next round is planned. A policy that has derived more than that
-from the number of arms has a method `resized`.
+handed out: it is pulled before the next round is planned. A policy that derives anything else from
+the number of arms has a method `resized`.
 
-Nothing here is compiled. It happens rarely.
+Nothing here is compiled, because it happens rarely.
 """
 
 from typing import Any
@@ -21,9 +21,10 @@ from lastblock.core.protocol import Policy, Record
 
 
 def keep(old: Record, new: Record, wider: np.dtype[Any], kept: list[int]) -> None:
-    """Fill a record from another one: arm number j of `new` is arm number kept[j] of `old`.
+    """Fill the record `new` from `old`, so that arm j of `new` is arm `kept[j]` of `old`.
 
-    `wider` is the layout of `old` with room for one more arm. `new`, all zeros, may be longer.
+    `wider` is the layout of `old` with room for one more arm. `new` holds zeros, and may have room
+    for more arms.
     """
     number = np.full(_room(old.dtype, wider) + 1, NOBODY)
     number[kept] = np.arange(len(kept))
@@ -68,7 +69,7 @@ def _keep(
 
 
 def enter(new: Record, started: Record, wider: np.dtype[Any]) -> None:
-    """Let one more arm in, with its entries in a record that has just started with so many arms."""
+    """Add an arm, with the entries of the last arm in a record that has just started."""
     _enter(new, started, wider, int(started["arms"]) - 1)
 
 
@@ -88,7 +89,7 @@ def _enter(new: Record, started: Record, wider: np.dtype[Any], arm: int) -> None
 
 
 def copy_streams(old: Record, new: Record) -> None:
-    """Copy the random streams, those of wrapped policies too."""
+    """Copy the random streams of a record, including those of wrapped policies."""
     for name in old.dtype.names or ():
         if old.dtype[name].names:
             copy_streams(old[name], new[name])
@@ -97,7 +98,7 @@ def copy_streams(old: Record, new: Record) -> None:
 
 
 def copy(old: Record, new: Record) -> None:
-    """Copy a record into one with the same fields and longer axes."""
+    """Copy a record into one that has the same fields with more room."""
     for name in old.dtype.names or ():
         if old.dtype[name].names:
             copy(old[name], new[name])
@@ -111,8 +112,8 @@ def unpack(policy: Policy, old: Record, new: Record) -> None:
     """Copy the record of a fleet's bandit, which may be compact, into an ordinary one.
 
     The kept rewards become cumulative sums, from the beginning of the ring on. If there are more
-    than fit, the oldest are left behind: a compact ring is full one reward later. What else is of
-    another kind in a compact record is filled in by the policy.
+    than fit, the oldest are left behind: a compact ring is full one reward later. The
+    policy fills in whatever else a compact record holds in another form.
     """
     history = None
     compact = False
@@ -149,11 +150,11 @@ def _add_up(old: Record, new: Record) -> None:
 
 
 def _room(dtype: np.dtype[Any], wider: np.dtype[Any]) -> int:
-    """The number of arms that fit: the length of the first field that is longer in `wider`."""
+    """Return the number of arms that fit: the length of the first field that `wider` extends."""
     for name in dtype.names or ():
         if dtype[name].shape != wider[name].shape:
             return int(dtype[name].shape[0])
-    raise ValueError("a record without a field for each arm")
+    raise ValueError("the record has no field with an entry for each arm")
 
 
 def _holds(kind: np.dtype[Any], marker: np.dtype[Any]) -> bool:
@@ -161,5 +162,5 @@ def _holds(kind: np.dtype[Any], marker: np.dtype[Any]) -> bool:
 
 
 def _known(values: Any, number: npt.NDArray[np.uint32]) -> Any:
-    """Numbers of arms as indices into `number`, whose last entry is for those that are none."""
+    """Return arms as indices into `number`, whose last entry is for NOBODY."""
     return np.minimum(np.asarray(values, np.int64), number.size - 1)

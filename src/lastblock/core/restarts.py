@@ -1,9 +1,9 @@
-"""What a policy that restarts remembers of its restarts, for whoever wants to know.
+"""What a policy that restarts notes about its restarts, for `Bandit.changes` and the like.
 
 A policy with `restart_fields` in its layout has a counter, `s.restarts`, and the last few restarts
-in `s.changes`. Decisions are counted from 1: all that were handed out, those too that a traffic
-floor took (`s.extra`), which the policy itself does not count. A policy may also have the counter
-alone.
+in `s.changes`. Decisions are counted from 1. All that were handed out count, also those of a
+traffic floor, which the policy itself does not count (`s.extra`). A policy may have the counter
+`restarts` alone.
 """
 
 from typing import Any, NamedTuple
@@ -20,22 +20,22 @@ REMEMBERED = 8
 
 
 class Restart(NamedTuple):
-    """One restart."""
+    """A restart of a policy, as `last_changes` reads it from a record."""
 
     noticed: int
     """The decision after which it was noticed."""
     since: int
-    """The decision at about which the arm changed, reckoned from its rewards since."""
+    """The decision at about which the arm changed, estimated from its rewards since then."""
     arm: int | None
-    """The number of the arm that gave it away; None if it has left."""
+    """The number of the arm that showed the change; None if it has been removed."""
     old: float
-    """The arm's mean before …"""
+    """The arm's mean before the change."""
     new: float
-    """… and since."""
+    """The arm's mean since the change."""
 
 
 def restart_fields() -> Layout:
-    """Counters, and a ring of the last restarts."""
+    """Return the fields of the record: two counters, and the last few restarts."""
     ring = record(
         [
             ("noticed", np.int64, (REMEMBERED,)),
@@ -50,7 +50,7 @@ def restart_fields() -> Layout:
 
 @kernel
 def clear_restarts(s: Record) -> None:
-    """None so far."""
+    """Start with no restarts."""
     s.restarts = 0
     s.extra = 0
     ring = s.changes
@@ -64,7 +64,10 @@ def clear_restarts(s: Record) -> None:
 
 @kernel
 def note_restart(s: Record, noticed: int, since: int, arm: int, old: float, new: float) -> None:
-    """Count a restart and remember it; the oldest one is forgotten."""
+    """Count a restart and note it in place of the oldest one.
+
+    `noticed` and `since` are decisions as the policy counts them, `old` and `new` the arm's means.
+    """
     ring = s.changes
     i = s.restarts & (REMEMBERED - 1)
     ring.noticed[i] = noticed + s.extra
@@ -76,7 +79,7 @@ def note_restart(s: Record, noticed: int, since: int, arm: int, old: float, new:
 
 
 def note_extra(s: Record) -> None:
-    """One more decision was handed out that the policy does not count."""
+    """Count a decision that was handed out but that the policy does not count."""
     if "extra" in s.dtype.names:
         s.extra += 1
     elif "inner" in s.dtype.names:
@@ -84,7 +87,7 @@ def note_extra(s: Record) -> None:
 
 
 def _note_extra(s: Any) -> Any:
-    """For kernels, which know the fields when they are compiled."""
+    """Return the body of `note_extra` for kernels, which know the fields when compiled."""
     if not isinstance(s, types.Record):
         return None
 
@@ -99,7 +102,7 @@ def _note_extra(s: Any) -> Any:
 
 
 def restarts_of(s: Record) -> int:
-    """How often a policy has restarted; −1 for one that does not count."""
+    """Return how often a policy has restarted; −1 if it does not count its restarts."""
     if "restarts" in s.dtype.names:
         return int(s.restarts)
     return restarts_of(s.inner) if "inner" in s.dtype.names else -1
@@ -122,7 +125,7 @@ if not DISABLED:
 
 
 def last_changes(s: Any) -> list[Restart]:
-    """The restarts that a record remembers, oldest first; none if its policy never restarts."""
+    """Return the last restarts in a record, oldest first; empty if its policy never restarts."""
     while "changes" not in s.dtype.names:
         if "inner" not in s.dtype.names:
             return []

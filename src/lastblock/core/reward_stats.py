@@ -13,7 +13,7 @@ NORMAL_95 = 1.959964
 
 
 class Told(NamedTuple):
-    """The rewards of an arm: how many, their mean, the sum of squared distances from it."""
+    """Statistics of rewards: how many, their mean, and the sum of squared distances from it."""
 
     pulls: int
     mean: float
@@ -21,7 +21,7 @@ class Told(NamedTuple):
 
     @property
     def half_width(self) -> float:
-        """Half the width of a 95 % interval for the mean, by the normal law."""
+        """Half the width of a 95 % interval for the mean, by the normal law; infinite below 2."""
         if self.pulls < 2:
             return math.inf
         return NORMAL_95 * math.sqrt(self.spread / (self.pulls - 1) / self.pulls)
@@ -29,7 +29,7 @@ class Told(NamedTuple):
 
 @kernel
 def note_reward(told: npt.NDArray[np.float64], arm: int, reward: float) -> None:
-    """Welford's running mean and spread."""
+    """Update the count, mean and spread of `arm` by a reward (Welford's method)."""
     told[arm, 0] += 1.0
     distance = reward - told[arm, 1]
     told[arm, 1] += distance / told[arm, 0]

@@ -1,4 +1,4 @@
-"""The life of a record: it begins, plans a round, hands out its arms, takes their rewards back."""
+"""The steps in the life of a record: begin, plan a round, hand out its arms, take in rewards."""
 
 from typing import Any
 
@@ -17,8 +17,8 @@ from lastblock.kernels.streams import POLICY, Stream, below, seed_stream
 def begin(policy: Policy, s: Record, arms: int, key: Stream, replication: int) -> None:
     """Prepare a record for its first decision.
 
-    Whoever kills the process meanwhile leaves a record that says that it has not begun: `end` is
-    written before everything else, and once more after it.
+    If the process is killed meanwhile, the record says that it has not begun: `end` is written
+    before everything else, and once more after it.
     """
     s.end = 1
     fence()
@@ -42,7 +42,7 @@ def begin(policy: Policy, s: Record, arms: int, key: Stream, replication: int) -
 
 @kernel
 def plan_if_due(policy: Policy, s: Record) -> bool:
-    """When the round's arms are all out, plan a new round."""
+    """Plan a new round if all arms of the current one have been handed out."""
     if s.taken != s.queued:
         return False
     s.round += 1
@@ -56,9 +56,9 @@ def plan_if_due(policy: Policy, s: Record) -> bool:
 
 @kernel
 def stop_waiting(s: Record) -> None:
-    """What is out counts no longer, lest an arm wait for ever for what will never come.
+    """Stop counting the decisions that are out, so that no arm waits for ever for a lost reward.
 
-    That happens at rounds 2, 4, 8 …; a policy with a window may do it more often.
+    The engine calls this at rounds 2, 4, 8 …; a policy with a window may call it more often.
     """
     for k in range(s.arms):
         s.stale[k] = s.out[k]
@@ -67,7 +67,10 @@ def stop_waiting(s: Record) -> None:
 
 @kernel
 def come_back(s: Record, arm: int) -> None:
-    """A decision waits no longer. Nobody knows if it was stale; where most are, it was."""
+    """Count one decision less that waits for its reward.
+
+    Nobody knows whether it was a stale one. It counts as stale if most decisions of the arm are.
+    """
     if s.stale[arm] > s.out[arm]:
         s.stale[arm] -= 1
     elif s.out[arm] > 0:
@@ -89,20 +92,20 @@ def take_arm(s: Record) -> int:
 
 @kernel
 def next_arm(policy: Policy, s: Record) -> int:
-    """The next decision; when the round's arms are all out, plan a new round first."""
+    """Return the arm of the next decision; plan a new round first if this one is handed out."""
     plan_if_due(policy, s)
     return take_arm(s)
 
 
 def leader_of(s: Record) -> Any:
-    """The arm that leads, for a policy that has a leader (or wraps one that has); else NOBODY."""
+    """Return the leader of a policy, or of one that it wraps; NOBODY if there is no leader."""
     if "leader" in s.dtype.names:
         return s.leader
     return leader_of(s.inner) if "inner" in s.dtype.names else NOBODY
 
 
 def _leader_of(s: Any) -> Any:
-    """For kernels, which know the fields when they are compiled."""
+    """Return the body of `leader_of` for kernels, which know the fields when they are compiled."""
     if not isinstance(s, types.Record):
         return None
     if "leader" in s.fields:
@@ -119,7 +122,7 @@ if not DISABLED:
 
 @kernel
 def reward_arm(policy: Policy, s: Record, arm: int, reward: float) -> None:
-    """The reward of a decision that was out."""
+    """Hand the policy the reward of a decision that was out."""
     come_back(s, arm)
     s.lost[arm] = 0
     if s.told.shape[0] > 0:  # known at compile time
@@ -130,14 +133,17 @@ def reward_arm(policy: Policy, s: Record, arm: int, reward: float) -> None:
 
 @kernel
 def count_up(counts: Any, arm: int) -> None:
-    """Count one more. A counter of four bytes stops at its end; which kind it is costs nothing."""
+    """Return the count plus one; a counter of four bytes stops at its largest number.
+
+    Compiled code knows the type of the counter, so the test costs nothing.
+    """
     if counts.itemsize == WORD or counts[arm] < LARGEST_COUNT:
         counts[arm] += 1
 
 
 @kernel
 def lose_arm(s: Record, arm: int) -> None:
-    """A decision that was out, and whose reward will never come."""
+    """Note that the reward of a decision that was out will never come."""
     come_back(s, arm)
     if s.lost[arm] < MOST_LOST:
         s.lost[arm] += 1
@@ -154,7 +160,7 @@ def enqueue(s: Record, arm: int) -> None:
 
 @kernel
 def enqueue_all(s: Record) -> None:
-    """Every arm once: the first round of nearly every policy."""
+    """Add every arm once, as nearly every policy does in its first round."""
     for k in range(s.arms):
         enqueue(s, k)
 

@@ -1,9 +1,9 @@
-"""Which rewards a policy takes, which an environment gives, and what to do if they do not fit.
+"""The rewards that a policy takes and that an environment gives, and what to do if they differ.
 
 A policy and a change detector say which rewards they take by their kernel ``support(self)``, the
-smallest and the largest one; `@policy(support="unit")` writes it for them. Whoever hands rewards to
-a policy asks `support_of`, and refuses the others: a reward that is bent to fit leads a policy
-astray without a word.
+smallest and the largest one; `@policy(support="unit")` writes it for them. Code that hands rewards
+to a policy asks `support_of` and refuses all other rewards. To clip them instead would mislead the
+policy without a warning.
 """
 
 import math
@@ -21,7 +21,7 @@ says."""
 
 
 class Support(NamedTuple):
-    """All numbers from `low` to `high`."""
+    """The numbers from `low` to `high`, as the rewards that a policy takes or an arm gives."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -36,12 +36,12 @@ class Support(NamedTuple):
         return f"numbers in [{self.low:g}, {self.high:g}]"
 
     def covers(self, other: "Support") -> bool:
-        """Whether everything in the other one lies in this one."""
+        """Return whether `other` lies within this support."""
         return self.low <= other.low and other.high <= self.high
 
 
 def hull(supports: "list[Support]") -> Support:
-    """The smallest support that covers all of these."""
+    """Return the smallest support that covers all of `supports`."""
     return Support(min(each.low for each in supports), max(each.high for each in supports))
 
 
@@ -68,12 +68,15 @@ _KERNELS = {"any": _any, "non-negative": _non_negative, "unit": _unit, "family":
 
 
 def declare_support(cls: type[Any], word: SupportWord | None) -> None:
-    """Give a class the kernel that the word stands for; one without a word may have its own.
+    """Give a class the kernel `support` that `word` stands for.
+
+    Without a word, the class keeps its own method `support`, or takes any number.
 
     Raises
     ------
     ValueError
-        The word is not known, the class has a kernel and a word, or it has no `family`.
+        If the word is not known, if the class has both a word and a method, or if the word is
+        "family" and the class has no parameter `family`.
     """
     if word is None:
         if not hasattr(cls, "support"):
@@ -91,7 +94,7 @@ def declare_support(cls: type[Any], word: SupportWord | None) -> None:
 
 
 def support_of(policy: Policy) -> Support:
-    """The rewards that a policy takes.
+    """Return the rewards that a policy takes.
 
     >>> import lastblock as lb
     >>> print(support_of(lb.Thompson()))
@@ -104,14 +107,14 @@ def support_of(policy: Policy) -> Support:
 
 
 def first_outside(rewards: npt.NDArray[np.float64], support: Support) -> int | None:
-    """The place of the first reward that lies outside; None if there is none."""
+    """Return the index of the first reward outside `support`, or None if all lie within."""
     if rewards.size == 0 or (rewards.min() >= support.low and rewards.max() <= support.high):
         return None
     return int(np.argmax((rewards < support.low) | (rewards > support.high)))
 
 
 def remedy(policy: Policy) -> str:
-    """What to do about a reward that a policy does not take."""
+    """Return advice on what to do about a reward that the policy does not take."""
     own = getattr(policy, "remedy", None)
     if own is not None:
         return str(own())
@@ -129,13 +132,13 @@ def remedy(policy: Policy) -> str:
 
 
 def _has_family(policy: Any) -> bool:
-    """Whether it, or something within it, has a parameter `family`."""
+    """Return whether a policy, or a part that it wraps, has a parameter `family`."""
     parts = [getattr(policy, name) for name in ("policy", "detector") if hasattr(policy, name)]
     return "family" in getattr(policy, "_fields", ()) or any(map(_has_family, parts))
 
 
 def refusal(policy: Policy, what: str) -> ValueError:
-    """The error for rewards that a policy does not take; `what` says which."""
+    """Return the error for rewards that a policy does not take; `what` says which they are."""
     name = type(policy).__name__
     return ValueError(f"{what}, but {name} takes {support_of(policy)}; {remedy(policy)}")
 
@@ -143,7 +146,7 @@ def refusal(policy: Policy, what: str) -> ValueError:
 def check_fit(policy: Policy, environment: Any) -> None:
     """Raise a ValueError if an environment gives rewards that a policy does not take.
 
-    An environment without `support`, or one with an arm of a family without it, may give anything.
+    An environment without `support`, or with an arm whose family has none, may give any reward.
     """
     takes = support_of(policy)
     if takes == Support():

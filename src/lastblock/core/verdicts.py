@@ -1,6 +1,6 @@
-"""Why a last-block policy pulled the arms of a round, or did not: read off its record afterwards.
+"""Why a last-block policy pulled the arms of a round and not others, read from its record.
 
-Nothing here is compiled or runs unless somebody asks.
+This is plain Python, which runs only when `Bandit.explain` is called.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ REASONS = {
 
 
 class Verdict(NamedTuple):
-    """One arm beside the leader: why it was pulled or not, with both blocks of the duel."""
+    """An arm beside the leader: why it was pulled or not, and the two blocks of the duel."""
 
     arm: int
     reason: str

@@ -1,7 +1,7 @@
 """A sliding window over the last τ rewards of all arms together, with counts and sums per arm.
 
-Sums that add and subtract for years must not drift, so they are compensated: what rounding takes
-away is kept and given back, and whole numbers stay exact.
+Rewards are added to the sums and subtracted again for years. So that the sums do not drift, they
+are compensated: rounding errors are summed up beside them. Sums of whole numbers stay exact.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ LONGEST_WINDOW = 1 << 24
 
 
 def check_window(name: str, window: int, *, least: int = 2, unit: str = "pulls") -> None:
-    """Raise a ValueError if a policy cannot have such a window."""
+    """Raise a ValueError unless `least` ≤ `window` ≤ `LONGEST_WINDOW`; `name` is the policy's."""
     if not least <= window <= LONGEST_WINDOW:
         raise ValueError(
             f"{name}: window={window} must lie between {least} and {LONGEST_WINDOW} {unit}"
@@ -27,7 +27,7 @@ def check_window(name: str, window: int, *, least: int = 2, unit: str = "pulls")
 
 
 def check_window_fits(name: str, window: int, arms: int, *, unit: str = "pulls") -> None:
-    """Raise a ValueError if not every arm can have a reward in the window."""
+    """Raise a ValueError if the window is too short to hold a reward of every arm."""
     if window < arms:
         raise ValueError(
             f"{name}: window={window} is too small for {arms} arms; choose at least {arms} {unit}"
@@ -35,7 +35,7 @@ def check_window_fits(name: str, window: int, arms: int, *, unit: str = "pulls")
 
 
 def window_dtype(arms: int, window: int) -> np.dtype[Any]:
-    """Room for the last `window` rewards."""
+    """Return the type of a field with room for the last `window` rewards of all arms."""
     ring = capacity(window, SMALLEST_WINDOW)
     return record(
         [
@@ -61,7 +61,7 @@ def clear(w: Record) -> None:
 
 @kernel
 def slide(w: Record, arm: int, reward: float, window: int) -> None:
-    """Take in a reward; the one of `window` rewards ago falls out."""
+    """Take in a reward of `arm`, and forget the reward that came `window` rewards before."""
     mask = w.arm.shape[0] - 1
     if w.written >= window:
         old = (w.written - window) & mask
@@ -78,7 +78,7 @@ def slide(w: Record, arm: int, reward: float, window: int) -> None:
 
 @kernel
 def window_sum(w: Record, arm: int) -> float:
-    """The sum of the arm's rewards within the window."""
+    """Return the sum of the arm's rewards within the window."""
     return float(w.high[arm] + w.low[arm])
 
 

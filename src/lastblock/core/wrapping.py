@@ -1,8 +1,8 @@
-"""For policies that wrap another one, whose whole record is their field `inner`.
+"""For policies that wrap another one and keep its whole record as their field `inner`.
 
-The functions here prepare that record; the wrapper itself calls the policy in it. (A shared
-function that called it would call itself where a wrapper wraps a wrapper, with other types, which
-numba cannot compile.)
+The functions here prepare that record; the wrapper then calls the wrapped policy itself. A shared
+function could not do that: where a wrapper wraps a wrapper it would call itself with other types,
+which numba cannot compile.
 """
 
 from lastblock.core.protocol import Aside, Held, Policy, Record, aside, held, innermost
@@ -14,9 +14,9 @@ from lastblock.kernels.streams import expand, next_word
 
 @kernel
 def share_stream(s: Record) -> None:
-    """Give the inner policy the stream that it would have alone; keep another one, made from it.
+    """Give the inner policy the random stream that it would have alone, and keep another one.
 
-    Where the wrapper does nothing, the inner policy then decides exactly as it would unwrapped.
+    As long as the wrapper does nothing, the inner policy then decides exactly as it would alone.
     """
     for word in range(s.stream.shape[0]):
         s.inner.stream[word] = s.stream[word]
@@ -34,7 +34,7 @@ def share_out(s: Record) -> None:
 
 @kernel
 def ready_to_start(s: Record) -> Record:
-    """The inner record, before its policy begins, or begins again, with the stream that it has."""
+    """Return the inner record, prepared for `start`; it keeps its random stream."""
     inner = s.inner
     inner.round = 1
     inner.arms = s.arms
@@ -49,9 +49,9 @@ def ready_to_start(s: Record) -> Record:
 
 @kernel
 def ready_to_plan(s: Record) -> Record:
-    """The inner record, before its policy plans its next round; afterwards call `planned`.
+    """Return the inner record, prepared for `plan`; call `planned` afterwards.
 
-    As in `state.next_arm`, the policy still finds the last round in `queue[:taken]`.
+    As in `rounds.plan_if_due`, the policy still finds the last round in `queue[:taken]`.
     """
     inner = s.inner
     inner.round += 1
@@ -63,7 +63,7 @@ def ready_to_plan(s: Record) -> Record:
 
 @kernel
 def planned(s: Record) -> None:
-    """After the inner policy has planned: what it no longer waits for, the wrapper does not."""
+    """After the inner policy has planned, stop waiting for what it no longer waits for."""
     s.inner.taken = 0
     for k in range(s.out.shape[0]):
         s.out[k] = s.inner.out[k]
@@ -73,7 +73,7 @@ def planned(s: Record) -> None:
 
 @kernel
 def ready_to_observe(s: Record) -> Record:
-    """The inner record, before its policy gets a reward."""
+    """Return the inner record, prepared for `observe`."""
     share_out(s)
     return s.inner
 

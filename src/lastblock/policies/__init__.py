@@ -1,7 +1,7 @@
-"""One file a policy. Every module of this folder is imported, so that its policy is known by name.
+"""The policies, one in each file. Every module here is imported, which registers its policy.
 
-`lastblock/__init__.py` has a line for each, so that editors and type checkers know it too; a test
-says which line is missing.
+`lastblock/__init__.py` also has a line for each of them, for editors and type checkers. A test says
+which line is missing.
 """
 
 import importlib

@@ -17,7 +17,7 @@ HIGH = 500.0
 
 @kernel
 def mix_chances(s: Record, gamma: float) -> None:
-    """p_k = (1 − γ) w_k / Σ w + γ / K."""
+    """Compute the probability of each arm, p_k = (1 − γ) w_k / Σ w + γ / K."""
     total = 0.0
     for k in range(s.arms):
         total += s.weight[k]
@@ -29,7 +29,7 @@ def mix_chances(s: Record, gamma: float) -> None:
 
 @kernel
 def draw_arm(s: Record) -> Any:
-    """An arm from the probabilities; its own is remembered until its reward comes."""
+    """Draw an arm by the probabilities, and note its own for when its reward comes."""
     u = uniform(s.stream)
     arm: Any = INDEX(0)
     below = s.chance[0]
@@ -42,23 +42,26 @@ def draw_arm(s: Record) -> Any:
 
 @kernel
 def expect_any(s: Record) -> None:
-    """Until an arm is drawn for the first time, its rewards count as drawn with probability 1/K.
+    """Note for every arm the probability 1/K, which counts until the arm is drawn.
 
-    Such rewards come of decisions that were not the policy's: of a traffic floor.
+    Rewards may come before that, from the decisions of a traffic floor.
     """
     for k in range(s.arms):
         s.chosen_with[k] = 1.0 / s.arms
 
 
 def enter(s: Record, arm: int) -> None:
-    """Give a new arm the mean weight of the others, hence a share of 1/K; it is pulled for sure."""
+    """Give a new arm the mean weight of the others, hence a share of 1/K.
+
+    It is pulled with certainty, so its noted probability is 1.
+    """
     s.weight[arm] = s.weight[:arm].mean()
     s.chosen_with[arm] = 1.0
 
 
 @kernel
 def forget_weights(s: Record) -> None:
-    """All weights 1."""
+    """Set all weights to 1."""
     for k in range(s.weight.shape[0]):
         s.log_weight[k] = 0.0
         s.weight[k] = 1.0
@@ -66,11 +69,11 @@ def forget_weights(s: Record) -> None:
 
 @kernel
 def reinforce(s: Record, arm: int, reward: float, gamma: float) -> None:
-    """w_k ← w_k exp(γ x̂ / K), x̂ = x / p_k.
+    """Update the weight of an arm by its reward: w_k ← w_k exp(γ x̂ / K), where x̂ = x / p_k.
 
-    The logarithm is what counts; it never overflows. Of the weights themselves, those far below the
-    largest one may vanish for a while, where γ/K hides them. (Clipped for the events of stores from
-    before rewards outside [0, 1] were refused.)
+    Logarithms of weights are kept, because they never overflow. A weight far below the largest one
+    may become 0 for a while, where γ/K exceeds its share anyway. The reward is clipped to [0, 1],
+    because stores may hold events from before other rewards were refused.
     """
     s.log_weight[arm] += gamma * clipped(reward) / (s.chosen_with[arm] * s.arms)
     if s.log_weight[arm] <= HIGH:
@@ -83,7 +86,7 @@ def reinforce(s: Record, arm: int, reward: float, gamma: float) -> None:
 
 
 def resize_weights(s: Record, before: Record, arm: int) -> None:
-    """After arms came or went: make the largest weight 1, since the largest may have gone."""
+    """After an arm came or went, make the largest weight 1 again."""
     s.log_weight[: s.arms] -= s.log_weight[: min(s.arms, before.arms)].max()
     s.weight[: s.arms] = np.exp(s.log_weight[: s.arms])
     if s.arms > before.arms:

@@ -1,4 +1,4 @@
-"""What kl-UCB and its variants share: bounds by kl divergence, solved for where they can decide."""
+"""What kl-UCB and its variants share: upper bounds by kl divergence, solved only where needed."""
 
 import math
 from typing import Any
@@ -20,11 +20,11 @@ from lastblock.kernels.divergences import (
 from lastblock.kernels.jit import kernel
 
 MARGIN = 1e-12
-"""Rounding of a tangent, with room to spare."""
+"""More than the relative rounding error of a tangent."""
 
 
 def bounds_layout(arms: int) -> Layout:
-    """The fields of the kernels below."""
+    """Return the fields that the kernels here use."""
     return [
         ("means", np.float64, (arms,)),  # what the bounds belong to
         ("level", np.float64, (arms,)),  # log t / N, now …
@@ -37,7 +37,7 @@ def bounds_layout(arms: int) -> Layout:
 
 @kernel
 def clear_bounds(s: Record) -> None:
-    """Nothing is solved yet."""
+    """Start with no bound solved."""
     for k in range(s.means.shape[0]):
         s.means[k] = 0.0
         s.level[k] = 0.0
@@ -49,14 +49,14 @@ def clear_bounds(s: Record) -> None:
 
 @kernel
 def set_mean(s: Record, arm: int, family: FamilyCode, mean: float) -> None:
-    """The arm's mean has changed: its bound must be solved for again."""
+    """Set the mean of an arm, and note that its bound must be solved again."""
     s.means[arm] = inside(family, mean)
     s.solved[arm] = math.inf
 
 
 @kernel
 def solve(s: Record, arm: int, family: FamilyCode, sigma: float) -> None:
-    """The bound at the arm's level, and its slope there."""
+    """Solve for the bound at the arm's level, and for its slope there."""
     p = s.means[arm]
     level = s.level[arm]
     q = upper(family, p, level, sigma)
@@ -74,7 +74,7 @@ def solve(s: Record, arm: int, family: FamilyCode, sigma: float) -> None:
 
 @kernel
 def might_reach(s: Record, arm: int, height: float) -> bool:
-    """Whether the arm's bound may be as high as this, by its tangent, which costs no root."""
+    """Return whether the arm's bound may reach `height`, judged by its tangent without a root."""
     growth = s.level[arm] - s.solved[arm]
     if growth == 0.0:
         return False  # solved for this level already
@@ -86,10 +86,11 @@ def might_reach(s: Record, arm: int, height: float) -> bool:
 
 @kernel
 def largest_bound(s: Record, family: FamilyCode, sigma: float) -> Any:
-    """The arm with the largest bound, given the levels (negative: none of its rewards is there).
+    """Return the arm with the largest bound, given the levels.
 
-    Roots are solved for only where they can decide: means move one or two at a time and levels
-    grow slowly, so that most arms are ruled out by the tangent at their last root.
+    A negative level means that the arm has no reward. Roots are solved only where they can decide:
+    means change one or two at a time and levels grow slowly, so that the tangent at the last root
+    rules out most arms.
     """
     height = 0.0
     for k in range(s.arms):
@@ -113,7 +114,7 @@ def largest_bound(s: Record, family: FamilyCode, sigma: float) -> Any:
 
 
 def validate_family(name: str, family: Family | FamilyWord, sigma: float, c: float) -> None:
-    """The parameters that all kl-UCB policies share."""
+    """Raise a ValueError unless the parameters that all kl-UCB policies share are valid."""
     if sigma <= 0.0:
         raise ValueError(f"{name}: sigma={sigma} must be positive")
     if family != Family.GAUSSIAN and sigma != 1.0:

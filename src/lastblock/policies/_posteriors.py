@@ -9,7 +9,7 @@ from lastblock.kernels.samplers import beta, coin, normal
 from lastblock.kernels.streams import Stream
 
 PosteriorWord: TypeAlias = Literal["bernoulli", "gaussian"]
-"""The families whose posterior is known here: Beta and normal."""
+"""The families of rewards with a posterior: Beta for "bernoulli", normal for "gaussian"."""
 
 LARGEST_SIGMA = 1e100
 
@@ -24,7 +24,7 @@ def posterior_draw(
     prior_sigma: float,
     sigma: float,
 ) -> float:
-    """A mean from the posterior of an arm, given its number of rewards and their sum."""
+    """Draw a mean from the posterior of an arm, given its number of rewards and their sum."""
     if family == Family.GAUSSIAN:
         # The prior is worth (σ/σ₀)² rewards, each of them μ₀.
         prior_pulls = (sigma / prior_sigma) * (sigma / prior_sigma)
@@ -36,14 +36,14 @@ def posterior_draw(
 
 @kernel
 def as_observed(stream: Stream, family: FamilyCode, reward: float) -> float:
-    """The reward that the posterior sees: a Beta posterior knows nothing but 0 and 1."""
+    """Return the reward for the posterior: 0 or 1, by a coin, if it is a Beta posterior."""
     if family == Family.BERNOULLI:
         return coin(stream, reward)
     return reward
 
 
 def check_family(policy: Any) -> None:
-    """Raise a ValueError unless the family and its parameters make sense."""
+    """Raise a ValueError unless a policy's family and its parameters are valid."""
     name = type(policy).__name__
     if policy.family not in (Family.BERNOULLI, Family.GAUSSIAN):
         raise ValueError(f"{name}: family={policy.family!r} must be 'bernoulli' or 'gaussian'")

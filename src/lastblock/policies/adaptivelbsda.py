@@ -33,46 +33,47 @@ from lastblock.detectors.meanshift import (
 from lastblock.kernels.jit import kernel, routine
 
 MEMORY = 511
-"""Rewards of an arm that take part in duels, at most."""
+"""The largest number of rewards of an arm that take part in duels."""
 
 KEPT = 32
-"""Rewards of an arm that outlive a restart, at most."""
+"""The largest number of rewards of an arm that are kept at a restart."""
 
 CAUTION = 4.5
-"""Evidence asked for beyond log(1 + age) where changes are rare."""
+"""The evidence, beyond log(1 + age), that a restart needs where changes are rare."""
 
 MOST_ALERT = 0.25
-"""The alertness that a world of many changes leads to."""
+"""The largest alertness, which a world of many changes leads to."""
 
 ALARM = 0.25
-"""How much a restart adds to the square of the alertness, in units of its own."""
+"""How many times the square of `alertness` a restart adds to the square of the alertness."""
 
 CALM = 20_000
-"""Beyond this age silences grow with it: √age becomes age / √CALM."""
+"""The age beyond which √age is replaced by age / √CALM, so that arms are looked at less often."""
 
 TOLERANCE = 0.75
 PATIENCE = 2
-"""A burst may fall short of the leader by this share of the arm's old gap, for so many rewards."""
+"""By which share of the arm's old gap a burst may fall short of the leader, and for how many
+rewards."""
 
 SECOND_LOOK = 128
-"""The age at which the arm that gave the change away is probed."""
+"""The age at which the arm that showed the last change is probed."""
 
 
 @kernel
 def events(s: Record) -> int:
-    """Restarts in this dyadic epoch of time and the one before."""
+    """Return the number of restarts in this dyadic epoch of time and the one before."""
     return int(s.recent_restarts + s.earlier_restarts)
 
 
 @kernel
 def caution(s: Record) -> float:
-    """Where changes are frequent, less evidence will do."""
+    """Return the evidence, beyond log(1 + age), that a restart needs; less after many restarts."""
     return max(0.0, CAUTION - math.log(1.0 + events(s)))
 
 
 @kernel
 def update_clock(s: Record, alertness: float) -> int:
-    """Count the last round's decisions, and refresh what depends slowly on time; the time."""
+    """Count the last round's decisions, refresh what depends on time, and return the time."""
     s.before += s.taken
     now: int = s.before
     if now >= s.epoch_ends:
@@ -95,7 +96,7 @@ def update_clock(s: Record, alertness: float) -> int:
 
 @kernel
 def update_leader(s: Record) -> Any:
-    """Most rewards, then the largest sum of them, then at random."""
+    """Choose the leader: most rewards, then the largest sum of them, then at random."""
     h = s.history
     if not is_ahead(s, h.kept, s.leader):
         for k in range(s.arms):
@@ -106,10 +107,11 @@ def update_leader(s: Record) -> Any:
 
 @kernel
 def wins(s: Record, arm: int, leader: int) -> bool:
-    """The last-block duel; with full memories, the means since the restart must agree.
+    """Return whether an arm wins its last-block duel.
 
-    Blocks that have stopped growing would let luck win for ever. Late rewards cannot pile up:
-    nobody waits for more rewards than it has had.
+    If the memory is full, the means of all rewards since the restart must agree: blocks that have
+    stopped growing would let luck win for ever. Late rewards cannot pile up, because no arm waits
+    for more rewards than it has had.
     """
     h = s.history
     if s.out[arm] >= h.kept[arm] or not wins_duel(h, arm, leader):
@@ -123,7 +125,7 @@ def wins(s: Record, arm: int, leader: int) -> bool:
 
 @kernel
 def goes_on(s: Record, arm: int, leader: int) -> bool:
-    """Whether a burst's rewards keep up with the leader's last block, or nearly so at first."""
+    """Return whether a burst's rewards keep up with the leader's last block, nearly so at first."""
     h = s.history
     n = h.kept[arm]
     own = min(s.burst[arm], n)
@@ -144,7 +146,7 @@ def goes_on(s: Record, arm: int, leader: int) -> bool:
 
 @kernel
 def is_probed(s: Record, arm: int, leader: int, now: int) -> bool:
-    """Whether the arm's burst goes on, or a new one begins after a long silence."""
+    """Return whether the arm's burst goes on, or a new one begins after a long silence."""
     if s.burst[arm] > 0 and s.out[arm] < s.history.kept[arm]:
         if goes_on(s, arm, leader):
             return True
@@ -240,7 +242,7 @@ class AdaptiveLBSDA(NamedTuple):
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
             ("leader", ARM),
-            ("suspect", ARM),  # the arm that gave the last change away
+            ("suspect", ARM),  # the arm that showed the last change
             ("limit", np.int64),  # an arm with so many rewards is still owed one …
             ("limit_lasts", np.float64),  # … up to this age
             ("origin", np.float64),  # the first reward of all, taken from every reward …

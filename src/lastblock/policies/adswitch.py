@@ -13,7 +13,7 @@ from lastblock.kernels.jit import kernel, plain
 from lastblock.kernels.streams import uniform
 
 LEVELS = 48
-"""Blocks of 1, 2, 4 … 2⁴⁷ steps: more than an episode ever has."""
+"""The number of block sizes, 1, 2, 4 … 2⁴⁷ steps; no episode is longer."""
 
 FINEST_CHECK = 24
 """Checks look for gaps of 2⁻¹ to 2⁻²⁴; the last one would take 10¹⁵ pulls."""
@@ -21,13 +21,13 @@ FINEST_CHECK = 24
 
 @kernel
 def check_rate(episode: int, arms: int, horizon: int) -> float:
-    """√(ℓ / (K T log T)), by which a bad arm is checked."""
+    """Return √(ℓ / (K T log T)), the rate of checks of a bad arm in episode ℓ."""
     return math.sqrt(episode / (arms * horizon * math.log(horizon)))
 
 
 @kernel
 def new_episode(s: Record, horizon: int) -> None:
-    """Forget everything; every arm is good."""
+    """Begin an episode: forget everything, and take every arm for good."""
     s.episode += 1
     s.clock = 0
     s.rate = check_rate(s.episode, s.arms, horizon)
@@ -41,7 +41,7 @@ def new_episode(s: Record, horizon: int) -> None:
 
 @kernel
 def close_blocks(s: Record, arm: int, reward: float, width: float) -> None:
-    """Count a step: the blocks of 1, 2, 4 … steps that end with it are closed, for every arm.
+    """Count a step, and close the blocks of 1, 2, 4 … steps that end with it, for every arm.
 
     Blocks of 2ʲ steps start at multiples of 2ʲ, so a step closes two of them on average.
     """
@@ -69,7 +69,10 @@ def close_blocks(s: Record, arm: int, reward: float, width: float) -> None:
 
 @kernel
 def find_change(s: Record, width: float, eviction: float) -> bool:
-    """Test the arms on the intervals that end now; note those to evict; say if one has changed."""
+    """Test the arms on the intervals that end now.
+
+    Note which good arms stay, and return whether some arm has changed.
+    """
     for k in range(s.arms):
         s.recent_count[k] = 0
         s.recent_total[k] = 0.0
@@ -112,11 +115,11 @@ def find_change(s: Record, width: float, eviction: float) -> bool:
 
 @policy(shift_invariant=True)
 class AdSwitch(NamedTuple):
-    """Good arms take turns; bad arms are checked now and then; a change starts a new episode.
+    """Let good arms take turns, check bad arms now and then, and start anew after a change.
 
-    It needs no number of changes. An arm is evicted when it is clearly worse than a good one, and
-    later checked at random, more often for changes that would matter more. The constants are those
-    of a proof: at horizons such as 10 000 it explores for most of the time.
+    The policy need not be told the number of changes. An arm is evicted when it is clearly worse
+    than a good one, and later checked at random, more often for changes that would matter more. The
+    constants are those of a proof: at horizons such as 10 000 it explores for most of the time.
 
     Parameters
     ----------

@@ -19,10 +19,10 @@ MANY = 3
 
 @routine
 def sampled_sum(s: Record, arm: int, n: int) -> float:
-    """The sum of n of the arm's rewards, drawn without replacement.
+    """Return the sum of `n` of the arm's rewards, drawn without replacement.
 
     The order of the stored rewards does not matter, so the draw is the beginning of a shuffle in
-    place; of the drawn and the left part, the smaller one is drawn.
+    place. If more than half of the rewards are wanted, the others are drawn instead.
     """
     count = s.pulls[arm]
     draws = min(n, count - n)
@@ -38,7 +38,10 @@ def sampled_sum(s: Record, arm: int, n: int) -> float:
 
 @kernel
 def duel(s: Record, a: Any, b: Any) -> Any:
-    """The winner of two arms: the better mean of as many rewards, then fewer pulls, then a coin."""
+    """Return the winner of two arms: the better mean of equally many rewards.
+
+    Ties go to the arm with fewer pulls, then to a coin.
+    """
     n, m = s.pulls[a], s.pulls[b]
     if n != m and n > 0 and m > 0:
         few, many = (a, b) if n < m else (b, a)
@@ -67,7 +70,7 @@ def duel(s: Record, a: Any, b: Any) -> Any:
 
 @kernel
 def tournament(s: Record) -> Any:
-    """The arm that is left when halves of the list, halved again, send their winners to a duel.
+    """Return the winner of a tournament: each half of the list sends its own winner to a duel.
 
     At depth d the list has 2^d parts, whose sizes differ by at most one; the winner of a part
     stands at its beginning. The deepest duels come first.
@@ -88,7 +91,7 @@ def tournament(s: Record) -> Any:
 
 @policy(shift_invariant=True, scale_invariant=True, grows=True)
 class BESA(NamedTuple):
-    """Compare two arms by as many of their rewards: all of one, a random sample of the other.
+    """Compare two arms by equally many rewards: all of one, and a random sample of the other.
 
     The sample is drawn without replacement, afresh at every step. More than two arms play a
     tournament in random order. Every reward is stored, by definition.

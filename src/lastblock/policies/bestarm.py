@@ -15,7 +15,7 @@ from lastblock.support.checks import whole
 
 
 class KnowsMeans(Protocol):
-    """An environment that says the means of its arms at any time."""
+    """An environment that tells the means of its arms at any time."""
 
     def means(self, t: int) -> npt.NDArray[np.float64]: ...
 
@@ -27,16 +27,16 @@ class _BestArms(NamedTuple):
 
 @policy(oracle=True)
 class BestArm(_BestArms):
-    """Always the arm with the largest mean, told by the environment itself: regret 0.
+    """Always pull the arm with the largest mean, which the environment tells: the regret is 0.
 
-    For simulations only. Of arms that are equally good it pulls the first.
+    This is for simulations only. Of arms that are equally good it pulls the first.
 
     Parameters
     ----------
     starts
-        An environment; or the first time steps of phases, 0 first.
+        An environment, or the first time step of each phase, beginning with 0.
     arms
-        The best arm of each phase; an environment says it itself.
+        The best arm of each phase. Leave it out with an environment.
     horizon
         How many time steps to look ahead, needed for an environment that moves all the time
         (``Drifting``). Not kept.
@@ -89,13 +89,15 @@ class BestArm(_BestArms):
 
     def validate(self) -> None:
         if len(self.starts) != len(self.arms):
-            raise ValueError(f"BestArm: {len(self.arms)} arms for {len(self.starts)} phases")
+            raise ValueError(
+                f"BestArm: {len(self.arms)} arms for {len(self.starts)} phases; give one for each"
+            )
         if min(self.arms) < 0:
             raise ValueError(f"BestArm: arms={self.arms} must not be negative")
 
     def check(self, arms: int) -> None:
         if max(self.arms) >= arms:
-            raise ValueError(f"BestArm: arm {max(self.arms)} is not one of {arms} arms")
+            raise ValueError(f"BestArm: arm {max(self.arms)} does not exist, there are {arms} arms")
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [("phase", within(np.int64, 0, len(self.starts) - 1))]
@@ -113,7 +115,13 @@ class BestArm(_BestArms):
 
 
 def best_arms(environment: Any, horizon: int | None) -> tuple[list[int], list[int]]:
-    """When the best arm changes, and what it is."""
+    """Return the time steps at which the best arm changes, and the best arms.
+
+    Raises
+    ------
+    ValueError
+        If the environment moves all the time and `horizon` is None.
+    """
     times: Iterable[int]
     if hasattr(environment, "starts"):
         times = environment.starts  # nothing moves in between

@@ -22,7 +22,7 @@ from lastblock.policies.thompson import Thompson
 
 @kernel
 def take_round(s: Record) -> None:
-    """Hand out the arms of the inner policy's round."""
+    """Hand out all arms of the inner policy's round."""
     for i in range(s.inner.queued):
         enqueue(s, s.inner.queue[i])
 
@@ -77,8 +77,8 @@ class Binarized(NamedTuple):
         inner = support_of(self.policy)
         if not inner.covers(Support(0.0, 1.0)):
             raise ValueError(
-                f"Binarized: the policy within gets rewards 0 and 1, but {self.policy!r} takes "
-                f"{inner}; give another one"
+                f"Binarized: the wrapped policy gets rewards 0 and 1, but {self.policy!r} takes "
+                f"{inner}; wrap another policy"
             )
 
     def support(self) -> tuple[float, float]:

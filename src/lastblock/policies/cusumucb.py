@@ -76,7 +76,7 @@ class CUSUMUCB(NamedTuple):
         warmup: int = 50,
         scale: float = math.sqrt(0.5),
     ) -> "CUSUMUCB":
-        """h = log(T/Γ) and α = √(Γ/T · log(T/Γ)); no change counts as one."""
+        """Return the policy with h = log(T/Γ) and α = √(Γ/T · log(T/Γ)); Γ = 0 counts as 1."""
         return cls(
             threshold=cusum_threshold(horizon=horizon, changes=changes),
             exploration=cusum_exploration(horizon=horizon, changes=changes),

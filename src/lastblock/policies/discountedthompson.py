@@ -14,7 +14,7 @@ from lastblock.policies._posteriors import PosteriorWord, as_observed, check_fam
 from lastblock.theory.tunings import garivier_discount
 
 FADED = 1e-200
-"""A discounted count that is as good as none; denormal numbers would be slow."""
+"""A discounted count below this is set to 0, because denormal numbers would be slow."""
 
 
 @policy(support="family")
@@ -56,7 +56,7 @@ class DiscountedThompson(NamedTuple):
         prior_sigma: float = 0.5,
         sigma: float = 0.5,
     ) -> "DiscountedThompson":
-        """The discount 1 − ¼√(Γ/T) of Garivier & Moulines (2011)."""
+        """Return the policy with the discount 1 − ¼√(Γ/T) of Garivier & Moulines (2011)."""
         discount = garivier_discount(horizon=horizon, changes=changes)
         return cls(discount, family, prior_mean, prior_sigma, sigma)
 

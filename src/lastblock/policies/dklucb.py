@@ -20,7 +20,7 @@ from lastblock.policies._kl_bounds import (
 from lastblock.theory.tunings import garivier_discount
 
 SMALLEST_COUNT = 1e-9
-"""Where discounted counts stop to matter; their index is the largest one long before."""
+"""Where discounted counts stop falling; the arm's index is the largest long before."""
 
 
 @policy(support="family")
@@ -69,7 +69,7 @@ class DKLUCB(NamedTuple):
         sigma: float = 1.0,
         c: float = 1.0,
     ) -> "DKLUCB":
-        """The discount 1 − ¼√(Γ / T) of Garivier & Moulines (2011)."""
+        """Return the policy with the discount 1 − ¼√(Γ / T) of Garivier & Moulines (2011)."""
         discount = garivier_discount(horizon=horizon, changes=changes)
         return cls(discount=discount, family=family, sigma=sigma, c=c)
 

@@ -13,7 +13,7 @@ from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.theory.tunings import sigma_discount
 
 FORGOTTEN = 1e-200
-"""An arm whose discounted count is below this has no reward: its count must not underflow."""
+"""An arm whose discounted count is below this counts as one without a reward."""
 
 
 @policy(shift_invariant=True)
@@ -46,7 +46,7 @@ class DUCB(NamedTuple):
 
     @classmethod
     def tuned(cls, *, horizon: int, changes: int, sigma: float = 0.5) -> "DUCB":
-        """γ = 1 − √(Γ/T) / (4B) and C = σ√2; B, the range of the rewards, is taken as 1 + 2σ."""
+        """Return the policy with γ = 1 − √(Γ/T) / (4B) and C = σ√2, where B = 1 + 2σ."""
         discount = sigma_discount(horizon=horizon, changes=changes, sigma=sigma)
         return cls(discount=discount, scale=sigma * math.sqrt(2.0))
 

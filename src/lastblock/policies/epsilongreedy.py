@@ -15,7 +15,7 @@ from lastblock.kernels.streams import below, uniform
 
 @policy(shift_invariant=True, scale_invariant=True)
 class EpsilonGreedy(NamedTuple):
-    """With probability ε_t = min(1, ε / t^decay) any arm, else the one with the largest mean.
+    """Pull any arm with probability ε_t = min(1, ε / t^decay), else the one with the best mean.
 
     Parameters
     ----------
@@ -52,9 +52,7 @@ class EpsilonGreedy(NamedTuple):
         if self.decay < 0.0:
             raise ValueError(f"EpsilonGreedy: decay={self.decay} must not be negative")
         if self.decay == 0.0 and self.epsilon > 1.0:
-            raise ValueError(
-                f"EpsilonGreedy: epsilon={self.epsilon} must be at most 1 unless it decays"
-            )
+            raise ValueError(f"EpsilonGreedy: epsilon={self.epsilon} must be at most 1 if decay=0")
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [

@@ -1,7 +1,7 @@
 """EXP3 (Auer, Cesa-Bianchi, Freund & Schapire, 2002).
 
-Rewards lie in [0, 1]. The reward of an arm is divided by the
-probability with which the arm was last chosen.
+Rewards lie in [0, 1]. The reward of an arm is divided by the probability with which the arm was
+last chosen.
 """
 
 from typing import NamedTuple
@@ -50,7 +50,7 @@ class EXP3(NamedTuple):
 
     @classmethod
     def tuned(cls, *, horizon: int, arms: int) -> "EXP3":
-        """The γ of corollary 3.2, with the horizon as the bound of the best arm's sum."""
+        """Return the policy with the γ of corollary 3.2, where T bounds the best arm's sum."""
         return cls(exp3_exploration(horizon=horizon, arms=arms))
 
     @classmethod

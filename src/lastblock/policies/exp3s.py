@@ -19,18 +19,18 @@ from lastblock.policies._exponential_weights import (
 from lastblock.theory.tunings import exp3s_exploration, exp3s_sharing
 
 LARGE = 2.0**300
-"""The weights of EXP3.S are scaled when the largest of them is above this, or below its inverse."""
+"""The weights are scaled when the largest of them is above this, or below its inverse."""
 
 STEEPEST = 200.0
-"""The largest change of the logarithm of a weight of EXP3.S; with rewards in [0, 1] it is 1."""
+"""The largest change of the logarithm of a weight; with rewards in [0, 1] it is at most 1."""
 
 SMALLEST_ALPHA = 1e-100
-"""No weight of EXP3.S falls below eα/K of the total, so with this none vanishes."""
+"""The smallest α. No weight falls below eα/K of the total, so none underflows to 0."""
 
 
 @policy()
 class EXP3S(NamedTuple):
-    """EXP3 whose weights share: each gets a little of the total, so that none is lost for good.
+    """EXP3 in which each weight gets a small share of the total, so that no arm is lost for good.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class EXP3S(NamedTuple):
         reference: bool = False,
         as_is: bool = False,
     ) -> "EXP3S":
-        """α = 1/T and the γ of corollary 8.3; Γ changes are Γ + 1 phases."""
+        """Return the policy with α = 1/T and the γ of corollary 8.3; Γ changes are Γ + 1 phases."""
         gamma = exp3s_exploration(horizon=horizon, changes=changes, arms=arms)
         return cls(gamma, exp3s_sharing(horizon=horizon), reference, as_is)
 
@@ -91,7 +91,7 @@ class EXP3S(NamedTuple):
         if not SMALLEST_ALPHA <= self.alpha <= 1.0:
             raise ValueError(
                 f"EXP3S: alpha={self.alpha} must lie between {SMALLEST_ALPHA:g} and 1; "
-                "without sharing it is EXP3"
+                "to share nothing, use EXP3"
             )
 
     def layout(self, arms: int, horizon: int | None) -> Layout:

@@ -18,7 +18,7 @@ from lastblock.kernels.streams import below, uniform
 
 @routine
 def bootstrap_mean(s: Record, arm: int, pseudo: int) -> float:
-    """The mean of a bootstrap sample of the arm's rewards with `pseudo` zeros and ones among them.
+    """Return the mean of a bootstrap sample of the arm's rewards, `pseudo` zeros and as many ones.
 
     A sample with replacement holds a binomial number of the rewards strictly between 0 and 1, a
     binomial number of ones among the rest, and zeros.
@@ -38,12 +38,12 @@ def bootstrap_mean(s: Record, arm: int, pseudo: int) -> float:
 
 @policy(support="unit", grows=True)
 class Giro(NamedTuple):
-    """Pull the arm with the best bootstrap mean, its history being padded with zeros and ones.
+    """Pull the arm with the best bootstrap mean of its rewards and of added zeros and ones.
 
     Each reward of an arm comes with `a` pseudo-rewards 0 and `a` pseudo-rewards 1, the garbage,
     without which bootstrapping can fail for good. Rewards must lie in [0, 1], or the
-    garbage would be too small or too large for them. Every reward is stored, by
-    definition; zeros and ones are only counted.
+    garbage would be too small or too large for them. Every reward is stored, by definition; zeros
+    and ones are only counted.
 
     Parameters
     ----------

@@ -24,13 +24,13 @@ from lastblock.theory.tunings import glr_confidence, glr_exploration
 
 @kernel
 def turn_period(arms: int, exploration: float) -> int:
-    """⌊K / α⌋, or 0 for none; so small an α that it is astronomical is none."""
+    """Return ⌊K / α⌋, the period of the forced pulls; 0, for none, if α is 0 or tiny."""
     return math.floor(arms / exploration) if exploration > 1e-15 else 0
 
 
 @kernel
 def forget(s: Record, arm: int, now: int) -> None:
-    """Start again with this arm."""
+    """Forget the rewards of an arm, and note the time of its restart."""
     s.since[arm] = now
     forget_arm(s, arm)
 
@@ -50,7 +50,7 @@ class GLRKLUCB(NamedTuple):
     delta
         δ, about the probability of a false alarm of one arm's test.
     local
-        Restart only the arm that has changed, or all of them.
+        Restart only the arm that has changed, instead of all arms.
     family
         The law of the rewards: "bernoulli" (also for any rewards in [0, 1]), "gaussian",
         "poisson" or "exponential".
@@ -91,7 +91,10 @@ class GLRKLUCB(NamedTuple):
         sigma: float = 1.0,
         c: float = 1.0,
     ) -> "GLRKLUCB":
-        """α = √(K Γ log T / T), at most 0.99; δ = 1 / √(K Γ T). No K for global restarts."""
+        """Return the policy with α = √(K Γ log T / T), at most 0.99, and δ = 1 / √(K Γ T).
+
+        For global restarts, K is left out of both.
+        """
         alpha = glr_exploration(horizon=horizon, changes=changes, arms=arms, local=local)
         delta = glr_confidence(horizon=horizon, changes=changes, arms=arms, local=local)
         return cls(min(alpha, 0.99), delta, local, family, sigma, c)

@@ -18,8 +18,8 @@ from lastblock.policies._kl_bounds import validate_family
 class IMED(NamedTuple):
     """Pull the arm with the smallest N kl(mean, largest mean) + log N.
 
-    The first term is how much speaks against the arm being the best, the second what it costs not
-    to have looked at it. It needs no logarithm of time and no root.
+    The first term is the evidence against the arm being the best, and the second makes arms with
+    few rewards more attractive. The policy needs no logarithm of time and solves no equation.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ FEWEST_MARKS, MOST_MARKS = 4, 64
 
 @kernel
 def wins_duel(s: Record, challenger: int, leader: int, block: Block | BlockWord) -> bool:
-    """The challenger's mean against the mean of nearly as many of the leader's last rewards."""
+    """Return whether the challenger's mean reaches that of nearly as many of the leader's last."""
     m = s.marks
     own: Any = np.int64(m.written[challenger])
     lead: Any = np.int64(m.written[leader])
@@ -146,7 +146,7 @@ class LBSDAGM(NamedTuple):
         return judge(s, s.marks.written, blocks=self._blocks)
 
     def _blocks(self, s: Record, arm: int, leader: int) -> tuple[int, float, int, float]:
-        """Lengths and means of the two blocks of a duel, as they were when it was fought."""
+        """Return the lengths and means of the two blocks of a duel, as they were at its time."""
         m = s.marks
         own, lead = int(m.written[arm]), int(m.written[leader])
         if own == 0 or lead == 0:
@@ -156,7 +156,7 @@ class LBSDAGM(NamedTuple):
         return own, float(s.sums[arm]) / own, n, float(s.block_sum[arm]) / n
 
     def unpacked(self, s: Record, compact: Record) -> None:
-        """The marks of a compact record as sums."""
+        """Turn the marks of a compact record into sums."""
         unpack_marks(s.marks, compact.marks, s.sums)
 
     def held(self, s: Record, arm: int) -> Held:

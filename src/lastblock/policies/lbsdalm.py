@@ -25,20 +25,20 @@ from lastblock.support.checks import whole
 from lastblock.theory.kullback import kl
 
 SIZED_FOR_ROUNDS = 10**9
-"""The record holds the memory of this many rounds, up to a power of two; m_r stops there."""
+"""The number of rounds whose memory the record holds, up to a power of two; m_r stops there."""
 
 LARGEST_MEMORY = 1 << 24
 
 
 @kernel
 def memory(r: float, minimum: int, scale: float, offset: int) -> int:
-    """m_r = max(M, ⌈C (log r)²⌉ + offset), the rewards an arm may keep in round r."""
+    """Return m_r = max(M, ⌈C (log r)²⌉ + offset), the rewards that an arm keeps in round r."""
     return max(minimum, math.ceil(scale * math.log(r) ** 2) + offset)
 
 
 @kernel
 def memory_lasts(m: int, scale: float, offset: int) -> float:
-    """A round below which the memory stays at m, a hair early to be safe from rounding."""
+    """Return a round below which the memory stays at m, slightly early because of rounding."""
     if scale == 0.0:
         return math.inf
     return math.exp(min(math.sqrt((m - offset) / scale), 700.0)) * (1.0 - 1e-9) - 1.0
@@ -92,9 +92,9 @@ class LBSDALM(NamedTuple):
         family: Family | FamilyWord = "bernoulli",
         sigma: float = 1.0,
     ) -> "LBSDALM":
-        """A memory that tells two means apart: at least log T / kl(worse, better) rewards an arm.
+        """Return a policy with a memory of at least log T / kl(worse, better) rewards an arm.
 
-        With fewer, a worse arm as good as `worse` is pulled for ever. Each arm takes 8 bytes a
+        With fewer, an arm as good as `worse` is pulled for ever. Each arm takes 8 bytes a
         reward, rounded up to a power of two of them.
 
         Parameters
@@ -115,7 +115,7 @@ class LBSDALM(NamedTuple):
         Raises
         ------
         ValueError
-            The means are not in order, or the memory would be larger than an arm may have.
+            If `worse` is not below `better`, or the memory would be too large.
 
         Examples
         --------

@@ -28,7 +28,7 @@ def restart(s: Record) -> None:
 
 @policy(shift_invariant=True)
 class MUCB(NamedTuple):
-    """UCB that draws each arm in turn now and then, watches all, and restarts all on a change.
+    """UCB that pulls all arms in turn now and then, and restarts when the test sees a change.
 
     A change is seen when the sums of the two halves of an arm's last w rewards differ by more than
     the threshold.
@@ -72,7 +72,7 @@ class MUCB(NamedTuple):
         window: int = 800,
         scale: float = math.sqrt(2.0),
     ) -> "MUCB":
-        """b = √(w/2 · log(2KT²)) and γ = √(ΓK log T / T); no change counts as one."""
+        """Return the policy with b = √(w/2 · log(2KT²)) and γ = √(ΓK log T / T); Γ = 0 is 1."""
         return cls(
             window=window,
             threshold=mucb_threshold(horizon=horizon, arms=arms, window=window),

@@ -16,7 +16,7 @@ from lastblock.kernels.samplers import exponential, gamma
 
 @routine
 def dirichlet_mean(s: Record, arm: int, bound: float) -> float:
-    """A mean of the arm's rewards and of one more, 1, with Dirichlet weights (1, …, 1, `bound`).
+    """Return the mean of the arm's rewards and a 1, with Dirichlet(1, …, 1, `bound`) weights.
 
     The weights are shares of exponential variates; those of equal rewards add up to a gamma one.
     """

@@ -1,6 +1,6 @@
 """A policy that is told when the arms change, and starts again: a yardstick for simulations.
 
-Nothing like it can be built for a live system, where nobody knows when the arms change.
+A live system cannot have it, because nobody knows there when the arms change.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ from lastblock.policies.thompson import Thompson
 
 
 class KnowsChanges(Protocol):
-    """An environment that says when it changes."""
+    """An environment that tells when it changes."""
 
     @property
     def changes(self) -> tuple[int, ...]: ...
@@ -44,9 +44,9 @@ class _Restarts(NamedTuple):
 
 @policy(grows=True, oracle=True)
 class OracleRestart(_Restarts):
-    """A policy that starts again whenever the arms change, told by the environment itself.
+    """A policy that starts again whenever the arms change, at times that the environment tells.
 
-    For simulations only: it is what a perfect change detector would give.
+    This is for simulations only: it shows what a perfect change detector would give.
 
     Parameters
     ----------

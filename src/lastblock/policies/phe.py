@@ -13,7 +13,7 @@ from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.count_samplers import binomial
 
 FUZZ = 1.0 - 1e-12
-"""Rounding must not lift a n above a whole number: ⌈1.1 · 100⌉ is 110."""
+"""Subtracted before a n is rounded up, so that ⌈1.1 · 100⌉ is 110 despite rounding errors."""
 
 
 @policy(support="unit")
@@ -21,8 +21,8 @@ class PHE(NamedTuple):
     """Pull the arm with the best mean after fair coins have been added to each arm's rewards.
 
     An arm with n rewards gets ⌈a n⌉ fresh pseudo-rewards at every step, each 0 or 1 with
-    probability ½. Rewards must lie in [0, 1]: others are used as they are, but then the coins are
-    too small or too large for them.
+    probability ½. Rewards must lie in [0, 1], or the coins would be too small or too large for
+    them.
 
     Parameters
     ----------

@@ -13,12 +13,15 @@ from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.jit import kernel
 
 LEVELS = 40
-"""Windows of 1, 2, 4 … 2³⁹ rewards."""
+"""The number of window sizes, 1, 2, 4 … 2³⁹ rewards."""
 
 
 @kernel
 def extend(s: Record, arm: int, reward: float) -> None:
-    """Take in a reward: blocks of 2ʲ rewards that end here give the window of 2ʲ⁺¹ a new mean."""
+    """Take in a reward of `arm`.
+
+    Where a block of 2ʲ rewards ends, the window of 2ʲ⁺¹ rewards gets a new mean.
+    """
     n = s.pulls[arm]
     s.pulls[arm] = n + 1
     s.mean[arm, 0] = reward

@@ -22,9 +22,10 @@ from lastblock.kernels.streams import below
 
 @kernel
 def wins_random_duel(s: Record, challenger: int, leader: int, starts_less: int) -> bool:
-    """The challenger's rewards against a uniformly random block of as many of the leader's.
+    """Return whether the challenger's mean reaches that of a random block of the leader.
 
-    `starts_less` of the newest blocks are never drawn.
+    The block has as many rewards as the challenger. The newest `starts_less` blocks are never
+    drawn.
     """
     h = s.history
     n = h.kept[challenger]
@@ -38,8 +39,8 @@ def wins_random_duel(s: Record, challenger: int, leader: int, starts_less: int) 
 class RBSDA(NamedTuple):
     """Duels between each arm's mean and the mean of a random block of the leader's rewards.
 
-    The rounds, the leader and the sampling obligation are those of `LBSDA`; only the block is
-    another: as many consecutive rewards as the challenger has, from anywhere in the leader's
+    The rounds, the leader and the sampling obligation are those of `LBSDA`. Only the block
+    differs: as many consecutive rewards as the challenger has, from anywhere in the leader's
     history. Every reward is stored, by definition.
 
     Parameters

@@ -35,7 +35,7 @@ from lastblock.policies.thompson import Thompson
 
 @kernel
 def longest_silent(s: Record) -> Any:
-    """The arm whose last decision is longest ago; the first of them."""
+    """Return the first of the arms whose last decision is longest ago."""
     oldest: Any = INDEX(0)
     for k in range(1, s.arms):
         if s.asked[k] < s.asked[oldest]:
@@ -70,7 +70,7 @@ class Restarting(NamedTuple):
     """A policy that begins again, as if new, whenever a detector finds that some arm has changed.
 
     So that changes of neglected arms are found too, an arm that has been silent for long is pulled
-    once; such rewards count as all others.
+    once. Such rewards count like all others.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Restarting(NamedTuple):
         A change detector: ``MeanShift()``, which needs to know nothing, or ``GLR(…)``.
     alertness
         c: an arm is pulled after √(age · (K − 1)) / c decisions without it, where the age counts
-        decisions since the last restart. 0: never.
+        decisions since the last restart. With 0 no arm is pulled for its silence.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class Restarting(NamedTuple):
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
             ("since", COUNT),  # the time of the last restart
-            ("due", FLAG),  # another one is
+            ("due", FLAG),  # whether a restart is due
             *restart_fields(),
             ("asked", COUNT, (arms,)),  # the time of the arm's last decision
             ("seen", COUNT, (arms,)),  # its rewards since the last restart
@@ -174,7 +174,7 @@ class Restarting(NamedTuple):
             s.due = 1
 
     def support(self) -> tuple[float, float]:
-        """What both the policy and the detector take."""
+        """The rewards that both the policy and the detector take."""
         wrapped: Any = self.policy
         watching: Any = self.detector
         low, high = wrapped.support()

@@ -50,10 +50,10 @@ class REXP3(NamedTuple):
     def tuned(
         cls, *, horizon: int, changes: int, arms: int, variation: float | None = None
     ) -> "REXP3":
-        """Δ = ⌈(K log K)^⅓ (T / V)^⅔⌉ and the γ of EXP3 for Δ ≥ 2 steps, theorem 2 of the paper.
+        """Return the policy with Δ = ⌈(K log K)^⅓ (T / V)^⅔⌉ ≥ 2 and the γ of EXP3 for Δ steps.
 
-        V, the total variation of the means, is at most Γ for rewards in [0, 1]; give `variation`
-        if you know better.
+        This is theorem 2 of the paper. V, the total variation of the means, is taken as Γ, which
+        bounds it for rewards in [0, 1]; give `variation` if you know it.
         """
         batch = rexp3_batch(horizon=horizon, changes=changes, arms=arms, variation=variation)
         return cls(exp3_exploration(horizon=max(2, batch), arms=arms), batch)

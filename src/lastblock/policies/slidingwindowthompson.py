@@ -54,7 +54,7 @@ class SlidingWindowThompson(NamedTuple):
         prior_sigma: float = 0.5,
         sigma: float = 0.5,
     ) -> "SlidingWindowThompson":
-        """The window 2√(T log T / Γ) of Garivier & Moulines (2011)."""
+        """Return the policy with the window 2√(T log T / Γ) of Garivier & Moulines (2011)."""
         window = garivier_window(horizon=horizon, changes=changes)
         return cls(window, family, prior_mean, prior_sigma, sigma)
 

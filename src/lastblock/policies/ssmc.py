@@ -22,10 +22,10 @@ from lastblock.kernels.jit import kernel
 
 @kernel
 def wins_some_block(s: Record, challenger: int, leader: int) -> bool:
-    """Whether the challenger's mean reaches the least of the leader's running block means.
+    """Return whether the challenger's mean reaches the least of the leader's block means.
 
-    The bound, the challenger's sum, stays until one of its rewards arrives. Until then blocks that
-    were compared once need not be compared again: only those that the leader's new rewards made.
+    The challenger's sum stays the same until its next reward. Until then, only blocks that end with
+    new rewards of the leader need to be compared.
     """
     h = s.history
     n = h.kept[challenger]

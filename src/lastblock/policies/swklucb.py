@@ -75,7 +75,7 @@ class SWKLUCB(NamedTuple):
         sigma: float = 1.0,
         c: float = 1.0,
     ) -> "SWKLUCB":
-        """The window 2√(T log T / Γ) of Garivier & Moulines (2011)."""
+        """Return the policy with the window 2√(T log T / Γ) of Garivier & Moulines (2011)."""
         window = garivier_window(horizon=horizon, changes=changes)
         return cls(window=window, family=family, sigma=sigma, c=c)
 

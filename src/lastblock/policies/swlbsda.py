@@ -28,12 +28,15 @@ from lastblock.theory.tunings import garivier_window
 NEVER = 1 << 62
 
 LONGEST_SHORT_WINDOW = 1 << 15
-"""Ages of rewards within such a window fit two bytes."""
+"""The longest window in which the ages of rewards fit two bytes."""
 
 
 @kernel
 def patience(window: int, arms: int, reference: bool) -> int:
-    """The rounds before a diversity flag: (K − 1)(log τ)², rounded up, or down by the authors."""
+    """Return the rounds before a diversity flag: (K − 1)(log τ)², rounded up.
+
+    The authors' code rounds down.
+    """
     rounds = (arms - 1) * math.log(window) ** 2
     return math.floor(rounds) if reference else math.ceil(rounds)
 
@@ -70,21 +73,24 @@ def drop_oldest(s: Record, arm: int, window: int, now: int) -> None:
 
 @kernel
 def stamp_of(s: Record, ticks: int) -> int:
-    """A time, or an age, as far as a stamp holds it."""
+    """Return a time or an age modulo the range of a stamp."""
     held: int = ticks & ((1 << (8 * s.stamp.itemsize)) - 1)
     return held
 
 
 @kernel
 def draw(s: Record, arm: int) -> None:
-    """Add an arm to the round, and note when."""
+    """Add an arm to the round, and note the round."""
     enqueue(s, arm)
     s.drawn[arm] = s.round
 
 
 @kernel
 def choose_leader(s: Record, window: int, reference: bool, naive: bool) -> Any:
-    """The paper's leader: it stays until one that beat it has enough pulls, or it too few."""
+    """Return the paper's leader.
+
+    It stays until an arm that beat it has enough pulls, or until it has too few itself.
+    """
     pulls = s.history.kept
     previous = s.leader
     # ℓ(r + 1) is judged by min(r, τ); the authors' code is one round ahead.
@@ -101,7 +107,7 @@ def choose_leader(s: Record, window: int, reference: bool, naive: bool) -> Any:
 
 @routine
 def elect(s: Record, horizon: int, anyone: bool, reference: bool) -> Any:
-    """The arm with most pulls, among all or among the leader and those that beat it."""
+    """Return the arm with most pulls, among all or among the leader and those that beat it."""
     h = s.history
     for k in range(s.arms):
         s.candidate[k] = anyone
@@ -118,8 +124,8 @@ def elect(s: Record, horizon: int, anyone: bool, reference: bool) -> Any:
 class SWLBSDA(NamedTuple):
     """LB-SDA on the rewards of the last `window` rounds, for a world that changes.
 
-    An arm must win a duel to take the lead, under-explored arms are pulled, and a rare diversity
-    flag wakes arms that nobody has looked at for long.
+    An arm must win a duel to take the lead. Under-explored arms are pulled without a duel, and so
+    are arms that have not been pulled for long, by a rare diversity flag.
 
     Parameters
     ----------
@@ -148,7 +154,7 @@ class SWLBSDA(NamedTuple):
 
     @classmethod
     def tuned(cls, *, horizon: int, changes: int, reference: bool = False) -> "SWLBSDA":
-        """The window 2√(T log T / Γ) of Garivier & Moulines (2011)."""
+        """Return the policy with the window 2√(T log T / Γ) of Garivier & Moulines (2011)."""
         return cls(window=garivier_window(horizon=horizon, changes=changes), reference=reference)
 
     @classmethod
@@ -256,7 +262,7 @@ class SWLBSDA(NamedTuple):
             s.expires[arm] = clock + self.window
 
     def unpacked(self, s: Record, compact: Record) -> None:
-        """The stamps of the kept rewards, which lie at the beginning of the ring now."""
+        """Fill in the stamps of the kept rewards, which now lie at the beginning of the ring."""
         now = int(s.time if self.reference else s.round)
         for k in range(s.arms):
             kept = int(s.history.kept[k])

@@ -55,7 +55,7 @@ class SWUCB(NamedTuple):
     def tuned(
         cls, *, horizon: int, changes: int, sigma: float = 0.5, reference: bool = False
     ) -> "SWUCB":
-        """τ = ⌊2B √(T log T / Γ)⌋ and C = σ√2; B, the range of the rewards, is taken as 1 + 2σ."""
+        """Return the policy with τ = ⌊2B √(T log T / Γ)⌋ and C = σ√2, where B = 1 + 2σ."""
         window = sigma_window(horizon=horizon, changes=changes, sigma=sigma)
         return cls(window=window, scale=sigma * math.sqrt(2.0), reference=reference)
 

@@ -21,7 +21,7 @@ class Thompson(NamedTuple):
     ----------
     family
         ``"bernoulli"``: Beta(1, 1) priors, rewards in [0, 1]. A reward strictly between 0 and 1
-        becomes 1 with that probability and 0 otherwise; one outside counts as the nearer end.
+        becomes 1 with that probability and 0 otherwise.
         ``"gaussian"``: normal priors and rewards of known standard deviation.
     prior_mean, prior_sigma
         μ₀ and σ₀ of the normal prior.

@@ -41,7 +41,7 @@ class UCB1(NamedTuple):
 
     @classmethod
     def gaussian(cls, sigma: float) -> "UCB1":
-        """C = σ√2, for rewards with noise of standard deviation σ."""
+        """Return the policy with C = σ√2, for noise of standard deviation `sigma`."""
         return cls(scale=number(sigma, "UCB1: sigma") * math.sqrt(2.0))
 
     @classmethod

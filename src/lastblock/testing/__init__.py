@@ -6,8 +6,8 @@
     lastblock.testing.check_detector(MyDetector())
     lastblock.testing.check_family(MyArm(0.5))
 
-All checks run, and the error names every one that failed and says what was seen. In a test suite
-each check is better a test of its own::
+All checks run, and the error names every one that failed and says what was seen. In a test suite,
+make each check a test of its own::
 
     import pytest
     from lastblock.testing import policy_checks

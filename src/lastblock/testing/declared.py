@@ -35,7 +35,7 @@ from lastblock.testing.worlds import (
 )
 
 FAR = 1e3
-"""Stands for the end of a support that has none."""
+"""Stands for an infinite end of a support."""
 
 SHIFTS = (-3.0, 0.25, 1024.0)
 SCALES = (0.125, 4.0, 2.0**20, 2.0**-600, 2.0**900)
@@ -48,7 +48,7 @@ WRONG: dict[Any, list[Any]] = {
 
 
 def arms_have_no_favourites(policy: Policy) -> None:
-    """Permuting the arms permutes the law of the pulls, unless the policy is told the arms."""
+    """Permuting the arms permutes the law of the pulls, except for an oracle."""
     if declares(policy, "oracle"):
         return
     order = (2, 0, 1)
@@ -77,7 +77,7 @@ def shift_is_as_declared(policy: Policy) -> None:
 
 
 def scale_is_as_declared(policy: Policy) -> None:
-    """With `scale_invariant=True`, none changes when all are multiplied by a power of two."""
+    """With `scale_invariant=True`, no decision changes when all rewards are multiplied by 2ʲ."""
     if declares(policy, "scale_invariant"):
         _expect_same_arms(policy, "times", SCALES, lambda x, a: a * x)
 
@@ -96,7 +96,7 @@ def _expect_same_arms(
 
 
 def environments_fit(policy: Policy) -> None:
-    """It plays arms whose rewards it takes, and no others."""
+    """The policy plays environments whose rewards it takes, and refuses all others."""
     support = support_of(policy)
     low, high = max(support.low, -FAR), min(support.high, FAR)
     arms: list[Arm] = [Dirac(low), Dirac(high), Discrete([low, high], [0.5, 0.5])]
@@ -132,7 +132,7 @@ def state_is_bounded(policy: Policy) -> None:
 
 
 def start_sets_what_it_reads(policy: Policy) -> None:
-    """Whatever the record held before, the run is the same."""
+    """The run is the same whatever the record held before `start`."""
     env, key = environment(), key_of(SEED)
     outcomes = []
     for garbage in (0x00, 0xA5, 0xFF):
@@ -157,7 +157,7 @@ def start_sets_what_it_reads(policy: Policy) -> None:
 
 
 def start_sets_every_number(policy: Policy) -> None:
-    """Whoever reads a state file that was just begun finds no garbage."""
+    """`start` sets every single number, so that a new state file holds no garbage."""
     begun = []
     for garbage in (0x00, 0xA5):
         live = Live(policy, ARMS)
@@ -169,7 +169,7 @@ def start_sets_every_number(policy: Policy) -> None:
 
 
 def _numbers_in(record: Record, prefix: str = "") -> dict[str, object]:
-    """The fields of a record that are single numbers, those of records within it too."""
+    """Return the fields of a record, and of records within it, that are single numbers."""
     found: dict[str, object] = {}
     for name in record.dtype.names:
         if record[name].dtype.names is not None:
@@ -191,7 +191,7 @@ def wrong_types_are_rejected(subject: Any) -> None:
 
 
 def parameters_survive(subject: Any) -> None:
-    """Parameters can be written as plain data, which a saved bandit and a scenario hold."""
+    """Parameters can be written as JSON and read again, as state files and scenarios do."""
     described = json.loads(json.dumps(describe(subject)))
     again = build(described)
     expect(again == subject, f"written as {described} and read again it is {again!r}")

@@ -39,7 +39,7 @@ def watch(
     rewards: npt.NDArray[np.float64],
     noticed: Noticed,
 ) -> None:
-    """Hand over rewards one by one; begin again after an alarm, as `Restarting` does."""
+    """Give a detector rewards one by one, and reset it after an alarm, as `Restarting` does."""
     d = states[0]
     detector.reset(d)
     since = 0
@@ -55,7 +55,7 @@ def watch(
 
 
 def watched(detector: Detector, means: tuple[float, float], garbage: int = 0) -> Noticed:
-    """What a detector notices of rewards 0 and 1 whose mean changes half-way, for every arm."""
+    """Return what a detector notices of rewards 0 and 1 whose mean changes half-way."""
     rng = np.random.default_rng(SEED)
     chance = np.where(np.arange(REWARDS) < CHANGE, *means)
     rewards = (rng.random(REWARDS) < chance).astype(np.float64)
@@ -77,7 +77,7 @@ RISE, FALL = (0.1, 0.9), (0.9, 0.1)
 
 
 def reset_sets_what_it_reads(detector: Detector) -> None:
-    """Whatever the record held before, the same changes are noticed."""
+    """The same changes are noticed whatever the record held before `reset`."""
     plain = _exact(watched(detector, FALL))
     for garbage in (0xA5, 0xFF):
         expect_same(
@@ -88,9 +88,9 @@ def reset_sets_what_it_reads(detector: Detector) -> None:
 
 
 def a_clear_change_is_noticed(detector: Detector) -> None:
-    """Coins whose mean falls from 0.9 to 0.1, or rises from 0.1 to 0.9, 500 rewards an arm later.
+    """A fall of coins' mean from 0.9 to 0.1, or a rise, is noticed within 500 rewards an arm.
 
-    A detector may look for one direction only.
+    One of the two is enough, because a detector may look for one direction only.
     """
     found = [bool(watched(detector, means).alarm[CHANGE:].any()) for means in (RISE, FALL)]
     expect(
@@ -115,7 +115,7 @@ def it_says_what_it_noticed(detector: Detector) -> None:
 
 
 def jit_changes_nothing(detector: Detector) -> None:
-    """Compiled or as plain Python: the same alarms, and the same means to the last bit."""
+    """Compiled or not, alarms are the same, and means are the same to the last bit."""
     (plain,) = work_without_jit(exact_alarms, [detector])
     expect_same("alarms with the JIT on and off", exact_alarms([detector])[0], plain)
 
@@ -136,7 +136,7 @@ def it_restarts_a_policy(detector: Detector) -> None:
 
 
 def exact_alarms(detectors: Sequence[Detector]) -> list[list[list[Any]]]:
-    """What detectors notice of a rise and of a fall, floats as hexadecimal numbers."""
+    """Return what detectors notice of a rise and of a fall, with floats in hexadecimal."""
     return [
         [*_exact(watched(detector, RISE)), *_exact(watched(detector, FALL))]
         for detector in detectors
@@ -166,7 +166,7 @@ DETECTOR_CHECKS: dict[str, Callable[[Detector], None]] = {
 
 
 def detector_checks(*detectors: Detector, skip: Collection[str] = ()) -> list[Check[Detector]]:
-    """The checks of some change detectors, one by one: for a parametrised test.
+    """Return the checks of some change detectors, one by one, for a parametrised test.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def detector_checks(*detectors: Detector, skip: Collection[str] = ()) -> list[Ch
     Raises
     ------
     ValueError
-        If one is not a detector, or there is no such check to skip.
+        If an argument is not a detector, or a name in `skip` is not that of a check.
     """
     for detector in detectors:
         require_detector(detector)
@@ -193,7 +193,7 @@ def detector_checks(*detectors: Detector, skip: Collection[str] = ()) -> list[Ch
 def check_detector(
     detector: Detector, *, skip: Collection[str] = (), progress: bool | None = None
 ) -> None:
-    """Run every check on a change detector; all of them run, also after one has failed.
+    """Run every check on a change detector, also after one has failed.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def check_detector(
     AssertionError
         If some checks fail. The message names each of them, and says what was seen.
     ValueError
-        If it is not a detector, or there is no such check to skip.
+        If `detector` is not a detector, or a name in `skip` is not that of a check.
     """
     __tracebackhide__ = True
     run_all(detector_checks(detector, skip=skip), progress)

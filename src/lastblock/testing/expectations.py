@@ -1,7 +1,7 @@
 """What a check says when it fails.
 
-Not `assert`: Python drops such statements with the option -O, and only a test runner would add
-what was seen.
+The checks do not use `assert`: Python drops such statements with the option -O, and only a test
+runner would add what was seen.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,13 +9,13 @@ from typing import NoReturn
 
 
 def fail(message: str) -> NoReturn:
-    """Raise an AssertionError."""
+    """Raise an AssertionError with this message."""
     __tracebackhide__ = True  # test runners show the check itself
     raise AssertionError(message)
 
 
 def expect(holds: bool, message: str) -> None:
-    """Raise an AssertionError with this message unless something holds."""
+    """Raise an AssertionError with this message unless `holds`."""
     __tracebackhide__ = True
     if not holds:
         fail(message)
@@ -31,7 +31,7 @@ def expect_same(what: str, seen: Sequence[object], expected: Sequence[object]) -
 
 
 def expect_value_error(what: str, action: Callable[[], object], mention: str) -> None:
-    """Raise an AssertionError unless the action raises a ValueError that mentions something."""
+    """Raise an AssertionError unless `action` raises a ValueError that contains `mention`."""
     __tracebackhide__ = True
     try:
         action()

@@ -21,7 +21,7 @@ from lastblock.testing.worlds import SEED
 DRAWS = 2000 if DISABLED else 50_000
 FEW = 500
 STANDARD_ERRORS = 5.0
-"""A right sampler of light tails fails with one seed in two million."""
+"""How far an average may lie off: a correct sampler fails with one seed in two million."""
 
 
 @entry
@@ -32,7 +32,7 @@ def draw_rewards(
     scratch: Stream,
     rewards: npt.NDArray[np.float64],
 ) -> None:
-    """The reward of each word, drawn in some order."""
+    """Draw the reward of each word, in the given order."""
     for j in range(order.shape[0]):
         i = order[j]
         rewards[i] = table.sample(0, 0, words[i], scratch)
@@ -41,7 +41,7 @@ def draw_rewards(
 def drawn(
     arm: Arm, count: int, *, backwards: bool = False, garbage: int = 0
 ) -> npt.NDArray[np.float64]:
-    """Rewards of an arm through an environment, the same words every time."""
+    """Return rewards of an arm through an environment, from the same words every time."""
     words = np.random.default_rng(SEED).integers(0, 2**64, count, dtype=np.uint64)
     order = np.arange(count, dtype=np.int64)
     scratch = np.full(4, garbage, np.uint64)
@@ -73,7 +73,7 @@ def rewards_are_finite(arm: Arm) -> None:
 
 
 def rewards_lie_in_the_support(arm: Arm) -> None:
-    """No reward lies outside `support`, if the family has it."""
+    """No reward lies outside `support`, if the family has that method."""
     support = arm_support(arm)
     if support is not None:
         rewards = drawn(arm, DRAWS)
@@ -85,9 +85,9 @@ def rewards_lie_in_the_support(arm: Arm) -> None:
 
 
 def one_word_a_step(arm: Arm) -> None:
-    """A reward depends on its random word alone: not on those before it, nor on `scratch`.
+    """A reward depends on its random word alone, not on earlier words nor on `scratch`.
 
-    Policies that are compared meet common random numbers only then.
+    Only then do policies that are compared meet common random numbers.
     """
     expect_same(
         "rewards of the same words, drawn backwards, with something else in `scratch`",
@@ -110,13 +110,13 @@ def parameters_fit(arm: Arm) -> None:
 
 
 def jit_changes_nothing(arm: Arm) -> None:
-    """Compiled or as plain Python: the same rewards, to the last bit."""
+    """Compiled or not, rewards are the same to the last bit."""
     (plain,) = work_without_jit(exact_rewards, [arm])
     expect_same("rewards with the JIT on and off", exact_rewards([arm])[0], plain)
 
 
 def exact_rewards(arms: Sequence[Arm]) -> list[list[str]]:
-    """Some rewards of each arm as hexadecimal numbers."""
+    """Return some rewards of each arm, in hexadecimal."""
     return [[reward.hex() for reward in drawn(arm, FEW).tolist()] for arm in arms]
 
 
@@ -136,7 +136,7 @@ FAMILY_CHECKS: dict[str, Callable[[Arm], None]] = {
 
 
 def family_checks(*arms: Arm, skip: Collection[str] = ()) -> list[Check[Arm]]:
-    """The checks of some arms, one by one: for a parametrised test.
+    """Return the checks of some arms, one by one, for a parametrised test.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def family_checks(*arms: Arm, skip: Collection[str] = ()) -> list[Check[Arm]]:
     Raises
     ------
     ValueError
-        If one is not an arm, or there is no such check to skip.
+        If an argument is not an arm, or a name in `skip` is not that of a check.
     """
     for arm in arms:
         code_of(arm)
@@ -161,7 +161,7 @@ def family_checks(*arms: Arm, skip: Collection[str] = ()) -> list[Check[Arm]]:
 
 
 def check_family(arm: Arm, *, skip: Collection[str] = (), progress: bool | None = None) -> None:
-    """Run every check on an arm family; all of them run, also after one has failed.
+    """Run every check on an arm family, also after one has failed.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def check_family(arm: Arm, *, skip: Collection[str] = (), progress: bool | None 
     AssertionError
         If some checks fail. The message names each of them, and says what was seen.
     ValueError
-        If it is not an arm, or there is no such check to skip.
+        If `arm` is not an arm, or a name in `skip` is not that of a check.
     """
     __tracebackhide__ = True
     run_all(family_checks(arm, skip=skip), progress)

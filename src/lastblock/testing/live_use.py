@@ -21,11 +21,11 @@ from lastblock.testing.worlds import (
 )
 
 FAR = 1e6
-"""Stands for the end of a support that has none."""
+"""Stands for an infinite end of a support."""
 
 
 def asking_never_waits(policy: Policy) -> None:
-    """Many decisions without a reward, then all rewards at once, in any order."""
+    """Many decisions can be out, and their rewards can come all at once, in any order."""
     world = random.Random(SEED)
     bandit = Bandit(policy, ARMS, seed=SEED)
     for _ in range(3):
@@ -44,7 +44,7 @@ def asking_never_waits(policy: Policy) -> None:
 
 
 def bad_rewards_change_nothing(policy: Policy) -> None:
-    """A reward that is no number, too large or told twice is refused, and the state stays."""
+    """A reward that is not a number, too large or told twice is refused and changes nothing."""
     bandit = Bandit(policy, ARMS, seed=SEED)
     live_with_delays(bandit, 20, random.Random(SEED))
     decision = bandit.ask()
@@ -65,7 +65,7 @@ def bad_rewards_change_nothing(policy: Policy) -> None:
 
 
 def only_its_support_is_taken(policy: Policy) -> None:
-    """Rewards at and between the ends are taken; others are refused, and the state stays."""
+    """Rewards within the support are taken; others are refused and change nothing."""
     support = support_of(policy)
     low, high = max(support.low, -FAR), min(support.high, FAR)
     inside = [low, high, (low + high) / 2.0, 0.75 * low + 0.25 * high]
@@ -91,7 +91,7 @@ def only_its_support_is_taken(policy: Policy) -> None:
 
 
 def arms_come_and_go(policy: Policy) -> None:
-    """With decisions out, in the record of the beginning; and the events tell the whole life."""
+    """Arms can be added and retired while decisions are out, and the events replay it all."""
     bandit: Bandit[str] = Bandit(policy, ["a", "b", "c"], seed=SEED)
     events: list[Any] = []
     bandit.attach(events.extend)
@@ -148,7 +148,7 @@ def _replace_arm(
 
 
 def a_forced_arm_is_taken_in(policy: Policy) -> None:
-    """A floor sends decisions to arms that the policy would not choose; nothing breaks."""
+    """The policy works with traffic floors, which send decisions to arms it would not choose."""
     bandit = Bandit(policy, ARMS, seed=SEED, floor={0: 0.2, 2: 0.1})
     taken = live_with_delays(bandit, 300, random.Random(SEED))
     # Four standard errors of a share of 300 decisions: √(p (1 − p) / 300).
@@ -163,7 +163,7 @@ def a_forced_arm_is_taken_in(policy: Policy) -> None:
 
 
 def held_agrees_with_what_was_told(policy: Policy) -> None:
-    """`held` counts no reward twice, and a policy that forgets nothing has the right mean."""
+    """`held` counts no more rewards than were told, and gives the right ones or their sum."""
     world = random.Random(SEED)
     bandit = Bandit(policy, ARMS, seed=SEED)
     told: list[list[float]] = [[] for _ in range(ARMS)]
@@ -206,7 +206,7 @@ def _is_near(one: float, other: float) -> bool:
 
 
 def words_come_for_every_policy(policy: Policy) -> None:
-    """`explain` and `summary` answer after each decision, and agree with what happened."""
+    """`explain` and `summary` work after each decision, and agree with what happened."""
     bandit: Bandit[str] = Bandit(policy, ["a", "b", "c"], seed=SEED)
     for _ in range(60):
         decision = bandit.ask()

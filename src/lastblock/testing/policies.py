@@ -39,7 +39,7 @@ POLICY_CHECKS: dict[str, Callable[[Policy], None]] = {
 
 
 def policy_checks(*policies: Policy, skip: Collection[str] = ()) -> list[Check[Policy]]:
-    """The checks of some policies, one by one: for a parametrised test.
+    """Return the checks of some policies, one by one, for a parametrised test.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def policy_checks(*policies: Policy, skip: Collection[str] = ()) -> list[Check[P
     Raises
     ------
     ValueError
-        If one is not a policy, or there is no such check to skip.
+        If an argument is not a policy, or a name in `skip` is not that of a check.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def check_policy(
 ) -> None:
     """Run every check on a policy.
 
-    All checks run, also after one has failed. It takes some twenty seconds, most of them for the
+    All checks run, also after one has failed. They take about twenty seconds, most of them for the
     compiler.
 
     Parameters
@@ -94,7 +94,7 @@ def check_policy(
     AssertionError
         If some checks fail. The message names each of them, and says what was seen.
     ValueError
-        If it is not a policy, or there is no such check to skip.
+        If `policy` is not a policy, or a name in `skip` is not that of a check.
     """
     __tracebackhide__ = True
     run_all(policy_checks(policy, skip=skip), progress)

@@ -41,7 +41,7 @@ def same_seed_same_run(policy: Policy) -> None:
 
 
 def threads_and_chunks_change_nothing(policy: Policy) -> None:
-    """One, two, three and seven threads, hence chunks of 7, 4, 3 replications and of one."""
+    """Results are the same with one, two, three and seven threads, hence chunks of 7, 4, 3, 1."""
 
     def run(threads: int) -> Run:
         return simulate(
@@ -63,26 +63,26 @@ def trace_is_replication_0(policy: Policy) -> None:
 
 
 def live_is_simulated(policy: Policy) -> None:
-    """A bandit told at once takes the arms of replication 0."""
+    """A live bandit whose rewards come at once takes the arms of replication 0."""
     played = trace(policy, environment(), horizon=HORIZON, seed=SEED)
     follow(Bandit(policy, ARMS, seed=SEED), played)
 
 
 def a_policy_that_grows_goes_on_alike(policy: Policy) -> None:
-    """One arm gets more rewards than a new record holds."""
+    """Decisions stay the same when an arm gets more rewards than a new record holds."""
     if declares(policy, "grows"):
         easy = Stationary([Bernoulli(0.1), Bernoulli(0.95), Bernoulli(0.1)])
         follow(Bandit(policy, ARMS, seed=SEED), trace(policy, easy, horizon=1600, seed=SEED))
 
 
 def jit_changes_nothing(policy: Policy) -> None:
-    """Compiled or as plain Python: the same arms, and the same rewards to the last bit."""
+    """Compiled or not, arms are the same, and rewards are the same to the last bit."""
     (plain,) = work_without_jit(exact_traces, [policy])
     expect_same_trace(exact_traces([policy])[0], plain)
 
 
 def saved_and_loaded_goes_on_alike(policy: Policy) -> None:
-    """In the middle of a run, with decisions out."""
+    """A bandit saved and loaded in the middle of a run, with decisions out, goes on alike."""
     world = random.Random(SEED)
     bandit = Bandit(policy, ["a", "b", "c"], seed=SEED)
     live_with_delays(bandit, 80, world)
@@ -106,12 +106,12 @@ def saved_and_loaded_goes_on_alike(policy: Policy) -> None:
 
 
 def exact_traces(policies: Sequence[Policy]) -> list[list[list[Any]]]:
-    """Arms and rewards of a short simulation.
+    """Return the arms and rewards of a short simulation.
 
     Parameters
     ----------
     policies
-        Each is simulated for itself.
+        The policies to simulate, one by one.
 
     Returns
     -------

@@ -50,7 +50,13 @@ class Check(Generic[T]):
 def list_checks(
     checks: Mapping[str, Callable[[T], None]], subjects: tuple[T, ...], skip: Collection[str]
 ) -> list[Check[T]]:
-    """Every check of every subject, but for those to skip."""
+    """Return every check of every subject, without those named in `skip`.
+
+    Raises
+    ------
+    ValueError
+        If a name in `skip` is not that of a check.
+    """
     for name in skip:
         if name not in checks:
             near = nearest(name, list(checks))
@@ -67,8 +73,8 @@ def list_checks(
 def run_all(checks: list[Check[T]], progress: bool | None) -> None:
     """Run all checks, and raise one AssertionError for all that fail.
 
-    An error of another kind is a failure, too. Checks that fail with the same message, as they do
-    when a kernel does not compile, share an entry.
+    An error of another kind counts as a failure. Checks that fail with the same message, as when a
+    kernel does not compile, share an entry.
     """
     __tracebackhide__ = True
     refuse_inside()

@@ -1,4 +1,4 @@
-"""The same work in a second Python process that compiles nothing."""
+"""Do the same work in a second Python process that compiles nothing."""
 
 import importlib
 import importlib.util
@@ -18,7 +18,7 @@ _INSIDE = "LASTBLOCK_TESTING_WITHOUT_JIT"
 
 
 def work_without_jit(work: Callable[[Sequence[Any]], Any], subjects: Sequence[Any]) -> Any:
-    """What `work(subjects)` returns where the kernels run as plain Python.
+    """Return what `work(subjects)` returns in a process where kernels run as plain Python.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def work_without_jit(work: Callable[[Sequence[Any]], Any], subjects: Sequence[An
     Returns
     -------
     object
-        The result, after a way through JSON.
+        The result, written as JSON and read again.
     """
     refuse_inside()
     order = {
@@ -57,7 +57,10 @@ def work_without_jit(work: Callable[[Sequence[Any]], Any], subjects: Sequence[An
 
 
 def answer() -> None:
-    """The other end of `work_without_jit`: read the order, print the result as the last line."""
+    """Do the work of `work_without_jit` in the second process.
+
+    Read the order, and print the result as the last line.
+    """
     order = json.load(sys.stdin)
     for name, file in order["modules"]:
         _load(name, file)
@@ -68,7 +71,7 @@ def answer() -> None:
 
 
 def refuse_inside() -> None:
-    """Raise a RuntimeError in the second process: it would start a third one, and so on."""
+    """Raise a RuntimeError in the second process, which would otherwise start a third one."""
     if os.environ.get(_INSIDE):
         raise RuntimeError(
             "a check was called while the module that it checks was being imported; put the call "
@@ -77,7 +80,7 @@ def refuse_inside() -> None:
 
 
 def _modules(subject: Any) -> set[tuple[str, str]]:
-    """The modules, and their files, of the class of a value and of those of its parameters."""
+    """Return the modules, with their files, of a value's class and of its parameters' classes."""
     if not hasattr(subject, "_asdict"):
         return set()
     found: set[tuple[str, str]] = set().union(*(_modules(value) for value in subject))

@@ -1,4 +1,4 @@
-"""One small world for all checks, so that few kernels are compiled; and ways to live in it."""
+"""A small world that all checks share, so that few kernels are compiled, and ways to play it."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -24,12 +24,12 @@ MEANS = {0: (0.5, 0.25, 0.4), 100: (0.2, 0.7, 0.3)}
 
 
 def environment(order: Sequence[int] = (0, 1, 2)) -> Piecewise:
-    """Bernoulli arms with one change: rewards in [0, 1], which every policy takes.
+    """Return Bernoulli arms with one change; every policy takes their rewards, 0 and 1.
 
     Parameters
     ----------
     order
-        The arms in another order.
+        The order of the arms.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def environment(order: Sequence[int] = (0, 1, 2)) -> Piecewise:
 
 
 def declares(policy: Policy, what: str) -> bool:
-    """What the decorator `@policy` was told: "grows", "oracle" and so on."""
+    """Return whether a policy declares `what` in `@policy`: "grows", "oracle" and so on."""
     return bool(getattr(policy, what))
 
 
@@ -60,7 +60,10 @@ def follow(bandit: Bandit[int], played: Trace) -> None:
 def live_arms(
     policy: Policy, steps: int, change: Callable[[float], float] = lambda reward: reward
 ) -> list[int]:
-    """The arms a live bandit takes; its rewards, 0 or 1, depend on the step and the arm alone."""
+    """Return the arms that a live bandit takes.
+
+    Its rewards, 0 or 1, depend on the step and the arm alone, and are then passed to `change`.
+    """
     world = random.Random(SEED)
     bandit = Bandit(policy, ARMS, seed=SEED)
     arms = []
@@ -72,7 +75,7 @@ def live_arms(
 
 
 def live_with_delays(bandit: Bandit[L], steps: int, world: random.Random) -> list[Decision[L]]:
-    """Rewards come late, out of order, or never. The decisions taken."""
+    """Return `steps` decisions of a bandit whose rewards come late, out of order, or never."""
     taken = []
     for _ in range(steps):
         taken.append(bandit.ask())
@@ -86,14 +89,14 @@ def live_with_delays(bandit: Bandit[L], steps: int, world: random.Random) -> lis
 
 
 def record_within(bandit: Bandit[Any]) -> Record:
-    """The record of a bandit, read from what it would save."""
+    """Return the record of a bandit, read from what it would save."""
     about, data = unpack(bandit.to_bytes())
     dtype = record_of(bandit.policy, *about["room"])
     return from_little(data[: dtype.itemsize], dtype)[0]
 
 
 def fields_with_nan(s: Record, prefix: str = "") -> list[str]:
-    """The fields of a record that hold NaN; infinite ones are limits that were meant so."""
+    """Return the names of a record's fields that hold NaN; infinite numbers may be limits."""
     found = []
     for name in s.dtype.names:
         if s.dtype[name].names:
