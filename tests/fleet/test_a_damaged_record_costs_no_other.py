@@ -225,8 +225,8 @@ def test_a_forged_header_is_one_kind_of_error(path, change):
 
 @pytest.mark.parametrize("text", [b"[1]", b"{", b"\xff\xfe", b"[" * 100_000, b'{"a":' * 50_000])
 def test_a_forged_description_is_one_kind_of_error(path, text):
-    needed = file._HEAD.size + len(text) + 16
-    head = file._HEAD.pack(file.MAGIC, 2, len(text), -(-needed // PAGE) * PAGE) + text
-    path.write_bytes((head + file._digest(head)).ljust(-(-needed // PAGE) * PAGE, b"\0"))
+    needed = file.HEAD.size + len(text) + 16
+    head = file.HEAD.pack(file.MAGIC, 2, len(text), -(-needed // PAGE) * PAGE) + text
+    path.write_bytes((head + file.digest(head)).ljust(-(-needed // PAGE) * PAGE, b"\0"))
     with pytest.raises(lb.StateFileError, match=f"the header of {path} is not one that Fleet"):
         lb.Fleet.open(path)

@@ -292,7 +292,7 @@ def test_impossible_fleets():
 def test_a_fleet_that_does_not_fit_says_so(monkeypatch):
     zeros = np.zeros
 
-    def limited(shape, *arguments, **options):  # as on a machine that does not promise what it does not have
+    def limited(shape, *arguments, **options):  # as where the system promises no more than it has
         if isinstance(shape, int) and shape == 2**32 - 1:
             raise MemoryError
         return zeros(shape, *arguments, **options)

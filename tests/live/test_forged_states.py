@@ -162,9 +162,9 @@ def test_a_description_that_is_none_is_refused(bandit):
 
 @pytest.mark.parametrize("text", [b"{", b"[1", b"\xff\xfe", b"[" * 100_000, b"1" * 5000])
 def test_bytes_whose_description_is_not_json_are_refused(text):
-    head = persistence._HEAD.pack(persistence.MAGIC, 1, len(text), 0) + text
+    head = persistence.HEAD.pack(persistence.MAGIC, 1, len(text), 0) + text
     with pytest.raises(lb.StateFileError):
-        lb.Bandit.from_bytes(head + persistence._digest(head))
+        lb.Bandit.from_bytes(head + persistence.digest(head))
 
 
 @pytest.mark.parametrize("text", ["{", "[" * 100_000, '{"a":' * 100_000, "1" * 5000, "null", "7"])

@@ -1,10 +1,7 @@
 """The file of a fleet: a header, then the records as they lie in memory.
 
-    8 bytes    magic
-    4 bytes    version of the format, little-endian
-    4 bytes    length of the description
-    8 bytes    where the records begin, a multiple of 4096
-    …          description: JSON, UTF-8
+    …          head and description, see `support.container`; its number is where the records
+               begin, a multiple of 4096
     16 bytes   BLAKE2b of everything before
     …          zeros
     …          records, little-endian
@@ -15,11 +12,9 @@ pickle, so reading a file never runs code.
 """
 
 import errno
-import hashlib
 import json
 import mmap
 import os
-import struct
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +23,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.support.container import DIGEST_SIZE, HEAD, digest, encode, make_head, read_head
 from lastblock.support.errors import UNREADABLE, StateFileError
 
 try:
@@ -41,8 +37,6 @@ VERSION = 2
 
 PAGE = 4096
 LONGEST_DESCRIPTION = 1 << 20
-_HEAD = struct.Struct("<8sIIQ")
-_DIGEST_SIZE = 16
 
 
 class FleetFile:
@@ -68,16 +62,16 @@ class FleetFile:
         self = cls(path, _opened(path, "x+b"))
         try:
             self._lock()
-            description = json.dumps(about, ensure_ascii=False, separators=(",", ":")).encode()
+            description = encode(about)
             if len(description) > LONGEST_DESCRIPTION:
                 raise ValueError(
                     f"the policy's parameters take {len(description)} bytes, but a file holds at "
                     f"most {LONGEST_DESCRIPTION}; choose a policy with fewer of them"
                 )
-            needed = _HEAD.size + len(description) + _DIGEST_SIZE
+            needed = HEAD.size + len(description) + DIGEST_SIZE
             self._offset = -(-needed // PAGE) * PAGE
-            head = _HEAD.pack(MAGIC, VERSION, len(description), self._offset) + description
-            self._extend(head + _digest(head), self._offset + nbytes, reserve)
+            head = make_head(MAGIC, VERSION, description, self._offset)
+            self._extend(head + digest(head), self._offset + nbytes, reserve)
             self.about = about
         except BaseException:
             self.close()
@@ -130,27 +124,28 @@ class FleetFile:
             raise StateFileError(f"{self.path} was replaced while it was opened; open it again")
 
     def _read_header(self) -> None:
-        head = self._file.read(_HEAD.size)
-        if len(head) < _HEAD.size or not head.startswith(MAGIC):
+        head = self._file.read(HEAD.size)
+        found = read_head(head, MAGIC)
+        if found is None:
             raise StateFileError(
                 f"{self.path} is not a lastblock fleet: give a file that Fleet.create() made"
             )
-        _, self.version, length, self._offset = _HEAD.unpack(head)
+        self.version, length, self._offset = found
         if self.version > VERSION:
             raise StateFileError(
                 f"{self.path} has format {self.version}, this lastblock reads up to {VERSION}; "
                 "upgrade lastblock to open it"
             )
         description = self._file.read(min(length, LONGEST_DESCRIPTION))
-        digest = self._file.read(_DIGEST_SIZE)
-        if len(digest) < _DIGEST_SIZE:
+        checksum = self._file.read(DIGEST_SIZE)
+        if len(checksum) < DIGEST_SIZE:
             raise StateFileError(f"{self.path} is cut off in its header; restore it from a copy")
-        if _digest(head + description) != digest:
+        if digest(head + description) != checksum:
             raise StateFileError(
                 f"the header of {self.path} is corrupt: its checksum is wrong; "
                 "restore it from a copy"
             )
-        needed = len(head) + len(description) + len(digest)
+        needed = len(head) + len(description) + len(checksum)
         try:
             self.about = json.loads(description)
         except UNREADABLE as error:
@@ -295,7 +290,3 @@ def _check_byte_order() -> None:
         raise StateFileError(
             "files of fleets are little-endian and this machine is not; use another machine"
         )
-
-
-def _digest(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=_DIGEST_SIZE).digest()
