@@ -12,7 +12,7 @@ import distributed
 import pytest
 
 import lastblock as lb
-from lastblock.core.registry import check_policy
+from lastblock.core.registry import require_policy
 from lastblock.lab.work import chunks, cluster, runner
 from lastblock.support.errors import ResultError
 
@@ -172,7 +172,7 @@ def test_code_of_the_users_travels(two_workers, tmp_path):
             alone = own.replace(policies={"in turn": own.policies["RoundRobin"]})
             result = lb.lab.run(alone, out=tmp_path, executor=executor)
             # Were the inner policy not known to the worker, the outer one would refuse it.
-            assert executor.submit(check_policy, wrapper).result() is None
+            assert executor.submit(require_policy, wrapper).result() is None
         assert cloudpickle.list_registry_pickle_by_value() == set()
         del sys.modules["cluster_helper"]
     # Every arm is pulled in turn: 50 pulls each in both phases.

@@ -20,8 +20,8 @@ from lastblock.lab.suite.rivals import (
     ORACLE,
     RIVALS,
     TUNED,
+    knowledge_of,
     rivals,
-    told_of,
     windows,
 )
 from lastblock.support.errors import ResultError, ScenarioError
@@ -76,7 +76,7 @@ def test_worlds_without_a_change_are_for_those_that_count():
 )
 def test_rivals_take_the_form_of_the_rewards(arm, lower, family, sigma):
     made = Problem("", "few", lb.Stationary([arm, lower]), 10_000, 2, 1)
-    told = told_of(made)
+    told = knowledge_of(made)
     assert told.family == family
     assert told.sigma == pytest.approx(sigma)
     field = rivals(made)
@@ -96,7 +96,7 @@ def test_rivals_take_the_form_of_the_rewards(arm, lower, family, sigma):
 
 def test_drifts_are_told_by_their_extremes():
     environment = lb.Drifting([lb.Poisson(1.0)] * 2, [lb.Sinusoid(5.0, 4.0, period=100)] * 2)
-    told = told_of(Problem("", "slow", environment, 5000, 3, 1))
+    told = knowledge_of(Problem("", "slow", environment, 5000, 3, 1))
     assert (told.low, told.high, told.sigma) == (1.0, 9.0, 3.0)
 
 

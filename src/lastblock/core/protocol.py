@@ -66,7 +66,7 @@ class Policy(Protocol):
     def _asdict(self) -> dict[str, Any]: ...
 
 
-FOUND = ("size", "old", "new")
+CHANGE_FIELDS = ("size", "old", "new")
 """The fields where a detector writes what it has noticed: the number of the arm's rewards since the
 change, and the arm's means before and since."""
 
@@ -74,8 +74,8 @@ change, and the arm's means before and since."""
 class Detector(Protocol):
     """The methods that every change detector has.
 
-    `layout` names the fields of its record, among them those in `FOUND`; `notice` takes in a reward
-    and says whether the arm has changed; `reset` forgets everything.
+    `layout` names the fields of its record, those in `CHANGE_FIELDS` among them; `notice` takes a
+    reward and says whether the arm has changed; `reset` forgets everything.
     """
 
     def layout(self, arms: int) -> Layout: ...

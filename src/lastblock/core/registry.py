@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from lastblock.core.protocol import FOUND, Detector, Policy, Record
+from lastblock.core.protocol import CHANGE_FIELDS, Detector, Policy, Record
 from lastblock.core.support import SupportWord, declare_support
 from lastblock.support.checks import choice, flag, number, numbers, optional_wholes, whole
 
@@ -101,7 +101,7 @@ def _never_full(self: Any, s: Record, arm: int) -> bool:
     return False
 
 
-def check_policy(policy: object) -> None:
+def require_policy(policy: object) -> None:
     """Raise a ValueError unless `policy` is an instance of a registered policy."""
     name = getattr(policy, "__name__", None)
     if name in POLICIES:
@@ -110,7 +110,7 @@ def check_policy(policy: object) -> None:
         raise ValueError(f"policy={policy!r} is not a policy; give one such as LBSDAGM()")
 
 
-def check_detector(detector: object) -> None:
+def require_detector(detector: object) -> None:
     """Raise a ValueError unless `detector` is an instance of a registered change detector."""
     if DETECTORS.get(type(detector).__name__) is not type(detector):
         raise ValueError(
@@ -118,7 +118,7 @@ def check_detector(detector: object) -> None:
         )
     made: Any = detector
     fields = {field[0] for field in made.layout(2)}
-    missing = [name for name in FOUND if name not in fields]
+    missing = [name for name in CHANGE_FIELDS if name not in fields]
     if missing:
         raise ValueError(
             f"{type(detector).__name__}: its layout has no {' and no '.join(missing)}; add the "

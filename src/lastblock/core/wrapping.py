@@ -24,7 +24,7 @@ def share_stream(s: Record) -> None:
 
 
 @kernel
-def share_out(s: Record) -> None:
+def share_counts(s: Record) -> None:
     """Tell the inner policy how many decisions are out, and how many are lost."""
     for k in range(s.out.shape[0]):
         s.inner.out[k] = s.out[k]
@@ -43,7 +43,7 @@ def ready_to_start(s: Record) -> Record:
     inner.end = 0
     for k in range(inner.queue.shape[0]):
         inner.queue[k] = 0
-    share_out(s)
+    share_counts(s)
     return inner
 
 
@@ -57,7 +57,7 @@ def ready_to_plan(s: Record) -> Record:
     inner.round += 1
     inner.taken = inner.queued
     inner.queued = 0
-    share_out(s)
+    share_counts(s)
     return inner
 
 
@@ -74,7 +74,7 @@ def planned(s: Record) -> None:
 @kernel
 def ready_to_observe(s: Record) -> Record:
     """Return the inner record, prepared for `observe`."""
-    share_out(s)
+    share_counts(s)
     return s.inner
 
 

@@ -14,7 +14,7 @@ from lastblock.kernels.streams import ENVIRONMENT, Stream, next_word, seed_strea
 RECENT = 64
 """The number of last pulls that show whether a policy has found the best arm."""
 
-FOUND = RECENT // 2
+OFTEN_ENOUGH = RECENT // 2
 """A policy has found the best arm of a phase when this many of the last pulls were of it."""
 
 
@@ -102,7 +102,7 @@ def play(
                     arms[i, t] = arm
                     rewards[i, t] = reward
                 t += 1
-                if recent_best >= FOUND and delays[i, phase] < 0:
+                if recent_best >= OFTEN_ENOUGH and delays[i, phase] < 0:
                     delays[i, phase] = t - phase_start
             regret[i, j] = total
             best_pulls[i, j] = found

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from lastblock.core.families import Arm, Families, hull_of, undeclared
 from lastblock.core.registry import validated
 from lastblock.core.support import Support
-from lastblock.environments.piecewise import check_arms, encode
+from lastblock.environments.piecewise import check_arm_list, encode
 from lastblock.kernels.jit import kernel
 from lastblock.kernels.streams import Stream
 from lastblock.support.checks import whole
@@ -199,7 +199,7 @@ class Drifting:
     changes: tuple[int, ...] = ()
 
     def __init__(self, arms: Sequence[Arm], means: "Sequence[Sinusoid | Table]") -> None:
-        self.arms = check_arms(arms)
+        self.arms = check_arm_list(arms)
         if isinstance(means, Sinusoid | Table) or not isinstance(means, Sequence):
             raise ValueError(
                 f"means={means!r} must be a list of paths (Sinusoid or Table), one for each arm"

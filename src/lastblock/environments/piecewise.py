@@ -90,7 +90,7 @@ def encode(phases: Sequence[Sequence[Arm]]) -> dict[str, Any]:
     }
 
 
-def check_arms(arms: Sequence[Arm], where: str = "arms") -> tuple[Arm, ...]:
+def check_arm_list(arms: Sequence[Arm], where: str = "arms") -> tuple[Arm, ...]:
     """Return the arms as a tuple.
 
     Raises a `ValueError`, which starts with `where`, if they are not a list of at least two arms
@@ -138,7 +138,9 @@ class Piecewise:
             raise ValueError(f"phases: the first phase starts at {starts[0]}; it must start at 0")
         if starts != sorted(set(starts)):
             raise ValueError(f"phases: starts {starts} are out of order; they must increase")
-        self.phases = tuple(check_arms(arms, f"phases[{start}]") for start, arms in phases.items())
+        self.phases = tuple(
+            check_arm_list(arms, f"phases[{start}]") for start, arms in phases.items()
+        )
         sizes = [len(arms) for arms in self.phases]
         if len(set(sizes)) > 1:
             raise ValueError(
@@ -215,7 +217,7 @@ class Stationary(Piecewise):
     """
 
     def __init__(self, arms: Sequence[Arm]) -> None:
-        super().__init__({0: check_arms(arms)})
+        super().__init__({0: check_arm_list(arms)})
 
     def __repr__(self) -> str:
         return f"Stationary({list(self.phases[0])})"

@@ -26,7 +26,7 @@ def check_ids(ids: npt.ArrayLike, size: int) -> Numbers:
     return np.ascontiguousarray(batch, np.int64)
 
 
-def check_arms(arms: npt.ArrayLike, limit: int, n: int) -> Numbers:
+def check_arm_numbers(arms: npt.ArrayLike, limit: int, n: int) -> Numbers:
     """Return n arms as an array; each must be below `limit`."""
     numbers = _whole_numbers(arms, "arms")
     if numbers.size != n:

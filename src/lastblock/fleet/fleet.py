@@ -14,7 +14,7 @@ import numpy.typing as npt
 from lastblock.core.protocol import Policy, States
 from lastblock.engine.fleet import BLOCK, Numbers
 from lastblock.engine.live import open_live
-from lastblock.fleet.batch_input import check_arms, check_ids, check_rewards
+from lastblock.fleet.batch_input import check_arm_numbers, check_ids, check_rewards
 from lastblock.fleet.batches import Batches, Records
 from lastblock.fleet.file import FleetFile
 from lastblock.fleet.member import CLOSED, FleetBandit, FleetBandits, FleetDesk, RecordSeal
@@ -327,7 +327,7 @@ class Fleet:
             If an argument is wrong; the message gives the position.
         """
         batch = check_ids(ids, self._plan.size)
-        numbers = check_arms(arms, self._plan.arms, batch.size)
+        numbers = check_arm_numbers(arms, self._plan.arms, batch.size)
         values = check_rewards(rewards, self._plan.largest_reward, batch.size, self._plan.policy)
         with self._lock:
             self._batches.tell(self._open_records, batch, numbers, values)
@@ -335,7 +335,7 @@ class Fleet:
     def forget(self, ids: npt.ArrayLike, arms: npt.ArrayLike) -> None:
         """Drop decisions whose rewards will never come: all of them, or none on an error."""
         batch = check_ids(ids, self._plan.size)
-        numbers = check_arms(arms, self._plan.arms, batch.size)
+        numbers = check_arm_numbers(arms, self._plan.arms, batch.size)
         with self._lock:
             self._batches.forget(self._open_records, batch, numbers)
 

@@ -7,7 +7,7 @@ import numpy as np
 from lastblock.core.history import LARGEST_COMPACT_REWARD
 from lastblock.core.layout import fleet_dtype, grows, layout_id
 from lastblock.core.protocol import Policy
-from lastblock.core.registry import build, check_policy, describe
+from lastblock.core.registry import build, describe, require_policy
 from lastblock.fleet.batch_input import LARGEST_FLEET
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.streams import STREAM_WORDS, Stream
@@ -44,7 +44,7 @@ class FleetPlan:
         *,
         sealed: bool,
     ) -> None:
-        check_policy(policy)
+        require_policy(policy)
         self.policy, self.key = policy, key
         self.arms, self.size = whole(arms, "arms"), whole(size, "size")
         self.horizon = None if horizon is None else whole(horizon, "horizon")

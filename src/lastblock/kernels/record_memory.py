@@ -12,7 +12,7 @@ from numba.extending import intrinsic, overload
 from lastblock.kernels.jit import DISABLED, INLINE
 
 WORD = 8
-LINE = 64
+CACHE_LINE = 64
 FETCHED = 512
 """How many bytes of a record `fetch` prefetches. The small, often used fields come first."""
 
@@ -62,7 +62,7 @@ def _fetch_intrinsic(_typing: Any, states: Any, i: Any) -> Any:
         flags = cgutils.int32_t
         kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, flags, flags, flags])
         hint = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], kind)
-        for line in range(0, FETCHED, LINE):
+        for line in range(0, FETCHED, CACHE_LINE):
             at = builder.gep(place, [arguments[1].type(line)])
             # Prefetch for writing (1), keep in all cache levels (3), data and not code (1).
             builder.call(hint, [at, flags(1), flags(3), flags(1)])

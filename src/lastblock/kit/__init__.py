@@ -220,9 +220,7 @@ from lastblock.core.layout import (
     within,
 )
 from lastblock.core.protocol import Detector, Layout, Policy, Record, check_arms, resized
-from lastblock.core.registry import check_detector as require_detector
-from lastblock.core.registry import check_policy as require_policy
-from lastblock.core.registry import detector, policy
+from lastblock.core.registry import detector, policy, require_detector, require_policy
 from lastblock.core.restarts import clear_restarts, note_restart, restart_fields
 from lastblock.core.rounds import count_up, enqueue, enqueue_all, shuffle, stop_waiting
 from lastblock.core.support import Support, support_of

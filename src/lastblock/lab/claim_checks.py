@@ -31,7 +31,7 @@ CONFIDENCE = 0.95
 _RESAMPLES = 400  # few, since each resample of a quartile band costs a sort
 
 
-class Verdict(NamedTuple):
+class Finding(NamedTuple):
     """Whether a claim is seen, and the figures behind that, in words."""
 
     seen: bool
@@ -42,7 +42,7 @@ Regrets = Mapping[str, Sample]
 """The final regret of every replication, by policy."""
 
 
-def best(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Verdict:
+def best(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Finding:
     """Check that the first policy has the least regret; with `margin`, below that share."""
     first, *_ = policies
     ranking = [label for label in _ranking(regrets) if label != first]
@@ -61,20 +61,20 @@ def best(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Ver
             figures += f", below {margin:.0%}"
         else:
             notes = [f"not below {margin:.0%}"]
-    return _verdict(figures, notes)
+    return _finding(figures, notes)
 
 
-def last(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Verdict:
+def last(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Finding:
     """Check that the first policy has the largest regret."""
     first, *_ = policies
     ranking = [label for label in _ranking(regrets) if label != first]
     if not ranking:
         return _ALONE
     figures = f"{_show(regrets, first)}, {_next(regrets, ranking[-1], ranking[-1], first)}"
-    return _verdict(figures, _notes(regrets, [(other, first) for other in reversed(ranking)]))
+    return _finding(figures, _notes(regrets, [(other, first) for other in reversed(ranking)]))
 
 
-def leading(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Verdict:
+def leading(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Finding:
     """Check that each of the policies has less regret than every other policy."""
     ranking = _ranking(regrets)
     ahead = [label for label in ranking if label in policies]
@@ -84,16 +84,16 @@ def leading(regrets: Regrets, policies: Sequence[str], margin: float | None) -> 
     shown = ", ".join(_show(regrets, label) for label in ahead)
     figures = f"{shown}, {_next(regrets, others[0], ahead[-1], others[0])}"
     pairs = [(small, large) for small in reversed(ahead) for large in others]
-    return _verdict(figures, _notes(regrets, pairs))
+    return _finding(figures, _notes(regrets, pairs))
 
 
-def order(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Verdict:
+def order(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Finding:
     """Check that the policies have increasing regret, in their order."""
     figures = ", ".join(_show(regrets, label) for label in policies)
-    return _verdict(figures, _notes(regrets, list(pairwise(policies))))
+    return _finding(figures, _notes(regrets, list(pairwise(policies))))
 
 
-def close(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Verdict:
+def close(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Finding:
     """Check that the first policy's regret differs by at most `margin` from the second's."""
     first, second = policies
     assert margin is not None
@@ -101,15 +101,15 @@ def close(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Ve
     change = Interval(ratio.value - 1.0, ratio.se, ratio.low - 1.0, ratio.high - 1.0, ratio.p)
     figures = f"{_show(regrets, first)}, {_show(regrets, second)}: {_show_share(change, '+')}"
     if math.isnan(change.low):
-        return _verdict(figures, [_no_interval(regrets[first])])
+        return _finding(figures, [_no_interval(regrets[first])])
     if -margin <= change.low and change.high <= margin:
-        return Verdict(True, f"{figures}, within ±{margin:.0%}")
+        return Finding(True, f"{figures}, within ±{margin:.0%}")
     apart = change.low > margin or change.high < -margin
     note = f"not within ±{margin:.0%}" if apart else f"more than ±{margin:.0%} is not ruled out"
-    return _verdict(figures, [note])
+    return _finding(figures, [note])
 
 
-def widest(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Verdict:
+def widest(regrets: Regrets, policies: Sequence[str], margin: float | None) -> Finding:
     """Check that the first policy has the widest band between the quartiles of its regret."""
     first, *_ = policies
     bands = {label: np.quantile(regret, [0.25, 0.75]) for label, regret in regrets.items()}
@@ -123,10 +123,10 @@ def widest(regrets: Regrets, policies: Sequence[str], margin: float | None) -> V
         return f"{label} {widths[label]:.1f} [{low:.1f}, {high:.1f}]"
 
     if widths[others[-1]] >= widths[first]:
-        return Verdict(False, f"width {show(first)}, but {show(others[-1])}")
+        return Finding(False, f"width {show(first)}, but {show(others[-1])}")
     figures = f"width {show(first)}, next {show(others[-1])}"
     if regrets[first].size < 2:
-        return _verdict(figures, [_no_interval(regrets[first])])
+        return _finding(figures, [_no_interval(regrets[first])])
 
     def lead(rows: npt.NDArray[np.int64]) -> Sample:
         """Return how much wider the first band is than every other, for each resample."""
@@ -137,15 +137,15 @@ def widest(regrets: Regrets, policies: Sequence[str], margin: float | None) -> V
     lowest = np.quantile(leads, 0.5 - CONFIDENCE / 2, axis=0)
     rival = others[int(lowest.argmin())]
     notes = [] if (lowest > 0.0).all() else [f"not significantly wider than {rival}"]
-    return _verdict(figures, notes)
+    return _finding(figures, notes)
 
 
-CHECKS: dict[str, Callable[[Regrets, Sequence[str], float | None], Verdict]] = {
+CHECKS: dict[str, Callable[[Regrets, Sequence[str], float | None], Finding]] = {
     function.__name__: function for function in (best, last, leading, order, close, widest)
 }
 """The checks by name; each takes the regrets, the policies of the claim, and its margin."""
 
-_ALONE = Verdict(False, "there is no other policy to compare with")
+_ALONE = Finding(False, "there is no other policy to compare with")
 
 
 def _ranking(regrets: Regrets) -> list[str]:
@@ -169,8 +169,8 @@ def _notes(regrets: Regrets, pairs: Sequence[tuple[str, str]]) -> list[str]:
     return []
 
 
-def _verdict(figures: str, notes: Sequence[str]) -> Verdict:
-    return Verdict(not notes, "; ".join([figures, *notes]))
+def _finding(figures: str, notes: Sequence[str]) -> Finding:
+    return Finding(not notes, "; ".join([figures, *notes]))
 
 
 def _no_interval(regret: Sample) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from lastblock.lab.claim_checks import CHECKS, Verdict
+from lastblock.lab.claim_checks import CHECKS, Finding
 from lastblock.support.checks import number
 from lastblock.support.errors import ScenarioError
 from lastblock.support.spelling import advice
@@ -83,7 +83,7 @@ class Claim:
             if not positive:
                 raise ScenarioError(f"{where}: margin={self.margin} must be positive")
 
-    def judge(self, result: "Result") -> Verdict:
+    def judge(self, result: "Result") -> Finding:
         """Return whether the result shows the claim, with the numbers that decide it.
 
         Each comparison of the check must be significant on its own, with 95 % confidence.

@@ -8,7 +8,7 @@ from typing import Any
 
 from lastblock.core.layout import state_dtype
 from lastblock.core.protocol import Policy
-from lastblock.core.registry import POLICIES, check_policy, describe
+from lastblock.core.registry import POLICIES, describe, require_policy
 from lastblock.core.support import check_fit
 from lastblock.lab.claims import Claim
 from lastblock.lab.descriptions import describe_environment
@@ -88,7 +88,7 @@ class Scenario:
             for label, policy in self.policies.items():
                 if not isinstance(label, str) or not label:
                     raise ValueError(f"policies: the label {label!r} must be a text")
-                check_policy(policy)
+                require_policy(policy)
                 try:
                     state_dtype(policy, self.environment.n_arms, self.horizon)
                     check_fit(policy, self.environment)

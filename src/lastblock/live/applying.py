@@ -90,7 +90,7 @@ class AppliesEvents(BanditView[L]):
             If the events do not fit this bandit. Do not use the bandit afterwards.
         """
         with self._desk.lock:
-            self._desk.relive(run)
+            self._desk.replay_events(run)
 
 
 def apply_event(bandit: Changeable, desk: JournalledDesk[Any], event: Event) -> None:

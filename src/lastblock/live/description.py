@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from lastblock.core.layout import LARGEST_COUNTED, layout_id, slots, state_dtype
 from lastblock.core.protocol import Policy, check_arms
-from lastblock.core.registry import build, check_policy, describe
+from lastblock.core.registry import build, describe, require_policy
 from lastblock.core.reward_stats import Told
 from lastblock.live.desk import Desk
 from lastblock.live.journalled import JournalledDesk
@@ -85,7 +85,7 @@ def restore_desk(about: dict[str, Any], record: bytes) -> JournalledDesk[Any]:
 def read_description(about: dict[str, Any]) -> Described:
     """Return the checked contents of a description, or raise one of the errors `UNREADABLE`."""
     policy: Any = build(about["policy"])
-    check_policy(policy)
+    require_policy(policy)
     labels = check_labels(about["arms"])
     numbers = [_between(i, 0, len(labels) - 1, "active") for i in about["active"]]
     retired = {

@@ -16,7 +16,7 @@ from lastblock.core.support import refusal, support_of
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.jit import is_foreign
 from lastblock.live.decisions import Decision, Generations, Pending, never_asked
-from lastblock.live.event_replay import relive, settle_out
+from lastblock.live.event_replay import replay_events, settle_out
 from lastblock.live.explanation import Explanation, explained
 from lastblock.live.labels import L, Label
 from lastblock.live.state import Live
@@ -285,13 +285,15 @@ class Desk(Generic[L]):
 
     # Repeating past events, for a store.
 
-    def relive(self, run: npt.NDArray[np.float64], *, with_out: bool = True) -> None:
+    def replay_events(self, run: npt.NDArray[np.float64], *, with_out: bool = True) -> None:
         """Make many asks, tells and forgets at once; see `Bandit.apply_run`.
 
         Without `with_out`, do not note which decisions are out.
         """
         out = self.out if with_out else None
-        self.next_id += relive(self.live, run, self.places(), self.next_id, out, self.chances)
+        self.next_id += replay_events(
+            self.live, run, self.places(), self.next_id, out, self.chances
+        )
 
     def put_out(self, rows: Iterable[tuple[int, int, float | None]]) -> None:
         """Set which decisions are out; a row is (decision, number of its arm, probability)."""

@@ -5,19 +5,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.engine import relive as engine
 from lastblock.engine.events import ASK, FORGET, NO_CHANCE, TELL
+from lastblock.engine.relive import relive
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.jit import specialise
 from lastblock.live.state import Live
 
-Run = npt.NDArray[np.float64]
+EventRows = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
 
-def relive(
+def replay_events(
     live: Live,
-    run: Run,
+    run: EventRows,
     places: Numbers,
     next_id: int,
     out: dict[int, int] | None,
@@ -65,7 +65,7 @@ def relive(
     return int(asks.size)
 
 
-def _check_rows(run: Run) -> None:
+def _check_rows(run: EventRows) -> None:
     """Raise a ValueError unless rows are well-formed; somebody may have edited them."""
     kind, decision, arm, value = run.T
     if not ((kind == ASK) | (kind == TELL) | (kind == FORGET)).all():
@@ -77,7 +77,7 @@ def _check_rows(run: Run) -> None:
 
 
 def _answered(
-    run: Run, asks: Numbers, places: Numbers, next_id: int, out: dict[int, int]
+    run: EventRows, asks: Numbers, places: Numbers, next_id: int, out: dict[int, int]
 ) -> npt.NDArray[np.bool_]:
     """Remove the answered decisions from `out`; return which of those asked for here stay open."""
     answers = np.flatnonzero(run[:, 0] != ASK)
@@ -100,7 +100,7 @@ def _answered(
 
 
 def settle_out(
-    late: Run, places: Numbers, next_id: int, out: dict[int, int], chances: dict[int, float]
+    late: EventRows, places: Numbers, next_id: int, out: dict[int, int], chances: dict[int, float]
 ) -> None:
     """Make `out` and `chances` agree with a log in which `next_id` decisions were asked for.
 
@@ -123,7 +123,7 @@ def settle_out(
             chances.pop(id, None)
 
 
-def _play(live: Live, run: Run, places: Numbers) -> None:
+def _play(live: Live, run: EventRows, places: Numbers) -> None:
     row = 0
     while row < run.shape[0]:
         arguments: tuple[Any, ...] = (
@@ -137,7 +137,7 @@ def _play(live: Live, run: Run, places: Numbers) -> None:
             row,
             places,
         )
-        row = specialise(engine.relive, *arguments)(*arguments)
+        row = specialise(relive, *arguments)(*arguments)
         if row < run.shape[0]:
             if run[row, 0] != TELL:
                 raise ValueError(f"decision {int(run[row, 1])} was for another arm")

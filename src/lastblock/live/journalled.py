@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from lastblock.core.protocol import Policy
-from lastblock.core.registry import check_policy
+from lastblock.core.registry import require_policy
 from lastblock.engine.events import Event, Journal
 from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.live.decisions import Decision, Generations, Pending
@@ -215,7 +215,7 @@ def new_desk(
     room: int | None,
 ) -> JournalledDesk[Any]:
     """Return the desk of a new bandit; `Bandit` explains the parameters."""
-    check_policy(policy)
+    require_policy(policy)
     labels = check_labels(arms)
     shares = check_floor(floor, labels)
     width = None if room is None else whole(room, "room")

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from lastblock.core.layout import record_of
 from lastblock.core.protocol import Held, Layout, Policy, Record, check_arms, held, resized
-from lastblock.core.registry import check_policy, policy
+from lastblock.core.registry import policy, require_policy
 from lastblock.core.rounds import enqueue
 from lastblock.core.support import Support, support_of
 from lastblock.core.wrapping import (
@@ -69,7 +69,7 @@ class Binarized(NamedTuple):
         return cls(Thompson()), cls(Thompson(), low=-2.0, high=3.0, clip=True)
 
     def validate(self) -> None:
-        check_policy(self.policy)
+        require_policy(self.policy)
         if not self.low < self.high:
             raise ValueError(f"Binarized: low={self.low} must be below high={self.high}")
         if not math.isfinite(self.high - self.low):

@@ -10,7 +10,7 @@ import numpy as np
 
 from lastblock.core.layout import record_of, within
 from lastblock.core.protocol import Aside, Held, Layout, Policy, Record, check_arms
-from lastblock.core.registry import check_policy, policy
+from lastblock.core.registry import policy, require_policy
 from lastblock.core.wrapping import (
     held_since,
     planned,
@@ -96,7 +96,7 @@ class OracleRestart(_Restarts):
         return cls(Thompson(), (20, 90)), cls(Thompson(), ())
 
     def validate(self) -> None:
-        check_policy(self.policy)
+        require_policy(self.policy)
 
     def check(self, arms: int) -> None:
         check_arms(self.policy, arms)

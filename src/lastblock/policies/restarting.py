@@ -14,7 +14,7 @@ from lastblock.core.protocol import (
     check_arms,
     resized,
 )
-from lastblock.core.registry import check_detector, check_policy, policy
+from lastblock.core.registry import policy, require_detector, require_policy
 from lastblock.core.restarts import clear_restarts, note_restart, restart_fields
 from lastblock.core.rounds import enqueue
 from lastblock.core.verdicts import LOOKED
@@ -104,8 +104,8 @@ class Restarting(NamedTuple):
         return cls(Thompson(), MeanShift()), cls(Thompson(), GLR(delta=0.5), alertness=2.0)
 
     def validate(self) -> None:
-        check_policy(self.policy)
-        check_detector(self.detector)
+        require_policy(self.policy)
+        require_detector(self.detector)
         if not 0.0 <= self.alertness <= 10.0:
             raise ValueError(f"Restarting: alertness={self.alertness} must lie in [0, 10]")
 

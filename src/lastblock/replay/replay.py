@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.core.protocol import Policy
-from lastblock.core.registry import check_policy
+from lastblock.core.registry import require_policy
 from lastblock.core.support import first_outside, refusal, support_of
 from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.live.labels import Label
@@ -166,7 +166,7 @@ class Replay:
             If the log is not uniform, the policy cannot take its rewards, too few events match, or
             an argument is out of range.
         """
-        check_policy(policy)
+        require_policy(policy)
         replications = at_least(1, replications, "replications")
         bootstrap = whole(bootstrap, "bootstrap")
         if bootstrap < 0 or bootstrap == 1:
@@ -201,7 +201,7 @@ class Replay:
 
         Parameters and errors are those of `evaluate`; rows are counted from 0.
         """
-        check_policy(policy)
+        require_policy(policy)
         reader = self._reader(policy, horizon, key_of(seed))
         passes, _ = reader.read(1, False, np.array([len(self)]), 1, False, traced=len(self))
         return self._log.rows[passes.events[0, : passes.matched[0, -1]]]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from lastblock.core.layout import state_dtype
 from lastblock.core.protocol import Policy
-from lastblock.core.registry import check_policy
+from lastblock.core.registry import require_policy
 from lastblock.core.support import check_fit
 from lastblock.engine.simulate import Outcome, play
 from lastblock.kernels.jit import specialise
@@ -76,7 +76,7 @@ def simulate(
     >>> run.regret[:, -1].shape, run.pulls.shape
     ((20,), (20, 2))
     """
-    check_policy(policy)
+    require_policy(policy)
     horizon, replications, threads = check_size(environment, horizon, replications, threads)
     check_fit(policy, environment)
     taken = times_taken(times, horizon)
@@ -106,7 +106,7 @@ def trace(policy: Policy, environment: Environment, *, horizon: int, seed: Seed 
     ValueError
         If an argument is of the wrong kind or out of range.
     """
-    check_policy(policy)
+    require_policy(policy)
     horizon, _, _ = check_size(environment, horizon, 1, 1)
     check_fit(policy, environment)
     taken = np.array([horizon])

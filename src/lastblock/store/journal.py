@@ -18,7 +18,7 @@ from lastblock.support.errors import StoreError
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
 
 
-class Journal:
+class EventLog:
     """Numbers the events of one bandit, writes them, and now and then writes a snapshot.
 
     Parameters

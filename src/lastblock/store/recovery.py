@@ -79,7 +79,7 @@ def recover(
             desk_of(bandit).put_out(view.pending(number, first=first))
         late = [np.empty((0, 4))]
         for part in (*_parts(view, number, event, last, first=first), _part_of(rows)):
-            _relive(bandit, part, with_out=known is None)
+            _replay_part(bandit, part, with_out=known is None)
             if known is not None:
                 begin = max(0, known.event - event)
                 if any(place >= begin and arm is not None for place, arm, _ in part.changes):
@@ -153,14 +153,14 @@ def _part_of(rows: Sequence[Row]) -> Part:
     return Part(np.array(run, np.float64).reshape(-1, 4), changes)
 
 
-def _relive(bandit: Bandit[Any], part: Part, *, with_out: bool) -> None:
+def _replay_part(bandit: Bandit[Any], part: Part, *, with_out: bool) -> None:
     begin = 0
     for place, arm, extra in part.changes:
-        desk_of(bandit).relive(part.run[begin:place], with_out=with_out)
+        desk_of(bandit).replay_events(part.run[begin:place], with_out=with_out)
         code = int(part.run[place, 0])
         if code >= len(KINDS):
             raise ValueError(f"an event has the unknown kind {code}")
         kind = KINDS[code]
         bandit.apply((kind, None, arm, extra and json.loads(extra)))
         begin = place + 1
-    desk_of(bandit).relive(part.run[begin:], with_out=with_out)
+    desk_of(bandit).replay_events(part.run[begin:], with_out=with_out)

@@ -20,7 +20,7 @@ from lastblock.store.sqlite_schema import (
     DROP_ANSWERED,
     KEEP_ANSWERED,
     VERSION,
-    Run,
+    Execute,
 )
 from lastblock.store.sqlite_view import BorrowedView, SQLiteView
 from lastblock.store.storage import Row, Snapshot
@@ -51,7 +51,7 @@ _PENDING = {
 }
 
 
-def _insert(run: Run, statements: Mapping[int, str], rows: Sequence[tuple[Any, ...]]) -> None:
+def _insert(run: Execute, statements: Mapping[int, str], rows: Sequence[tuple[Any, ...]]) -> None:
     """Insert rows; `statements` has one for each number of rows in `_ROWS`."""
     for first in range(0, len(rows), _ROWS[-1]):
         part = rows[first : first + _ROWS[-1]]
@@ -159,7 +159,7 @@ class SQLiteStorage:
         self._lock = threading.RLock()
         self._file.abandon()
 
-    def _change(self, work: Callable[[Run], Made]) -> Made:
+    def _change(self, work: Callable[[Execute], Made]) -> Made:
         """Do `work` in a transaction: all of it or nothing, even after an interrupt."""
         # Not a context manager: an interrupt might come after its begin and before the `with`.
         with self._lock:
@@ -217,7 +217,7 @@ class SQLiteStorage:
     def create(self, name: str, snapshot: Snapshot, arms: Sequence[Label]) -> int:
         """Add a bandit and return its number; the name must be new."""
 
-        def insert(run: Run) -> int:
+        def insert(run: Execute) -> int:
             if run("SELECT 1 FROM bandits WHERE name = ?", (name,)).fetchone():
                 raise StoreError(f"{self.label} has a bandit {name!r} already; take another name")
             number = run(
@@ -242,7 +242,7 @@ class SQLiteStorage:
     def delete(self, bandit: int) -> None:
         """Remove a bandit and its events."""
 
-        def remove(run: Run) -> None:
+        def remove(run: Execute) -> None:
             for table in ("bandits", "arms", "events", "pending", "generations"):
                 run(f"DELETE FROM {table} WHERE bandit = ?", (bandit,))
 
@@ -260,7 +260,7 @@ class SQLiteStorage:
     def begin(self, bandit: int, asked: int, oldest: int) -> list[tuple[int, int]]:
         """Begin a new generation; return all that may have decisions out. See `Storage.begin`."""
 
-        def enter(run: Run) -> list[tuple[int, int]]:
+        def enter(run: Execute) -> list[tuple[int, int]]:
             run(
                 "UPDATE bandits SET generation = generation + 1, owner = ? WHERE bandit = ?",
                 (os.getpid(), bandit),
@@ -296,7 +296,7 @@ class SQLiteStorage:
     def write(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
         """Write everything or nothing."""
 
-        def insert(run: Run) -> None:
+        def insert(run: Execute) -> None:
             _insert(run, _EVENTS, rows)
             for bandit, _, _, kind, _, arm, label in rows:
                 if kind == _ADD_ARM:
@@ -308,7 +308,7 @@ class SQLiteStorage:
         if snapshots and not self._keep_events:
             self._shrink()
 
-    def _keep(self, run: Run, snapshot: Snapshot) -> None:
+    def _keep(self, run: Execute, snapshot: Snapshot) -> None:
         bandit = snapshot.bandit
         found = run(
             "SELECT last_event, asked, first_asked FROM bandits WHERE bandit = ?", (bandit,)

@@ -9,7 +9,7 @@ from lastblock.engine.events import KINDS
 from lastblock.live.decisions import TAG_BITS, TAGS
 from lastblock.live.persistence import unpack
 
-Run: TypeAlias = Callable[..., sqlite3.Cursor]
+Execute: TypeAlias = Callable[..., sqlite3.Cursor]
 
 VERSION = 2
 APPLICATION = 0x6C617374  # "last": SQLite keeps this mark to say which program's file it is
@@ -78,7 +78,7 @@ CREATE VIEW log AS                  -- the events, to read, with the ids of deci
 """
 
 
-def make(run: Run) -> None:
+def make(run: Execute) -> None:
     """Create all tables in an empty file."""
     _each(run, _BANDITS)
     for code, kind in enumerate(KINDS):
@@ -88,7 +88,7 @@ def make(run: Run) -> None:
     run(f"PRAGMA user_version = {VERSION}")
 
 
-def upgrade(run: Run) -> None:
+def upgrade(run: Execute) -> None:
     """Upgrade a file of format 1: move the decisions that are out from snapshots into a table."""
     _each(run, _SECOND)
     bandits = run("SELECT bandit, snapshot, last_event, beginning FROM bandits").fetchall()
@@ -129,7 +129,7 @@ def _out_of(body: bytes) -> tuple[dict[int, tuple[int, float | None]], int]:
     return {}, 0
 
 
-def _each(run: Run, script: str) -> None:
+def _each(run: Execute, script: str) -> None:
     for statement in script.split(";"):
         run(statement)
 

@@ -16,7 +16,7 @@ from lastblock.live.decisions import Generations
 from lastblock.live.labels import L
 from lastblock.store import export
 from lastblock.store.group_commit import Groups, Write
-from lastblock.store.journal import Journal, snapshot_of
+from lastblock.store.journal import EventLog, snapshot_of
 from lastblock.store.messages import number_of, open_elsewhere
 from lastblock.store.recovery import Known, Recovered, recover
 from lastblock.store.sqlite import SQLiteStorage
@@ -100,7 +100,7 @@ class Store:
             self._groups = Groups(self._storage.write, seconds)
             self._write = self._groups.put
         self._lock = threading.RLock()
-        self._journals: dict[str, Journal] = {}
+        self._journals: dict[str, EventLog] = {}
         self._is_closed = False
         self._closed = f"{self._storage.label} is closed; open it again with Store()"
         self._at_exit = weakref.finalize(self, _close, self._storage, self._groups)
@@ -206,7 +206,7 @@ class Store:
                 oldest = min(desk.out, default=desk.next_id)
                 desk.enter(Generations(self._storage.begin(found, desk.next_id, oldest)))
             every, write = self._snapshot_every, self._write
-            self._journals[name] = Journal(
+            self._journals[name] = EventLog(
                 found, made, every, write, partial(self._recover, name, found)
             )  # `partial` refers to the store, which so lives as long as any of its bandits
         except BaseException:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from lastblock.core.layout import record
 from lastblock.core.protocol import Detector, States
-from lastblock.core.registry import check_detector as require_detector
+from lastblock.core.registry import require_detector
 from lastblock.kernels.jit import entry, specialise
 from lastblock.policies.restarting import Restarting
 from lastblock.policies.thompson import Thompson

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 
 from lastblock.core.protocol import Policy
-from lastblock.core.registry import check_policy as require_policy
+from lastblock.core.registry import require_policy
 from lastblock.testing import declared, live_use, reproducible
 from lastblock.testing.suite import Check, list_checks, run_all
 

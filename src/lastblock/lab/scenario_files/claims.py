@@ -4,17 +4,17 @@ from collections.abc import Collection
 
 from lastblock.lab.claim_checks import CHECKS
 from lastblock.lab.claims import Claim
-from lastblock.lab.scenario_files.document import Table, shown
+from lastblock.lab.scenario_files.document import TomlTable, shown
 from lastblock.support.errors import ScenarioError
 from lastblock.support.spelling import advice
 
 
-def read_claims(top: Table, labels: Collection[str]) -> tuple[Claim, ...]:
+def read_claims(top: TomlTable, labels: Collection[str]) -> tuple[Claim, ...]:
     """Return the claims of the file; `labels` are the labels of the scenario's policies."""
     return tuple(_read_claim(table, labels) for table in top.tables("claims"))
 
 
-def _read_claim(table: Table, labels: Collection[str]) -> Claim:
+def _read_claim(table: TomlTable, labels: Collection[str]) -> Claim:
     table.only(["text", "margin", *CHECKS], "[[claims]]")
     table.need("text", 'a claim needs a sentence; write text = "…"')
     checks = [key for key in table if key in CHECKS]
@@ -28,7 +28,7 @@ def _read_claim(table: Table, labels: Collection[str]) -> Claim:
         raise table.error(error, "margin" if "margin" in table else check) from None
 
 
-def _labels(table: Table, check: str, labels: Collection[str]) -> tuple[str, ...]:
+def _labels(table: TomlTable, check: str, labels: Collection[str]) -> tuple[str, ...]:
     """Return the labels that a claim names; they may be one text or a list."""
     value = table.values[check]
     policies = value if isinstance(value, list) else [value]

@@ -30,10 +30,10 @@ class Document:
             line = 1
         return ScenarioError(f"{self.name}:{line}: {' '.join(str(message).split())}")
 
-    def parse(self) -> "Table":
+    def parse(self) -> "TomlTable":
         """Return the whole document as a table, or raise a `ScenarioError` if it is not TOML."""
         try:
-            return Table(self, (), tomllib.loads(self.text))
+            return TomlTable(self, (), tomllib.loads(self.text))
         except RecursionError:
             raise ScenarioError(f"{self.name}: brackets are nested too deep") from None
         except ValueError as error:
@@ -48,7 +48,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Table:
+class TomlTable:
     """A table of a document, with its path in the document."""
 
     document: Document
@@ -95,22 +95,22 @@ class Table:
             raise self.error(f"{key}={shown(value)} must be a text in quotes, not empty", key)
         return value
 
-    def table(self, key: str) -> "Table":
+    def table(self, key: str) -> "TomlTable":
         """Return the table at `key`, which must exist."""
         return self.as_table(self.values[key], key)
 
-    def tables(self, key: str) -> "list[Table]":
+    def tables(self, key: str) -> "list[TomlTable]":
         """Return the tables of the array ``[[key]]``; an empty list if it is missing."""
         items = self.values.get(key, [])
         if not isinstance(items, list):
             raise self.error(f"{key} must be a list of tables; write [[{key}]]", key)
         return [self.as_table(item, key, i) for i, item in enumerate(items)]
 
-    def as_table(self, value: Any, *keys: str | int) -> "Table":
+    def as_table(self, value: Any, *keys: str | int) -> "TomlTable":
         """Return `value`, which stands at `keys` in this table, as a table with its path."""
         if not isinstance(value, dict):
             raise self.error(f"{keys[0]}: {shown(value)} must be a table", *keys)
-        return Table(self.document, (*self.path, *keys), value)
+        return TomlTable(self.document, (*self.path, *keys), value)
 
 
 def read_text(path: Path, name: str) -> str:

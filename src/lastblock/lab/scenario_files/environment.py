@@ -8,7 +8,7 @@ from lastblock.core.families import FAMILIES, Arm
 from lastblock.environments.drifting import Drifting, Sinusoid
 from lastblock.environments.drifting import Table as Knots
 from lastblock.environments.piecewise import Piecewise, Stationary
-from lastblock.lab.scenario_files.document import Table, shown
+from lastblock.lab.scenario_files.document import TomlTable, shown
 from lastblock.simulation.run import Environment
 from lastblock.support.checks import whole
 from lastblock.support.spelling import advice
@@ -18,7 +18,7 @@ class Setting(NamedTuple):
     """The value of an arm's parameter, and its place in the file."""
 
     value: Any
-    table: Table
+    table: TomlTable
     keys: tuple[str | int, ...]
 
     def error(self, message: object) -> Exception:
@@ -31,7 +31,7 @@ class Description(NamedTuple):
 
     family: type[Any]
     settings: dict[str, Setting]
-    where: Table
+    where: TomlTable
 
     @property
     def drifts(self) -> bool:
@@ -39,17 +39,17 @@ class Description(NamedTuple):
         return "mean" in self.settings and isinstance(self.settings["mean"].value, dict)
 
 
-Base: TypeAlias = Table | list[Table]
+Base: TypeAlias = TomlTable | list[TomlTable]
 """``[arms]``, one table for all arms, or ``[[arms]]``, one table for each arm."""
 
 
-def read_environment(top: Table, horizon: int) -> Environment:
+def read_environment(top: TomlTable, horizon: int) -> Environment:
     """Return the environment that the file describes.
 
     Raises a `ScenarioError`, which names the line, if the description is wrong or incomplete.
     """
     base = _read_base(top)
-    phases = top.tables("phases") or [Table(top.document, ("arms",), {})]
+    phases = top.tables("phases") or [TomlTable(top.document, ("arms",), {})]
     size = _count_arms(top, base, phases)
     described = [_describe(base, phase, size) for phase in phases]
     starts = _read_starts(phases, horizon)
@@ -74,13 +74,13 @@ def read_environment(top: Table, horizon: int) -> Environment:
         raise top.error(error, "arms") from None
 
 
-def _read_base(top: Table) -> Base:
+def _read_base(top: TomlTable) -> Base:
     how = 'write [arms] with a family and its parameters, such as family = "Bernoulli"'
     arms = top.need("arms", f"a scenario needs arms; {how}")
     if not isinstance(arms, list | dict) or not arms:
         raise top.error(f"arms={shown(arms)}: {how}", "arms")
     base = top.table("arms") if isinstance(arms, dict) else top.tables("arms")
-    for table in [base] if isinstance(base, Table) else base:
+    for table in [base] if isinstance(base, TomlTable) else base:
         table.need("family", f"the arms need a family; write family = …, one of {_known()}")
     return base
 
@@ -89,7 +89,7 @@ def _known() -> str:
     return ", ".join(FAMILIES)
 
 
-def _read_starts(phases: Sequence[Table], horizon: int) -> list[int]:
+def _read_starts(phases: Sequence[TomlTable], horizon: int) -> list[int]:
     starts: list[int] = []
     for phase in phases:
         try:
@@ -118,7 +118,7 @@ def _read_starts(phases: Sequence[Table], horizon: int) -> list[int]:
     return starts
 
 
-def _count_arms(top: Table, base: Base, phases: Sequence[Table]) -> int:
+def _count_arms(top: TomlTable, base: Base, phases: Sequence[TomlTable]) -> int:
     """Return the number of tables in ``[[arms]]``, or the length of the first list of values."""
     if isinstance(base, list):
         size = len(base)
@@ -149,7 +149,7 @@ def _is_one_for_each(family: type[Any], key: str, value: Any) -> bool:
     return a_number or any(isinstance(item, list) for item in value)
 
 
-def _family(table: Table) -> type[Any]:
+def _family(table: TomlTable) -> type[Any]:
     name = table.values["family"]
     if not isinstance(name, str):
         raise table.error(
@@ -161,7 +161,7 @@ def _family(table: Table) -> type[Any]:
     return FAMILIES[name]
 
 
-def _describe(base: Base, phase: Table, size: int) -> list[Description]:
+def _describe(base: Base, phase: TomlTable, size: int) -> list[Description]:
     """Return each arm of a phase: the values of the phase, and those of ``[arms]`` otherwise."""
     overrides = phase.tables("arms")
     if overrides and len(overrides) != size:
@@ -172,7 +172,7 @@ def _describe(base: Base, phase: Table, size: int) -> list[Description]:
     for k in range(size):
         first = base[k] if isinstance(base, list) else base
         family, settings = _family(first), _settings(_family(first), first, k, size)
-        own = Table(phase.document, phase.path, _parameters(phase))
+        own = TomlTable(phase.document, phase.path, _parameters(phase))
         for table in (own, *overrides[k : k + 1]):
             if "family" in table:  # a new family has other parameters, so drop the former values
                 family, settings = _family(table), {}
@@ -182,11 +182,11 @@ def _describe(base: Base, phase: Table, size: int) -> list[Description]:
     return arms
 
 
-def _parameters(phase: Table) -> dict[str, Any]:
+def _parameters(phase: TomlTable) -> dict[str, Any]:
     return {key: value for key, value in phase.values.items() if key not in ("start", "arms")}
 
 
-def _settings(family: type[Any], table: Table, k: int, size: int) -> dict[str, Setting]:
+def _settings(family: type[Any], table: TomlTable, k: int, size: int) -> dict[str, Setting]:
     """Return the parameters that a table gives to arm `k` of `size`."""
     fields: tuple[str, ...] = family._fields
     one_arm = table.path[-2:-1] == ("arms",)

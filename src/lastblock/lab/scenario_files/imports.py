@@ -15,7 +15,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from lastblock.lab.registries import REGISTRIES
-from lastblock.lab.scenario_files.document import Table, read_text, shown
+from lastblock.lab.scenario_files.document import TomlTable, read_text, shown
 from lastblock.support.spelling import nearest
 
 
@@ -32,7 +32,7 @@ _files: dict[str, File] = {}
 _origins: dict[type[Any], File] = {}
 
 
-def read_imports(top: Table, folder: Path) -> None:
+def read_imports(top: TomlTable, folder: Path) -> None:
     """Import the modules and the files that `imports` names; paths are relative to `folder`."""
     wanted = top.values.get("imports", [])
     if not isinstance(wanted, list):

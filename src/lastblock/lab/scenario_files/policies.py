@@ -9,7 +9,7 @@ from lastblock.core.layout import state_dtype
 from lastblock.core.protocol import Detector, Policy, check_arms
 from lastblock.core.registry import DETECTORS, POLICIES, enumeration
 from lastblock.core.support import check_fit
-from lastblock.lab.scenario_files.document import Table, shown
+from lastblock.lab.scenario_files.document import TomlTable, shown
 from lastblock.simulation.run import Environment
 from lastblock.support.spelling import advice
 from lastblock.theory.tunings import TUNINGS
@@ -45,7 +45,7 @@ class World:
         return facts
 
 
-def read_policies(top: Table, world: World) -> dict[str, Policy]:
+def read_policies(top: TomlTable, world: World) -> dict[str, Policy]:
     """Return the policies by their labels."""
     policies: dict[str, Policy] = {}
     tables = top.tables("policies")
@@ -68,13 +68,13 @@ def read_policies(top: Table, world: World) -> dict[str, Policy]:
     return policies
 
 
-def read_policy(table: Table, world: World) -> Policy:
+def read_policy(table: TomlTable, world: World) -> Policy:
     """Return the policy of a table, with its parameters, tunings and inner policies."""
     policy: Policy = _read(table, world, POLICY)
     return policy
 
 
-def _read(table: Table, world: World, sort: Sort) -> Any:
+def _read(table: TomlTable, world: World, sort: Sort) -> Any:
     """Return the policy or the detector of a table."""
     name = table.need(sort.key, f'the name of the {sort.key} is missing; write {sort.key} = "…"')
     if not isinstance(name, str):
@@ -132,7 +132,7 @@ def constructors(cls: type[Any]) -> list[str]:
     ]
 
 
-def _maker(table: Table, name: str, sort: Sort) -> Maker:
+def _maker(table: TomlTable, name: str, sort: Sort) -> Maker:
     """Return the maker with this name, such as "SWLBSDA" or "SWLBSDA.tuned"."""
     plain, dot, constructor = name.partition(".")
     if plain not in sort.registry:
@@ -151,7 +151,7 @@ def _maker(table: Table, name: str, sort: Sort) -> Maker:
     return Maker(name, make, get_type_hints(make.__func__), sort)
 
 
-def _values(table: Table, maker: Maker, given: list[str], world: World) -> dict[str, Any]:
+def _values(table: TomlTable, maker: Maker, given: list[str], world: World) -> dict[str, Any]:
     """Return the arguments of a maker: those in the file, and facts about the scenario."""
     values: dict[str, Any] = {}
     tuned: list[str] = []
@@ -185,7 +185,7 @@ def _values(table: Table, maker: Maker, given: list[str], world: World) -> dict[
     return values
 
 
-def _missing(table: Table, maker: Maker, name: str) -> Exception:
+def _missing(table: TomlTable, maker: Maker, name: str) -> Exception:
     """Return the error about a parameter that neither the file nor the scenario gives."""
     if name == "changes":
         return table.error(
@@ -199,11 +199,11 @@ def _missing(table: Table, maker: Maker, name: str) -> Exception:
     return table.error(message, maker.sort.key)
 
 
-def _inner(table: Table, key: str, world: World, sort: Sort) -> Any:
+def _inner(table: TomlTable, key: str, world: World, sort: Sort) -> Any:
     """Return the policy or detector inside a wrapper: a name, or a table as in ``[[policies]]``."""
     value = table.values[key]
     if isinstance(value, str):
-        return _read(Table(table.document, (*table.path, key), {sort.key: value}), world, sort)
+        return _read(TomlTable(table.document, (*table.path, key), {sort.key: value}), world, sort)
     inner = table.as_table(value, key)
     if "label" in inner:
         raise inner.error("only the outer policy has a label; leave it out here", "label")
@@ -224,14 +224,14 @@ def _words(hint: Any) -> list[str]:
 
 
 def _tuning(
-    table: Table, key: str, maker: Maker, values: Mapping[str, Any], facts: Mapping[str, Any]
+    table: TomlTable, key: str, maker: Maker, values: Mapping[str, Any], facts: Mapping[str, Any]
 ) -> float:
     """Return the value of a published tuning.
 
     Its arguments come from its own table, the policy's other parameters, and the scenario.
     """
     value = table.values[key]
-    own = Table(table.document, (*table.path, key), value if isinstance(value, dict) else {})
+    own = TomlTable(table.document, (*table.path, key), value if isinstance(value, dict) else {})
     name = value
     if isinstance(value, dict):
         name = own.need(

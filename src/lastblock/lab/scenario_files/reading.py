@@ -6,7 +6,7 @@ from pathlib import Path
 from lastblock.environments.drifting import Drifting
 from lastblock.lab.scenario import NAME, Scenario
 from lastblock.lab.scenario_files.claims import read_claims
-from lastblock.lab.scenario_files.document import Document, Table, read_text, shown
+from lastblock.lab.scenario_files.document import Document, TomlTable, read_text, shown
 from lastblock.lab.scenario_files.environment import read_environment
 from lastblock.lab.scenario_files.imports import read_imports
 from lastblock.lab.scenario_files.policies import World, read_policies
@@ -101,7 +101,7 @@ def read(
 class Numbers:
     """The horizon, the replications and the seed: the caller's if given, else the file's."""
 
-    def __init__(self, top: Table, instead: Mapping[str, int | None]) -> None:
+    def __init__(self, top: TomlTable, instead: Mapping[str, int | None]) -> None:
         self.top = top
         self.instead = {key: n for key, n in instead.items() if n is not None}
         self.values: dict[str, int] = {}
@@ -151,7 +151,7 @@ def _find(source: str | Path) -> tuple[Path, str]:
     return path, str(path)
 
 
-def _read_name(top: Table, path: Path) -> str:
+def _read_name(top: TomlTable, path: Path) -> str:
     name = top.text("name", path.stem)
     if not NAME.fullmatch(name):
         raise top.error(
@@ -162,7 +162,7 @@ def _read_name(top: Table, path: Path) -> str:
     return name
 
 
-def _read_changes(top: Table, environment: Environment, horizon: int) -> int | None:
+def _read_changes(top: TomlTable, environment: Environment, horizon: int) -> int | None:
     """Return the number of changes for tunings; None if the arms drift and the file has none."""
     if "changes" not in top:
         return None if isinstance(environment, Drifting) else count_changes(environment)

@@ -57,7 +57,7 @@ UNPLAYED = {ORACLE: "arms that move all the time have no change points to be tol
 """The policies that do not play problems with drifting arms, and the reason."""
 
 
-class Told(NamedTuple):
+class Knowledge(NamedTuple):
     """The facts about the rewards of a problem that rivals may use."""
 
     family: Family | None
@@ -77,7 +77,7 @@ class Told(NamedTuple):
         return 1.0 if self.bounded else self.high - self.low + 2.0 * self.sigma
 
 
-def told_of(problem: Problem) -> Told:
+def knowledge_of(problem: Problem) -> Knowledge:
     """Return the facts about the rewards of a problem, from its arms."""
     environment = problem.environment
     if isinstance(environment, Piecewise):
@@ -92,7 +92,7 @@ def told_of(problem: Problem) -> Told:
     sigma = max(_deviation(arm) for arm in arms)
     bounded = isinstance(arms[0], Bernoulli | Beta)
     family = Family.BERNOULLI if bounded else _FAMILIES.get(type(arms[0]))
-    return Told(family, min(means), max(means), sigma, bounded)
+    return Knowledge(family, min(means), max(means), sigma, bounded)
 
 
 _FAMILIES: dict[type[Any], Family] = {
@@ -121,7 +121,7 @@ def _deviation(arm: Any) -> float:
 
 def rivals(problem: Problem) -> dict[str, Policy]:
     """Return the policies that can play a problem, by their labels."""
-    told = told_of(problem)
+    told = knowledge_of(problem)
     arms = problem.environment.n_arms
     size: dict[str, Any] = {"horizon": problem.horizon, "changes": problem.changes}
     # Thompson sampling has two families. Unbounded rewards of any law get the Gaussian one with the
