@@ -37,28 +37,45 @@ def group(nodeid):
 
 QUICK_POLICIES = {
     "LBSDA",
+    "LBSDAGM",
     "LBSDALM",
     "SWLBSDA",
     "AdaptiveLBSDA",
     "UCB1",
     "KLUCB",
     "Thompson",
-    "EpsilonGreedy",
     "EXP3",
     "Restarting",
 }
 """The policies whose kernels `make quick` needs."""
 
-SLOW_FOLDERS = {"oracle", "statistical", "smoke"}
+SLOW_FOLDERS = {"oracle", "smoke", "statistical", "testing"}
+SLOW_FILES = {  # many policies, other processes, a browser, or every page
+    "test_cli",
+    "test_cluster",
+    "test_compact",
+    "test_documents",
+    "test_examples",
+    "test_interrupts",
+    "test_jit",
+    "test_marks",
+    "test_notebook",
+    "test_report",
+    "test_site",
+    "test_store_forks",
+    "test_suite",
+    "test_words_of_wrappers",
+}
 
 
 def is_quick(item):
-    """Whether a test belongs to `make quick`: not `slow`, and no policy beyond those above."""
+    """Return whether a test belongs to `make quick`."""
     policy = CONFORMANCE.match(item.nodeid)
-    folder = item.path.parent.name
     if policy:
         return policy[1] in QUICK_POLICIES and "test_jit" not in item.nodeid
-    return folder not in SLOW_FOLDERS and item.get_closest_marker("slow") is None
+    is_doctest = item.nodeid.startswith("src/")
+    is_slow = item.path.parent.name in SLOW_FOLDERS or item.path.stem in SLOW_FILES
+    return not (is_doctest or is_slow or item.get_closest_marker("slow"))
 
 
 def pytest_collection_modifyitems(items):

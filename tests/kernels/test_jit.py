@@ -159,7 +159,7 @@ def play_the_loser(package):
 
 
 def test_an_edited_package_is_compiled_anew(package_copy, tmp_path):
-    # Numba itself would only look at the file of the cached function, engine.py.
+    # Numba itself would only look at the file of the cached function, engine/live.py.
     path, cache = package_copy.parent, tmp_path / "cache"
     assert run_python(PLAY_OWN, path=path, NUMBA_CACHE_DIR=cache) == "True 1"
     play_the_loser(package_copy)

@@ -63,7 +63,7 @@ class Views(NamedTuple):
         return cls._make(plain.view(kind) for kind in kinds)
 
 
-class Table(NamedTuple):
+class RuleTable(NamedTuple):
     """The rules in the form that a kernel reads, one row per rule."""
 
     rows: Words  # the first place, in units of the size; size; kind; count; whether NOBODY is fine
@@ -191,10 +191,10 @@ def _words(rules: list[Rule], rule: float, place: float, value: float) -> str:
     return broken.broken(int(place), value if broken.kind.kind == "f" else int(value))
 
 
-def _table(rules: list[Rule]) -> Table:
+def _table(rules: list[Rule]) -> RuleTable:
     real = [rule.kind.kind == "f" for rule in rules]
     limits = [(rule.least, rule.most) for rule in rules]
-    return Table(
+    return RuleTable(
         _rows([rule.row() for rule in rules], np.int64, 5),
         _rows([(0, 0) if r else w for r, w in zip(real, limits, strict=True)], np.int64, 2),
         _rows([w if r else (0, 0) for r, w in zip(real, limits, strict=True)], np.float64, 2),
@@ -274,7 +274,7 @@ def _whole_at(views: Views, record: int, row: Words, place: int) -> int:
 
 @kernel
 def _breaks(
-    views: Views, record: int, table: Table, r: int, found: npt.NDArray[np.float64]
+    views: Views, record: int, table: RuleTable, r: int, found: npt.NDArray[np.float64]
 ) -> bool:
     """Return whether a record breaks rule `r`; if so, write into `found` where."""
     row = table.rows[r]
@@ -353,8 +353,8 @@ def _is_broken(
 def find_damaged(
     views: Views,
     places: Places,
-    table: Table,
-    idle: Table,
+    table: RuleTable,
+    idle: RuleTable,
     first: int,
     end: int,
     found: npt.NDArray[np.float64],

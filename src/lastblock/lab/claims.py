@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from lastblock.lab.claim_checks import CHECKS, Finding
 from lastblock.support.checks import number
@@ -11,6 +11,9 @@ from lastblock.support.spelling import advice
 
 if TYPE_CHECKING:
     from lastblock.lab.results import Result
+
+CheckWord: TypeAlias = Literal["best", "last", "leading", "order", "close", "widest"]
+"""The checks that a claim may name."""
 
 _MANY = 1_000_000
 _POLICIES = {  # the fewest and the most policies that a claim may name
@@ -54,7 +57,7 @@ class Claim:
     """
 
     text: str
-    check: str
+    check: CheckWord
     policies: tuple[str, ...]
     margin: float | None = None
 

@@ -42,7 +42,7 @@ def as_observed(stream: Stream, family: FamilyCode, reward: float) -> float:
     return reward
 
 
-def check_family(policy: Any) -> None:
+def check_posterior(policy: Any) -> None:
     """Raise a ValueError unless a policy's family and its parameters are valid."""
     name = type(policy).__name__
     if policy.family not in (Family.BERNOULLI, Family.GAUSSIAN):

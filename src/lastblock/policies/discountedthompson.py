@@ -10,7 +10,12 @@ from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue
 from lastblock.kernels.divergences import Family
-from lastblock.policies._posteriors import PosteriorWord, as_observed, check_family, posterior_draw
+from lastblock.policies._posteriors import (
+    PosteriorWord,
+    as_observed,
+    check_posterior,
+    posterior_draw,
+)
 from lastblock.theory.tunings import garivier_discount
 
 FADED = 1e-200
@@ -67,7 +72,7 @@ class DiscountedThompson(NamedTuple):
     def validate(self) -> None:
         if not 0.0 < self.discount <= 1.0:
             raise ValueError(f"DiscountedThompson: discount={self.discount} must lie in (0, 1]")
-        check_family(self)
+        check_posterior(self)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [

@@ -10,7 +10,12 @@ from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue
 from lastblock.core.window import check_window, clear, held, slide, window_dtype, window_sum
 from lastblock.kernels.divergences import Family
-from lastblock.policies._posteriors import PosteriorWord, as_observed, check_family, posterior_draw
+from lastblock.policies._posteriors import (
+    PosteriorWord,
+    as_observed,
+    check_posterior,
+    posterior_draw,
+)
 from lastblock.theory.tunings import garivier_window
 
 
@@ -64,7 +69,7 @@ class SlidingWindowThompson(NamedTuple):
 
     def validate(self) -> None:
         check_window("SlidingWindowThompson", self.window, least=1)
-        check_family(self)
+        check_posterior(self)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [

@@ -10,7 +10,12 @@ from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue
 from lastblock.kernels.divergences import Family
-from lastblock.policies._posteriors import PosteriorWord, as_observed, check_family, posterior_draw
+from lastblock.policies._posteriors import (
+    PosteriorWord,
+    as_observed,
+    check_posterior,
+    posterior_draw,
+)
 
 
 @policy(support="family")
@@ -53,7 +58,7 @@ class Thompson(NamedTuple):
         return cls(), cls(family=Family.GAUSSIAN)
 
     def validate(self) -> None:
-        check_family(self)
+        check_posterior(self)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [

@@ -17,9 +17,12 @@ MOVED = {
     "explanation": ("live.explanation",),
     "families": ("core.families",),
     "lab.cluster": ("lab.work.cluster",),
+    "lab.table1": ("lab.paper.table1",),
     "lab.verdicts": ("lab.claim_checks",),
     "models": ("kernels.divergences",),
+    "notes": ("core.reward_stats",),
     "policies.oracles": ("policies.bestarm", "policies.oraclerestart"),
+    "restarts": ("core.restarts",),
     "summary": ("live.summary",),
     "verdicts": ("core.verdicts",),
     "weighting": ("replay.propensities",),
@@ -31,6 +34,9 @@ LEFT = {
     "policies.thompson": ("policies.discountedthompson", "policies.slidingwindowthompson"),
 }
 """Modules that still exist, and where some of their classes are now."""
+
+RENAMED = {"lab.verdicts": {"Verdict": "Finding"}}
+"""Classes of such modules that have another name now."""
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -45,7 +51,10 @@ class _OldModules(MetaPathFinder, Loader):
         return spec_from_loader(fullname, self) if known else None
 
     def exec_module(self, module: ModuleType) -> None:
-        _fill(module, MOVED[module.__name__.removeprefix(f"{_PACKAGE}.")])
+        old = module.__name__.removeprefix(f"{_PACKAGE}.")
+        _fill(module, MOVED[old])
+        for name, now in RENAMED.get(old, {}).items():
+            setattr(module, name, getattr(module, now))
 
 
 def _fill(module: ModuleType, sources: Sequence[str]) -> None:

@@ -35,6 +35,14 @@ def next_arms(bandit, n=40):
     return arms
 
 
+def play_fleet(fleet):
+    for step in range(30):
+        ids = [0, 1, 1, 3]
+        arms = fleet.ask(ids)
+        fleet.tell(ids, arms, [float((step + k) % 3 == 0) for k in range(4)])
+    return fleet.ask([0, 1, 2, 3]).tolist()
+
+
 def main(folder):
     folder.mkdir(parents=True, exist_ok=True)
     expected = {}
@@ -80,11 +88,7 @@ def main(folder):
             seed=5,
             memory=memory,
         ) as fleet:
-            for step in range(30):
-                ids = [0, 1, 1, 3]
-                arms = fleet.ask(ids)
-                fleet.tell(ids, arms, [float((step + k) % 3 == 0) for k in range(4)])
-            expected[memory] = {"arms": fleet.ask([0, 1, 2, 3]).tolist()}
+            expected[memory] = {"arms": play_fleet(fleet)}
 
     arms = [lb.Bernoulli(0.3), lb.Bernoulli(0.5)]
     world = lb.Piecewise({0: arms, 50: arms[::-1]})

@@ -1,9 +1,10 @@
 """Reads the claims of a scenario file: ``[[claims]]``."""
 
 from collections.abc import Collection
+from typing import cast
 
 from lastblock.lab.claim_checks import CHECKS
-from lastblock.lab.claims import Claim
+from lastblock.lab.claims import CheckWord, Claim
 from lastblock.lab.scenario_files.document import TomlTable, shown
 from lastblock.support.errors import ScenarioError
 from lastblock.support.spelling import advice
@@ -20,7 +21,7 @@ def _read_claim(table: TomlTable, labels: Collection[str]) -> Claim:
     checks = [key for key in table if key in CHECKS]
     if len(checks) != 1:
         raise table.error(f"a claim needs exactly one check: {', '.join(CHECKS)}", *checks[1:2])
-    check, text = checks[0], table.text("text")
+    check, text = cast(CheckWord, checks[0]), table.text("text")
     policies = _labels(table, check, labels)
     try:
         return Claim(text, check, policies, table.values.get("margin"))
