@@ -202,3 +202,30 @@ def test_files_of_format_1_that_are_in_use_are_left_alone(path):
     other.close()
     with lb.Store(path) as store:
         assert store.verify("kept")
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "UPDATE generations SET generation = 'x'",
+        "UPDATE generations SET first = 1.5 WHERE first = 0",
+        "UPDATE generations SET first = 1000000 WHERE first = 0",
+        "UPDATE bandits SET asked = 1000",
+        "UPDATE bandits SET asked = 'x'",
+    ],
+)
+def test_edited_generations_are_damage(path, edit):
+    with lb.Store(path) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        bandit.ask(5)
+    with lb.Store(path) as store:
+        store.bandit(NAME).ask(3)
+    database = sqlite3.connect(path)
+    database.execute(edit)
+    database.commit()
+    database.close()
+    with (
+        lb.Store(path) as store,
+        pytest.raises(lb.StoreError, match=r"bandit 'button' in .* is damaged: .*restore the file"),
+    ):
+        store.bandit(NAME)

@@ -194,7 +194,10 @@ def test_the_next_commit_notices_that_the_log_left(path):
         bandit = new_bandit(store.create, name=NAME)
         bandit.ask()
         path.with_name("shop.db-wal").unlink()
-        with pytest.raises(lb.StoreError, match=r"shop\.db-wal beside it, was deleted, moved or"):
+        with pytest.raises(
+            lb.StoreError,
+            match=r"shop\.db-wal or shop\.db-shm, which belongs to .* was deleted, moved",
+        ):
             bandit.ask()
         before = bandit.to_bytes()
     with lb.Store(path) as store:

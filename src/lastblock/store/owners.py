@@ -30,6 +30,9 @@ FAR = 1 << 60
 NAMES = 1 << 61
 """The position of the first byte that stands for a file name."""
 
+SIDES = NAMES + (1 << 32)
+"""The position of the first byte that stands for the two files that SQLite keeps beside it."""
+
 _FLOCK = struct.Struct("@hhqqi")
 
 _guard = threading.RLock()  # re-entrant: a signal handler or finaliser may run in between
@@ -66,13 +69,13 @@ class Owners:
         """The number of names (hard links) of the file."""
         return os.fstat(self._file).st_nlink
 
-    def share_name(self, name: str) -> bool:
+    def share_name(self, name: str, start: int = NAMES) -> bool:
         """Note that the file is open under this name; return False if it is open under another one.
 
         The caller holds place 0. All who open the file under one name share the lock of one byte.
         """
-        byte = NAMES + zlib.crc32(name.encode("utf-8", "surrogateescape"))
-        others = ((NAMES, byte - NAMES), (byte + 1, NAMES + (1 << 32) - byte - 1))
+        byte = start + zlib.crc32(name.encode("utf-8", "surrogateescape"))
+        others = ((start, byte - start), (byte + 1, start + (1 << 32) - byte - 1))
         if not all(_is_free(self._file, first, size) for first, size in others if size):
             return False
         _share(self._file, byte)
@@ -224,7 +227,7 @@ elif hasattr(fcntl, "F_OFD_SETLK"):  # locks that belong to a handle, not to a p
         fcntl.fcntl(file, fcntl.F_OFD_SETLK, wanted)
 
     def _unshare(file: int) -> None:
-        names = _FLOCK.pack(fcntl.F_UNLCK, os.SEEK_SET, NAMES, 1 << 32, 0)
+        names = _FLOCK.pack(fcntl.F_UNLCK, os.SEEK_SET, NAMES, 1 << 33, 0)
         fcntl.fcntl(file, fcntl.F_OFD_SETLK, names)
 
 else:

@@ -10,6 +10,7 @@ import numpy as np
 from lastblock.engine.events import FORGET, KINDS, NO_CHANCE
 from lastblock.live import persistence as snapshot
 from lastblock.live.bandit import Bandit, bandit_on, desk_of
+from lastblock.live.decisions import Generations
 from lastblock.live.description import restore_desk
 from lastblock.store.storage import Part, Row, Snapshot, View
 from lastblock.support.errors import StateFileError, StoreError
@@ -116,7 +117,29 @@ def _restored(saved: Snapshot) -> Bandit[Any]:
     about, record = snapshot.unpack(bytes(saved.body))
     if about.get("event", saved.event) != saved.event:  # older snapshots have no such entry
         raise ValueError(f"the snapshot is of event {about['event']}, not {saved.event}")
+    if about.get("next_id") != saved.asked:
+        raise ValueError(f"the snapshot has {about.get('next_id')} decisions, not {saved.asked}")
     return bandit_on(restore_desk(about, record))
+
+
+def read_generations(
+    label: str, name: str, begun: list[tuple[int, int]], asked: int
+) -> Generations:
+    """Return the generations of a bandit of which `asked` decisions are known.
+
+    Raises
+    ------
+    StoreError
+        If they are not what a store has written.
+    """
+    numbers = [number for pair in begun for number in pair]
+    firsts = [first for first, _ in begun]
+    if any(type(n) is not int or n < 0 for n in numbers) or firsts != sorted({*firsts, asked}):
+        raise StoreError(
+            f"bandit {name!r} in {label} is damaged: its generations are not those of {asked} "
+            "decisions; restore the file from a copy"
+        )
+    return Generations(begun)
 
 
 def _parts(view: View, number: int, event: int, last: int, *, first: bool) -> Iterator[Part]:

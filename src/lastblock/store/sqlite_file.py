@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from lastblock.store.owners import Owners
+from lastblock.store.owners import SIDES, Owners
 from lastblock.store.sqlite_connections import check_not_inherited, identity
 from lastblock.store.sqlite_errors import NOT_A_STORE
 from lastblock.support.errors import StoreError
@@ -22,7 +22,7 @@ class SQLiteFile:
         self._log_owners: Owners | None = None
         self._check_place()
         self.path = self._path.resolve()  # SQLite keeps its log beside the resolved path
-        self._places = str(self.path), f"{self.path}-wal"
+        self._places = str(self.path), f"{self.path}-wal", f"{self.path}-shm"
 
     def _check_place(self) -> None:
         try:
@@ -91,15 +91,20 @@ class SQLiteFile:
         if identity(self.path) != self._identity:
             raise StoreError(f"{self.label} was replaced while it was opened; open it again")
         if self._owners is not None:
+            if not self._owners.share_name(str(self._files[2:]), SIDES):
+                raise StoreError(
+                    f"{self.label} is open elsewhere, and the files {self.path.name}-wal and -shm "
+                    "that SQLite keeps beside it were removed meanwhile; close it there first"
+                )
             self._owners.give(0)
 
     def _found(self) -> tuple[int, ...]:
-        """Return which files are now at the two places; fast, since each commit needs it."""
+        """Return which files are now at the three places; fast, since each commit needs it."""
         try:
-            file, log = os.stat(self._places[0]), os.stat(self._places[1])
+            file, log, index = map(os.stat, self._places)
         except OSError:
             return ()
-        return file.st_ino, file.st_dev, log.st_ino
+        return file.st_ino, file.st_dev, log.st_ino, index.st_ino
 
     @property
     def is_open(self) -> bool:
@@ -117,7 +122,7 @@ class SQLiteFile:
             return
         what = self.label
         if identity(self.path) == self._identity:
-            what = f"the log of {self.label}, {self.path.name}-wal beside it,"
+            what = f"{self.path.name}-wal or {self.path.name}-shm, which belongs to {self.label},"
         raise StoreError(
             f"{what} was deleted, moved or replaced while it was open; put it back, or close the "
             "store and open it again"

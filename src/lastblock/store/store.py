@@ -12,13 +12,12 @@ from typing import Any, Literal, TypeAlias, get_args, overload
 from lastblock.core.protocol import Policy
 from lastblock.kernels.streams import Seed
 from lastblock.live.bandit import Bandit, desk_of
-from lastblock.live.decisions import Generations
 from lastblock.live.labels import L
 from lastblock.store import export
 from lastblock.store.group_commit import Groups, Write
 from lastblock.store.journal import EventLog, snapshot_of
 from lastblock.store.messages import number_of, open_elsewhere
-from lastblock.store.recovery import Known, Recovered, recover
+from lastblock.store.recovery import Known, Recovered, read_generations, recover
 from lastblock.store.sqlite import SQLiteStorage
 from lastblock.store.storage import Storage
 from lastblock.support.checks import line, number, whole
@@ -204,7 +203,8 @@ class Store:
             if new is None:
                 desk = desk_of(bandit)
                 oldest = min(desk.out, default=desk.next_id)
-                desk.enter(Generations(self._storage.begin(found, desk.next_id, oldest)))
+                begun = self._storage.begin(found, desk.next_id, oldest)
+                desk.enter(read_generations(self._storage.label, name, begun, desk.next_id))
             every, write = self._snapshot_every, self._write
             self._journals[name] = EventLog(
                 found, made, every, write, partial(self._recover, name, found)
