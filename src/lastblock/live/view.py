@@ -154,3 +154,18 @@ class BanditView(Generic[L]):
 
     def __repr__(self) -> str:
         return f"<Bandit {self.policy}: {self.pulls}, {len(self._desk.out)} out>"
+
+    def copy(self) -> "BanditView[L]":
+        """Return an independent, ordinary bandit in the same state."""
+        raise NotImplementedError  # `Bandit` and `FleetBandit` each have their own
+
+    def __copy__(self) -> "BanditView[L]":
+        return self.copy()
+
+    def __deepcopy__(self, memo: object) -> "BanditView[L]":
+        return self.copy()
+
+
+def desk_of(bandit: BanditView[L]) -> JournalledDesk[L]:
+    """Return the desk of a bandit, to which a store attaches its journal."""
+    return bandit._desk

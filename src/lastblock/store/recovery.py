@@ -9,8 +9,9 @@ import numpy as np
 
 from lastblock.engine.events import FORGET, KINDS, NO_CHANCE
 from lastblock.live import persistence as snapshot
-from lastblock.live.bandit import Bandit, bandit_on, desk_of
+from lastblock.live.bandit import Bandit, bandit_on
 from lastblock.live.description import restore_desk
+from lastblock.live.view import desk_of
 from lastblock.store.storage import Part, Row, Snapshot, View
 from lastblock.support.errors import StateFileError, StoreError
 
