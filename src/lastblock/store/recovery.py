@@ -135,7 +135,7 @@ def _parts(view: View, number: int, event: int, last: int, *, first: bool) -> It
 
 
 def check_kept(view: View, number: int, were_kept: bool) -> None:
-    """When events are missing: raise a `StoreError` if their owner dropped them meanwhile."""
+    """Raise a `StoreError` if events are missing because their owner dropped them meanwhile."""
     if were_kept and not view.keeps(number):
         raise StoreError(
             f"{view.label}: events were dropped while they were read; to keep them, the process "
