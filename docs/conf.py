@@ -11,8 +11,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-import lastblock  # noqa: E402
-from extensions.inventories import local_inventories  # noqa: E402
+import lastblock  # noqa: E402  # after the path is set
+from extensions.inventories import local_inventories  # noqa: E402  # after the path is set
 
 project = "lastblock"
 author = "The lastblock developers"

@@ -177,9 +177,9 @@ __all__ = [
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        """The lab and the conformance suite when somebody wants them: most never do.
+        """Import the lab or the conformance suite when it is first used.
 
-        The lab is slow to import, and needs an extra.
+        Most programs use neither; the lab is slow to import, and needs an extra.
         """
         if name in ("lab", "testing"):
             return _import_module(f"lastblock.{name}")
@@ -188,5 +188,5 @@ if not TYPE_CHECKING:
         raise AttributeError(f"module 'lastblock' has no attribute {name!r}{hint}", name=name)
 
     def __dir__():
-        """What completion offers: the public names, those that are imported later among them."""
+        """Return the names that completion offers, with those that are imported on first use."""
         return sorted({*globals(), "lab", "testing"})

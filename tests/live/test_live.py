@@ -219,7 +219,7 @@ def test_a_policy_that_cannot_take_one_more():
     play(bandit, 20)
     refuses(bandit, "window=3 is too small for 4 arms", lambda: bandit.add_arm(3))
     told = new_bandit(lb.BestArm(starts=(0,), arms=(1,)), arms=3)
-    refuses(told, "BestArm was told the arms", lambda: told.retire_arm(0))
+    refuses(told, "BestArm knows the arms in advance", lambda: told.retire_arm(0))
 
 
 def test_a_growing_record_takes_arms_too():

@@ -63,7 +63,7 @@ ENV = lb.Piecewise(
         (lambda: lb.BestArm((0, 3), (1, -1)), "must not be negative"),
         (
             lambda: lb.BestArm(lb.Drifting([lb.Bernoulli(0.5)] * 2, [lb.Table([0.5])] * 2)),
-            "Drifting moves all the time; give horizon=",
+            "the means of Drifting change at every step; give horizon=…, the number of steps",
         ),
     ],
 )

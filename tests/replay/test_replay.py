@@ -543,7 +543,7 @@ GOOD = {"arm": ["a", "b", "a"], "reward": [1.0, 0.0, 1.0]}
             {"reward": "rewards"},
             "no column 'rewards'; did you mean 'reward'. It has: arm, rew",
         ),
-        (GOOD, {"arm": "item"}, "no column 'item'; It has: arm, reward"),
+        (GOOD, {"arm": "item"}, "no column 'item'; it has: arm, reward"),
         (GOOD, {"time": "when"}, "no column 'when'"),
         (GOOD, {"arm": 3}, "3 is not the name of a column; give a string"),
         ({"arm": [], "reward": []}, {}, "the log has no events"),
@@ -622,7 +622,7 @@ def test_impossible_logs(log, arguments, message):
 
 def test_long_lists_of_columns_are_cut_short():
     with pytest.raises(
-        ValueError, match=r"It has: c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, …$"
+        ValueError, match=r"it has: c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, …$"
     ):
         lb.Replay({f"c{i}": [1] for i in range(20)})
 

@@ -901,7 +901,7 @@ def test_names_and_labels_of_any_script(path):
 
 def test_names(path):
     with lb.Store(path) as store:
-        with pytest.raises(lb.StoreError, match="no bandit 'button'; It has: none; create one"):
+        with pytest.raises(lb.StoreError, match="no bandit 'button'; it has: none; create one"):
             store.bandit(NAME)
         bandit = new_bandit(store.create, name=NAME)
         with pytest.raises(lb.StoreError, match="no bandit 'buton'; did you mean 'button'"):

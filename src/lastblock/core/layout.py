@@ -269,6 +269,27 @@ def record_of(
 def state_size(policy: Policy, arms: int, horizon: int | None = None) -> int:
     """Return the size of one bandit's state in bytes; it stays the same whatever happens later.
 
+    Parameters
+    ----------
+    policy
+        A policy of the library, or your own.
+    arms
+        The number of arms.
+    horizon
+        The number of steps, for a policy that keeps every reward; other policies ignore it.
+
+    Returns
+    -------
+    int
+        The number of bytes.
+
+    Raises
+    ------
+    ValueError
+        If the policy cannot play this number of arms, or the record would be too large.
+
+    Examples
+    --------
     >>> import lastblock as lb
     >>> lb.state_size(lb.LBSDALM(), arms=4) // 4 < 5 * 1024
     True

@@ -236,7 +236,7 @@ class Drifting:
         return undeclared(self._extremes())
 
     def _extremes(self) -> list[Arm]:
-        """The arms with the smallest and the largest means that they ever have."""
+        """Return each arm twice: with the smallest and with the largest mean that it ever has."""
         return [
             arm._replace(mean=extreme)  # type: ignore[attr-defined]  # every arm is a NamedTuple
             for arm, path in zip(self.arms, self.paths, strict=True)

@@ -5,25 +5,21 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
 
 from lastblock.core.protocol import Policy, States
 from lastblock.engine.fleet import BLOCK, Numbers
-from lastblock.engine.live import open_live
 from lastblock.fleet.batch_input import check_arm_numbers, check_ids, check_rewards
 from lastblock.fleet.batches import Batches, Records
 from lastblock.fleet.file import FleetFile
-from lastblock.fleet.member import CLOSED, FleetBandit, FleetBandits, FleetDesk, RecordSeal
+from lastblock.fleet.forks import open_fleets
+from lastblock.fleet.member import CLOSED, FleetBandit, FleetBandits, desk_on
 from lastblock.fleet.messages import HALF_DONE, SHARED, in_words
 from lastblock.fleet.plan import FleetPlan, Memory
-from lastblock.kernels.jit import specialise
 from lastblock.kernels.seals import sealed_words
 from lastblock.kernels.streams import Seed, key_of
-from lastblock.live.state import Live
 from lastblock.support.checks import flag, whole
 from lastblock.support.errors import UNREADABLE, StateFileError
 from lastblock.support.parallel import check_threads
@@ -32,13 +28,11 @@ from lastblock.support.parallel import check_threads
 class Fleet:
     """Many bandits with the same policy and number of arms, in one array of records.
 
-    `ask(ids)` and `tell(ids, arms, rewards)` take arrays and work in parallel. An id that occurs
-    several times in a batch is served several times, in the order of the batch. A bandit starts
-    when it is first asked; before that it takes no memory. If each reward is told before the next
-    `ask`, bandit i pulls the same arms as replication i of `simulate` with the same seed and
-    rewards, for any number of threads; bandit 0 pulls those of a `Bandit` with that seed.
-
-    ``Fleet(…)`` keeps the bandits in memory, `Fleet.create` and `Fleet.open` in a file.
+    ``Fleet(…)`` keeps the bandits in memory, `Fleet.create` and `Fleet.open` in a file. A bandit
+    takes no memory before it is first asked. An id that occurs several times in a batch is served
+    several times, in order. If each reward is told before the next `ask`, bandit i pulls the same
+    arms as replication i of `simulate` with the same seed and rewards, for any number of threads;
+    bandit 0 pulls those of a `Bandit` with that seed.
 
     Parameters
     ----------
@@ -53,9 +47,9 @@ class Fleet:
     horizon
         For a policy that keeps every reward: the number of rewards per arm that a record holds.
     memory
-        "full", or "compact" for smaller records: rewards are kept as float32, counts in as few
-        bytes as they need. The arms are the same if float32 holds the rewards exactly, such as
-        small whole numbers; see docs/how-to/a-million-bandits.md.
+        "full", or "compact" for smaller records: rewards as float32, counts in as few bytes as
+        they need. If float32 holds the rewards exactly, such as small whole numbers, the arms are
+        the same; see docs/how-to/a-million-bandits.md.
     threads
         The number of threads; by default one per core.
 
@@ -83,14 +77,7 @@ class Fleet:
     ) -> None:
         plan = FleetPlan(policy, arms, size, key_of(seed), horizon, memory, sealed=False)
         batches = Batches(plan, check_threads(threads))
-        try:
-            states = np.zeros(plan.size, plan.dtype)
-        except (MemoryError, ValueError):  # ValueError: more than numpy can count
-            raise MemoryError(
-                f"size={size} bandits take {plan.nbytes} bytes, more memory than there is; choose "
-                "a smaller size, memory='compact', or keep them in a file with Fleet.create()"
-            ) from None
-        self._begin(batches, states)
+        self._begin(batches, plan.new_records())
 
     @classmethod
     def create(
@@ -108,9 +95,25 @@ class Fleet:
     ) -> "Fleet":
         """Create a fleet in a new file, which is mapped into memory.
 
-        Most parameters are those of `Fleet`. The file takes space on the disk when bandits are
-        first asked. If the disk is full then, the system ends the process, as with every mapped
-        file. With `reserve`, the file takes all its space now, or this raises an error.
+        Parameters
+        ----------
+        path
+            The file; there must be none of this name.
+        policy, arms, size, seed, horizon, memory, threads
+            As for `Fleet`.
+        reserve
+            Take all the space on the disk now. Otherwise the file takes it when bandits are first
+            asked; if the disk is full then, the system ends the process.
+
+        Returns
+        -------
+        Fleet
+            The open fleet.
+
+        Raises
+        ------
+        OSError, ValueError
+            If there is such a file, or no room for it, or an argument is out of range.
         """
         plan = FleetPlan(policy, arms, size, key_of(seed), horizon, memory, sealed=True)
         batches = Batches(plan, check_threads(threads))
@@ -159,15 +162,14 @@ class Fleet:
         self = cls._on(batches, file)
         try:
             damages = batches.look_over(self._states, file.written, repair=repair)
+            if damages and not repair:
+                raise StateFileError(
+                    f"{path} is corrupt: {in_words(damages)}; restore it from a copy, or open it "
+                    "with repair=True, which restarts these bandits and keeps the others"
+                )
         except BaseException:
             self.close()
             raise
-        if damages and not repair:
-            self.close()
-            raise StateFileError(
-                f"{path} is corrupt: {in_words(damages)}; restore it from a copy, or open it "
-                "with repair=True, which restarts these bandits and keeps the others"
-            )
         self._repaired.update(damages)
         return self
 
@@ -185,18 +187,15 @@ class Fleet:
     def _begin(self, batches: Batches, states: States, file: FleetFile | None = None) -> None:
         self._plan, self._batches = batches.plan, batches
         touched = np.zeros(-(-self._plan.size // BLOCK), np.uint8)
-        self._records: Records | None = Records(
-            states,
-            states.view(np.ndarray).view(np.uint64),
-            touched,
-            sealed_words(self._plan.state_size),
-        )
+        words = states.view(np.ndarray).view(np.uint64)
+        sealed = sealed_words(self._plan.state_size)
+        self._records: Records | None = Records(states, words, touched, sealed)
         self._file = file
         self._lock = threading.RLock()
         self._bandits = FleetBandits()
         self._repaired: dict[int, str] = {}
         self._unusable = CLOSED
-        _fleets.add(self)
+        open_fleets.add(self)
 
     @property
     def _open_records(self) -> "Records":
@@ -215,6 +214,7 @@ class Fleet:
 
     @property
     def policy(self) -> Policy:
+        """The policy of every bandit."""
         return self._plan.policy
 
     @property
@@ -224,11 +224,12 @@ class Fleet:
 
     @property
     def memory(self) -> Memory:
-        """ "full" or "compact"."""
+        """How records keep numbers: "full" as float64, or "compact" in fewer bytes."""
         return self._plan.memory
 
     @property
     def threads(self) -> int:
+        """The number of threads that work on a large batch."""
         return self._batches.threads
 
     @property
@@ -268,12 +269,7 @@ class Fleet:
                 self._file.close()
 
     def _forked(self) -> None:
-        """Make the fleet safe in a child process, just after a fork.
-
-        The child has a copy of a fleet in memory, and can use it with its own threads. A mapped
-        file is shared with the parent, so the child must not use it: the two would overwrite each
-        other's records.
-        """
+        """Make the fleet safe in the child of a fork; a mapped file stays the parent's alone."""
         self._batches.forget_threads()
         if self._file is not None:
             self._unusable = SHARED.format(path=self._file.path)
@@ -333,14 +329,36 @@ class Fleet:
             self._batches.tell(self._open_records, batch, numbers, values)
 
     def forget(self, ids: npt.ArrayLike, arms: npt.ArrayLike) -> None:
-        """Drop decisions whose rewards will never come: all of them, or none on an error."""
+        """Drop decisions whose rewards will never come: all of them, or none on an error.
+
+        Parameters
+        ----------
+        ids, arms
+            The bandits, and the arms that `ask` returned for them.
+
+        Raises
+        ------
+        UnknownDecisionError, ValueError
+            As for `tell`.
+        """
         batch = check_ids(ids, self._plan.size)
         numbers = check_arm_numbers(arms, self._plan.arms, batch.size)
         with self._lock:
             self._batches.forget(self._open_records, batch, numbers)
 
     def pulls(self, ids: npt.ArrayLike | None = None) -> Numbers:
-        """Return how many rewards each arm has had: one row per id, by default for all bandits."""
+        """Return how many rewards each arm has had.
+
+        Parameters
+        ----------
+        ids
+            The bandits; by default all of them.
+
+        Returns
+        -------
+        numpy.ndarray
+            One row per id, one column per arm.
+        """
         batch = slice(None) if ids is None else check_ids(ids, self._plan.size)
         with self._lock:
             return self._states["told"][batch, : self._plan.arms].astype(np.int64)
@@ -348,10 +366,22 @@ class Fleet:
     def bandit(self, id: int) -> FleetBandit:
         """Return a live bandit that works on one record of the fleet; its arms are 0, 1, …
 
-        It and the fleet change the same record. Its `pending` lists only decisions, and its means
-        include only rewards, that went through this bandit, not through the fleet. Its arms cannot
-        come or go. A copy, or a saved one, is independent of the fleet. It remembers its decisions
-        until they are answered, even if you do not keep the object.
+        Parameters
+        ----------
+        id
+            The number of the bandit.
+
+        Returns
+        -------
+        FleetBandit
+            It and the fleet change the same record. Its `pending` and its means include only what
+            went through it, not through the fleet. Its arms cannot come or go; a copy, or a saved
+            one, is independent. It remembers its decisions even if you do not keep the object.
+
+        Raises
+        ------
+        ValueError
+            If the fleet has no bandit of this number.
         """
         plan, i = self._plan, whole(id, "id")
         if not 0 <= i < plan.size:
@@ -359,23 +389,7 @@ class Fleet:
         with self._lock:
             records, bandit = self._open_records, self._bandits.get(i)
             if bandit is None:
-                record = records.states[i : i + 1]
-                seal = RecordSeal(records, i)
-                if record[0]["round"] == 0:
-                    start: Any = specialise(open_live, plan.policy, record, 0, plan.key, 0)
-                    with seal.broken():
-                        start(plan.policy, record, plan.arms, plan.key, i)
-                live = Live(
-                    plan.policy,
-                    plan.arms,
-                    width=record.dtype["queue"].shape[0],
-                    depth=plan.horizon if plan.grows else None,
-                    states=record,
-                )
-                desk = FleetDesk(
-                    live, largest_reward=plan.largest_reward, lock=self._lock, seal=seal
-                )
-                bandit = self._bandits.make(i, desk)
+                bandit = self._bandits.make(i, desk_on(plan, records, i, self._lock))
             return bandit
 
     def __repr__(self) -> str:
@@ -384,16 +398,3 @@ class Fleet:
             f"<Fleet of {self._plan.size} × {self._plan.policy}, {self._plan.arms} arms, "
             f"{self.nbytes} bytes{where}>"
         )
-
-
-_fleets: WeakSet[Fleet] = WeakSet()
-
-
-def _after_fork() -> None:
-    """In a child process, make sure that no fleet shares memory or waits for lost threads."""
-    for fleet in list(_fleets):
-        fleet._forked()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

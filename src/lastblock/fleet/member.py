@@ -15,7 +15,10 @@ from lastblock.core.last_round import BEGINNING, LEADER, SINCE
 from lastblock.core.rounds import leader_of
 from lastblock.engine.events import Event, Journal
 from lastblock.engine.fleet import BLOCK
+from lastblock.engine.live import open_live
 from lastblock.fleet.batches import Records
+from lastblock.fleet.plan import FleetPlan
+from lastblock.kernels.jit import specialise
 from lastblock.kernels.record_memory import WORD
 from lastblock.kernels.seals import break_seal, seal_beginning
 from lastblock.kernels.streams import Seed
@@ -184,6 +187,24 @@ class FleetDesk(JournalledDesk[int]):
         del self.out[id]
 
 
+def desk_on(plan: FleetPlan, records: Records, number: int, lock: threading.RLock) -> FleetDesk:
+    """Return a desk on one record of a fleet; start the bandit if nobody has asked it yet."""
+    record = records.states[number : number + 1]
+    seal = RecordSeal(records, number)
+    if record[0]["round"] == 0:
+        start: Any = specialise(open_live, plan.policy, record, 0, plan.key, 0)
+        with seal.broken():
+            start(plan.policy, record, plan.arms, plan.key, number)
+    live = Live(
+        plan.policy,
+        plan.arms,
+        width=record.dtype["queue"].shape[0],
+        depth=plan.horizon if plan.grows else None,
+        states=record,
+    )
+    return FleetDesk(live, largest_reward=plan.largest_reward, lock=lock, seal=seal)
+
+
 class FleetBandit(BanditView[int]):
     """A live bandit that works on one record of a fleet; `Fleet.bandit` returns it.
 
@@ -239,30 +260,84 @@ class FleetBandit(BanditView[int]):
     @overload
     def ask(self, n: int) -> list[Decision[int]]: ...
     def ask(self, n: int | None = None) -> Decision[int] | list[Decision[int]]:
-        """Take the next decision, or with `n` the next n decisions as a list, even if n = 1."""
+        """Take the next decision, even while earlier ones wait for their rewards.
+
+        Parameters
+        ----------
+        n
+            The number of decisions to take; without it, one.
+
+        Returns
+        -------
+        Decision or list of Decision
+            The decision; with `n`, a list, even if n = 1.
+        """
         with self._changing() as bandit:
             return bandit.ask() if n is None else bandit.ask(n)
 
     def tell(self, decision: Decision[int] | Pending[int] | int, reward: float) -> None:
-        """Learn the reward of a decision; see `Bandit.tell`."""
+        """Learn the reward of a decision. If this raises an error, the bandit has not changed.
+
+        Parameters
+        ----------
+        decision
+            What `ask` returned, or its id.
+        reward
+            A finite number.
+
+        Raises
+        ------
+        UnknownDecisionError, ValueError
+            As for `Bandit.tell`.
+        """
         self.tell_many([decision], [reward])
 
     def tell_many(
         self, decisions: Iterable[Decision[int] | Pending[int] | int], rewards: Iterable[float]
     ) -> None:
-        """Learn the rewards of several decisions; see `Bandit.tell_many`."""
+        """Learn the rewards of several decisions, in this order: all of them, or none on an error.
+
+        Parameters
+        ----------
+        decisions, rewards
+            What `ask` returned, or ids; and one finite number for each.
+
+        Raises
+        ------
+        UnknownDecisionError, ValueError
+            As for `Bandit.tell_many`.
+        """
         with self._changing() as bandit:
             bandit.tell_many(decisions, rewards)
 
     def forget(self, decision: Decision[int] | Pending[int] | int) -> None:
-        """Drop a decision whose reward will never come."""
+        """Drop a decision whose reward will never come.
+
+        Parameters
+        ----------
+        decision
+            What `ask` returned, or its id.
+
+        Raises
+        ------
+        UnknownDecisionError
+            As for `Bandit.forget`.
+        """
         with self._changing() as bandit:
             bandit.forget(decision)
 
     def expire(self, *, older_than: int, reward: float | None = None) -> tuple[Pending[int], ...]:
-        """Stop waiting for old decisions; see `Bandit.expire`.
+        """Stop waiting for old decisions: forget them, or tell each the same reward.
 
-        Decisions that were answered through the fleet are no longer pending, and not returned.
+        Parameters
+        ----------
+        older_than, reward
+            As for `Bandit.expire`.
+
+        Returns
+        -------
+        tuple of Pending
+            The old decisions, oldest first, without those that were answered through the fleet.
         """
         with self._changing() as bandit:
             before = dict(self._desk.out)
@@ -315,12 +390,6 @@ class FleetBandit(BanditView[int]):
         """Return an independent, ordinary bandit in the same state."""
         with self._desk.lock:
             return bandit_on(self._whole())
-
-    def __copy__(self) -> Bandit[int]:
-        return self.copy()
-
-    def __deepcopy__(self, memo: object) -> Bandit[int]:
-        return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self.copy().__reduce__()

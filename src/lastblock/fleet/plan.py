@@ -6,7 +6,7 @@ import numpy as np
 
 from lastblock.core.history import LARGEST_COMPACT_REWARD
 from lastblock.core.layout import fleet_dtype, grows, layout_id
-from lastblock.core.protocol import Policy
+from lastblock.core.protocol import Policy, States
 from lastblock.core.registry import build, describe, require_policy
 from lastblock.fleet.batch_input import LARGEST_FLEET
 from lastblock.kernels.exact_sums import LARGEST_REWARD
@@ -69,6 +69,17 @@ class FleetPlan:
     def is_sealed(self) -> bool:
         """Whether records have a seal."""
         return "seal" in (self.dtype.names or ())
+
+    def new_records(self) -> States:
+        """Return the records of a new fleet in memory, or raise a MemoryError."""
+        try:
+            return np.zeros(self.size, self.dtype)
+        except (MemoryError, ValueError):  # ValueError: more than numpy can count
+            raise MemoryError(
+                f"size={self.size} bandits take {self.nbytes} bytes, more memory than there is; "
+                "choose a smaller size, memory='compact', or keep them in a file with "
+                "Fleet.create()"
+            ) from None
 
     @property
     def state_size(self) -> int:

@@ -10,7 +10,7 @@ from lastblock.kernels.jit import DISABLED, INLINE
 
 
 def trailing_zeros(n: int) -> int:
-    """How often 2 divides n; 64 for n = 0."""
+    """Return how many times 2 divides n; for n = 0, return 64."""
     return (int(n) & -int(n)).bit_length() - 1 if n != 0 else 64
 
 
@@ -22,7 +22,7 @@ def _count(typing_context: Any, n: Any) -> Any:
 
 
 def _trailing_zeros(n: Any) -> Any:
-    """For kernels: one instruction."""
+    """Return the `trailing_zeros` of kernels, which takes one instruction."""
 
     def count(n: Any) -> Any:
         return _count_trailing_zeros(n)

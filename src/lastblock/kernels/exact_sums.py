@@ -16,7 +16,7 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
 
 @kernel
 def two_product(a: float, b: float) -> tuple[float, float]:
-    """Dekker's two-product: a · b as rounded, and what rounding took away, exactly.
+    """Return the rounded product of `a` and `b` and its exact rounding error (Dekker's method).
 
     Neither number may be within a factor of 2²⁷ of the largest float.
     """
@@ -28,7 +28,7 @@ def two_product(a: float, b: float) -> tuple[float, float]:
 
 @kernel
 def split(x: float) -> tuple[float, float]:
-    """Veltkamp's splitting: two numbers of at most 26 digits whose sum is x."""
+    """Return two numbers of at most 26 binary digits whose sum is x (Veltkamp's splitting)."""
     scaled = 134_217_729.0 * x  # 2²⁷ + 1
     high = scaled - (scaled - x)
     return high, x - high

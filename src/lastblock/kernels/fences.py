@@ -9,7 +9,7 @@ from lastblock.kernels.jit import DISABLED, INLINE
 
 
 def fence() -> None:
-    """In a kernel: what is written before this line reaches memory before what is written after it.
+    """Make a kernel write what comes before this line before it writes what comes after it.
 
     The compiler may otherwise swap two writes, or leave out one that a later one covers. It costs
     no instruction: a process that is killed leaves memory as its own instructions had left it.
@@ -25,7 +25,7 @@ def _fence_intrinsic(_typing: Any) -> Any:
 
 
 def _fence() -> Any:
-    """For kernels."""
+    """Return the `fence` of kernels; outside of kernels, `fence` does nothing."""
 
     def order() -> None:
         _order_writes()

@@ -37,14 +37,14 @@ _32 = np.uint64(32)
 
 @kernel
 def kind_of(seal: np.uint64) -> Any:
-    """What a seal covers."""
+    """Return what a seal covers: one of NO_SEAL, BUSY, BEGINNING_SEALED and ALL_SEALED."""
     return seal & _KIND
 
 
 @kernel
 @wrapping
 def digest(memory: Memory, record: int, words: int, number: int) -> Any:
-    """A digest of the first words of a record, its seal left out; its last two bits are zero.
+    """Return a digest of the first words of a record without its seal; its last two bits are 0.
 
     The loop becomes a few vector instructions: unsigned places need no test for negative ones, and
     a number of words that the compiler does not know keeps it from writing out every step.
@@ -67,25 +67,25 @@ def digest(memory: Memory, record: int, words: int, number: int) -> Any:
 
 @entry
 def digest_of(memory: Memory, record: int, words: int, number: int) -> Any:
-    """The same, for Python."""
+    """Return the same digest as `digest`, in a form that Python code can call."""
     return digest(memory, record, words, number)
 
 
 def sealed_words(itemsize: int) -> int:
-    """The words of a record that are sealed with every change."""
+    """Return how many words of a record of `itemsize` bytes are sealed with every change."""
     return min(itemsize, BEGINNING) // WORD
 
 
 def break_seal(s: Any) -> None:
-    """The record is about to be changed."""
+    """Mark a record as being changed; call this before the change. Without a seal, do nothing."""
     if "seal" in s.dtype.names:
         s.seal = BUSY
 
 
 def seal_beginning(s: Any, memory: Memory, words: int, number: int) -> None:
-    """The record of this bandit has been changed; seal so many words.
+    """Seal the first `words` words of a record that has been changed. Without a seal, do nothing.
 
-    `memory` are all records of the fleet.
+    `memory` holds all records of the fleet, and `number` says which of them `s` is.
     """
     if "seal" in s.dtype.names:
         found = digest_of(memory, number * (s.dtype.itemsize // WORD), words, number)
@@ -93,7 +93,7 @@ def seal_beginning(s: Any, memory: Memory, words: int, number: int) -> None:
 
 
 def _break_seal(s: Any) -> Any:
-    """For kernels, which know the fields when they are compiled."""
+    """Return the `break_seal` of kernels: code that does nothing if the record has no seal."""
     if not isinstance(s, types.Record):
         return None
 
@@ -105,6 +105,7 @@ def _break_seal(s: Any) -> Any:
 
 
 def _seal_beginning(s: Any, memory: Any, words: Any, number: Any) -> Any:
+    """Return the `seal_beginning` of kernels: code that does nothing if there is no seal."""
     if not isinstance(s, types.Record):
         return None
     stride = s.size // WORD

@@ -118,13 +118,47 @@ class Result:
         return statistics.final_regret(self, policy)
 
     def summary(self, confidence: float = 0.95, method: Method = "normal") -> "pd.DataFrame":
-        """Return the final regret of every policy; see `lastblock.lab.statistics.summary`."""
+        """Return a table of the final regret of every policy.
+
+        Parameters
+        ----------
+        confidence, method
+            As for `lastblock.lab.statistics.summary`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per policy; the columns are those of `lastblock.lab.statistics.summary`.
+
+        Raises
+        ------
+        ValueError
+            If `confidence` is out of range, or `method` is unknown.
+        """
         return statistics.summary(self, confidence, method)
 
     def differences(
         self, baseline: str | None = None, confidence: float = 0.95, method: Method = "normal"
     ) -> "pd.DataFrame":
-        """Return paired differences to a baseline; see `lastblock.lab.statistics.differences`."""
+        """Return a table of the final regret of every policy, less that of a baseline.
+
+        Parameters
+        ----------
+        baseline
+            The label of the policy to compare with; by default the one with the smallest mean.
+        confidence, method
+            As for `lastblock.lab.statistics.summary`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per other policy, with the columns of `lastblock.lab.statistics.differences`.
+
+        Raises
+        ------
+        ValueError
+            If `confidence` is out of range, or `method` or `baseline` is unknown.
+        """
         return statistics.differences(self, baseline, confidence, method)
 
     def delay_summary(self) -> "pd.DataFrame":
@@ -167,9 +201,24 @@ class Result:
         return notebook.html(self)
 
     def save(self, folder: str | Path) -> Path:
-        """Write the Parquet files into `folder` and return it.
+        """Write the result as Parquet files.
 
         Each file is written completely or, if an error happens, not at all.
+
+        Parameters
+        ----------
+        folder
+            The folder for the files; it is created if need be.
+
+        Returns
+        -------
+        pathlib.Path
+            The folder.
+
+        Raises
+        ------
+        OSError
+            If the folder or a file cannot be written.
         """
         import pyarrow as pa  # optional dependencies, and slow to import  # noqa: PLC0415
         import pyarrow.parquet as pq  # noqa: PLC0415  # optional, and slow to import

@@ -152,6 +152,23 @@ class Scenario:
         """Return a copy in which the parameters given as keywords are changed.
 
         The copy keeps `source` only if nothing but `replications` or `seed` changes.
+
+        Parameters
+        ----------
+        **changes
+            New values of parameters of `Scenario`.
+
+        Returns
+        -------
+        Scenario
+            The copy.
+
+        Raises
+        ------
+        ValueError
+            If a value is out of range.
+        TypeError
+            If `Scenario` has no such parameter.
         """
         if not changes.keys() <= {"replications", "seed"}:  # the file's text no longer describes it
             changes.setdefault("source", None)

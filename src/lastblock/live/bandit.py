@@ -21,11 +21,8 @@ _new = object.__new__
 class Bandit(AppliesEvents[L]):
     """A bandit that decides for a live system.
 
-    `ask` returns a decision at once, even while earlier decisions wait for their rewards. `tell`
-    takes the reward of a decision; rewards may come in any order, late, or never (`forget`,
-    `expire`). If each reward is told before the next `ask`, the bandit pulls the same arms as
-    replication 0 of `simulate` with the same seed and rewards. A bandit is safe to use from
-    several threads.
+    Rewards may come in any order, late, or never. If each is told before the next `ask`, the arms
+    are those of replication 0 of `simulate` with this seed and rewards. Threads may share a bandit.
 
     Parameters
     ----------
@@ -232,8 +229,7 @@ class Bandit(AppliesEvents[L]):
             The old decisions, oldest first.
         """
         limit = at_least(0, older_than, "older_than")
-        if reward is not None:
-            reward = self._desk.check_reward(reward)
+        reward = None if reward is None else self._desk.check_reward(reward)
         with self._desk.lock:
             self._desk.settle()
             late = [pending for pending in self.pending if pending.age > limit]
@@ -257,10 +253,9 @@ class Bandit(AppliesEvents[L]):
             If the label is not new, or the policy cannot play one more arm.
         """
         label = cast(L, check_label(label))
-        desk = self._desk
-        with desk.lock:
-            desk.settle()
-            desk.add_arm(label)
+        with self._desk.lock:
+            self._desk.settle()
+            self._desk.add_arm(label)
 
     def retire_arm(self, label: L) -> None:
         """Never pull this arm again. Rewards of its pending decisions are accepted and ignored.
@@ -275,10 +270,9 @@ class Bandit(AppliesEvents[L]):
         ValueError
             If the arm is not active, or too few arms would be left.
         """
-        desk = self._desk
-        with desk.lock:
-            desk.settle()
-            desk.retire_arm(desk.find_arm(label))
+        with self._desk.lock:
+            self._desk.settle()
+            self._desk.retire_arm(self._desk.find_arm(label))
 
     def reseed(self, seed: Seed = None) -> None:
         """Continue with other random numbers: so a copy stops deciding like its original.
@@ -307,18 +301,17 @@ class Bandit(AppliesEvents[L]):
             desk.copy_to(copied).enter(desk.generations)
             return bandit_on(copied)
 
-    def __copy__(self) -> "Bandit[L]":
-        return self.copy()
-
-    def __deepcopy__(self, memo: object) -> "Bandit[L]":
-        return self.copy()
-
     def __reduce__(self) -> tuple[Any, ...]:
         return self.__class__.from_bytes, (self.to_bytes(),)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Bandit[Any]":
         """Return the bandit that `to_bytes` wrote; it continues bit for bit.
+
+        Parameters
+        ----------
+        data
+            What `to_bytes` returned.
 
         Raises
         ------
@@ -329,12 +322,24 @@ class Bandit(AppliesEvents[L]):
 
     @classmethod
     def from_json(cls, text: str) -> "Bandit[Any]":
-        """Return the bandit that `to_json` wrote; errors are those of `from_bytes`."""
+        """Return the bandit that `to_json` wrote; errors are those of `from_bytes`.
+
+        Parameters
+        ----------
+        text
+            What `to_json` returned.
+        """
         return bandit_on(restore_desk(*snapshot.from_text(text)))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Bandit[Any]":
-        """Return the bandit in a file that `save` wrote; errors are those of `from_bytes`."""
+        """Return the bandit that `save` wrote to a file; errors are those of `from_bytes`.
+
+        Parameters
+        ----------
+        path
+            The file.
+        """
         return cls.from_bytes(Path(path).read_bytes())
 
 
@@ -343,8 +348,3 @@ def bandit_on(desk: JournalledDesk[L]) -> Bandit[L]:
     bandit: Bandit[L] = Bandit.__new__(Bandit)
     bandit._desk = desk
     return bandit
-
-
-def desk_of(bandit: Bandit[L]) -> JournalledDesk[L]:
-    """Return the desk of a bandit, to which a store attaches its journal."""
-    return bandit._desk

@@ -193,7 +193,8 @@ class Desk(Generic[L]):
         if getattr(policy, "oracle", False):
             name = type(policy).__name__
             raise ValueError(
-                f"{name} was told the arms beforehand: none can come or go; choose another policy"
+                f"{name} knows the arms in advance, so arms cannot be added or retired; "
+                "choose another policy"
             )
         check_arms(policy, arms)
 
@@ -301,7 +302,10 @@ class Desk(Generic[L]):
         self.out, self.chances = {}, {}
         for id, number, chance in rows:
             if not 0 <= id < self.next_id or not 0 <= number < len(places):
-                raise ValueError(f"decision {id} cannot be out for arm {number}")
+                raise ValueError(
+                    f"decision {id} cannot be out for arm {number}: give decisions below "
+                    f"{self.next_id} and arms below {len(places)}"
+                )
             self.out[id] = places[number] if places[number] >= 0 else -1 - number
             if chance is not None:
                 self.chances[id] = float(chance)

@@ -36,22 +36,24 @@ SLACK = 1e-12
 def check_labels(arms: Sequence[Label] | int) -> list[Label]:
     """Return the labels of a new bandit's arms, or raise a ValueError."""
     labels: list[Label]
+    given: object  # for a message: what the user gave
     if isinstance(arms, str | bytes | set | frozenset | dict):
         raise ValueError(f"arms={arms!r} is a {type(arms).__name__}; give a list of labels")
     try:
         count = operator.index(arms)  # type: ignore[arg-type]  # raises TypeError for a list
         if count > MOST:
             raise ValueError(f"arms={short(count)} is too many; give at most {MOST}")
-        labels = list(range(count))
+        labels, given = list(range(count)), count
     except TypeError:
         try:
             labels = [check_label(label) for label in arms]  # type: ignore[union-attr]  # a list?
+            given = labels
         except TypeError:
             raise ValueError(f"arms={arms!r}: give a list of labels, or a whole number") from None
     if len(set(labels)) < len(labels):
         raise ValueError(f"arms={labels} repeats a label; give each arm its own")
     if len(labels) < 2:
-        raise ValueError(f"arms={labels}: a bandit needs at least 2 arms; add arms")
+        raise ValueError(f"arms={short(given)}: a bandit needs at least 2 arms; add arms")
     return labels
 
 

@@ -194,7 +194,10 @@ class Live:
     def grown(self) -> "Live":
         """Return a copy with room for twice as many rewards."""
         if self.is_borrowed or self.depth is None:
-            raise ValueError("this bandit's record is full and cannot grow")
+            raise ValueError(
+                "this bandit's record is full and cannot grow; make a fleet with a larger horizon, "
+                "or continue with a copy()"
+            )
         new = Live(
             self.policy,
             int(self.s.arms),

@@ -1,6 +1,7 @@
 """What every live bandit shows to its users, whether it is on its own or in a fleet."""
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Generic
@@ -17,7 +18,7 @@ from lastblock.live.summary import Summary
 from lastblock.support import files
 
 
-class BanditView(Generic[L]):
+class BanditView(ABC, Generic[L]):
     """The part of a live bandit that changes nothing."""
 
     _desk: JournalledDesk[L]
@@ -154,3 +155,18 @@ class BanditView(Generic[L]):
 
     def __repr__(self) -> str:
         return f"<Bandit {self.policy}: {self.pulls}, {len(self._desk.out)} out>"
+
+    @abstractmethod
+    def copy(self) -> "BanditView[L]":
+        """Return an independent, ordinary bandit in the same state."""
+
+    def __copy__(self) -> "BanditView[L]":
+        return self.copy()
+
+    def __deepcopy__(self, memo: object) -> "BanditView[L]":
+        return self.copy()
+
+
+def desk_of(bandit: BanditView[L]) -> JournalledDesk[L]:
+    """Return the desk of a bandit, to which a store attaches its journal."""
+    return bandit._desk

@@ -126,7 +126,10 @@ def best_arms(environment: Any, horizon: int | None) -> tuple[list[int], list[in
     if hasattr(environment, "starts"):
         times = environment.starts  # nothing moves in between
     elif horizon is None:
-        raise ValueError(f"BestArm: {type(environment).__name__} moves all the time; give horizon=")
+        raise ValueError(
+            f"BestArm: the means of {type(environment).__name__} change at every step; "
+            "give horizon=…, the number of steps"
+        )
     else:
         times = range(whole(horizon, "BestArm: horizon"))
     starts: list[int] = []

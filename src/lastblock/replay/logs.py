@@ -158,9 +158,9 @@ def _check_names(wanted: list[str], names: Iterable[Any]) -> None:
     for name in wanted:
         if name not in there:
             near = nearest(name, [str(other) for other in there])
-            hint = f"did you mean {near!r}? " if near else ""
+            hint = f"did you mean {near!r}? It has" if near else "it has"
             listed = ", ".join(map(str, there[:_NAMED])) + (", …" if len(there) > _NAMED else "")
-            raise ValueError(f"the log has no column {name!r}; {hint}It has: {listed}")
+            raise ValueError(f"the log has no column {name!r}; {hint}: {listed}")
         if there.count(name) > 1:
             raise ValueError(f"the log has {there.count(name)} columns {name!r}; rename one")
 

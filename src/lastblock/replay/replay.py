@@ -42,8 +42,7 @@ class Replay:
     arm, reward
         The names of these columns. Arms are strings or whole numbers.
     propensity
-        The column with the probability with which each logged arm was chosen, or one number for
-        all events.
+        The column with the probability of each logged arm, or one number for all events.
     time
         The column to sort by; None if the rows are in order.
     arms
@@ -197,9 +196,22 @@ class Replay:
     def matches(
         self, policy: Policy, *, horizon: int | None = None, seed: Seed = None
     ) -> npt.NDArray[np.int64]:
-        """Return the rows of the log that match in pass 0 of `evaluate`, in order.
+        """Return the rows of the log that match in pass 0 of `evaluate`.
 
-        Parameters and errors are those of `evaluate`; rows are counted from 0.
+        Parameters
+        ----------
+        policy, horizon, seed
+            As for `evaluate`.
+
+        Returns
+        -------
+        array
+            The numbers of the rows, counted from 0, in order.
+
+        Raises
+        ------
+        ValueError
+            As for `evaluate`.
         """
         require_policy(policy)
         reader = self._reader(policy, horizon, key_of(seed))

@@ -7,9 +7,10 @@ from typing import Any
 
 from lastblock.engine.events import KINDS, Event
 from lastblock.live import persistence as snapshot
-from lastblock.live.bandit import Bandit, desk_of
+from lastblock.live.bandit import Bandit
 from lastblock.live.description import describe_desk
 from lastblock.live.desk import Desk
+from lastblock.live.view import desk_of
 from lastblock.store.group_commit import Write
 from lastblock.store.recovery import Known, Recovered
 from lastblock.store.storage import Row, Snapshot

@@ -14,11 +14,9 @@ def number_of(label: str, name: str, names: Mapping[str, int]) -> int:
     if name in names:
         return names[name]
     near = nearest(str(name), names)
-    hint = f"did you mean {near!r}? " if near else ""
+    hint = f"did you mean {near!r}? It has" if near else "it has"
     listed = ", ".join(list(names)[:_LISTED]) + (", …" if len(names) > _LISTED else "")
-    raise StoreError(
-        f"{label} has no bandit {name!r}; {hint}It has: {listed or 'none; create one'}"
-    )
+    raise StoreError(f"{label} has no bandit {name!r}; {hint}: {listed or 'none; create one'}")
 
 
 def open_elsewhere(label: str, name: str, owner: int) -> StoreError:

@@ -95,7 +95,10 @@ class Owners:
         return False
 
     def give(self, place: int) -> None:
-        """Unlock a place if we have locked it; after an interrupt, call it again."""
+        """Unlock a place if we have locked it.
+
+        If an interrupt stops this, the place still counts as locked; call this again.
+        """
         if place in self._mine:
             _unlock(self._file, self.identity, place)
             self._mine.discard(place)

@@ -9,9 +9,10 @@ import numpy as np
 
 from lastblock.engine.events import FORGET, KINDS, NO_CHANCE
 from lastblock.live import persistence as snapshot
-from lastblock.live.bandit import Bandit, bandit_on, desk_of
+from lastblock.live.bandit import Bandit, bandit_on
 from lastblock.live.decisions import Generations
 from lastblock.live.description import restore_desk
+from lastblock.live.view import desk_of
 from lastblock.store.storage import Part, Row, Snapshot, View
 from lastblock.support.errors import StateFileError, StoreError
 
@@ -134,7 +135,8 @@ def read_generations(
     """
     numbers = [number for pair in begun for number in pair]
     firsts = [first for first, _ in begun]
-    if any(type(n) is not int or n < 0 for n in numbers) or firsts != sorted({*firsts, asked}):
+    is_whole = all(type(n) is int and n >= 0 for n in numbers)
+    if not is_whole or firsts != sorted(set(firsts)) or firsts[-1:] != [asked]:
         raise StoreError(
             f"bandit {name!r} in {label} is damaged: its generations are not those of {asked} "
             "decisions; restore the file from a copy"
@@ -157,7 +159,7 @@ def _parts(view: View, number: int, event: int, last: int, *, first: bool) -> It
 
 
 def check_kept(view: View, number: int, were_kept: bool) -> None:
-    """When events are missing: raise a `StoreError` if their owner dropped them meanwhile."""
+    """Raise a `StoreError` if events are missing because their owner dropped them meanwhile."""
     if were_kept and not view.keeps(number):
         raise StoreError(
             f"{view.label}: events were dropped while they were read; to keep them, the process "

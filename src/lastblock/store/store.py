@@ -6,14 +6,15 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from functools import partial
-from types import TracebackType
 from typing import Any, Literal, TypeAlias, get_args, overload
 
 from lastblock.core.protocol import Policy
 from lastblock.kernels.streams import Seed
-from lastblock.live.bandit import Bandit, desk_of
+from lastblock.live.bandit import Bandit
 from lastblock.live.labels import L
+from lastblock.live.view import desk_of
 from lastblock.store import export
+from lastblock.store.endings import end, open_stores
 from lastblock.store.group_commit import Groups, Write
 from lastblock.store.journal import EventLog, snapshot_of
 from lastblock.store.messages import number_of, open_elsewhere
@@ -102,8 +103,8 @@ class Store:
         self._journals: dict[str, EventLog] = {}
         self._is_closed = False
         self._closed = f"{self._storage.label} is closed; open it again with Store()"
-        self._at_exit = weakref.finalize(self, _close, self._storage, self._groups)
-        _open_stores.add(self)
+        self._at_exit = weakref.finalize(self, end, self._storage, self._groups)
+        open_stores.add(self)
 
     @overload
     def create(
@@ -171,6 +172,11 @@ class Store:
     def bandit(self, name: str) -> Bandit[Any]:
         """Open a bandit in the state in which it was left.
 
+        Parameters
+        ----------
+        name
+            The name of the bandit.
+
         Returns
         -------
         Bandit
@@ -232,7 +238,18 @@ class Store:
         return name in self.names()
 
     def snapshot(self, name: str) -> None:
-        """Write a snapshot of a bandit now; it is on the disk when this returns."""
+        """Write a snapshot of a bandit now; it is on the disk when this returns.
+
+        Parameters
+        ----------
+        name
+            The name of the bandit.
+
+        Raises
+        ------
+        StoreError
+            As for `bandit`, or if the file cannot be written.
+        """
         with self._lock:
             self.bandit(name)
             journal = self._journals[name]
@@ -248,7 +265,13 @@ class Store:
             self._groups.flush()
 
     def release(self, name: str) -> None:
-        """Close one bandit, so that others can open it; do nothing if it is not open here."""
+        """Close one bandit, so that others can open it; do nothing if it is not open here.
+
+        Parameters
+        ----------
+        name
+            The name of the bandit.
+        """
         with self._lock:
             self._check_open()
             journal = self._journals.get(name)
@@ -261,7 +284,18 @@ class Store:
             del self._journals[name]
 
     def delete(self, name: str) -> None:
-        """Remove a bandit and all its events; raise a `StoreError` if it is open elsewhere."""
+        """Remove a bandit and all its events.
+
+        Parameters
+        ----------
+        name
+            The name of the bandit.
+
+        Raises
+        ------
+        StoreError
+            If there is no bandit of this name, or it is open elsewhere.
+        """
         with self._lock:
             self._check_open()
             found = self._find(name, self._storage.names())
@@ -276,6 +310,11 @@ class Store:
     def verify(self, name: str) -> int:
         """Replay a bandit's events from the earliest snapshot, and compare with the latest state.
 
+        Parameters
+        ----------
+        name
+            The name of the bandit.
+
         Returns
         -------
         int
@@ -284,7 +323,7 @@ class Store:
         Raises
         ------
         StoreError
-            If the two states are not the same, byte for byte.
+            If there is no bandit of this name, or the two states are not the same, byte for byte.
         """
         self.flush()
         with self._storage.view() as view:
@@ -353,47 +392,8 @@ class Store:
     def __enter__(self) -> "Store":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
         return f"<Store of {self._storage.label}>"
-
-
-def _close(storage: Storage, groups: Groups | None) -> None:
-    """Close a store at the end of the process, or when nothing refers to it or its bandits."""
-    try:
-        if groups is not None:
-            groups.close()
-    finally:
-        storage.close()
-
-
-_open_stores: Any = weakref.WeakSet()
-
-
-def _abandon() -> None:
-    """Close all stores in the child of a fork, which has none of the parent's threads."""
-    for store in tuple(_open_stores):
-        if store._at_exit.detach() is None:
-            continue
-        store._is_closed = True
-        store._lock = threading.RLock()
-        reason = (
-            f"{store._storage.label} was opened before a fork and belongs to the parent process; "
-            "start workers by spawn, or open the store after the fork only"
-        )
-        store._closed = reason
-        for journal in store._journals.values():
-            desk_of(journal.bandit).renew_lock()
-            journal.end(reason)
-        store._storage.abandon()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_abandon)

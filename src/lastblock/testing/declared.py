@@ -91,7 +91,11 @@ def _expect_same_arms(
     plain = live_arms(policy, HORIZON)
     for number in numbers:
         with np.errstate(over="ignore"):  # squares of 2⁹⁰⁰, in what is noted beside the record
-            changed = live_arms(policy, HORIZON, lambda x, c=number: change(x, c))  # type: ignore[misc]
+            changed = live_arms(
+                policy,
+                HORIZON,
+                lambda x, c=number: change(x, c),  # type: ignore[misc]  # mypy infers no lambda with defaults
+            )
         expect_same(f"arms for rewards {word} {number}", changed, plain)
 
 
@@ -185,7 +189,7 @@ def wrong_types_are_rejected(subject: Any) -> None:
         for value in WRONG.get(kind, [object()]):
             expect_value_error(
                 f"{name}={value!r}",
-                lambda n=name, v=value: subject._replace(**{n: v}),  # type: ignore[misc]
+                lambda n=name, v=value: subject._replace(**{n: v}),  # type: ignore[misc]  # mypy infers no lambda with defaults
                 name,
             )
 

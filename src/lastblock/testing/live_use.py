@@ -54,7 +54,7 @@ def bad_rewards_change_nothing(policy: Policy) -> None:
     for reward in bad:
         expect_value_error(
             f"reward {reward!r}",
-            lambda r=reward: bandit.tell(decision, r),  # type: ignore[misc]
+            lambda r=reward: bandit.tell(decision, r),  # type: ignore[misc]  # mypy infers no lambda with defaults
             "reward",
         )
         expect(bandit.to_bytes() == before, f"reward {reward!r} was refused, but changed the state")
@@ -99,7 +99,7 @@ def arms_come_and_go(policy: Policy) -> None:
     live_with_delays(bandit, 60, world)
     before = bandit.to_bytes()
     if declares(policy, "oracle"):
-        told = "told the arms beforehand"
+        told = "knows the arms in advance"
         expect_value_error("retire_arm", lambda: bandit.retire_arm("b"), told)
         expect_value_error("add_arm", lambda: bandit.add_arm("d"), told)
         expect(bandit.to_bytes() == before, "a refused change of the arms changed the state")

@@ -78,8 +78,23 @@ def lower_bound(environment: Any, times: npt.ArrayLike) -> npt.NDArray[np.float6
 def count_changes(environment: Any) -> int:
     """Return Γ, the number of times at which some arm of a piecewise environment changes.
 
-    Raises a `ValueError` for an environment without phases, such as `Drifting`.
+    Parameters
+    ----------
+    environment
+        An environment with phases: `Piecewise` or `Stationary`.
 
+    Returns
+    -------
+    int
+        The number of changes.
+
+    Raises
+    ------
+    ValueError
+        If the environment has no phases, such as `Drifting`.
+
+    Examples
+    --------
     >>> import lastblock as lb
     >>> a, b = [lb.Bernoulli(0.5), lb.Bernoulli(0.3)], [lb.Bernoulli(0.3), lb.Bernoulli(0.5)]
     >>> count_changes(lb.Piecewise({0: a, 100: a, 200: b}))

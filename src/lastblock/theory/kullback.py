@@ -95,7 +95,20 @@ def kl_lower(
 ) -> float:
     """Return the smallest mean q with kl(p, q) ≤ level.
 
-    Parameters and errors are those of `kl_upper`.
+    Parameters
+    ----------
+    p, level, family, sigma
+        As for `kl_upper`.
+
+    Returns
+    -------
+    float
+        The mean q; it may be infinite.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
 
     Examples
     --------
