@@ -250,5 +250,5 @@ def test_wrong_declarations():
 
 
 def test_binarized_hands_on_coins():
-    with pytest.raises(ValueError, match="the policy within gets rewards 0 and 1"):
+    with pytest.raises(ValueError, match="the wrapped policy gets rewards 0 and 1"):
         lb.Binarized(lb.Binarized(lb.Thompson(), 2.0, 3.0))
