@@ -51,17 +51,23 @@ QUICK_POLICIES = {
 
 SLOW_FOLDERS = {"oracle", "smoke", "statistical", "testing"}
 SLOW_FILES = {  # many policies, other processes, a browser, or every page
+    "test_a_damaged_record_costs_no_other",
     "test_cli",
     "test_cluster",
     "test_compact",
     "test_documents",
     "test_examples",
+    "test_fleet_forks",
     "test_interrupts",
     "test_jit",
+    "test_many_out",
     "test_marks",
+    "test_names",
     "test_notebook",
     "test_report",
+    "test_runner",
     "test_site",
+    "test_store",
     "test_store_forks",
     "test_suite",
     "test_words_of_wrappers",
