@@ -26,9 +26,9 @@ from lastblock.kernels.record_memory import fetch
 from lastblock.kernels.seals import (
     ALL_SEALED,
     BEGINNING_SEALED,
-    Memory,
+    RecordWords,
     break_seal,
-    digest,
+    checksum,
     kind_of,
     seal_beginning,
 )
@@ -143,7 +143,7 @@ def _is_last(words: Words, j: int) -> bool:
 
 @kernel
 def _done(
-    states: States, memory: Memory, touched: Flags, sealed: int, words: Words, j: int
+    states: States, memory: RecordWords, touched: Flags, sealed: int, words: Words, j: int
 ) -> None:
     """Seal the record of word `j`, some words after its turn, if it was its bandit's last word."""
     if j >= 0 and _is_last(words, j):
@@ -156,7 +156,7 @@ def _done(
 def ask_own(
     policy: Policy,
     states: States,
-    memory: Memory,
+    memory: RecordWords,
     touched: Flags,
     sealed: int,
     arms: int,
@@ -246,7 +246,7 @@ def first_without_room(
 def tell_own(
     policy: Policy,
     states: States,
-    memory: Memory,
+    memory: RecordWords,
     touched: Flags,
     sealed: int,
     words: Words,
@@ -267,7 +267,7 @@ def tell_own(
 
 @entry
 def forget_own(
-    states: States, memory: Memory, touched: Flags, sealed: int, words: Words, arms: Numbers
+    states: States, memory: RecordWords, touched: Flags, sealed: int, words: Words, arms: Numbers
 ) -> None:
     """Drop, for each word, a decision whose reward will never come."""
     for j in range(words.shape[0]):
@@ -278,7 +278,7 @@ def forget_own(
 
 
 @entry
-def seal_all(memory: Memory, size: int, touched: Flags, first: int, end: int) -> None:
+def seal_all(memory: RecordWords, size: int, touched: Flags, first: int, end: int) -> None:
     """Seal every changed record of blocks `first` to before `end` as a whole.
 
     `memory` holds all records of the fleet, of `size` words each.
@@ -289,5 +289,5 @@ def seal_all(memory: Memory, size: int, touched: Flags, first: int, end: int) ->
             for i in range(BLOCK * block, min(BLOCK * (block + 1), bandits)):
                 record = i * size
                 if kind_of(memory[record]) == BEGINNING_SEALED:
-                    memory[record] = digest(memory, record, size, i) | ALL_SEALED
+                    memory[record] = checksum(memory, record, size, i) | ALL_SEALED
             touched[block] = 0

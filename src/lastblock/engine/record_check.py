@@ -28,8 +28,8 @@ from lastblock.kernels.seals import (
     BEGINNING_SEALED,
     BUSY,
     NO_SEAL,
-    Memory,
-    digest,
+    RecordWords,
+    checksum,
     kind_of,
     sealed_words,
 )
@@ -54,7 +54,7 @@ class Views(NamedTuple):
     words: Words
     singles: npt.NDArray[np.float32]
     doubles: npt.NDArray[np.float64]
-    memory: Memory
+    memory: RecordWords
 
     @classmethod
     def of(cls, states: States) -> "Views":
@@ -346,7 +346,7 @@ def _is_broken(
     if idle or kind < BEGINNING_SEALED:
         return True
     size = header[0] if kind == ALL_SEALED else header[4]
-    return bool(digest(views.memory, record, size, number) != seal - kind)
+    return bool(checksum(views.memory, record, size, number) != seal - kind)
 
 
 @entry

@@ -26,7 +26,7 @@ from lastblock.engine.fleet import (
 from lastblock.engine.record_check import Damage, RecordCheck
 from lastblock.fleet.plan import FleetPlan
 from lastblock.kernels.jit import specialise
-from lastblock.kernels.seals import Memory
+from lastblock.kernels.seals import RecordWords
 from lastblock.support.errors import UnknownDecisionError
 
 SMALL_BATCH = 2048
@@ -46,7 +46,7 @@ class Records(NamedTuple):
 
     states: States
     """The records."""
-    memory: Memory
+    memory: RecordWords
     """The same memory as words."""
     touched: Flags
     """Which blocks of records have changed since the last flush."""

@@ -1,12 +1,12 @@
 """Seals: whether a record is as the last kernel left it.
 
 A record of a fleet begins with a word that says what is known about the rest. A kernel that changes
-the record writes BUSY first and, when it is done, a digest of the beginning of the record, which is
-in the fastest cache then: counters, sums, the random stream. The rewards that lie further back are
-sealed when a file is flushed or closed: the digest is then one of the whole record. The last two
-bits say which it is.
+the record writes BUSY first and, when it is done, a checksum of the beginning of the record, which
+is in the fastest cache then: counters, sums, the random stream. The rewards that lie further back
+are sealed when a file is flushed or closed: the checksum is then one of the whole record. The last
+two bits say which it is.
 
-Digests are made to find damage, not malice: the sum of all words, which any single changed word
+Checksums are made to find damage, not malice: the sum of all words, which any single changed word
 changes, and one of words that are masked by their place, so that swapped ones show, too. The number
 of the bandit is part of it. Records of the first file format have no seal, and code compiled for
 them has no trace of it.
@@ -23,7 +23,7 @@ from lastblock.kernels.fences import fence
 from lastblock.kernels.jit import DISABLED, INLINE, entry, kernel, wrapping
 from lastblock.kernels.streams import mix
 
-Memory = npt.NDArray[np.uint64]
+RecordWords = npt.NDArray[np.uint64]
 
 WORD = 8
 BEGINNING = 512
@@ -43,8 +43,8 @@ def kind_of(seal: np.uint64) -> Any:
 
 @kernel
 @wrapping
-def digest(memory: Memory, record: int, words: int, number: int) -> Any:
-    """Return a digest of the first words of a record without its seal; its last two bits are 0.
+def checksum(memory: RecordWords, record: int, words: int, number: int) -> Any:
+    """Return a checksum of the first words of a record without its seal; its last two bits are 0.
 
     The loop becomes a few vector instructions: unsigned places need no test for negative ones, and
     a number of words that the compiler does not know keeps it from writing out every step.
@@ -66,9 +66,9 @@ def digest(memory: Memory, record: int, words: int, number: int) -> Any:
 
 
 @entry
-def digest_of(memory: Memory, record: int, words: int, number: int) -> Any:
-    """Return the same digest as `digest`, in a form that Python code can call."""
-    return digest(memory, record, words, number)
+def checksum_of(memory: RecordWords, record: int, words: int, number: int) -> Any:
+    """Return the same number as `checksum`, in a form that Python code can call."""
+    return checksum(memory, record, words, number)
 
 
 def sealed_words(itemsize: int) -> int:
@@ -82,13 +82,13 @@ def break_seal(s: Any) -> None:
         s.seal = BUSY
 
 
-def seal_beginning(s: Any, memory: Memory, words: int, number: int) -> None:
+def seal_beginning(s: Any, memory: RecordWords, words: int, number: int) -> None:
     """Seal the first `words` words of a record that has been changed. Without a seal, do nothing.
 
     `memory` holds all records of the fleet, and `number` says which of them `s` is.
     """
     if "seal" in s.dtype.names:
-        found = digest_of(memory, number * (s.dtype.itemsize // WORD), words, number)
+        found = checksum_of(memory, number * (s.dtype.itemsize // WORD), words, number)
         s.seal = np.uint64(found) | BEGINNING_SEALED
 
 
@@ -112,7 +112,7 @@ def _seal_beginning(s: Any, memory: Any, words: Any, number: Any) -> Any:
 
     def seal(s: Any, memory: Any, words: Any, number: Any) -> None:
         fence()
-        s.seal = digest(memory, int(number) * stride, words, number) | BEGINNING_SEALED
+        s.seal = checksum(memory, int(number) * stride, words, number) | BEGINNING_SEALED
 
     return seal if "seal" in s.fields else lambda s, memory, words, number: None
 

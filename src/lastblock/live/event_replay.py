@@ -12,13 +12,13 @@ from lastblock.kernels.jit import specialise
 from lastblock.live.state import Live
 
 EventRows = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
+Places = npt.NDArray[np.int64]
 
 
 def replay_events(
     live: Live,
     run: EventRows,
-    places: Numbers,
+    places: Places,
     next_id: int,
     out: dict[int, int] | None,
     chances: dict[int, float],
@@ -77,7 +77,7 @@ def _check_rows(run: EventRows) -> None:
 
 
 def _answered(
-    run: EventRows, asks: Numbers, places: Numbers, next_id: int, out: dict[int, int]
+    run: EventRows, asks: Places, places: Places, next_id: int, out: dict[int, int]
 ) -> npt.NDArray[np.bool_]:
     """Remove the answered decisions from `out`; return which of those asked for here stay open."""
     answers = np.flatnonzero(run[:, 0] != ASK)
@@ -100,7 +100,7 @@ def _answered(
 
 
 def settle_out(
-    late: EventRows, places: Numbers, next_id: int, out: dict[int, int], chances: dict[int, float]
+    late: EventRows, places: Places, next_id: int, out: dict[int, int], chances: dict[int, float]
 ) -> None:
     """Make `out` and `chances` agree with a log in which `next_id` decisions were asked for.
 
@@ -123,7 +123,7 @@ def settle_out(
             chances.pop(id, None)
 
 
-def _play(live: Live, run: EventRows, places: Numbers) -> None:
+def _play(live: Live, run: EventRows, places: Places) -> None:
     row = 0
     while row < run.shape[0]:
         arguments: tuple[Any, ...] = (

@@ -80,7 +80,7 @@ def read(
     document = Document(name, read_text(path, name))
     top = document.parse()
     top.only(_KEYS, "a scenario")
-    numbers = Numbers(top, {"horizon": horizon, "replications": replications, "seed": seed})
+    numbers = ScenarioNumbers(top, {"horizon": horizon, "replications": replications, "seed": seed})
     read_imports(top, path.parent)
     environment = read_environment(top, numbers.values["horizon"])
     numbers.check(environment)
@@ -98,7 +98,7 @@ def read(
     return scenario.with_reference() if reference else scenario
 
 
-class Numbers:
+class ScenarioNumbers:
     """The horizon, the replications and the seed: the caller's if given, else the file's."""
 
     def __init__(self, top: TomlTable, instead: Mapping[str, int | None]) -> None:
