@@ -166,6 +166,20 @@ def test_unpacked_marks_are_those_of_a_full_record(marks, n):
         assert next(found) == next(found)
 
 
+@pytest.mark.parametrize("block", KINDS)
+@pytest.mark.parametrize("marks", [4, 8])
+def test_unpacked_marks_serve_the_same_blocks(marks, block):
+    """The level of an arm's blocks is that of a full record at every number of rewards."""
+    full, compact, kind = new_marks(marks), new_marks(marks, True), Block[block.upper()]
+    sums, other = np.zeros(1), np.zeros(1)
+    for _ in range(100):
+        take_all(full, sums, np.ones(1), kind)
+        take_all(compact, other, np.ones(1), kind)
+        unpacked = new_marks(marks)
+        unpack_marks(unpacked[0], compact[0], other, kind)
+        assert unpacked[0].level[0] == full[0].level[0]
+
+
 def test_a_compact_record_beyond_its_reach_is_unpacked_by_a_straight_line():
     compact, unpacked, sums = new_marks(8, True), new_marks(8), np.zeros(1)
     n = (1 << 22) + 12_345

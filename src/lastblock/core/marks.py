@@ -35,7 +35,7 @@ from lastblock.core.layout import COUNT, LARGEST_COUNT, SMALL_COUNT, record, wit
 from lastblock.core.protocol import Record
 from lastblock.kernels.bits import trailing_zeros
 from lastblock.kernels.exact_sums import two_product, two_sum
-from lastblock.kernels.jit import kernel, routine
+from lastblock.kernels.jit import kernel, plain, routine
 
 LONGEST_BLOCK = 2 * 10**8
 """How many rewards the marks reach back. A challenger that has more, of 10⁹ rewards in all, is
@@ -298,17 +298,19 @@ def is_at_least(a: float, n: int, b: float, m: int) -> bool:
     return bool(x >= y)
 
 
-def unpack_marks(m: Record, compact: Record, sums: Any) -> None:
+def unpack_marks(
+    m: Record, compact: Record, sums: Any, block: Block | BlockWord = Block.NEAR
+) -> None:
     """Fill marks from those of a compact record, given the sums of all rewards of each arm.
 
-    This is plain Python. Marks that are older than those of the compact record lie on a straight
-    line between its oldest one and the first reward.
+    `block` is that of `take_in`. This is plain Python. Marks that are older than those of the
+    compact record lie on a straight line between its oldest one and the first reward.
     """
     half, levels, known = m.sum.shape[2], m.sum.shape[1] - 1, compact.part.shape[1] - 1
-    waits = max(3, 2 * half - 3)
+    waits, reached = plain(wait)(half), plain(reach)
     for arm in range(m.written.size):
         written, level = int(compact.written[arm]), int(compact.level[arm])
-        while level < levels - 1 and written > (2 * half + waits - 2 << level) >> 1 and level > 0:
+        while level < levels - 1 and written > reached(level, half, block):
             level += 1
         m.written[arm], m.level[arm] = written, level
         m.base[arm], m.error[arm], m.total[arm] = sums[arm], 0.0, 0.0

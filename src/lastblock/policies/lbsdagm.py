@@ -157,7 +157,7 @@ class LBSDAGM(NamedTuple):
 
     def unpacked(self, s: Record, compact: Record) -> None:
         """Turn the marks of a compact record into sums."""
-        unpack_marks(s.marks, compact.marks, s.sums)
+        unpack_marks(s.marks, compact.marks, s.sums, self.block)
 
     def held(self, s: Record, arm: int) -> Held:
         return Held(float(s.marks.written[arm]), float(s.sums[arm]))
