@@ -125,16 +125,26 @@ def remedy(policy: Policy) -> str:
             f"wrap it, Binarized({name}(…), low, high), with the bounds of your rewards (clip=True "
             "there counts rewards beyond them as the nearer bound)"
         )
-    if _has_family(policy):
-        ways.append('choose family="gaussian", which takes any number')
+    families = _with_family(policy)
+    if families:
+        # With another scale than that of the rewards it would learn nothing: with a normal prior
+        # far from them an arm that was never pulled is never pulled.
+        scales = [
+            name
+            for name in ("prior_mean", "prior_sigma", "sigma")
+            if any(name in part._fields for part in families)
+        ]
+        suited = f" (set {', '.join(scales)} to suit your rewards)" if scales else ""
+        ways.append(f'choose family="gaussian", which takes any number{suited}')
     ways.append("use a policy that takes any number, such as LBSDAGM()")
     return ", or ".join(ways[:2])
 
 
-def _has_family(policy: Any) -> bool:
-    """Return whether a policy, or a part that it wraps, has a parameter `family`."""
+def _with_family(policy: Any) -> list[Any]:
+    """Return a policy and the parts that it wraps, as far as they have a parameter `family`."""
     parts = [getattr(policy, name) for name in ("policy", "detector") if hasattr(policy, name)]
-    return "family" in getattr(policy, "_fields", ()) or any(map(_has_family, parts))
+    own = [policy] if "family" in getattr(policy, "_fields", ()) else []
+    return own + [found for part in parts for found in _with_family(part)]
 
 
 def refusal(policy: Policy, what: str) -> ValueError:

@@ -29,7 +29,8 @@ class Thompson(NamedTuple):
         becomes 1 with that probability and 0 otherwise.
         ``"gaussian"``: normal priors and rewards of known standard deviation.
     prior_mean, prior_sigma
-        μ₀ and σ₀ of the normal prior.
+        μ₀ and σ₀ of the normal prior. Let it cover the means that you think possible: an arm whose
+        prior lies far below another arm's rewards is never pulled.
     sigma
         σ, the standard deviation of a Gaussian reward.
 
