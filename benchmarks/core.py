@@ -94,3 +94,7 @@ def main() -> None:
         lambda: float(subprocess.check_output([sys.executable, "-c", _FRESH], text=True)), 3
     )
     print(f"\nImport and first simulation in a new process with a warm cache: {fresh:.2f} s")
+
+
+if __name__ == "__main__":
+    main()

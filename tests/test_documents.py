@@ -19,6 +19,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 COMMAND = re.compile(r"^lastblock .*$", re.MULTILINE)
+BENCHMARK = re.compile(r"python -m benchmarks\.(\w+)")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FIGURE = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)(.*?)(?=\n#|\Z)", re.DOTALL)
 MAKES_FIGURES = ("make reproduce", "lastblock reproduce", "lastblock plot", "python -m benchmarks.")
@@ -101,6 +102,14 @@ def anchors(page):
     """The places in a page that a link can name, spelt as a forge and the site spell them."""
     headings = HEADING.findall(FENCED.sub("", page.read_text()))
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_benchmarks_that_pages_name_are_programs():
+    named = {name for page in PAGES for name in BENCHMARK.findall(page.read_text())}
+    assert {"core", "memory", "worlds", "gaps", "marks", "fleet"} <= named
+    for name in named:
+        source = (ROOT / "benchmarks" / f"{name}.py").read_text(encoding="utf-8")
+        assert 'if __name__ == "__main__":' in source, f"python -m benchmarks.{name} does nothing"
 
 
 @by_page(PAGES)
