@@ -55,3 +55,19 @@ def snips(log, target):
     value = sum(w * r for w, r in pairs) / sum(weights)
     error = sum((w * (r - value)) ** 2 for w, r in pairs) ** 0.5 / sum(weights)
     return value, error, sum(weights) ** 2 / sum(w * w for w in weights)
+
+
+def followed(log, target):
+    """The events (arm, reward, propensity, choices) in which all arms of the target were there."""
+    taken = [arm for arm, chance in target.items() if chance > 0]
+    return [event[:3] for event in log if all(arm in event[3] for arm in taken)]
+
+
+def renormalised(log, target):
+    """Value and error of IPS if, in each event, the target takes only arms that were there."""
+    worth = []
+    for arm, reward, propensity, choices in log:
+        share = sum(target.get(other, 0.0) for other in choices)
+        if share > 0:
+            worth.append(target.get(arm, 0.0) / share / propensity * reward)
+    return float(mean(worth)), standard_error(worth)

@@ -82,3 +82,46 @@ def test_weighted_estimates(log, shares):
     assert found.snips.standard_error == pytest.approx(error, rel=1e-9, abs=1e-9)
     assert found.effective == pytest.approx(effective)
     assert found.events == len(log)
+
+
+@st.composite
+def events_with_choices(draw):
+    choices = draw(st.lists(st.sampled_from(LABELS), min_size=1, max_size=3, unique=True))
+    return (
+        draw(st.sampled_from(choices)),
+        draw(st.floats(-5, 5)),
+        draw(st.floats(0.01, 1.0)),
+        choices,
+    )
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(events_with_choices(), min_size=2, max_size=30),
+    st.lists(st.integers(0, 5), min_size=3, max_size=3).filter(any),
+)
+def test_weighted_estimates_where_arms_come_and_go(log, shares):
+    target = {arm: share / sum(shares) for arm, share in zip(LABELS, shares, strict=True)}
+    taken = {arm for arm, share in target.items() if share > 0}
+    names = "arm", "reward", "p", "choices"
+    columns = dict(zip(names, map(list, zip(*log, strict=True)), strict=True))
+    replay = lb.Replay(columns, propensity="p", arms=LABELS)
+    events = twin.followed(log, target)
+    if not taken <= {arm for arm, *_ in events}:
+        with pytest.raises(ValueError, match=r"never logged|no event in which|choices of no event"):
+            replay.estimate(target)
+    elif len(events) > 1:
+        found = replay.estimate(target)
+        value, error = twin.ips(events, target)
+        assert found.ips.value == pytest.approx(value, abs=1e-9)
+        assert found.ips.standard_error == pytest.approx(error, rel=1e-9, abs=1e-9)
+        value, error, effective = twin.snips(events, target)
+        assert found.snips.value == pytest.approx(value, abs=1e-9)
+        assert found.snips.standard_error == pytest.approx(error, rel=1e-9, abs=1e-9)
+        assert found.effective == pytest.approx(effective)
+        assert (found.events, found.left_out) == (len(events), len(log) - len(events))
+    if taken <= {arm for arm, *_ in log} and sum(bool(taken & {*event[3]}) for event in log) > 1:
+        value, error = twin.renormalised(log, target)
+        found = replay.estimate(target, absent="renormalise")
+        assert found.ips.value == pytest.approx(value, abs=1e-9)
+        assert found.ips.standard_error == pytest.approx(error, rel=1e-9, abs=1e-9)

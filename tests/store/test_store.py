@@ -865,7 +865,27 @@ def test_damaged_events(path, damage, message):
         ("UPDATE arms SET label = '{' WHERE arm = 2", "Expecting property name enclosed"),
         (
             "UPDATE events SET kind = 1, reward = 'x' WHERE event = 500",
-            "Could not convert 'x' with type str",
+            "event 500 has the reward 'x', which is not a finite number",
+        ),
+        (
+            "UPDATE events SET kind = 1, reward = NULL, probability = NULL WHERE event = 500",
+            "event 500 has the reward None, which is not a finite number",
+        ),
+        (
+            "UPDATE events SET kind = 1, reward = 9e999 WHERE event = 500",
+            "event 500 has the reward inf, which is not a finite number",
+        ),
+        (
+            "UPDATE events SET kind = 0, reward = NULL, probability = 1.5 WHERE event = 500",
+            "event 500 has the probability 1.5, not one in (0, 1]",
+        ),
+        (
+            "UPDATE events SET kind = 4, decision = NULL, arm = 9 WHERE event = 500",
+            "arm 9 is retired, and was not there",
+        ),
+        (
+            "UPDATE events SET kind = 3, decision = NULL, arm = 1 WHERE event = 500",
+            "arm 1 is added, and was there before",
         ),
         (
             "UPDATE events SET time = 'x' WHERE event = 500",
@@ -885,6 +905,9 @@ def test_damaged_logs(path, tmp_path, damage, message):
     with lb.Store(path) as store, pytest.raises(lb.StoreError, match="is damaged: ") as caught:
         store.export(NAME, log)
     assert f"({message}" in str(caught.value)
+    if "has the" in message:  # also in the log of all events
+        with lb.Store(path) as store, pytest.raises(lb.StoreError, match="has the"):
+            store.export(NAME, log, "events")
     assert str(caught.value).endswith("); restore the file from a copy")
     assert not log.exists()
 

@@ -7,6 +7,8 @@ description: that every index lies within its list, for example, and that each a
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from lastblock.core.layout import LARGEST_COUNTED, layout_id, slots, state_dtype
 from lastblock.core.protocol import Policy, check_arms
 from lastblock.core.registry import build, describe, require_policy
@@ -14,6 +16,7 @@ from lastblock.core.reward_stats import Told
 from lastblock.live.desk import Desk
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import Label, check_labels
+from lastblock.live.notes import Notes
 from lastblock.live.state import Live
 from lastblock.support.checks import flag, number, whole
 from lastblock.support.errors import UNREADABLE, StateFileError
@@ -117,6 +120,23 @@ def read_description(about: dict[str, Any]) -> Described:
     )
     _check_layout(made, about["layout"])
     return made
+
+
+def read_floors(
+    about: dict[str, Any], record: bytes
+) -> tuple[dict[int, float | None], float | None]:
+    """Return the floors of the active arms, by number, and the floor of arms that come later.
+
+    A floor is None if the bandit has no floors at all. Nothing is compiled.
+    """
+    d = read_description(about)
+    if not d.floored:
+        return dict.fromkeys(d.numbers, None), None
+    state = state_dtype(d.policy, len(d.numbers), d.depth, d.width)
+    notes = Notes(state, d.width)
+    begin = state.itemsize + notes.told.nbytes
+    floors = np.frombuffer(record[begin : begin + notes.floor.nbytes], "<f8").tolist()
+    return dict(zip(d.numbers, floors, strict=False)), d.floor_of_all or 0.0
 
 
 def _check_layout(made: Described, layout: object) -> None:

@@ -1,12 +1,8 @@
 """Read logs of decisions from files or arrays: arms, rewards, and propensities if known."""
 
-import operator
-import os
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,19 +10,10 @@ import numpy.typing as npt
 from lastblock.core.layout import INDEX
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.live.labels import Label, check_labels
+from lastblock.replay.choices import UNKNOWN, Choices, FoundSets, read_sets, to_choices
+from lastblock.replay.columns import Source, plain_label, read_columns
 from lastblock.support.checks import number
 from lastblock.support.spelling import nearest
-
-Source: TypeAlias = Any
-"""A CSV or Parquet file, a data frame, a mapping of columns, a structured array, or a tuple of two
-or three arrays: arms, rewards and propensities."""
-
-Columns: TypeAlias = dict[str, npt.NDArray[Any]]
-
-_WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})"), re.compile(r"-?(0|[1-9]\d{0,17})\.0")
-"""Whole numbers as text: plain, and as a data frame with gaps writes them."""
-
-_NAMED = 12  # the number of columns that a message lists
 
 
 class Log(NamedTuple):
@@ -36,16 +23,18 @@ class Log(NamedTuple):
     arms: npt.NDArray[np.uint32]  # the arm of each event, as its place in `labels`
     rewards: npt.NDArray[np.float64]
     propensities: npt.NDArray[np.float64] | None
+    choices: Choices | None  # the arms that could be chosen; None if the log does not say
     rows: npt.NDArray[np.int64]  # the row of each event in what the user gave
     size: int  # the number of rows that the user gave
 
     def pick(self, events: npt.NDArray[Any]) -> "Log":
         """Return a log of some of the events: a mask, or their numbers in the order wanted."""
-        chances = self.propensities
+        chances, choices = self.propensities, self.choices
         return self._replace(
             arms=self.arms[events],
             rewards=self.rewards[events],
             propensities=None if chances is None else chances[events],
+            choices=None if choices is None else choices.pick(events),
             rows=self.rows[events],
         )
 
@@ -57,6 +46,7 @@ def read_log(
     propensity: str | float | None,
     time: str | None,
     arms: Sequence[Label] | int | None,
+    choices: str | None = None,
 ) -> Log:
     """Return the events of a log; `Replay` explains the parameters.
 
@@ -69,9 +59,9 @@ def read_log(
     if isinstance(source, tuple | list):
         source, column = _named(source, arm, reward, propensity)
     wanted = [name for name in (arm, reward, column, time) if name is not None]
-    columns = _columns(source, wanted)
+    columns = read_columns(source, wanted, choices)
     size = columns[arm].shape[0]
-    for name in wanted:
+    for name in columns:
         if columns[name].shape[0] != size:
             raise ValueError(
                 f"the log has {size} rows of {arm!r} and {columns[name].shape[0]} of {name!r}; "
@@ -86,7 +76,11 @@ def read_log(
         reward,
         f"must be finite and below {LARGEST_REWARD:g} in size; leave the row out, or give a reward",
     )
-    labels, numbers = _arms(columns[arm], arm, arms)
+    sets = None
+    if choices is not None and choices in columns:
+        sets = read_sets(columns[choices], choices)
+    labels, numbers = _arms(columns[arm], arm, arms, sets)
+    could_be = sets and to_choices(sets, labels, numbers, str(choices))
     propensities = None
     if column is not None:
         propensities = _numbers(columns[column], column)
@@ -103,8 +97,33 @@ def read_log(
                 f"propensity={chance} must lie in (0, 1]; for uniform logging it is 1/K"
             )
         propensities = np.full(size, chance)
-    log = Log(labels, numbers, rewards, propensities, np.arange(size), size)
+    log = Log(labels, numbers, rewards, propensities, could_be, np.arange(size), size)
     return log if time is None else log.pick(_order(columns[time], time))
+
+
+def split_by_choices(log: Log) -> list[Log]:
+    """Return one log for each set of arms that could be chosen, with only the arms of the set.
+
+    Arms that were logged with a set, and are in no set at all, stay.
+    """
+    if log.choices is None:
+        return [log]
+    parts = []
+    sets, numbers = log.choices
+    known = numbers[numbers != UNKNOWN]
+    for which in dict.fromkeys(known.tolist()):
+        part = log.pick(np.flatnonzero(numbers == which))
+        stays = sets[which].copy()
+        stays[part.arms] = True
+        places = np.cumsum(stays, dtype=INDEX) - INDEX(1)
+        parts.append(
+            part._replace(
+                labels=tuple(label for label, kept in zip(log.labels, stays, strict=True) if kept),
+                arms=places[part.arms],
+                choices=Choices(sets[which : which + 1, stays], np.zeros(part.arms.size, np.int32)),
+            )
+        )
+    return parts
 
 
 def _named(
@@ -120,131 +139,6 @@ def _named(
         f"log is a {type(source).__name__} of {len(source)}; give (arms, rewards) or "
         "(arms, rewards, propensities), a mapping of columns, a data frame, or a file"
     )
-
-
-def _columns(source: Source, wanted: list[str]) -> Columns:
-    """Return the columns with these names."""
-    for name in wanted:
-        if not isinstance(name, str):
-            raise ValueError(f"{name!r} is not the name of a column; give a string")
-    if isinstance(source, str | os.PathLike):
-        return _file(Path(source), wanted)
-    if isinstance(source, np.ndarray) and source.dtype.names is not None:
-        names: Iterable[Any] = source.dtype.names
-    elif isinstance(source, Mapping):
-        names = source.keys()
-    elif hasattr(source, "columns") and hasattr(source, "__getitem__"):  # any library's data frame
-        names = source.columns
-    else:
-        raise ValueError(
-            f"log is a {type(source).__name__}; give a CSV or Parquet file, a data frame, "
-            "a mapping of columns, or (arms, rewards)"
-        )
-    _check_names(wanted, names)
-    columns = {name: _array(source[name]) for name in wanted}
-    for name, values in columns.items():
-        if values.ndim != 1:
-            raise ValueError(f"{name!r} has {values.ndim} dimensions; give one value per event")
-    return columns
-
-
-def _array(values: Any) -> npt.NDArray[Any]:
-    """Return an array that keeps mixed lists; numpy would turn their numbers into text."""
-    return np.array(values, object) if isinstance(values, list | tuple) else np.asarray(values)
-
-
-def _check_names(wanted: list[str], names: Iterable[Any]) -> None:
-    there = list(names)
-    for name in wanted:
-        if name not in there:
-            near = nearest(name, [str(other) for other in there])
-            hint = f"did you mean {near!r}? It has" if near else "it has"
-            listed = ", ".join(map(str, there[:_NAMED])) + (", …" if len(there) > _NAMED else "")
-            raise ValueError(f"the log has no column {name!r}; {hint}: {listed}")
-        if there.count(name) > 1:
-            raise ValueError(f"the log has {there.count(name)} columns {name!r}; rename one")
-
-
-def _file(path: Path, wanted: list[str]) -> Columns:
-    if path.suffix.lower() in (".parquet", ".pq"):
-        return _read(path, wanted, "Parquet", _open_parquet)
-    if ".csv" in (suffix.lower() for suffix in path.suffixes):  # .csv.gz and the like as well
-        return _read(path, wanted, "CSV", _open_csv)
-    raise ValueError(f"log={str(path)!r} is neither .csv nor .parquet; give one of them, or arrays")
-
-
-def _read(path: Path, wanted: list[str], format: str, open_file: Callable[[Path], Any]) -> Columns:
-    try:
-        import pyarrow as pa  # noqa: PLC0415  # slow to import, and not always installed
-    except ImportError:
-        raise ImportError(
-            f"reading {format} files needs pyarrow: pip install 'lastblock[lab]', "
-            "or give the columns as arrays"
-        ) from None
-    try:
-        names, read_columns = open_file(path)
-        _check_names(wanted, names)
-        table = read_columns(list(dict.fromkeys(wanted)))  # the arm comes first
-    except pa.ArrowException as error:
-        raise ValueError(f"log={str(path)!r} cannot be read as {format}: {_line(error)}") from None
-    columns: Columns = {}
-    for name in wanted:
-        values = table[name]
-        if open_file is _open_csv and name == wanted[0]:
-            columns[name] = _labels_of_text(values)
-            continue
-        if pa.types.is_dictionary(values.type):
-            values = values.cast(values.type.value_type)
-        columns[name] = values.to_numpy()
-    return columns
-
-
-def _labels_of_text(values: Any) -> npt.NDArray[Any]:
-    """Return the arms of a CSV file: numbers if all are whole and written alike, else text."""
-    labels: npt.NDArray[Any]
-    column = values.unify_dictionaries().combine_chunks()
-    texts = column.dictionary.to_pylist()
-    for whole in _WHOLE:
-        if column.null_count == 0 and all(whole.fullmatch(text) for text in texts):
-            numbers = np.array([int(text.partition(".")[0]) for text in texts])
-            labels = numbers[column.indices.to_numpy(zero_copy_only=False)]
-            break
-    else:
-        labels = column.to_numpy(zero_copy_only=False)
-    return labels
-
-
-def _open_parquet(path: Path) -> tuple[list[str], Callable[[list[str]], Any]]:
-    """Return the names of the columns, and a function that reads some of them."""
-    import pyarrow.parquet as pq  # noqa: PLC0415  # optional, and slow to import
-
-    return pq.read_schema(path).names, lambda wanted: pq.read_table(path, columns=wanted)
-
-
-def _open_csv(path: Path) -> tuple[list[str], Callable[[list[str]], Any]]:
-    import pyarrow as pa  # noqa: PLC0415  # optional, and slow to import
-    import pyarrow.csv as pc  # noqa: PLC0415  # optional, and slow to import
-
-    parsing = pc.ParseOptions(newlines_in_values=True)
-    with pc.open_csv(path, parse_options=parsing) as file:
-        names = file.schema.names
-
-    def read_columns(wanted: list[str]) -> Any:
-        # Text such as NA may be a label, so only empty cells count as missing.
-        # Arms are read as text, since 007 and 7 may be different labels.
-        converting = pc.ConvertOptions(
-            include_columns=wanted,
-            null_values=[""],
-            strings_can_be_null=True,
-            column_types={wanted[0]: pa.dictionary(pa.int32(), pa.string())},
-        )
-        return pc.read_csv(path, parse_options=parsing, convert_options=converting)
-
-    return names, read_columns
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())
 
 
 def _numbers(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
@@ -268,12 +162,16 @@ def _refuse(bad: npt.NDArray[np.bool_], values: npt.NDArray[Any], name: str, mes
 
 
 def _arms(
-    values: npt.NDArray[Any], name: str, arms: Sequence[Label] | int | None
+    values: npt.NDArray[Any],
+    name: str,
+    arms: Sequence[Label] | int | None,
+    sets: FoundSets | None,
 ) -> tuple[tuple[Label, ...], npt.NDArray[np.uint32]]:
     """Return the labels of the arms, and the number of the arm of each row."""
     distinct, places, rows = _distinct(values, name)
     # Whole numbers come first, then text, each sorted.
-    labels = sorted(distinct, key=lambda label: (isinstance(label, str), label))
+    found = {*distinct, *(sets.labels() if sets else ())}
+    labels = sorted(found, key=lambda label: (isinstance(label, str), label))
     if arms is not None:
         labels = check_labels(arms)
     if len(labels) < 2:
@@ -307,7 +205,7 @@ def _distinct(
     first: list[int] = []
     numbers = np.empty(values.shape[0], np.intp)
     for row, value in enumerate(values.tolist()):
-        label = _label(value)
+        label = plain_label(value)
         if label is None:
             raise ValueError(
                 f"{name!r}, row {row}: {value!r} is not an arm; give a string or a whole number"
@@ -317,18 +215,6 @@ def _distinct(
             first.append(row)
         numbers[row] = known[label]
     return list(known), numbers, first
-
-
-def _label(value: object) -> Label | None:
-    """Return a label as a plain string or int; None if `value` cannot be a label."""
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    try:
-        return int(operator.index(value))  # type: ignore[arg-type]  # raises TypeError if not whole
-    except TypeError:
-        return None
 
 
 def _order(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.int64]:

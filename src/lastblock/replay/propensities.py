@@ -1,5 +1,6 @@
 """Off-policy estimates by inverse propensities: plain (IPS) and self-normalised (SNIPS)."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -7,9 +8,20 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.support.intervals import normal_interval, ratio_interval
+from lastblock.support.json_safe import json_fields, json_safe
 
 MANY = 10_000.0
 """From this effective number of events on we use the normal interval: all agree, it is fastest."""
+
+ROUNDED = 1e-3
+"""The relative distance within which numbers count as equal, since files round propensities."""
+
+SURE = 20.0
+"""A deviation is not chance if chance has it with probability at most exp(−SURE)."""
+
+ENOUGH = 100.0
+"""The effective number of events below which the spread of the weights is not known well enough to
+say that their average is not chance."""
 
 
 class Events(NamedTuple):
@@ -65,6 +77,11 @@ class Weighted:
         above, below, counts, effective = self.events
         return ratio_interval(above, below, counts, confidence, effective - 1.0)
 
+    def to_dict(self) -> dict[str, object]:
+        """Return the value, its error and its 95 % interval as plain JSON values."""
+        low, high = self.interval()
+        return {**json_fields(self, leave_out=("events",)), "interval": json_safe([low, high])}
+
     def __str__(self) -> str:
         return f"{self.value:.4g} ± {self.standard_error:.2g}"
 
@@ -87,16 +104,33 @@ class Estimate:
     largest_weight: float
     """The largest weight of an event."""
     events: int
-    """The number of events in the log."""
+    """The number n of events that count: those in which the policy could be followed."""
+    left_out: int = 0
+    """The number of the other events of the log."""
+    reason: str = ""
+    """Why they are left out, in words; empty if none is."""
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the estimates, their errors and 95 % intervals as plain JSON values.
+
+        Numbers that are infinite or NaN become None.
+        """
+        return json_fields(self)
 
     def __repr__(self) -> str:
+        others = f"; {self.left_out} others left out: {self.reason}" if self.left_out else ""
         return (
             f"<Estimate: IPS {self.ips}, SNIPS {self.snips}, "
-            f"{self.events} events worth {self.effective:.1f}>"
+            f"{self.events} events worth {self.effective:.1f}{others}>"
         )
 
 
-def estimate(weights: npt.NDArray[np.float64], rewards: npt.NDArray[np.float64]) -> Estimate:
+def estimate(
+    weights: npt.NDArray[np.float64],
+    rewards: npt.NDArray[np.float64],
+    left_out: int = 0,
+    reason: str = "",
+) -> Estimate:
     """Return both estimates from the weights w = π(arm) / propensity, not all of which are 0."""
     n = rewards.size
     largest = float(weights.max())
@@ -123,7 +157,32 @@ def estimate(weights: npt.NDArray[np.float64], rewards: npt.NDArray[np.float64])
         effective=effective,
         largest_weight=largest,
         events=n,
+        left_out=left_out,
+        reason=reason if left_out else "",
     )
+
+
+def check_weights(weights: npt.NDArray[np.float64]) -> None:
+    """Raise a ValueError if the weights cannot be those of a policy that could be followed.
+
+    Given the past, each weight has the mean 1, whatever the policies: Σ π(arm) over the arms that
+    could be chosen. So their average differs from 1 by chance alone, unless the policy takes arms
+    that could not be chosen, or the propensities are wrong.
+    """
+    n, largest = weights.size, float(weights.max())
+    ratios = weights / largest  # their squares cannot overflow
+    total, squares = float(ratios.sum()), float(np.square(ratios).sum())
+    if total**2 < ENOUGH * squares:
+        return
+    mean = largest * total / n
+    error = largest * math.sqrt(max(0.0, squares - total**2 / n)) / n
+    if abs(mean - 1.0) > math.sqrt(2.0 * SURE) * error + ROUNDED:
+        raise ValueError(
+            f"the weights of {n} events average {mean:.4g} ± {error:.2g}, and would average 1 if "
+            "the target could be followed in all of them; name the column of the arms that could "
+            "be chosen, choices='…', give only the events in which all of the target's arms could "
+            "be, or check the propensities"
+        )
 
 
 def check_probabilities(

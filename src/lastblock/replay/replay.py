@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,23 +11,21 @@ from lastblock.core.registry import require_policy
 from lastblock.core.support import first_outside, refusal, support_of
 from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.live.labels import Label
+from lastblock.replay.columns import CHOICES, Source
 from lastblock.replay.evaluation import Evaluation, ratio
-from lastblock.replay.logs import Source, read_log
-from lastblock.replay.propensities import Estimate, check_probabilities, estimate
+from lastblock.replay.logs import Log, read_log, split_by_choices
+from lastblock.replay.propensities import (
+    Estimate,
+    check_probabilities,
+    check_weights,
+    estimate,
+)
 from lastblock.replay.reader import LogReader
+from lastblock.replay.targets import Absent, Followed, follow
+from lastblock.replay.uniformity import check_uniform, reject
 from lastblock.simulation.simulate import times_taken
-from lastblock.support.checks import at_least, number, whole
+from lastblock.support.checks import at_least, whole
 from lastblock.support.parallel import check_threads
-
-ROUNDED = 1e-3
-"""Propensities within this relative distance of 1/K count as 1/K, since files round numbers."""
-
-UNEVEN = 0.01
-"""The mean squared relative deviation of the arms' shares from 1/K above which we raise an error,
-provided that it is not chance (see `SURE`)."""
-
-SURE = 20.0
-"""A deviation is not chance if uniform logging has it with probability at most exp(−SURE)."""
 
 
 class Replay:
@@ -47,6 +44,11 @@ class Replay:
         The column to sort by; None if the rows are in order.
     arms
         The labels of all arms, or their number; by default the arms in the log.
+    choices
+        The column of the arms that could be chosen: in each row a list of labels, or the same as
+        JSON text. A log needs it if arms came and went; without it, every arm counts as one that
+        could be chosen in every event. By default the column "choices", which stores export, if
+        there is one; None to ignore it.
 
     Raises
     ------
@@ -76,8 +78,15 @@ class Replay:
         propensity: str | float | None = None,
         time: str | None = None,
         arms: Sequence[Label] | int | None = None,
+        choices: str | None = CHOICES,
     ) -> None:
-        self._log = read_log(log, arm, reward, propensity, time, arms)
+        self._log = read_log(log, arm, reward, propensity, time, arms, choices)
+
+    @classmethod
+    def _of(cls, log: Log) -> "Replay":
+        new = cls.__new__(cls)
+        new._log = log
+        return new
 
     @property
     def arms(self) -> tuple[Label, ...]:
@@ -223,6 +232,7 @@ class Replay:
         target: Label | Mapping[Label, float] | Sequence[float] | npt.ArrayLike | None = None,
         *,
         logged: npt.ArrayLike | None = None,
+        absent: Absent | None = None,
     ) -> Estimate:
         """Estimate the mean reward of a policy that does not learn, by inverse propensities.
 
@@ -234,35 +244,48 @@ class Replay:
             the policy that wrote the log.
         logged
             Instead of `target`, its probability of the logged arm, for each row of the log.
+        absent
+            What to do about events in which `target` takes an arm that could not be chosen.
+            "skip" leaves them out, so the estimate is for the others. "renormalise" shares the
+            probability of such arms out among the target's other arms, and leaves out only events
+            in which none of them could be chosen. By default they are left out if the target is the
+            same in all events, and an error if it is a table.
 
         Returns
         -------
         Estimate
-            The estimates with their errors, and the effective number of events.
+            The estimates with their errors, the effective number of events, and how many events are
+            left out and why.
 
         Raises
         ------
         ValueError
-            If the log has no propensities, `target` takes arms that were never logged, or an
-            argument is not a table of probabilities.
+            If the log has no propensities, `target` takes arms that were never logged or could
+            never be chosen, the weights show that it could not be followed in all events that
+            count, or an argument is not a table of probabilities.
         """
         log = self._log
         if logged is not None:
             if target is not None:
                 raise ValueError("give target or logged, not both")
-            chances = check_probabilities(logged, "logged", (log.size,))[log.rows]
+            given = check_probabilities(logged, "logged", (log.size,))[log.rows]
+            followed = Followed(given, None, "")
         elif target is None:
             return estimate(np.ones(len(self)), log.rewards)
         else:
-            chances = self._chances(target)
+            followed = follow(log, target, absent)
         if log.propensities is None:
             raise ValueError(
                 "the log has no propensities to weight by; name their column, propensity='…', "
                 f"or, if every arm was equally likely, give propensity=1/{len(self.arms)}"
             )
+        chances, counted, reason = followed
         if not chances.any():
             raise ValueError("the target takes none of the logged arms, so no event has a weight")
-        return estimate(chances / log.propensities, log.rewards)
+        which = slice(None) if counted is None else counted
+        weights, rewards = chances / log.propensities[which], log.rewards[which]
+        check_weights(weights)
+        return estimate(weights, rewards, len(self) - rewards.size, reason)
 
     def uniform(self, *, floor: float | None = None, seed: Seed = None) -> "Replay":
         """Return a log with uniform arms, by dropping events at random; `evaluate` can use it.
@@ -282,35 +305,27 @@ class Replay:
         Raises
         ------
         ValueError
-            If the log has no propensities, `floor` is out of range, or no event is kept.
+            If the log has no propensities, some arms could not be chosen all the time, `floor` is
+            out of range, or no event is kept.
         """
-        log = self._log
-        if log.propensities is None:
-            raise ValueError("the log has no propensities to reject by; name their column")
-        smallest = float(log.propensities.min())
-        floor = smallest if floor is None else number(floor, "floor")
-        if not 0.0 < floor <= smallest:
-            raise ValueError(
-                f"floor={floor} must be positive, and at most the smallest propensity {smallest:g}"
-            )
-        if floor * len(self.arms) > 1.0 + ROUNDED:
-            raise ValueError(
-                f"floor={floor:g} for each of {len(self.arms)} arms adds up to more than 1; "
-                "give the smallest propensity that any arm could have"
-            )
-        draws = np.random.default_rng(key_of(seed)).random(len(self))
-        kept = np.flatnonzero(draws * log.propensities < floor)
-        if kept.size == 0:
-            raise ValueError(
-                f"no event of {len(self)} is left with floor={floor:g}; "
-                "use estimate(), which weights events instead of dropping them"
-            )
-        new = Replay.__new__(Replay)
-        new._log = log.pick(kept)._replace(propensities=np.full(kept.size, 1.0 / len(self.arms)))
-        return new
+        return self._of(reject(self._log, floor, seed))
+
+    def by_choices(self) -> tuple["Replay", ...]:
+        """Return the log in parts, one for each set of arms that could be chosen.
+
+        In each part all arms could be chosen from the first event to the last, so `uniform` and
+        `evaluate` can use it. Events that do not say what could be chosen are in no part.
+
+        Returns
+        -------
+        tuple of Replay
+            The parts, in the order of their first events; the log itself, if it does not say what
+            could be chosen.
+        """
+        return tuple(self._of(part) for part in split_by_choices(self._log))
 
     def _reader(self, policy: Policy, horizon: int | None, key: Stream) -> LogReader:
-        self._check_uniform()
+        check_uniform(self._log)
         self._check_rewards(policy)
         horizon = None if horizon is None else at_least(1, horizon, "horizon")
         return LogReader(policy, self._log, horizon, key)
@@ -323,39 +338,6 @@ class Replay:
                 policy, f"event {wrong} of the log has the reward {self._log.rewards[wrong]:g}"
             )
 
-    def _check_uniform(self) -> None:
-        """Raise a ValueError if the log cannot be from uniform logging."""
-        k, n, chances = len(self.arms), len(self), self._log.propensities
-        advice = (
-            "replay needs uniform logging; use estimate(), which weights by propensities, or "
-            "uniform(), which drops events"
-        )
-        counts = self._counts()
-        if chances is not None:
-            low, high = float(chances.min()), float(chances.max())
-            if max(abs(low * k - 1.0), abs(high * k - 1.0)) > ROUNDED:
-                if low == high and low * k < 1.0:
-                    advice = f"name all {1.0 / low:.4g} arms with `arms`, or see estimate()"
-                raise ValueError(
-                    f"the log is not uniform over its {k} arms: propensities go from {low:.4g} to "
-                    f"{high:.4g}, not 1/{k} = {1.0 / k:.4g}; {advice}"
-                )
-        if not counts.all():
-            raise ValueError(
-                f"arm {self.arms[int(np.argmin(counts))]!r} is never logged, so a policy that asks "
-                "for it would wait for ever; leave it out of `arms`, or give a longer log"
-            )
-        # This is a chi-square statistic with K − 1 degrees of freedom, bounded as by Laurent &
-        # Massart (2000).
-        statistic = float((np.square(counts - n / k) / (n / k)).sum())
-        bound = k - 1 + 2.0 * math.sqrt((k - 1) * SURE) + 2.0 * SURE
-        if statistic > bound and statistic > UNEVEN * n:
-            far = int(np.argmax(np.abs(counts - n / k)))
-            raise ValueError(
-                f"the log is not uniform: arm {self.arms[far]!r} has {counts[far]} of {n} events, "
-                f"where {n / k:.1f} would be its share; {advice}"
-            )
-
     def _counts(self) -> npt.NDArray[np.int64]:
         return np.bincount(self._log.arms, minlength=len(self.arms))
 
@@ -363,38 +345,3 @@ class Replay:
         counts = self._counts()
         sums = np.bincount(self._log.arms, self._log.rewards, minlength=len(self.arms))
         return ratio(sums, counts)
-
-    def _chances(self, target: Any) -> npt.NDArray[np.float64]:
-        """Return the target's probability of the logged arm of each event."""
-        log = self._log
-        if isinstance(target, str | int | np.integer):
-            table = np.zeros(len(self.arms))
-            table[self._number(target)] = 1.0
-        elif isinstance(target, Mapping):
-            table = np.zeros(len(self.arms))
-            for label, chance in target.items():
-                table[self._number(label)] = number(chance, f"target: {label!r}")
-            table = check_probabilities(table, "target", table.shape)
-        else:
-            k = len(self.arms)
-            table = check_probabilities(target, "target", (k,), (log.size, k))
-        off = np.abs(table.sum(axis=-1) - 1.0)
-        if off.max() > 1e-6:
-            where = f" in row {int(np.argmax(off))}" if table.ndim == 2 else ""
-            raise ValueError(f"target: the probabilities{where} must add up to 1")
-        unseen = (self._counts() == 0) & (table.reshape(-1, len(self.arms)) > 0.0).any(axis=0)
-        if unseen.any():
-            raise ValueError(
-                f"target takes arm {self.arms[int(np.argmax(unseen))]!r}, which is never logged, "
-                "so nothing is known of its rewards; give a target without it"
-            )
-        return table[log.arms] if table.ndim == 1 else table[log.rows, log.arms]
-
-    def _number(self, label: Any) -> int:
-        if label not in self.arms:
-            raise ValueError(f"target: {label!r} is not one of the arms {_some(self.arms)}")
-        return self.arms.index(label)
-
-
-def _some(labels: tuple[Label, ...]) -> str:
-    return f"{list(labels[:8])}" if len(labels) <= 8 else f"{list(labels[:8])[:-1]} …"

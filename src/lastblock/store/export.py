@@ -1,13 +1,17 @@
 """Export a bandit's log as Parquet: decisions with their rewards, or all events."""
 
 import json
+import math
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from lastblock.engine.events import ASK, FORGET, KINDS, TELL
+from lastblock.kernels.exact_sums import LARGEST_REWARD
+from lastblock.live import persistence
 from lastblock.live.decisions import Generations
+from lastblock.live.description import read_floors
 from lastblock.live.labels import Label
 from lastblock.store.recovery import PART, check_kept, damage_explained
 from lastblock.store.storage import Row, View
@@ -16,6 +20,8 @@ from lastblock.support import files
 What: TypeAlias = Literal["decisions", "events"]
 DECISIONS: Final = "decisions"
 EVENTS: Final = "events"
+
+ADD_ARM, RETIRE_ARM = KINDS.index("add_arm"), KINDS.index("retire_arm")
 
 
 def export(view: View, name: str, number: int, path: str | os.PathLike[str], what: What) -> int:
@@ -37,6 +43,7 @@ def export(view: View, name: str, number: int, path: str | os.PathLike[str], wha
             "decision": pa.int64(),
             "arm": of_arms,
             "probability": pa.float64(),
+            "choices": pa.string(),  # few distinct texts, which Parquet keeps once each
             "reward": pa.float64(),
             "asked": time,
             "told": time,
@@ -53,9 +60,9 @@ def export(view: View, name: str, number: int, path: str | os.PathLike[str], wha
         },
     }[what]
     schema = pa.schema(list(columns.items()))
-    parts = _decisions(view, number) if what == DECISIONS else _events(view, number)
-    arm, decision = list(columns).index("arm"), list(columns).index("decision")
     words = _words(labels)
+    parts = _decisions(view, number, words) if what == DECISIONS else _events(view, number)
+    arm, decision = list(columns).index("arm"), list(columns).index("decision")
     written = 0
     with (
         files.replacing(Path(path)) as file,
@@ -110,6 +117,7 @@ def _events(view: View, number: int) -> Iterator[list[tuple[Any, ...]]]:
     for rows in _parts(view, number, view.snapshot(number, first=True).event):
         events = []
         for _, event, time, kind, decision, arm, value in rows:
+            _check(event, kind, value)
             values = (value if kind == TELL else None, value if kind == ASK else None)
             extra = value if kind > FORGET else None
             if kind not in range(len(KINDS)):
@@ -118,25 +126,83 @@ def _events(view: View, number: int) -> Iterator[list[tuple[Any, ...]]]:
         yield events
 
 
-def _decisions(view: View, number: int) -> Iterator[list[tuple[Any, ...]]]:
+def _decisions(view: View, number: int, words: Sequence[Any]) -> Iterator[list[tuple[Any, ...]]]:
     """Yield the decisions that have their reward, in the order of the rewards.
 
     Memory holds only the decisions that wait for theirs.
     """
     first = view.snapshot(number, first=True)
+    # What could be chosen is not known for decisions from before the first event.
     out: dict[Any, tuple[Any, ...]] = {
-        id: (arm, chance, None) for id, arm, chance in view.pending(number, first=True)
+        id: (arm, chance, None, None) for id, arm, chance in view.pending(number, first=True)
     }
+    choices = Choices(bytes(first.body), words)
     for rows in _parts(view, number, first.event):
         told = []
-        for _, _, time, kind, decision, arm, value in rows:
+        for _, event, time, kind, decision, arm, value in rows:
+            _check(event, kind, value)
             if kind == ASK:
-                out[decision] = arm, value, time
+                out[decision] = arm, value, choices.text, time
             elif decision is not None:
                 if decision not in out:
                     raise LookupError(f"an event answers decision {decision}, which was not out")
-                _, chance, asked = out.pop(decision)
+                _, chance, could_be, asked = out.pop(decision)
                 if kind == TELL:
-                    told.append((decision, arm, chance, value, asked, time))
+                    told.append((decision, arm, chance, could_be, value, asked, time))
+            elif kind == ADD_ARM:
+                choices.add(arm)
+            elif kind == RETIRE_ARM:
+                choices.retire(arm)
         if told:
             yield told
+
+
+class Choices:
+    """The arms that could be chosen, while a log is read from its first snapshot on.
+
+    With traffic floors these are the arms that have one: an arm without a floor has the
+    probability 0 whenever the policy does not want it. Without floors they are all active arms.
+
+    Parameters
+    ----------
+    body
+        The first snapshot.
+    words
+        The labels of all arms, by number, as the column of arms holds them.
+    """
+
+    def __init__(self, body: bytes, words: Sequence[Any]) -> None:
+        self._words = words
+        self._floors, self._of_all = read_floors(*persistence.unpack(body))
+        self.text = self._written()
+
+    def add(self, arm: Any) -> None:
+        """An arm was added."""
+        if arm in self._floors:
+            raise LookupError(f"arm {arm} is added, and was there before")
+        self._floors[arm] = self._of_all
+        self.text = self._written()
+
+    def retire(self, arm: Any) -> None:
+        """An arm was retired."""
+        if arm not in self._floors:
+            raise LookupError(f"arm {arm} is retired, and was not there")
+        del self._floors[arm]
+        self.text = self._written()
+
+    def _written(self) -> str:
+        """Return the labels of the arms as a list in JSON."""
+        could_be = [arm for arm, floor in self._floors.items() if floor is None or floor > 0.0]
+        return json.dumps([_word(self._words, arm) for arm in could_be], ensure_ascii=False)
+
+
+def _check(event: int, kind: int, value: Any) -> None:
+    """Raise a LookupError for a reward or a probability that no store writes."""
+    if kind == TELL and not (_is_number(value) and abs(value) < LARGEST_REWARD):
+        raise LookupError(f"event {event} has the reward {value!r}, which is not a finite number")
+    if kind == ASK and value is not None and not (_is_number(value) and 0.0 < value <= 1.0):
+        raise LookupError(f"event {event} has the probability {value!r}, not one in (0, 1]")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)

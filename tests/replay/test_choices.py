@@ -1,0 +1,294 @@
+"""Logs in which arms come and go: what could be chosen, estimates that count it, refusals."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import lastblock as lb
+
+TRUTH = {"a": 0.1, "b": 0.2, "c": 0.3, "d": 0.4}
+POLICY = lb.LBSDALM()
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """20 000 decisions with a floor of 0.1; halfway, arm d comes and arm a goes."""
+    folder = tmp_path_factory.mktemp("log")
+    rng = np.random.default_rng(2)
+    with lb.Store(folder / "shop.db", durability="never", keep_events=True) as store:
+        bandit = store.create("button", POLICY, ["a", "b", "c"], seed=2, floor=0.1)
+        for i in range(20_000):
+            if i == 10_000:
+                bandit.add_arm("d")
+                bandit.retire_arm("a")
+            decision = bandit.ask()
+            bandit.tell(decision, float(rng.random() < TRUTH[decision.arm]))
+        assert store.export("button", folder / "log.parquet") == 20_000
+    return folder / "log.parquet"
+
+
+def test_estimates_count_the_events_in_which_an_arm_could_be_chosen(exported):
+    replay = lb.Replay(exported, propensity="probability")
+    assert replay.arms == ("a", "b", "c", "d")
+    for arm, truth in TRUTH.items():
+        found = replay.estimate(arm)
+        for one in (found.ips, found.snips):
+            low, high = one.interval()
+            assert low < truth < high
+            assert one.standard_error < 0.02
+        came_or_went = arm in "ad"
+        assert found.events == (10_000 if came_or_went else 20_000)
+        assert found.left_out == 20_000 - found.events
+        said = f"; 10000 others left out: '{arm}' could not be chosen>"
+        assert repr(found).endswith(said) == came_or_went
+
+
+def test_estimates_without_the_column_are_refused_or_as_before(exported):
+    """A log of an older version: only what was always there can be estimated."""
+    replay = lb.Replay(exported, propensity="probability", choices=None)
+    for arm in "ad":
+        message = r"weights of 20000 events average 0\.[45]\d* ± 0\.0\d*, and would average 1 if"
+        with pytest.raises(ValueError, match=message) as caught:
+            replay.estimate(arm)
+        assert "choices='…'" in str(caught.value)
+    for arm in "bc":
+        known = lb.Replay(exported, propensity="probability").estimate(arm)
+        assert replay.estimate(arm) == known
+
+
+def test_uniform_and_evaluate(exported):
+    """What `uniform` gives, `evaluate` takes; what it cannot make uniform, it refuses."""
+    replay = lb.Replay(exported, propensity="probability")
+    for call in (replay.uniform, lambda: replay.evaluate(POLICY)):
+        with pytest.raises(
+            ValueError, match=r"arm 'a' could be chosen in 10000 of 20000"
+        ) as caught:
+            call()
+        assert "take one of by_choices()" in str(caught.value)
+        assert "use uniform()" not in str(caught.value)
+    before, after = replay.by_choices()
+    assert (before.arms, after.arms) == (("a", "b", "c"), ("b", "c", "d"))
+    assert len(before) == len(after) == 10_000
+    for part, best in ((before, 0.3), (after, 0.4)):
+        uniform = part.uniform(floor=0.1, seed=1)
+        done = uniform.evaluate(POLICY, seed=1)
+        assert 0.7 * best < done.estimate < best + 4 * done.standard_error
+    assert after.estimate("d").ips == replay.estimate("d").ips
+    old = lb.Replay(exported, propensity="probability", choices=None)
+    with pytest.raises(ValueError, match="so some arms could not be chosen all the time") as caught:
+        old.uniform(floor=0.1, seed=1)
+    assert "use uniform()" not in str(caught.value)
+    assert old.by_choices()[0].arms == old.arms
+
+
+def test_the_column_is_compact(exported):
+    file = pq.ParquetFile(exported)
+    columns = file.metadata.row_group(0).num_columns
+    sizes = {
+        (
+            column := file.metadata.row_group(0).column(i)
+        ).path_in_schema: column.total_compressed_size
+        for i in range(columns)
+    }
+    assert file.metadata.num_row_groups == 1
+    assert sizes["choices"] < 500  # for 20 000 rows
+    texts = pq.read_table(exported)["choices"].to_pylist()
+    assert json.loads(texts[0]) == ["a", "b", "c"]
+    assert sorted(json.loads(texts[-1])) == ["b", "c", "d"]
+
+
+# Targets with several arms.
+
+LOG = {
+    "arm": ["a", "b", "a", "b", "d", "b", "d", "d"],
+    "reward": [1.0, 0.0, 2.0, 1.0, 4.0, 3.0, 0.0, 2.0],
+    "p": [0.5, 0.5, 0.8, 0.2, 0.25, 0.75, 0.5, 0.5],
+    "choices": [["a", "b"]] * 4 + [["b", "d"]] * 4,
+}
+
+
+def new_replay(**changes):
+    return lb.Replay({**LOG, **changes}, propensity="p")
+
+
+def test_a_mixture_counts_where_all_its_arms_could_be_chosen():
+    found = new_replay().estimate({"b": 0.4, "d": 0.6})
+    worth = [0.6 / 0.25 * 4, 0.4 / 0.75 * 3, 0.0, 0.6 / 0.5 * 2]
+    weights = [0.6 / 0.25, 0.4 / 0.75, 0.6 / 0.5, 0.6 / 0.5]
+    assert (found.events, found.left_out) == (4, 4)
+    assert found.reason == "all of ['b', 'd'] could not be chosen"
+    assert found.ips.value == pytest.approx(sum(worth) / 4)
+    assert found.snips.value == pytest.approx(sum(worth) / sum(weights))
+    assert new_replay().estimate({"b": 0.4, "d": 0.6}, absent="skip") == found
+    with pytest.raises(
+        ValueError, match=r"no event in which all of \['a', 'd'\] could be chosen; "
+    ):
+        new_replay().estimate({"a": 0.5, "d": 0.5})
+
+
+def test_probabilities_of_absent_arms_are_shared_out():
+    found = new_replay().estimate([0.25, 0.25, 0.5], absent="renormalise")
+    early = [0.5 / 0.5 * 1, 0.0, 0.5 / 0.8 * 2, 0.5 / 0.2 * 1]  # a and b, with 1/2 each
+    late = [2 / 3 / 0.25 * 4, 1 / 3 / 0.75 * 3, 0.0, 2 / 3 / 0.5 * 2]  # b with 1/3, d with 2/3
+    assert (found.events, found.left_out, found.reason) == (8, 0, "")
+    assert found.ips.value == pytest.approx(sum(early + late) / 8)
+    table = np.tile([0.25, 0.25, 0.5], (8, 1))
+    assert new_replay().estimate(table, absent="renormalise") == found
+    only = new_replay().estimate("d", absent="renormalise")
+    assert (only.events, only.left_out) == (4, 4)
+    assert only.reason == "no arm that the target takes could be chosen"
+    assert only.ips == new_replay().estimate("d").ips
+
+
+def test_a_table_says_for_each_event_what_could_be_chosen():
+    table = np.array([[0.5, 0.5, 0.0]] * 4 + [[0.0, 0.5, 0.5]] * 4)
+    found = new_replay().estimate(table)
+    assert (found.events, found.left_out) == (8, 0)
+    table[5] = [0.1, 0.4, 0.5]
+    with pytest.raises(ValueError, match="target: row 5 takes arm 'a', which could not be chosen"):
+        new_replay().estimate(table)
+    skipped = new_replay().estimate(table, absent="skip")
+    assert (skipped.events, skipped.left_out) == (7, 1)
+    shared = new_replay().estimate(table, absent="renormalise")
+    assert (shared.events, shared.left_out) == (8, 0)
+    with pytest.raises(ValueError, match="absent='drop' must be 'skip' or 'renormalise'"):
+        new_replay().estimate(table, absent="drop")
+
+
+def test_events_that_do_not_say_what_could_be_chosen():
+    choices = [None, *LOG["choices"][1:]]
+    found = new_replay(choices=choices).estimate("b")
+    assert (found.events, found.left_out) == (7, 1)
+    parts = new_replay(choices=choices).by_choices()
+    assert [len(part) for part in parts] == [3, 4]
+    assert [part.counts for part in parts] == [{"a": 1, "b": 2}, {"b": 1, "d": 3}]
+    with pytest.raises(ValueError, match="'choices' is empty in all rows"):
+        new_replay(choices=[None] * 8)
+
+
+def test_arms_without_a_certain_chance():
+    """In a store's log, arms without a floor are logged and among the choices of no event."""
+    replay = lb.Replay({**LOG, "arm": list("abababab"), "choices": [["a"]] * 8}, propensity="p")
+    assert replay.estimate("a").events == 8
+    with pytest.raises(ValueError, match="takes arm 'b', which is among the choices of no event"):
+        replay.estimate("b")
+    with pytest.raises(ValueError, match="arm 'b' could be chosen in 0 of 8 events"):
+        replay.uniform()
+
+
+def test_a_policy_that_learns_is_no_target():
+    with pytest.raises(ValueError, match=r"is a policy that learns; use evaluate\(\)"):
+        new_replay().estimate(lb.Thompson())
+
+
+# Where the column comes from.
+
+
+@pytest.mark.parametrize("form", ["lists", "tuples", "sets", "json", "csv", "parquet", "frame"])
+def test_forms_of_the_column(tmp_path, form):
+    texts = [json.dumps(each) for each in LOG["choices"]]
+    columns = {
+        "lists": LOG["choices"],
+        "tuples": [tuple(each) for each in LOG["choices"]],
+        "sets": [set(each) for each in LOG["choices"]],
+        "frame": LOG["choices"],
+        "parquet": LOG["choices"],
+    }
+    log = {**LOG, "could be": columns.get(form, texts)}
+    del log["choices"]
+    if form == "csv":
+        pd.DataFrame(log).to_csv(log := tmp_path / "log.csv", index=False)
+    elif form == "parquet":
+        pd.DataFrame(log).to_parquet(log := tmp_path / "log.parquet")
+    elif form == "frame":
+        log = pd.DataFrame(log)
+    replay = lb.Replay(log, propensity="p", choices="could be")
+    assert replay.estimate("d") == new_replay().estimate("d")
+    assert replay.estimate([0.0, 0.5, 0.5]) == new_replay().estimate([0.0, 0.5, 0.5])
+
+
+def test_an_arm_that_was_never_chosen_is_an_arm():
+    replay = new_replay(choices=[["a", "b", "x"]] * 4 + [["d", "b"]] * 4)
+    assert replay.arms == ("a", "b", "d", "x")
+    assert replay.counts["x"] == 0
+    with pytest.raises(ValueError, match="takes arm 'x', which is never logged"):
+        replay.estimate("x")
+    whole = lb.Replay(([1, 2], [0, 1]), choices="choices")  # it need not be there
+    assert whole.arms == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        (
+            [["b"]] * 4 + [["a", "b", "d"]] * 4,
+            "'choices', row 0: arm 'a' was chosen, but is not am",
+        ),
+        (
+            [["a", "b"]] * 3 + ["a"] + [["b", "d"]] * 4,
+            "'choices', row 3: 'a' is not a list of arms",
+        ),
+        ([["a", "b"]] * 4 + [["b", "d", "b"]] * 4, r"row 4: \['b', 'd', 'b'\] names an arm twice"),
+        ([["a", "b"]] * 4 + [["b", "d", 1.5]] * 4, "row 4: 1.5 is not an arm; give strings"),
+        (["{}"] * 8, r"row 0: '\{\}' is not a list of arms; give lists of labels, or the same in"),
+        ([7] * 8, "row 0: 7 is not a list of arms"),
+        ([[["a"]]] * 8, r"row 0: \[\['a'\]\] is not a list of arms"),
+        ([["a", "b"]] * 7, "the log has 8 rows of 'arm' and 7 of 'choices'"),
+    ],
+)
+def test_impossible_columns(choices, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        new_replay(choices=choices)
+    assert "\n" not in str(caught.value)
+
+
+def test_other_impossible_columns():
+    with pytest.raises(ValueError, match="'choices', row 4: arm 'd' is not one of `arms`"):
+        lb.Replay({**LOG, "arm": list("abababab")}, arms=["a", "b"])
+    with pytest.raises(ValueError, match="the log has no column 'choice'; did you mean 'choices'"):
+        lb.Replay(LOG, choices="choice")
+    with pytest.raises(ValueError, match="3 is not the name of a column"):
+        lb.Replay(LOG, choices=3)
+
+
+# Stores.
+
+
+def test_what_a_store_exports(tmp_path):
+    """Arms without a floor are no certain choices; labels are those of the column of arms."""
+    with lb.Store(tmp_path / "shop.db", durability="never", keep_events=True) as store:
+        bandit = store.create("floors", POLICY, ["a", 7, "c"], seed=1, floor={"a": 0.1, 7: 0.2})
+        late = bandit.ask()
+        bandit.tell(bandit.ask(), 1.0)
+        bandit.retire_arm("a")
+        bandit.add_arm("new")
+        bandit.tell(bandit.ask(), 1.0)
+        bandit.tell(late, 1.0)
+        store.export("floors", tmp_path / "floors.parquet")
+        plain = store.create("plain", POLICY, [3, 4, 5], seed=1)
+        plain.tell(plain.ask(), 1.0)
+        plain.add_arm(6)
+        plain.tell(plain.ask(), 1.0)
+        store.export("plain", tmp_path / "plain.parquet")
+    read = {
+        name: pq.read_table(tmp_path / f"{name}.parquet").to_pydict()
+        for name in ("floors", "plain")
+    }
+    assert read["floors"]["choices"] == ['["\\"a\\"", "7"]', '["7"]', '["\\"a\\"", "7"]']
+    assert set(read["floors"]["arm"]) <= {'"a"', "7", '"c"', '"new"'}
+    assert read["plain"]["choices"] == ["[3, 4, 5]", "[3, 4, 5, 6]"]
+
+
+def test_decisions_from_before_the_first_event(tmp_path):
+    with lb.Store(tmp_path / "shop.db", snapshot_every=1) as store:
+        bandit = store.create("button", POLICY, arms=3, seed=7, floor=0.2)
+        early = bandit.ask(2)
+    with lb.Store(tmp_path / "shop.db", keep_events=True) as store:
+        bandit = store.bandit("button")
+        bandit.tell(early[0], 1.0)
+        bandit.tell(bandit.ask(), 1.0)
+        store.export("button", tmp_path / "log.parquet")
+    assert pq.read_table(tmp_path / "log.parquet")["choices"].to_pylist() == [None, "[0, 1, 2]"]
