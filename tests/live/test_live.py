@@ -363,8 +363,30 @@ def test_words_after_a_flood_of_late_rewards():
         bandit.tell(decision, 0.5)
     after = bandit.explain()
     assert after.round == said.round
-    assert [duel.won for duel in after.duels] == [duel.won for duel in said.duels]
+    for duel, before in zip(after.duels, said.duels, strict=True):
+        is_known = duel.mean is not None and duel.leader_mean is not None
+        assert duel.won == (before.won if is_known else before.arm in said.arms)
     assert any(duel.leader_mean is None for duel in after.duels)
+
+
+def test_no_explanation_says_nan():
+    """Thrice three thousand decisions are told at once, with wins and losses among the duels."""
+    bandit = new_bandit(lb.LBSDALM(), arms=3)
+    gone = []
+    for batch in range(3):
+        decisions = bandit.ask(3000)
+        rewards = [float((d.id * 7 + batch) % 10 < 3 + d.arm) for d in decisions]
+        bandit.tell_many(decisions, rewards)
+        said = bandit.explain()
+        assert "nan" not in str(said)
+        for duel in said.duels:
+            if duel.mean is None or duel.leader_mean is None:
+                done = "pulled" if duel.arm in said.arms else "not pulled"
+                assert f"{duel.arm} ({duel.length} rewards) was compared with" in str(said)
+                assert f" and {done}; so many rewards have come since" in str(said)
+                assert duel.won == (duel.arm in said.arms)
+                gone.append(duel.won)
+    assert set(gone) == {False, True}
 
 
 def test_words_of_index_policies():

@@ -61,8 +61,9 @@ def judge(
     """Go through a planned round again: `s` is the record as it was then.
 
     The queue says who was pulled; who is in it without being owed a pull or winning its duel was
-    woken by a diversity flag. Sums that later rewards have pushed out of the ring are NaN. `blocks`
-    is for a policy without a history.
+    woken by a diversity flag. Sums that later rewards have pushed out of the ring are NaN; then the
+    reason is WON for an arm that was pulled, otherwise LOST. `blocks` is for a policy without a
+    history.
     """
     compare = blocks or _last_blocks
     leader = int(s.leader)
@@ -81,7 +82,7 @@ def judge(
             reason = LEVEL
         elif k in round_arms:
             reason = FLAGGED if loses else WON
-        elif s.out[k] >= pulls[k] and not loses:
+        elif s.out[k] >= pulls[k] and mean >= leader_mean:
             reason = WAITS
         else:
             reason = LOST

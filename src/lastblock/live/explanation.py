@@ -51,7 +51,7 @@ class Duel(NamedTuple, Generic[L]):
     leader_length: int
     """As many rewards as the challenger has, or fewer if the leader has fewer."""
     won: bool
-    """Whether the challenger won."""
+    """Whether the challenger won; if one of the means is None, whether it was pulled."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +202,13 @@ def _sentence(v: Verdict, labels: Sequence[L], leader: L | None) -> str:
     why = REASONS[v.reason]
     if v.reason in (FORCED, SILENT):
         return f"{labels[v.arm]!r} ({v.length} rewards): {why}."
+    if math.isnan(v.mean) or math.isnan(v.leader_mean):
+        done = "pulled" if v.reason == WON else "not pulled"
+        return (
+            f"{labels[v.arm]!r} ({v.length} rewards) was compared with {leader!r} (its last "
+            f"{v.leader_length}) and {done}; so many rewards have come since that those which were "
+            "compared are no longer in memory."
+        )
     return (
         f"{labels[v.arm]!r}, mean {v.mean:.6g} of {v.length}, against {leader!r}, "
         f"mean {v.leader_mean:.6g} of its last {v.leader_length}: {why}."
