@@ -339,6 +339,19 @@ def test_impossible_floors(floor, message):
         new_bandit(floor=floor)
 
 
+# Context.
+
+
+def test_a_context_is_refused_with_what_to_use_instead(bandit):
+    before = bandit.to_bytes()
+    fleet = lb.Fleet(lb.UCB1(), arms=3, size=2, seed=1)
+    for one in (bandit, fleet.bandit(0)):
+        for arguments in ({}, {"n": 2}):
+            with pytest.raises(TypeError, match="takes no context: .* a bandit for each"):
+                one.ask(context={"age": 40}, **arguments)
+    assert bandit.to_bytes() == before
+
+
 # Words.
 
 

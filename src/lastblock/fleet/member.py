@@ -23,7 +23,7 @@ from lastblock.kernels.record_memory import WORD
 from lastblock.kernels.seals import break_seal, seal_beginning
 from lastblock.kernels.streams import Seed
 from lastblock.live.bandit import Bandit, bandit_on
-from lastblock.live.decisions import Decision, Pending
+from lastblock.live.decisions import Decision, Pending, no_context
 from lastblock.live.desk import Answer
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.state import Live
@@ -259,19 +259,25 @@ class FleetBandit(BanditView[int]):
     def ask(self) -> Decision[int]: ...
     @overload
     def ask(self, n: int) -> list[Decision[int]]: ...
-    def ask(self, n: int | None = None) -> Decision[int] | list[Decision[int]]:
+    def ask(
+        self, n: int | None = None, *, context: object = None
+    ) -> Decision[int] | list[Decision[int]]:
         """Take the next decision, even while earlier ones wait for their rewards.
 
         Parameters
         ----------
         n
             The number of decisions to take; without it, one.
+        context
+            Not supported; see `Bandit.ask`.
 
         Returns
         -------
         Decision or list of Decision
             The decision; with `n`, a list, even if n = 1.
         """
+        if context is not None:
+            raise no_context()
         with self._changing() as bandit:
             return bandit.ask() if n is None else bandit.ask(n)
 

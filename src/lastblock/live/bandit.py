@@ -9,7 +9,7 @@ from lastblock.core.protocol import Policy
 from lastblock.kernels.streams import Seed, key_of
 from lastblock.live import persistence as snapshot
 from lastblock.live.applying import AppliesEvents
-from lastblock.live.decisions import Decision, Pending
+from lastblock.live.decisions import Decision, Pending, no_context
 from lastblock.live.description import restore_desk
 from lastblock.live.journalled import JournalledDesk, new_desk
 from lastblock.live.labels import L, Label, check_label
@@ -88,21 +88,30 @@ class Bandit(AppliesEvents[L]):
     def ask(self) -> Decision[L]: ...
     @overload
     def ask(self, n: int) -> list[Decision[L]]: ...
-    def ask(self, n: int | None = None) -> Decision[L] | list[Decision[L]]:
+    def ask(
+        self, n: int | None = None, *, context: object = None
+    ) -> Decision[L] | list[Decision[L]]:
         """Take the next decision, even while earlier ones wait for their rewards.
 
         Parameters
         ----------
         n
             The number of decisions to take; without it, one.
+        context
+            Not supported; it is here for the error that says what to use instead.
 
         Returns
         -------
         Decision or list of Decision
             The decision; with `n`, a list, even if n = 1. Report its reward to `tell`.
+
+        Raises
+        ------
+        TypeError
+            If a context is given.
         """
         desk = self._desk
-        if n is None:
+        if n is None and context is None:
             try:  # does what `with desk.lock:` does, but faster; see `is_locked_here`
                 desk.acquire()
                 if desk.is_plain:
@@ -123,6 +132,8 @@ class Bandit(AppliesEvents[L]):
                 raise
             desk.release()
             return decision
+        if context is not None:
+            raise no_context()
         count = at_least(1, n, "n")
         with desk.lock:
             return desk.ask_each(count)

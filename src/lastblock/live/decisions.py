@@ -60,6 +60,15 @@ def never_asked(id: object) -> UnknownDecisionError:
     )
 
 
+def no_context() -> TypeError:
+    """Return the error for a call that gives a context."""
+    return TypeError(
+        "ask() takes no context: lastblock's bandits learn from rewards alone. For a few segments, "
+        "keep a bandit for each (a name in a Store, an id in a Fleet); for many features use a "
+        "contextual library, such as Vowpal Wabbit"
+    )
+
+
 class Generations:
     """The generations of a bandit's decisions, which turn their numbers into ids and back.
 
