@@ -347,7 +347,7 @@ def test_a_context_is_refused_with_what_to_use_instead(bandit):
     fleet = lb.Fleet(lb.UCB1(), arms=3, size=2, seed=1)
     for one in (bandit, fleet.bandit(0)):
         for arguments in ({}, {"n": 2}):
-            with pytest.raises(TypeError, match="takes no context: .* a bandit for each"):
+            with pytest.raises(TypeError, match=r"takes no context: .* a bandit for each"):
                 one.ask(context={"age": 40}, **arguments)
     assert bandit.to_bytes() == before
 
