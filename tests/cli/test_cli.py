@@ -552,7 +552,7 @@ def test_a_missing_extra_is_told_of(lastblock, folder, monkeypatch, package, com
     made(folder)
     for name in [name for name in sys.modules if name.partition(".")[0] == package]:
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.delitem(sys.modules, "lastblock.lab.figures.canvas", raising=False)
+    monkeypatch.delitem(sys.modules, "lastblock.drawing.canvas", raising=False)
     monkeypatch.setitem(sys.modules, package, None)
     status, out, err = lastblock(*command.split())
     assert (status, out) == (2, "")

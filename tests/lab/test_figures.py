@@ -10,14 +10,13 @@ import pytest
 from matplotlib.colors import to_hex
 
 import lastblock as lb
+from lastblock.drawing import styles
 from lastblock.lab.figures import (
     best_arm_figure,
     means_figure,
     regret_figure,
-    styles,
     takeover_figure,
 )
-from lastblock.lab.figures.curves import _spread
 from lastblock.support.errors import ResultError
 from made_results import made_result
 
@@ -102,18 +101,9 @@ def test_a_curve_far_above_the_others_is_cut_and_said_so():
     assert regret_figure(two).axes[0].get_ylim()[1] > 1000.0
 
 
-def test_names_of_curves_do_not_overlap():
-    heights = [0.5, 0.5, 0.51, 0.0, 1.0, 0.98, 7.0]
-    places = _spread(heights, 0.1)
-    by_height = [places[i] for i in np.argsort(heights, kind="stable")]
-    assert np.diff(by_height).min() >= 0.1 - 1e-12
-    assert min(places) >= 0.0
-    assert max(places) <= 1.0 + 1e-12
-    assert places[3] == 0.0
-    assert _spread([0.2, 0.8], 0.1) == [0.2, 0.8]
-    assert _spread([0.5, 0.5], 0.1) == pytest.approx([0.45, 0.55])
+def test_many_names_are_small_rather_than_on_top_of_each_other():
     (panel,) = regret_figure(made_result({f"p{i}": [1.0 * i] for i in range(30)})).axes
-    assert panel.texts[-1].get_fontsize() < 10.0  # small rather than on top of each other
+    assert panel.texts[-1].get_fontsize() < 10.0
 
 
 def test_best_arm_figure_has_shares_over_time(result):

@@ -21,7 +21,7 @@ from lastblock.support.errors import ResultError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lastblock.lab.figures.canvas import Picture
+    from lastblock.drawing.canvas import Picture
 
 FORMAT = 2
 _KEY = b"lastblock"

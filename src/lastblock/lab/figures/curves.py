@@ -7,26 +7,31 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from lastblock.lab.figures.styles import PALE, Look, looks
+from lastblock.drawing.lines import (
+    Curve,
+    ceiling,
+    draw_line,
+    short_number,
+    stroke,
+    time_axis,
+    write_names,
+)
+from lastblock.drawing.styles import Look, looks
 from lastblock.support.errors import ResultError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from lastblock.lab.figures.canvas import Picture
+    from lastblock.drawing.canvas import Picture
     from lastblock.lab.results import Result
     from lastblock.lab.scenario import Scenario
 
 T = TypeVar("T")
 _BOUND = Look("#000000", "", (3.5, 2.0))
-_FAR = 4.0  # a curve may leave the panel if its top is this many times the next one's
-_LONGEST_NAME = 32  # characters
-_LABEL_POINTS = 13.5  # distance from one name to the next
 _TIMES_OF_MEANS = 501
 
 
@@ -85,7 +90,7 @@ def _figure(
     height: float,
 ) -> "Picture":
     """Draw one panel for each of the results or scenarios in `given`."""
-    from lastblock.lab.figures import canvas  # matplotlib is optional, and slow to import  # noqa: PLC0415
+    from lastblock.drawing import canvas  # matplotlib is optional, and slow to import  # noqa: PLC0415
 
     things: list[T] = list(given) if isinstance(given, Sequence) else [given]
     if not things:
@@ -100,62 +105,51 @@ def _figure(
     return picture
 
 
-class _Curve(NamedTuple):
-    """A curve of a panel, with its band from `low` to `high`."""
-
-    label: str
-    look: Look
-    t: npt.NDArray[Any]
-    y: npt.NDArray[Any]
-    low: npt.NDArray[Any]
-    high: npt.NDArray[Any]
-
-
 def _draw_regret(panel: "Axes", result: "Result") -> None:
-    from lastblock.lab.figures import canvas  # noqa: PLC0415  # slow to import
+    from lastblock.drawing import canvas  # noqa: PLC0415  # slow to import
 
     n = result.replications
     about = f"mean of {n:,} replications; band: quartiles" if n > 1 else "one replication"
     if result.lai_robbins is not None:
-        about += f"; Lai–Robbins bound: {_short(result.lai_robbins)} log t"
+        about += f"; Lai–Robbins bound: {short_number(result.lai_robbins)} log t"
     canvas.dress(panel, result.title, about, "time step", "regret")
     curves = _curves(result, "mean", "q25", "q75")
     for i, curve in enumerate(curves):
         panel.fill_between(
             curve.t, curve.low, curve.high, alpha=0.16, linewidth=0, color=curve.look.colour
         )
-        _line(panel, curve, i / len(curves))
+        draw_line(panel, curve, i / len(curves))
     tops = [float(max(curve.y.max(), curve.high.max())) for curve in curves]
     if result.lai_robbins is not None:
         times = np.geomspace(1, result.horizon, 200)
         bound = result.lai_robbins * np.log(times)
-        curves.append(_Curve("Lai–Robbins", _BOUND, times, bound, bound, bound))
+        curves.append(Curve("Lai–Robbins", _BOUND, times, bound, bound, bound))
         panel.plot(times, bound, color="black", linewidth=1.2, dashes=_BOUND.dash)
         tops.append(float(bound[-1]))
-    panel.set_ylim(0.0, _ceiling(tops) or 1.0)
-    _time_axis(panel, result.horizon, result.changes)
-    _names(panel, curves, lambda curve: f"  {_short(curve.y[-1])}")
+    panel.set_ylim(0.0, ceiling(tops) or 1.0)
+    time_axis(panel, result.horizon, result.changes)
+    write_names(panel, curves, lambda curve: f"  {short_number(curve.y[-1])}")
 
 
 def _draw_best_arm(panel: "Axes", result: "Result") -> None:
     from matplotlib.ticker import PercentFormatter  # noqa: PLC0415  # optional, and slow to import
 
-    from lastblock.lab.figures import canvas  # noqa: PLC0415  # slow to import
+    from lastblock.drawing import canvas  # noqa: PLC0415  # slow to import
 
     n = result.replications
     about = f"share of all pulls, {n:,} replications" if n > 1 else "one replication"
     canvas.dress(panel, result.title, about, "time step", "pulls of a best arm")
     curves = [_by_hundredths(c) for c in _curves(result, "best_share", "best_share", "best_share")]
     for i, curve in enumerate(curves):
-        _line(panel, curve, i / len(curves))
+        draw_line(panel, curve, i / len(curves))
     panel.set_ylim(0.0, 1.02)
     panel.yaxis.set_major_formatter(PercentFormatter(1.0))
-    _time_axis(panel, result.horizon, result.changes)
-    _names(panel, curves, lambda curve: f"  {curve.y[-1]:.0%}")
+    time_axis(panel, result.horizon, result.changes)
+    write_names(panel, curves, lambda curve: f"  {curve.y[-1]:.0%}")
 
 
 def _draw_means(panel: "Axes", scenario: "Scenario") -> None:
-    from lastblock.lab.figures import canvas  # noqa: PLC0415  # slow to import
+    from lastblock.drawing import canvas  # noqa: PLC0415  # slow to import
 
     environment: Any = scenario.environment
     horizon, changes = scenario.horizon, list(environment.changes)
@@ -178,19 +172,19 @@ def _draw_means(panel: "Axes", scenario: "Scenario") -> None:
         means[first + 1] = np.nan
     styles = looks([f"arm {k + 1}" for k in range(environment.n_arms)])
     curves = [
-        _Curve(name, look, t, y, y, y)
+        Curve(name, look, t, y, y, y)
         for (name, look), y in zip(styles.items(), means.T, strict=True)
     ]
     every = max(1, t.size // 8)
     for i, curve in enumerate(curves):
         turn = round((i + 0.5) / len(curves) * every)
-        _stroke(panel, curve.look, curve.t, curve.y, markevery=(turn, every))
+        stroke(panel, curve.look, curve.t, curve.y, markevery=(turn, every))
     low, high = float(np.nanmin(means)), float(np.nanmax(means))
     room = 0.12 * (high - low) or 1.0
     panel.set_ylim(low - room, high + room)
-    _time_axis(panel, horizon, changes)
+    time_axis(panel, horizon, changes)
     _note_deviations(panel, phases, [0, *changes, horizon])
-    _names(panel, curves, lambda curve: "")
+    write_names(panel, curves, lambda curve: "")
 
 
 def _note_deviations(panel: "Axes", phases: Any, edges: Sequence[int]) -> None:
@@ -213,126 +207,20 @@ def _note_deviations(panel: "Axes", phases: Any, edges: Sequence[int]) -> None:
         )
 
 
-def _curves(result: "Result", y: str, low: str, high: str) -> list[_Curve]:
+def _curves(result: "Result", y: str, low: str, high: str) -> list[Curve]:
     curves = []
     for label, look in looks(result.labels).items():
         frame = result.curves[result.curves["policy"] == label]
         columns = (frame[name].to_numpy(dtype=np.float64) for name in ("t", y, low, high))
-        curves.append(_Curve(label, look, *columns))
+        curves.append(Curve(label, look, *columns))
     return curves
 
 
-def _by_hundredths(curve: _Curve) -> _Curve:
+def _by_hundredths(curve: Curve) -> Curve:
     """Return the shares over hundredths of the time; over fewer pulls they are too noisy."""
     hundredths = np.floor(100 * curve.t / curve.t[-1])
     last = np.flatnonzero(np.diff(hundredths, append=np.inf) > 0)  # the last time in each
     pulls = np.cumsum(curve.y * np.diff(curve.t, prepend=0.0))[last]
     t = curve.t[last]
     share = np.diff(pulls, prepend=0.0) / np.diff(t, prepend=0.0)
-    return _Curve(curve.label, curve.look, t, share, share, share)
-
-
-def _line(panel: "Axes", curve: _Curve, turn: float) -> None:
-    """Draw a curve; its markers are shifted by `turn` of their distance, apart from others'."""
-    every = 0.14  # of the panel's diagonal
-    _stroke(panel, curve.look, curve.t, curve.y, markevery=(0.02 + turn * every, every))
-
-
-def _stroke(panel: "Axes", look: Look, x: Any, y: Any, **options: Any) -> None:
-    """Draw a line with this colour, marker and dash; a pale one gets a dark edge."""
-    if look.colour == PALE:
-        under = {key: value for key, value in options.items() if key != "markevery"}
-        panel.plot(x, y, color="0.35", linewidth=3.0, zorder=3, **under)
-    if look.dash:
-        options["dashes"] = look.dash
-    panel.plot(
-        x,
-        y,
-        color=look.colour,
-        linewidth=1.8,
-        marker=look.marker,
-        markersize=7.5 if look.marker in "PX*" else 5.5,
-        markeredgecolor="0.35" if look.colour == PALE else "white",
-        markeredgewidth=0.6,
-        zorder=3,
-        **options,
-    )
-
-
-def _time_axis(panel: "Axes", horizon: int, changes: Sequence[int]) -> None:
-    from matplotlib.ticker import EngFormatter, MaxNLocator  # noqa: PLC0415  # optional, and slow to import
-
-    for change in changes:
-        panel.axvline(change, color="0.45", linestyle=(0, (1, 2)), linewidth=1.1, zorder=1)
-    panel.set_xlim(0, horizon)
-    panel.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    if horizon >= 100_000:
-        panel.xaxis.set_major_formatter(EngFormatter(sep=""))
-
-
-def _names(panel: "Axes", curves: Sequence[_Curve], number: Callable[[_Curve], str]) -> None:
-    """Write the name of each curve, with a sample of its line, to the right of its end.
-
-    Names are moved up or down where they would overlap. `number` returns the text after a name.
-    """
-    from lastblock.lab.figures import canvas  # noqa: PLC0415  # slow to import
-
-    bottom, top = panel.get_ylim()
-    ends = [float((curve.y[-1] - bottom) / (top - bottom)) for curve in curves]
-    figure: Any = panel.figure
-    rows = figure.axes[0].get_subplotspec().get_gridspec().nrows
-    height = (figure.get_figheight() / rows - 1.1) * 72.0  # about, in points
-    gap = min(_LABEL_POINTS / height, 1.0 / len(curves))
-    size = 10.0 * min(1.0, gap * height / _LABEL_POINTS)
-    for curve, end, place in zip(curves, ends, _spread(ends, gap), strict=True):
-        beyond = end > 1.0
-        across: dict[str, Any] = {"transform": panel.transAxes, "clip_on": False}
-        line = [1.005, 1.035], [min(end, 1.0), place]
-        panel.plot(*line, color="0.6", linewidth=0.8, **across)
-        _stroke(panel, curve.look, [1.035, 1.07, 1.105], [place] * 3, markevery=[1], **across)
-        note = " ↑ off the scale" if beyond else ""
-        panel.text(
-            1.12,
-            place,
-            f"{canvas.written_as(curve.label, _LONGEST_NAME)}{number(curve)}{note}",
-            transform=panel.transAxes,
-            fontsize=size,
-            verticalalignment="center",
-            parse_math=False,
-        )
-
-
-def _spread(heights: Sequence[float], gap: float) -> list[float]:
-    """Return the places in [0, 1], at least `gap` apart, nearest to `heights` in least squares.
-
-    The places are in the same order as the heights.
-    """
-    order = sorted(range(len(heights)), key=lambda i: heights[i])
-    blocks: list[list[float]] = []  # sum and number of the heights that are pushed together
-    for rank, i in enumerate(order):
-        blocks.append([min(heights[i], 1.0) - rank * gap, 1.0])
-        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] > blocks[-1][0] / blocks[-1][1]:
-            total, size = blocks.pop()
-            blocks[-1][0] += total
-            blocks[-1][1] += size
-    levels = [total / size for total, size in blocks for _ in range(int(size))]
-    highest = 1.0 - (len(heights) - 1) * gap
-    places = [0.0] * len(heights)
-    for rank, i in enumerate(order):
-        places[i] = min(max(levels[rank], 0.0), highest) + rank * gap
-    return places
-
-
-def _ceiling(tops: Sequence[float]) -> float:
-    """Return the top of the panel: above all curves, but for a few far above the others."""
-    ordered = sorted(tops)
-    kept = len(ordered)
-    while kept > 2 and kept - 1 > len(ordered) / 2 and ordered[kept - 1] > _FAR * ordered[kept - 2]:
-        kept -= 1
-    return ordered[kept - 1] * (1.04 if kept == len(ordered) else 1.3)
-
-
-def _short(value: float) -> str:
-    """Return `value` with three significant digits, or all those before the decimal point."""
-    digits = 2 - math.floor(math.log10(abs(value))) if value else 0
-    return f"{value:,.{min(2, max(0, digits))}f}"
+    return Curve(curve.label, curve.look, t, share, share, share)

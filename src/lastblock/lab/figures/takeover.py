@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lastblock.lab.figures.styles import COLOURS
+from lastblock.drawing.styles import COLOURS
 from lastblock.lab.paper.takeover import ROUND, WINDOW, takeover
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from lastblock.lab.figures.canvas import Picture
+    from lastblock.drawing.canvas import Picture
 
 _BLUE, _RED = COLOURS[0], COLOURS[1]
 
@@ -28,7 +28,7 @@ def takeover_figure(path: str | Path | None = None) -> "Picture":
     Picture
         The figure.
     """
-    from lastblock.lab.figures import canvas  # matplotlib is optional, and slow to import  # noqa: PLC0415
+    from lastblock.drawing import canvas  # matplotlib is optional, and slow to import  # noqa: PLC0415
 
     if path is not None:
         canvas.kind_of(path)  # a wrong suffix fails before the work
@@ -54,7 +54,7 @@ def _draw(panel: "Axes", frame: "pd.DataFrame", rule: str, number: int, title: s
     """Draw the window before round `number`, with a row for each arm."""
     from matplotlib.patches import Rectangle  # noqa: PLC0415  # optional, and slow to import
 
-    from lastblock.lab.figures import canvas  # noqa: PLC0415  # slow to import
+    from lastblock.drawing import canvas  # noqa: PLC0415  # slow to import
 
     rows = frame[frame["rule"] == rule].set_index(["round", "arm"])
     rounds = range(number - WINDOW, number)
@@ -99,7 +99,7 @@ def _pulls(number: int) -> str:
 
 def _note_duels(panel: "Axes", frame: "pd.DataFrame") -> None:
     """Write beside each arm whether it wins its duel with the leader."""
-    from lastblock.lab.figures import canvas  # noqa: PLC0415  # slow to import
+    from lastblock.drawing import canvas  # noqa: PLC0415  # slow to import
 
     now = frame[(frame["rule"] == "naive") & (frame["round"] == ROUND)].set_index("arm")
     for arm, won in now["won"].dropna().items():

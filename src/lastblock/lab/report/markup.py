@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from lastblock.lab.figures.styles import PALE, looks
+from lastblock.drawing.styles import PALE, looks
 
 _LONG = 20  # characters; a longer label takes two lines
 _THIN = "\u202f"  # a narrow space that does not break

@@ -11,7 +11,7 @@ from lastblock.lab.report.markup import Cell, Column
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lastblock.lab.figures.canvas import Picture
+    from lastblock.drawing.canvas import Picture
 
 Image: TypeAlias = Union[str, Path, bytes, "Picture"]
 """The path of a PNG or SVG file, its contents, or a figure that is yet to be drawn."""
