@@ -69,6 +69,7 @@ from lastblock.policies.swucb import SWUCB
 from lastblock.policies.thompson import Thompson
 from lastblock.policies.ucb1 import UCB1
 from lastblock.replay.evaluation import Evaluation
+from lastblock.replay.evaluations import Evaluations, PairedDifference
 from lastblock.replay.propensities import Estimate
 from lastblock.replay.replay import Replay
 from lastblock.simulation.run import Run, Trace
@@ -132,6 +133,7 @@ __all__ = [
     "EpsilonGreedy",
     "Estimate",
     "Evaluation",
+    "Evaluations",
     "Explanation",
     "Exponential",
     "Family",
@@ -141,6 +143,7 @@ __all__ = [
     "Giro",
     "MeanShift",
     "OracleRestart",
+    "PairedDifference",
     "Pending",
     "Piecewise",
     "PlayTheWinner",

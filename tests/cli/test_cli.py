@@ -329,6 +329,25 @@ def test_plot_writes_a_figure(lastblock, folder, suffix, head):
     assert (folder / f"made.{suffix}").read_bytes().startswith(head)
 
 
+def test_plot_for_a_paper(lastblock, folder):
+    made_results.made_result({"A": np.arange(5.0), "B": np.ones(5)}).save(folder / "results/made")
+    command = "plot", "made", "--output", "made.svg"
+    for width, points in (("8.5cm", 240.9), ("85mm", 240.9), ("3.25in", 234.0), ("3.25", 234.0)):
+        status, _, _ = lastblock(*command, "--width", width, "--policy", "A")
+        assert status == 0
+        head = (folder / "made.svg").read_text()[:600]
+        assert float(re.search(r'width="([\d.]+)pt"', head)[1]) == pytest.approx(points, abs=0.1)
+    for wrong, message in (
+        ("wide", "must be a width such as 3.25in"),
+        ("1in", "must lie between 2"),
+    ):
+        status, _, err = lastblock(*command, "--width", wrong)
+        assert (status, message in err) == (2, True)
+    status, _, err = lastblock(*command, "--policy", "C")
+    assert status == 2
+    assert "--policy: there is no 'C'; choose from A, B" in err
+
+
 def test_a_figure_does_not_replace_a_folder(lastblock, folder):
     made_results.made_result({"A": np.arange(5.0)}).save(folder / "results/made")
     (folder / "made.png").mkdir()

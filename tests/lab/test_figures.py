@@ -251,3 +251,44 @@ def test_no_window_and_no_backend_is_needed():
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_figure_for_a_column_of_a_paper(result, tmp_path):
+    narrow, usual = regret_figure(result, width=3.25), regret_figure(result)
+    assert narrow.get_figwidth() == 3.25
+    assert usual.get_figwidth() == 6.6
+    for figure in (narrow, usual):
+        (panel,) = figure.axes
+        figure.draw_without_rendering()
+        figure.draw_without_rendering()
+        right = max(text.get_window_extent().x1 for text in panel.texts)
+        assert right <= figure.bbox.x1 + 1.0  # the names are inside
+    sizes = [figure.axes[0].xaxis.label.get_fontsize() for figure in (narrow, usual)]
+    assert 7.0 < sizes[0] < sizes[1]  # smaller, but readable
+    assert regret_figure([result, result], width=6.75).get_figwidth() == 6.75
+    assert best_arm_figure(result, width=10.0).get_figwidth() == 10.0
+    assert result.plot(tmp_path / "narrow.pdf", width=3.25).get_figwidth() == 3.25
+
+
+@pytest.mark.parametrize("width", [0.5, 100.0, float("nan"), "wide"])
+def test_impossible_widths(result, width):
+    with pytest.raises(ValueError, match=r"width=.*(inches|number|finite)"):
+        regret_figure(result, width=width)
+
+
+def test_some_of_the_policies_look_as_among_all(result):
+    (panel,) = regret_figure(result, policies=["SW-TS"]).axes
+    (whole,) = regret_figure(result).axes
+    ((colour, line),) = lines(panel).items()
+    assert lines(whole)[colour].get_marker() == line.get_marker()
+    assert (lines(whole)[colour].get_ydata() == line.get_ydata()).all()
+    (panel,) = result.plot(kind="best-arm", policies=["<EXP3.S>", "SW-LB-SDA"]).axes
+    assert len(lines(panel)) == 2
+    with pytest.raises(ValueError, match="policies: there is no 'SW-T'; did you mean 'SW-TS'"):
+        regret_figure(result, policies=["SW-T"])
+    for nothing in ([], "SW-TS"):
+        with pytest.raises(ValueError, match="must be a list of labels; give at least one"):
+            regret_figure(result, policies=nothing)
+    other = made_result({"other": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=r"has none of them; it has: \['other'\]"):
+        regret_figure([result, other], policies=["SW-TS"])

@@ -1,14 +1,20 @@
 """Figures that need no window: notebooks display them, and files are written atomically."""
 
 import io
+import textwrap
 import threading
 import warnings
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+try:
+    import matplotlib as mpl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+except ImportError:
+    raise ImportError(
+        "figures need matplotlib: pip install 'lastblock[lab]'", name="matplotlib"
+    ) from None
 
 from lastblock.support import files
 
@@ -24,6 +30,7 @@ TITLE, TEXT, SMALL = 12.0, 10.5, 9.0
 """Font sizes in points; they suit both a slide and a printed column."""
 
 _LONGEST_TITLE = 60  # letters
+_SMALLEST = 0.7  # of the font sizes above, in a figure that is narrow: 6.3 points
 _PNG_DPI = 200
 _SCREEN_DPI = 144
 _settings_lock = threading.Lock()  # matplotlib's settings are global to the process
@@ -31,6 +38,9 @@ _settings_lock = threading.Lock()  # matplotlib's settings are global to the pro
 
 class Picture(Figure):
     """A Matplotlib figure that belongs to no window and needs no backend."""
+
+    scale = 1.0
+    """The size of letters and lines, relative to those of a figure of the usual width."""
 
     def save(self, path: str | Path) -> Path:
         """Write the figure to a file and return its path.
@@ -91,17 +101,34 @@ def kind_of(path: str | Path) -> str:
     return kind
 
 
-def panels(number: int, width: float, height: float) -> tuple[Picture, list[Axes]]:
-    """Return a figure with `number` panels in one or two columns; sizes are in inches."""
-    columns = min(2, number)
-    rows = -(-number // columns)
-    picture = Picture(figsize=(width * columns, height * rows), layout="constrained")
+def panels(
+    count: int, width: float, height: float, total: float | None = None
+) -> tuple[Picture, list[Axes]]:
+    """Return a figure with `count` panels in one or two columns.
+
+    Parameters
+    ----------
+    count
+        The number of panels.
+    width, height
+        The usual size of a panel, in inches.
+    total
+        The width of the whole figure, in inches; by default what the panels usually take. In a
+        narrower figure letters and lines are smaller, but not as much: they must stay readable.
+    """
+    columns = min(2, count)
+    rows = -(-count // columns)
+    share = 1.0 if total is None else total / (width * columns)
+    scale = min(1.0, max(_SMALLEST, share))
+    size = total or width * columns, height * rows * (scale if share < 1.0 else share)
+    picture = Picture(figsize=size, layout="constrained")
+    picture.scale = scale
     engine: Any = picture.get_layout_engine()
     engine.set(w_pad=0.08, h_pad=0.08, hspace=0.04, wspace=0.02)
     made = picture.subplots(rows, columns, squeeze=False).ravel().tolist()
-    for spare in made[number:]:
+    for spare in made[count:]:
         spare.set_visible(False)
-    return picture, made[:number]
+    return picture, made[:count]
 
 
 def written_as(text: str, longest: int) -> str:
@@ -112,22 +139,31 @@ def written_as(text: str, longest: int) -> str:
 
 def dress(panel: Axes, title: str, subtitle: str, x: str, y: str) -> None:
     """Set the titles and the names of the axes, and remove needless lines from a panel."""
-    written = written_as(title, _LONGEST_TITLE)
+    figure: Any = panel.figure
+    scale = figure.scale
+    columns = panel.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]  # it has one
+    letters = int(_LONGEST_TITLE * min(1.0, figure.get_figwidth() / columns / scale / 6.0))
+    below = textwrap.wrap(subtitle, max(20, round(1.35 * letters)))
     panel.set_title(
-        written, loc="left", fontsize=TITLE, fontweight="bold", pad=20, parse_math=False
+        "\n".join(textwrap.wrap(written_as(title, _LONGEST_TITLE), letters)),
+        loc="left",
+        fontsize=TITLE * scale,
+        fontweight="bold",
+        pad=8.0 + 12.0 * scale * len(below),
+        parse_math=False,
     )
     panel.annotate(
-        subtitle,
+        "\n".join(below),
         (0.0, 1.0),
         xycoords="axes fraction",
         xytext=(0, 6),
         textcoords="offset points",
-        fontsize=SMALL,
+        fontsize=SMALL * scale,
         color="0.35",
     )
-    panel.set_xlabel(x, fontsize=TEXT)
-    panel.set_ylabel(y, fontsize=TEXT)
-    panel.tick_params(labelsize=SMALL + 0.5, color="0.5")
+    panel.set_xlabel(x, fontsize=TEXT * scale)
+    panel.set_ylabel(y, fontsize=TEXT * scale)
+    panel.tick_params(labelsize=(SMALL + 0.5) * scale, color="0.5")
     panel.spines[["top", "right"]].set_visible(False)
     panel.spines[["left", "bottom"]].set_color("0.5")
     panel.grid(axis="y", color="0.92", linewidth=0.8)

@@ -11,6 +11,8 @@ from lastblock.drawing.styles import PALE, Look
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+BOUND = Look("#000000", "", (3.5, 2.0))
+"""The look of a bound."""
 _FAR = 4.0  # a curve may leave the panel if its top is this many times the next one's
 _LONGEST_NAME = 32  # characters
 _LABEL_POINTS = 13.5  # distance from one name to the next
@@ -27,6 +29,21 @@ class Curve(NamedTuple):
     high: npt.NDArray[Any]
 
 
+def draw_with_bands(panel: "Axes", curves: Sequence[Curve]) -> None:
+    """Draw curves as lines, and the range from `low` to `high` of each as a band."""
+    for i, curve in enumerate(curves):
+        panel.fill_between(
+            curve.t, curve.low, curve.high, alpha=0.16, linewidth=0, color=curve.look.colour
+        )
+        draw_line(panel, curve, i / len(curves))
+
+
+def draw_bound(panel: "Axes", label: str, t: npt.NDArray[Any], y: npt.NDArray[Any]) -> Curve:
+    """Draw a bound as a black dashed line, and return it as a curve."""
+    panel.plot(t, y, color="black", linewidth=1.2, dashes=BOUND.dash)
+    return Curve(label, BOUND, t, y, y, y)
+
+
 def draw_line(panel: "Axes", curve: Curve, turn: float) -> None:
     """Draw a curve; its markers are shifted by `turn` of their distance, apart from others'."""
     every = 0.14  # of the panel's diagonal
@@ -35,20 +52,22 @@ def draw_line(panel: "Axes", curve: Curve, turn: float) -> None:
 
 def stroke(panel: "Axes", look: Look, x: Any, y: Any, **options: Any) -> None:
     """Draw a line with this colour, marker and dash; a pale one gets a dark edge."""
+    figure: Any = panel.figure
+    scale = figure.scale
     if look.colour == PALE:
         under = {key: value for key, value in options.items() if key != "markevery"}
-        panel.plot(x, y, color="0.35", linewidth=3.0, zorder=3, **under)
+        panel.plot(x, y, color="0.35", linewidth=3.0 * scale, zorder=3, **under)
     if look.dash:
         options["dashes"] = look.dash
     panel.plot(
         x,
         y,
         color=look.colour,
-        linewidth=1.8,
+        linewidth=1.8 * scale,
         marker=look.marker,
-        markersize=7.5 if look.marker in "PX*" else 5.5,
+        markersize=(7.5 if look.marker in "PX*" else 5.5) * scale,
         markeredgecolor="0.35" if look.colour == PALE else "white",
-        markeredgewidth=0.6,
+        markeredgewidth=0.6 * scale,
         zorder=3,
         **options,
     )
@@ -77,9 +96,10 @@ def write_names(panel: "Axes", curves: Sequence[Curve], number: Callable[[Curve]
     ends = [float((curve.y[-1] - bottom) / (top - bottom)) for curve in curves]
     figure: Any = panel.figure
     rows = figure.axes[0].get_subplotspec().get_gridspec().nrows
-    height = (figure.get_figheight() / rows - 1.1) * 72.0  # about, in points
-    gap = min(_LABEL_POINTS / height, 1.0 / len(curves))
-    size = 10.0 * min(1.0, gap * height / _LABEL_POINTS)
+    height = (figure.get_figheight() / rows - 1.1 * figure.scale) * 72.0  # about, in points
+    points = _LABEL_POINTS * figure.scale
+    gap = min(points / height, 1.0 / len(curves))
+    size = 10.0 * figure.scale * min(1.0, gap * height / points)
     for curve, end, place in zip(curves, ends, spread_apart(ends, gap), strict=True):
         beyond = end > 1.0
         across: dict[str, Any] = {"transform": panel.transAxes, "clip_on": False}

@@ -166,7 +166,12 @@ class Result:
         return statistics.delay_summary(self)
 
     def plot(
-        self, path: str | Path | None = None, *, kind: Literal["regret", "best-arm"] = "regret"
+        self,
+        path: str | Path | None = None,
+        *,
+        kind: Literal["regret", "best-arm"] = "regret",
+        policies: Sequence[str] | None = None,
+        width: float | None = None,
     ) -> "Picture":
         """Draw the result as a Matplotlib figure, which a notebook displays.
 
@@ -176,6 +181,11 @@ class Result:
             A file to write the figure to; its name ends in .png, .svg or .pdf. None writes none.
         kind
             "regret", or "best-arm" for the share of the pulls that chose a best arm.
+        policies
+            The labels of the policies to draw; by default all. Each looks as in the whole figure.
+        width
+            The width of the figure in inches, for a paper: 3.25 for a column, say. Letters are then
+            smaller than usual, but readable without scaling the figure.
 
         Returns
         -------
@@ -185,12 +195,13 @@ class Result:
         Raises
         ------
         ValueError
-            If `kind` is unknown, or `path` has another ending.
+            If `kind` or a policy is unknown, `path` has another ending, or `width` is no width of a
+            figure.
         """
         kinds = {"regret": figures.regret_figure, "best-arm": figures.best_arm_figure}
         if kind not in kinds:
             raise ValueError(f"kind={kind!r} must be one of {', '.join(kinds)}")
-        return kinds[kind](self, path)
+        return kinds[kind](self, path, policies=policies, width=width)
 
     def __repr__(self) -> str:
         policies = f"{len(self.labels)} polic{'y' if len(self.labels) == 1 else 'ies'}"

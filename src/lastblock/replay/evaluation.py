@@ -2,7 +2,8 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,10 @@ import numpy.typing as npt
 from lastblock.core.protocol import Policy
 from lastblock.live.labels import Label
 from lastblock.support.intervals import check_confidence, normal_interval
+from lastblock.support.json_safe import json_safe
+
+if TYPE_CHECKING:
+    from lastblock.drawing.canvas import Picture
 
 
 def ratio(sums: npt.NDArray[Any], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
@@ -148,6 +153,62 @@ class Evaluation:
             the mean over the passes.
         """
         return np.asarray((self.best_mean * self.matched - self.reward).mean(axis=0))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the evaluation as plain JSON values; infinite numbers and NaN become None.
+
+        It has the estimate with its error and 95 % interval, the estimates of the passes, and the
+        curves over `times`; not the passes in full.
+        """
+        return {
+            "policy": str(self.policy),
+            "arms": list(self.arms),
+            "events": self.events,
+            "replications": self.replications,
+            "estimate": json_safe(self.estimate),
+            "standard_error": json_safe(self.standard_error),
+            "interval": json_safe(self.interval()),
+            "covers": self.covers,
+            "seed_error": json_safe(self.seed_error),
+            "estimates": json_safe(self.estimates),
+            "resampled": json_safe(self.resampled),
+            "matched": json_safe(self.matched[:, -1]),
+            "pulls": json_safe(self.pulls.mean(axis=0)),
+            "best_mean": json_safe(self.best_mean),
+            "times": json_safe(self.times),
+            "curve": json_safe(self.curve()),
+            "regret": json_safe(self.regret()),
+            "seconds": json_safe(self.seconds),
+        }
+
+    def plot(self, path: str | Path | None = None, *, width: float | None = None) -> "Picture":
+        """Draw the mean reward of the events matched so far, as a Matplotlib figure.
+
+        The band holds the middle half of the passes. To draw several policies, evaluate them
+        together: `Evaluations.plot`.
+
+        Parameters
+        ----------
+        path
+            A file to write the figure to; its name ends in .png, .svg or .pdf. None writes none.
+        width
+            The width of the figure in inches; by default 6.6.
+
+        Returns
+        -------
+        Picture
+            The figure, which a notebook displays.
+
+        Raises
+        ------
+        ValueError
+            If `path` has another ending, or `width` is no width of a figure.
+        ImportError
+            If matplotlib is not installed.
+        """
+        from lastblock.replay.figure import draw_evaluations  # noqa: PLC0415  # slow to import
+
+        return draw_evaluations({type(self.policy).__name__: self}, path, width)
 
     def __repr__(self) -> str:
         return (

@@ -12,6 +12,7 @@ from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.live.labels import Label, check_labels
 from lastblock.replay.choices import UNKNOWN, Choices, FoundSets, read_sets, to_choices
 from lastblock.replay.columns import Source, plain_label, read_columns
+from lastblock.replay.evaluation import ratio
 from lastblock.support.checks import number
 from lastblock.support.spelling import nearest
 
@@ -26,6 +27,14 @@ class Log(NamedTuple):
     choices: Choices | None  # the arms that could be chosen; None if the log does not say
     rows: npt.NDArray[np.int64]  # the row of each event in what the user gave
     size: int  # the number of rows that the user gave
+
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Return the number of events of each arm."""
+        return np.bincount(self.arms, minlength=len(self.labels))
+
+    def means(self) -> npt.NDArray[np.float64]:
+        """Return the mean reward of each arm; NaN for an arm without events."""
+        return ratio(np.bincount(self.arms, self.rewards, len(self.labels)), self.counts())
 
     def pick(self, events: npt.NDArray[Any]) -> "Log":
         """Return a log of some of the events: a mask, or their numbers in the order wanted."""

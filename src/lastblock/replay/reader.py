@@ -10,6 +10,7 @@ from lastblock.core.protocol import Policy
 from lastblock.engine.replay import Passes, replay
 from lastblock.kernels.jit import specialise
 from lastblock.kernels.streams import STREAM_WORDS, Stream
+from lastblock.replay.evaluation import Evaluation
 from lastblock.replay.logs import Log
 from lastblock.support.parallel import run_in_threads
 
@@ -33,6 +34,36 @@ class LogReader:
         # An arm cannot match more often than it was logged, except in a resampled log.
         most = min(int(np.bincount(log.arms).max()), self._longest)
         self._room = most if getattr(policy, "grows", False) else None
+
+    def evaluate(
+        self,
+        replications: int,
+        bootstrap: int,
+        times: npt.NDArray[np.int64],
+        threads: int,
+        progress: bool | None,
+    ) -> Evaluation:
+        """Make passes over the log, and over resampled logs, and return what came of them."""
+        log = self._log
+        passes, seconds = self.read(replications, False, times, threads, progress)
+        end = np.array([log.arms.size])
+        again, more = self.read(bootstrap, True, end, threads, progress)
+        n = passes.matched[:, -1]
+        with np.errstate(divide="ignore", invalid="ignore"):  # it is NaN for a single match
+            errors = np.sqrt(passes.squares / (n - 1) / n)
+        return Evaluation(
+            policy=self._policy,
+            arms=log.labels,
+            events=log.arms.size,
+            times=times,
+            matched=passes.matched,
+            reward=passes.reward,
+            pulls=passes.pulls,
+            errors=errors,
+            resampled=again.reward[:, -1] / again.matched[:, -1],
+            best_mean=float(np.nanmax(log.means())),
+            seconds=seconds + more,
+        )
 
     def read(
         self,

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -9,10 +10,12 @@ import numpy.typing as npt
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import require_policy
 from lastblock.core.support import first_outside, refusal, support_of
+from lastblock.environments.piecewise import Piecewise
 from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.live.labels import Label
 from lastblock.replay.columns import CHOICES, Source
-from lastblock.replay.evaluation import Evaluation, ratio
+from lastblock.replay.evaluation import Evaluation
+from lastblock.replay.evaluations import ALONE, Evaluations, by_label
 from lastblock.replay.logs import Log, read_log, split_by_choices
 from lastblock.replay.propensities import (
     Estimate,
@@ -23,6 +26,7 @@ from lastblock.replay.propensities import (
 from lastblock.replay.reader import LogReader
 from lastblock.replay.targets import Absent, Followed, follow
 from lastblock.replay.uniformity import check_uniform, reject
+from lastblock.replay.world import environment_of
 from lastblock.simulation.simulate import times_taken
 from lastblock.support.checks import at_least, whole
 from lastblock.support.parallel import check_threads
@@ -96,12 +100,12 @@ class Replay:
     @property
     def counts(self) -> Mapping[Label, int]:
         """The number of events of each arm, by label."""
-        return dict(zip(self.arms, self._counts().tolist(), strict=True))
+        return dict(zip(self.arms, self._log.counts().tolist(), strict=True))
 
     @property
     def means(self) -> Mapping[Label, float]:
         """The mean reward of each arm in the log, by label; NaN for an arm without events."""
-        return dict(zip(self.arms, self._means().tolist(), strict=True))
+        return dict(zip(self.arms, self._log.means().tolist(), strict=True))
 
     @property
     def repeats(self) -> float:
@@ -114,7 +118,7 @@ class Replay:
         arms = self._log.arms
         if arms.size < 2:
             return math.nan
-        chance = np.square(self._counts() / arms.size).sum()
+        chance = np.square(self._log.counts() / arms.size).sum()
         return float((arms[1:] == arms[:-1]).mean() / chance)
 
     def __len__(self) -> int:
@@ -126,6 +130,7 @@ class Replay:
             f"mean reward {self._log.rewards.mean():.4g}>"
         )
 
+    @overload
     def evaluate(
         self,
         policy: Policy,
@@ -137,7 +142,32 @@ class Replay:
         times: Iterable[int] | None = None,
         threads: int | None = None,
         progress: bool | None = None,
-    ) -> Evaluation:
+    ) -> Evaluation: ...
+    @overload
+    def evaluate(
+        self,
+        policy: Sequence[Policy] | Mapping[str, Policy],
+        *,
+        replications: int = 1,
+        bootstrap: int = 0,
+        horizon: int | None = None,
+        seed: Seed = None,
+        times: Iterable[int] | None = None,
+        threads: int | None = None,
+        progress: bool | None = None,
+    ) -> Evaluations: ...
+    def evaluate(
+        self,
+        policy: Policy | Sequence[Policy] | Mapping[str, Policy],
+        *,
+        replications: int = 1,
+        bootstrap: int = 0,
+        horizon: int | None = None,
+        seed: Seed = None,
+        times: Iterable[int] | None = None,
+        threads: int | None = None,
+        progress: bool | None = None,
+    ) -> Evaluation | Evaluations:
         """Replay the log to a policy that learns from it; for uniform logging only.
 
         When the policy asks for an arm, it gets the reward of the next event with that arm; the
@@ -148,7 +178,8 @@ class Replay:
         Parameters
         ----------
         policy
-            The policy to evaluate.
+            The policy to evaluate; or several, as a list or as a mapping from labels. They meet the
+            same resampled logs, so that their differences are paired.
         replications
             The number of passes over the log, each with its own random stream for the policy. Pass
             i uses that of replication i; pass 0 decides like a `Bandit` with the same seed.
@@ -165,8 +196,9 @@ class Replay:
 
         Returns
         -------
-        Evaluation
-            The estimate, its error, and the course of each pass.
+        Evaluation or Evaluations
+            The estimate, its error, and the course of each pass; for several policies, these by
+            label, and their differences.
 
         Raises
         ------
@@ -174,33 +206,22 @@ class Replay:
             If the log is not uniform, the policy cannot take its rewards, too few events match, or
             an argument is out of range.
         """
-        require_policy(policy)
+        several = by_label(policy)
+        for each in several.values():
+            require_policy(each)
         replications = at_least(1, replications, "replications")
         bootstrap = whole(bootstrap, "bootstrap")
         if bootstrap < 0 or bootstrap == 1:
             raise ValueError(f"bootstrap={bootstrap} must be 0 or at least 2")
         threads = check_threads(threads)
         taken = times_taken(times, len(self))
-        reader = self._reader(policy, horizon, key_of(seed))
-        passes, seconds = reader.read(replications, False, taken, threads, progress)
-        end = np.array([len(self)])
-        again, more = reader.read(bootstrap, True, end, threads, progress)
-        n = passes.matched[:, -1]
-        with np.errstate(divide="ignore", invalid="ignore"):  # it is NaN for a single match
-            errors = np.sqrt(passes.squares / (n - 1) / n)
-        return Evaluation(
-            policy=policy,
-            arms=self.arms,
-            events=len(self),
-            times=taken,
-            matched=passes.matched,
-            reward=passes.reward,
-            pulls=passes.pulls,
-            errors=errors,
-            resampled=again.reward[:, -1] / again.matched[:, -1],
-            best_mean=float(np.nanmax(self._means())),
-            seconds=seconds + more,
-        )
+        key = key_of(seed)
+        readers = {label: self._reader(each, horizon, key) for label, each in several.items()}
+        found = {
+            label: reader.evaluate(replications, bootstrap, taken, threads, progress)
+            for label, reader in readers.items()
+        }
+        return found[ALONE] if ALONE in found else Evaluations(found)
 
     def matches(
         self, policy: Policy, *, horizon: int | None = None, seed: Seed = None
@@ -324,6 +345,43 @@ class Replay:
         """
         return tuple(self._of(part) for part in split_by_choices(self._log))
 
+    def environment(self, periods: int | Sequence[int] = 1) -> Piecewise:
+        """Return an environment whose arms give the rewards of the log again, to simulate in.
+
+        The rewards of an arm are drawn from its rewards in the log, with replacement; those of
+        different arms are independent. With propensities, each reward counts 1 / propensity, so
+        that an arm's mean is its self-normalised estimate: events in which the arm was unlikely
+        stand for more.
+
+        Parameters
+        ----------
+        periods
+            The number of periods, with as many events each; or the first event of each, beginning
+            with 0. In every period an arm has the rewards of that period. By default the log is one
+            period: nothing changes.
+
+        Returns
+        -------
+        Piecewise
+            The environment; `Stationary` if there is one period. Its time steps are the events of
+            the log, so ``horizon=len(replay)`` takes as many decisions as the log has.
+
+        Raises
+        ------
+        ValueError
+            If an arm has no event in a period, or `periods` does not fit the log.
+
+        Examples
+        --------
+        >>> import lastblock as lb
+        >>> log = {"arm": ["a", "b"] * 4, "reward": [0, 1, 1, 1, 0, 0, 0, 1]}
+        >>> lb.Replay(log).environment()
+        Stationary([Bernoulli(mean=0.25), Bernoulli(mean=0.75)])
+        >>> lb.Replay(log).environment(periods=2).means(4).tolist()
+        [0.0, 0.5]
+        """
+        return environment_of(self._log, periods)
+
     def _reader(self, policy: Policy, horizon: int | None, key: Stream) -> LogReader:
         check_uniform(self._log)
         self._check_rewards(policy)
@@ -337,11 +395,3 @@ class Replay:
             raise refusal(
                 policy, f"event {wrong} of the log has the reward {self._log.rewards[wrong]:g}"
             )
-
-    def _counts(self) -> npt.NDArray[np.int64]:
-        return np.bincount(self._log.arms, minlength=len(self.arms))
-
-    def _means(self) -> npt.NDArray[np.float64]:
-        counts = self._counts()
-        sums = np.bincount(self._log.arms, self._log.rewards, minlength=len(self.arms))
-        return ratio(sums, counts)

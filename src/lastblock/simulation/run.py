@@ -1,13 +1,20 @@
 """The results of `simulate` and `trace`, and what they need of an environment."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from lastblock.core.protocol import EnvironmentTable, Policy
 from lastblock.support.checks import number
+from lastblock.support.errors import short
+from lastblock.support.json_safe import json_safe
+
+if TYPE_CHECKING:
+    from lastblock.drawing.canvas import Picture
 
 
 class Environment(Protocol):
@@ -101,6 +108,69 @@ class Run:
         if self.replications < 2:
             return np.full(self.times.size, np.nan)
         return np.asarray(self.regret.std(axis=0, ddof=1) / np.sqrt(self.replications))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the run as plain JSON values: parameters, curves over `times`, final figures.
+
+        It has the mean regret with its standard error and quartiles at each of `times`, and the
+        regret of each replication at the horizon; not the whole array `regret`. Numbers that are
+        infinite or NaN become None.
+        """
+        counted = self.restarts >= 0
+        curves = {
+            "mean": self.mean(),
+            "standard_error": self.standard_error(),
+            "q25": self.quantile(0.25),
+            "q75": self.quantile(0.75),
+        }
+        return {
+            "policy": str(self.policy),
+            "environment": short(self.environment, 500),
+            "horizon": self.horizon,
+            "replications": self.replications,
+            "times": json_safe(self.times),
+            "regret": json_safe(curves),
+            "final_regret": json_safe(self.regret[:, -1]),
+            "best_pulls": json_safe(self.best_pulls.mean(axis=0)),
+            "pulls": json_safe(self.pulls.mean(axis=0)),
+            "restarts": json_safe(self.restarts.mean() if counted.all() else None),
+            "seconds": json_safe(self.seconds),
+        }
+
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        others: "Sequence[Run]" = (),
+        width: float | None = None,
+    ) -> "Picture":
+        """Draw the mean regret over time with its quartiles, as a Matplotlib figure.
+
+        Parameters
+        ----------
+        path
+            A file to write the figure to; its name ends in .png, .svg or .pdf. None writes none.
+        others
+            Runs of other policies in the same environment, to draw beside this one.
+        width
+            The width of the figure in inches; by default 6.6.
+
+        Returns
+        -------
+        Picture
+            The figure, which a notebook displays.
+
+        Raises
+        ------
+        ValueError
+            If `path` has another ending, another run has another horizon or other changes, or
+            `width` is no width of a figure.
+        ImportError
+            If matplotlib is not installed.
+        """
+        from lastblock.simulation.figure import draw_runs  # noqa: PLC0415  # slow to import
+
+        return draw_runs([self, *others], path, width)
 
     def __repr__(self) -> str:
         return (

@@ -3,13 +3,13 @@
 _LONGEST = 60
 
 
-def short(value: object) -> str:
-    """Return a short text for any value, for use in a message."""
+def short(value: object, longest: int = _LONGEST) -> str:
+    """Return a text of at most `longest` characters for any value, for use in a message."""
     try:
         text = repr(value)
     except Exception:  # an int of thousands of digits, or a user's class, may have no repr
         return f"a {type(value).__name__}"
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 UNREADABLE = (

@@ -6,6 +6,7 @@ from pathlib import Path
 from lastblock.cli.arguments import FILE, Parser, offer
 from lastblock.cli.failures import UserError
 from lastblock.cli.reading import add_results, read_results
+from lastblock.drawing.widths import check_width
 
 _FORMATS = ("png", "svg", "pdf")
 _EPILOG = """\
@@ -13,6 +14,7 @@ examples:
   lastblock plot stationary --output stationary.pdf
   lastblock plot gaussian-changes --kind best-arm --output best.svg
   lastblock plot stationary bernoulli-changes --output both.png
+  lastblock plot stationary --width 8.5cm --policy LB-SDA --policy TS --output small.pdf
 """
 
 
@@ -40,6 +42,19 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
         default="regret",
         help="regret, or the share of pulls that chose a best arm (default: regret)",
     )
+    parser.add_argument(
+        "--width",
+        type=_inches,
+        metavar="SIZE",
+        help="width of the figure, such as 3.25in or 8.5cm (default: 6.6in a panel)",
+    )
+    parser.add_argument(
+        "--policy",
+        action="append",
+        metavar="POLICY",
+        dest="policies",
+        help="draw only this policy; give it again for others (default: all)",
+    )
     parser.set_defaults(execute=execute)
     return parser
 
@@ -52,9 +67,30 @@ def execute(options: argparse.Namespace) -> int:
     results = read_results(options)
     if not options.output.parent.is_dir():
         raise UserError(f"there is no folder {options.output.parent}; make it first")
-    draw(results, options.output)
+    try:
+        draw(results, options.output, policies=options.policies, width=options.width)
+    except ValueError as error:
+        if options.policies is None:
+            raise
+        raise UserError(str(error).replace("policies: ", "--policy: ", 1)) from None
     print(f"figure: {options.output}")
     return 0
+
+
+def _inches(text: str) -> float:
+    """Return a width in inches; a plain number is one."""
+    lengths = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
+    unit = text[-2:] if text[-2:] in lengths else ""
+    try:
+        width = float(text.removesuffix(unit)) * lengths.get(unit, 1.0)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} must be a width such as 3.25in, 8.5cm, 85mm or 240pt"
+        ) from None
+    try:
+        return check_width(width) or width
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
 
 
 def _picture(text: str) -> Path:

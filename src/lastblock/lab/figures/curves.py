@@ -14,14 +14,18 @@ import numpy as np
 from lastblock.drawing.lines import (
     Curve,
     ceiling,
+    draw_bound,
     draw_line,
+    draw_with_bands,
     short_number,
     stroke,
     time_axis,
     write_names,
 )
-from lastblock.drawing.styles import Look, looks
+from lastblock.drawing.styles import looks
+from lastblock.drawing.widths import check_width
 from lastblock.support.errors import ResultError
+from lastblock.support.spelling import advice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,12 +35,15 @@ if TYPE_CHECKING:
     from lastblock.lab.scenario import Scenario
 
 T = TypeVar("T")
-_BOUND = Look("#000000", "", (3.5, 2.0))
 _TIMES_OF_MEANS = 501
 
 
 def regret_figure(
-    results: "Result | Sequence[Result]", path: str | Path | None = None
+    results: "Result | Sequence[Result]",
+    path: str | Path | None = None,
+    *,
+    policies: Sequence[str] | None = None,
+    width: float | None = None,
 ) -> "Picture":
     """Draw the regret over time, one panel for each result.
 
@@ -46,6 +53,11 @@ def regret_figure(
         One result or several.
     path
         A file to write the figure to; its name ends in .png, .svg or .pdf. None writes none.
+    policies
+        The labels of the policies to draw; by default all. Each looks as in the whole figure.
+    width
+        The width of the figure in inches, for a paper: 3.25 for a column, say. Letters are then
+        smaller than usual, but readable without scaling the figure.
 
     Returns
     -------
@@ -57,29 +69,36 @@ def regret_figure(
     ResultError
         If `results` is empty.
     ValueError
-        If `path` has another ending.
+        If `path` has another ending, a policy is unknown, or `width` is no width of a figure.
     """
-    return _figure(results, path, _draw_regret, 6.6, 4.3)
+    return _figure(results, path, _some(_draw_regret, results, policies), 6.6, 4.3, width)
 
 
 def best_arm_figure(
-    results: "Result | Sequence[Result]", path: str | Path | None = None
+    results: "Result | Sequence[Result]",
+    path: str | Path | None = None,
+    *,
+    policies: Sequence[str] | None = None,
+    width: float | None = None,
 ) -> "Picture":
     """Draw over time the share of the pulls that chose a best arm, one panel for each result.
 
     Parameters, result and errors are those of `regret_figure`.
     """
-    return _figure(results, path, _draw_best_arm, 6.6, 4.3)
+    return _figure(results, path, _some(_draw_best_arm, results, policies), 6.6, 4.3, width)
 
 
 def means_figure(
-    scenarios: "Scenario | Sequence[Scenario]", path: str | Path | None = None
+    scenarios: "Scenario | Sequence[Scenario]",
+    path: str | Path | None = None,
+    *,
+    width: float | None = None,
 ) -> "Picture":
     """Draw the means of the arms over time, one panel for each scenario.
 
-    `path`, result and errors are those of `regret_figure`.
+    `path`, `width`, result and errors are those of `regret_figure`.
     """
-    return _figure(scenarios, path, _draw_means, 6.0, 3.2)
+    return _figure(scenarios, path, _draw_means, 6.0, 3.2, width)
 
 
 def _figure(
@@ -88,6 +107,7 @@ def _figure(
     draw: "Callable[[Axes, T], None]",
     width: float,
     height: float,
+    total: float | None,
 ) -> "Picture":
     """Draw one panel for each of the results or scenarios in `given`."""
     from lastblock.drawing import canvas  # matplotlib is optional, and slow to import  # noqa: PLC0415
@@ -97,7 +117,7 @@ def _figure(
         raise ResultError("there is nothing to draw; give at least one result or scenario")
     if path is not None:
         canvas.kind_of(path)  # a wrong suffix fails before the work
-    picture, panels = canvas.panels(len(things), width, height)
+    picture, panels = canvas.panels(len(things), width, height, check_width(total))
     for panel, thing in zip(panels, things, strict=True):
         draw(panel, thing)
     if path is not None:
@@ -105,7 +125,39 @@ def _figure(
     return picture
 
 
-def _draw_regret(panel: "Axes", result: "Result") -> None:
+def _some(
+    draw: "Callable[[Axes, Result, Sequence[str]], None]",
+    results: "Result | Sequence[Result]",
+    policies: Sequence[str] | None,
+) -> "Callable[[Axes, Result], None]":
+    """Return a function that draws only these policies of a result."""
+    each = list(results) if isinstance(results, Sequence) else [results]
+    wanted = _checked(policies, [label for result in each for label in result.labels])
+
+    def drawn(panel: "Axes", result: "Result") -> None:
+        labels = [label for label in result.labels if wanted is None or label in wanted]
+        if not labels:
+            raise ValueError(f"policies: {result.name} has none of them; it has: {result.labels}")
+        draw(panel, result, labels)
+
+    return drawn
+
+
+def _checked(policies: Sequence[str] | None, known: Sequence[str]) -> Sequence[str] | None:
+    """Return the labels, or raise a ValueError if there are none or one is unknown."""
+    if policies is None:
+        return None
+    if isinstance(policies, str) or not policies:
+        raise ValueError(f"policies={policies!r} must be a list of labels; give at least one")
+    for label in policies:
+        if label not in known:
+            raise ValueError(
+                f"policies: there is no {label!r}; {advice(str(label), list(dict.fromkeys(known)))}"
+            )
+    return policies
+
+
+def _draw_regret(panel: "Axes", result: "Result", labels: Sequence[str]) -> None:
     from lastblock.drawing import canvas  # noqa: PLC0415  # slow to import
 
     n = result.replications
@@ -113,25 +165,20 @@ def _draw_regret(panel: "Axes", result: "Result") -> None:
     if result.lai_robbins is not None:
         about += f"; Lai–Robbins bound: {short_number(result.lai_robbins)} log t"
     canvas.dress(panel, result.title, about, "time step", "regret")
-    curves = _curves(result, "mean", "q25", "q75")
-    for i, curve in enumerate(curves):
-        panel.fill_between(
-            curve.t, curve.low, curve.high, alpha=0.16, linewidth=0, color=curve.look.colour
-        )
-        draw_line(panel, curve, i / len(curves))
+    curves = _curves(result, labels, "mean", "q25", "q75")
+    draw_with_bands(panel, curves)
     tops = [float(max(curve.y.max(), curve.high.max())) for curve in curves]
     if result.lai_robbins is not None:
         times = np.geomspace(1, result.horizon, 200)
         bound = result.lai_robbins * np.log(times)
-        curves.append(Curve("Lai–Robbins", _BOUND, times, bound, bound, bound))
-        panel.plot(times, bound, color="black", linewidth=1.2, dashes=_BOUND.dash)
+        curves.append(draw_bound(panel, "Lai–Robbins", times, bound))
         tops.append(float(bound[-1]))
     panel.set_ylim(0.0, ceiling(tops) or 1.0)
     time_axis(panel, result.horizon, result.changes)
     write_names(panel, curves, lambda curve: f"  {short_number(curve.y[-1])}")
 
 
-def _draw_best_arm(panel: "Axes", result: "Result") -> None:
+def _draw_best_arm(panel: "Axes", result: "Result", labels: Sequence[str]) -> None:
     from matplotlib.ticker import PercentFormatter  # noqa: PLC0415  # optional, and slow to import
 
     from lastblock.drawing import canvas  # noqa: PLC0415  # slow to import
@@ -139,7 +186,8 @@ def _draw_best_arm(panel: "Axes", result: "Result") -> None:
     n = result.replications
     about = f"share of all pulls, {n:,} replications" if n > 1 else "one replication"
     canvas.dress(panel, result.title, about, "time step", "pulls of a best arm")
-    curves = [_by_hundredths(c) for c in _curves(result, "best_share", "best_share", "best_share")]
+    shares = _curves(result, labels, "best_share", "best_share", "best_share")
+    curves = [_by_hundredths(curve) for curve in shares]
     for i, curve in enumerate(curves):
         draw_line(panel, curve, i / len(curves))
     panel.set_ylim(0.0, 1.02)
@@ -207,9 +255,11 @@ def _note_deviations(panel: "Axes", phases: Any, edges: Sequence[int]) -> None:
         )
 
 
-def _curves(result: "Result", y: str, low: str, high: str) -> list[Curve]:
+def _curves(result: "Result", labels: Sequence[str], y: str, low: str, high: str) -> list[Curve]:
     curves = []
     for label, look in looks(result.labels).items():
+        if label not in labels:
+            continue
         frame = result.curves[result.curves["policy"] == label]
         columns = (frame[name].to_numpy(dtype=np.float64) for name in ("t", y, low, high))
         curves.append(Curve(label, look, *columns))
