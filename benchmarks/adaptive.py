@@ -40,7 +40,7 @@ def tuned(made: Problem):
     return lb.SWLBSDA.tuned(horizon=made.horizon, changes=made.changes)
 
 
-def log_ratio(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
+def log_regret_ratio(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
     """Return the log of the ratio of mean regrets, and its standard error, from paired samples."""
     a, b = ours.mean(), theirs.mean()
     spread = np.std(ours / a - theirs / b, ddof=1)
@@ -72,8 +72,8 @@ def suite(policies: dict, half: str, replications: int, hindsight: bool) -> None
             ]
         best = min(windows, key=np.mean)
         for name, regrets in ours.items():
-            to_tuned[name].append(log_ratio(regrets, windows[0]))
-            to_best[name].append(log_ratio(regrets, best))
+            to_tuned[name].append(log_regret_ratio(regrets, windows[0]))
+            to_best[name].append(log_regret_ratio(regrets, best))
         line = "  ".join(f"{name} {math.exp(to_tuned[name][-1][0]):.2f}" for name in policies)
         print(f"{made.title}: tuned {windows[0].mean():.4g}; ratios: {line}", flush=True)
     for name in policies:

@@ -1,7 +1,6 @@
 """Settings of every test."""
 
 import re
-import sys
 from unittest import mock
 
 import pytest
@@ -110,6 +109,4 @@ def own_imports():
     """Policies and arms that a scenario imports are gone after the test."""
     with mock.patch.dict(lb.POLICIES), mock.patch.dict(lb.FAMILIES):
         yield
-    for name in imports._files:
-        sys.modules.pop(name, None)
-    imports._files.clear()
+    imports.forget_files()

@@ -147,7 +147,7 @@ def test_ratios_are_paired():
     rng = np.random.default_rng(1)
     luck = rng.gamma(4.0, 25.0, 4000)
     ours, theirs = 0.5 * luck + rng.normal(0.0, 1.0, 4000), luck
-    ratio = statistics.log_ratio(ours, theirs)
+    ratio = statistics.log_regret_ratio(ours, theirs)
     assert math.exp(ratio.log) == pytest.approx(ours.mean() / theirs.mean())
     # Nearly all luck is shared; unpaired, the error would be that of two means.
     apart = math.hypot(*(x.std() / x.mean() / math.sqrt(x.size) for x in (ours, theirs)))
@@ -158,7 +158,7 @@ def test_ratios_are_paired():
     ]
     assert ratio.se == pytest.approx(np.std(resampled), rel=0.15)  # 400 draws: 3.5 % is one s.e.
     assert ratio.low < ratio.log < ratio.high
-    assert all(map(math.isnan, statistics.log_ratio(ours, 0.0 * theirs)))
+    assert all(map(math.isnan, statistics.log_regret_ratio(ours, 0.0 * theirs)))
 
 
 def test_rates_have_the_interval_of_a_poisson_count():

@@ -8,14 +8,14 @@ from scipy import optimize, stats
 
 from lastblock.support.intervals import (
     check_confidence,
-    log_ratio,
+    log_likelihood_ratio,
     normal_interval,
     ratio_interval,
-    student_quantile,
+    student_reach,
 )
 
 
-def slow_log_ratio(values):
+def slow_log_likelihood_ratio(values):
     """−2 log of the largest Π n p_i with Σ p_i = 1 and Σ p_i v_i = 0, by the dual problem."""
     if values.min() >= 0 or values.max() <= 0:
         return math.inf
@@ -40,11 +40,11 @@ def test_likelihood_ratios_are_those_of_the_slow_twin(name):
     for share in (0.05, 0.3, 0.6, 0.95):
         mean = sample.min() + share * (sample.mean() - sample.min())
         for centre in (mean, 2 * sample.mean() - mean):
-            expected = slow_log_ratio(sample - centre)
-            found = log_ratio(values - centre, counts.astype(float))
+            expected = slow_log_likelihood_ratio(sample - centre)
+            found = log_likelihood_ratio(values - centre, counts.astype(float))
             assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
-    assert log_ratio(np.array([0.0, 1.0]), np.ones(2)) == math.inf
-    assert log_ratio(np.zeros(3), np.ones(3)) == 0.0
+    assert log_likelihood_ratio(np.array([0.0, 1.0]), np.ones(2)) == math.inf
+    assert log_likelihood_ratio(np.zeros(3), np.ones(3)) == 0.0
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -55,7 +55,7 @@ def test_bounds_have_the_likelihood_that_is_asked_for(name):
     assert sample.min() < low < sample.mean() < high < sample.max()
     goal = stats.chi2.ppf(0.95, 1)
     for bound in (low, high):
-        assert slow_log_ratio(sample - bound) == pytest.approx(goal, rel=1e-5)
+        assert slow_log_likelihood_ratio(sample - bound) == pytest.approx(goal, rel=1e-5)
 
 
 def test_counts_are_repetitions_and_a_ratio_is_one_of_means():
@@ -90,8 +90,8 @@ def test_no_spread_no_width():
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99])
 def test_students_quantile(freedom, confidence):
     expected = stats.t.ppf(0.5 + confidence / 2, freedom)
-    assert student_quantile(confidence, freedom) == pytest.approx(expected, rel=0.01)
-    assert student_quantile(confidence, 0.5) == student_quantile(confidence, 3.0)
+    assert student_reach(confidence, freedom) == pytest.approx(expected, rel=0.01)
+    assert student_reach(confidence, 0.5) == student_reach(confidence, 3.0)
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 1.5, math.nan, "much"])

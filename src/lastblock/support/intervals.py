@@ -29,18 +29,18 @@ def check_confidence(confidence: float) -> float:
     return confidence
 
 
-def normal_quantile(confidence: float) -> float:
+def normal_reach(confidence: float) -> float:
     """Return how many standard errors a normal interval extends to either side."""
     return NormalDist().inv_cdf(0.5 + check_confidence(confidence) / 2.0)
 
 
 def normal_interval(value: float, error: float, confidence: float) -> tuple[float, float]:
     """Return the two ends of the interval value ± z · error, by the normal law."""
-    reach = normal_quantile(confidence) * error
+    reach = normal_reach(confidence) * error
     return value - reach, value + reach
 
 
-def student_quantile(confidence: float, freedom: float) -> float:
+def student_reach(confidence: float, freedom: float) -> float:
     """Return how many standard errors an interval by Student's t extends to either side.
 
     It is an approximation (Gaver & Kafadar. A retrievable recipe for inverse t. The American
@@ -48,7 +48,7 @@ def student_quantile(confidence: float, freedom: float) -> float:
     3 degrees of freedom count as 3.
     """
     freedom = max(3.0, freedom)
-    bent = normal_quantile(confidence) ** 2 * (freedom - 1.5) / (freedom - 1.0) ** 2
+    bent = normal_reach(confidence) ** 2 * (freedom - 1.5) / (freedom - 1.0) ** 2
     return math.sqrt(freedom * math.expm1(bent))
 
 
@@ -80,11 +80,11 @@ def ratio_interval(
     above, below, counts = above[matter], below[matter], counts[matter]
     centre = float((counts * above).sum() / (counts * below).sum())
     ratios = above[below > 0.0] / below[below > 0.0]
-    goal = student_quantile(confidence, freedom)
+    goal = student_reach(confidence, freedom)
 
     def distance(ratio: float) -> float:
         """Return the distance of a ratio from the centre, roughly in standard errors."""
-        return math.sqrt(max(0.0, log_ratio(above - ratio * below, counts)))
+        return math.sqrt(max(0.0, log_likelihood_ratio(above - ratio * below, counts)))
 
     error = math.sqrt(float((counts * (above - centre * below) ** 2).sum()))
     guess = 1.2 * goal * error / float((counts * below).sum())
@@ -95,7 +95,7 @@ def ratio_interval(
     )
 
 
-def log_ratio(values: Floats, counts: Floats) -> float:
+def log_likelihood_ratio(values: Floats, counts: Floats) -> float:
     """Return −2 log of the empirical likelihood ratio for a mean of 0.
 
     It is infinite if all values lie on one side of 0.

@@ -5,8 +5,8 @@ from typing import cast
 
 from lastblock.lab.claim_checks import CHECKS
 from lastblock.lab.claims import CheckWord, Claim
-from lastblock.lab.scenario_files.document import TomlTable, shown
-from lastblock.support.errors import ScenarioError
+from lastblock.lab.scenario_files.document import TomlTable
+from lastblock.support.errors import ScenarioError, short
 from lastblock.support.spelling import advice
 
 
@@ -36,5 +36,5 @@ def _labels(table: TomlTable, check: str, labels: Collection[str]) -> tuple[str,
     for policy in policies:
         if not isinstance(policy, str) or policy not in labels:
             hint = advice(policy, labels) if isinstance(policy, str) else "give a policy's label"
-            raise table.error(f"{check}: no policy is labelled {shown(policy)}; {hint}", check)
+            raise table.error(f"{check}: no policy is labelled {short(policy)}; {hint}", check)
     return tuple(policies)

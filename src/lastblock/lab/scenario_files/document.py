@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from lastblock.lab.scenario_files.locate import KeyPath, locate
-from lastblock.support.errors import ScenarioError
+from lastblock.support.errors import ScenarioError, short
 from lastblock.support.spelling import advice
 
-_LONGEST_VALUE = 60
 _SYNTAX = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|.*)\)")
 
 
@@ -92,7 +91,7 @@ class TomlTable:
             return default
         value = self.values[key]
         if not isinstance(value, str) or not value.strip():
-            raise self.error(f"{key}={shown(value)} must be a text in quotes, not empty", key)
+            raise self.error(f"{key}={short(value)} must be a text in quotes, not empty", key)
         return value
 
     def table(self, key: str) -> "TomlTable":
@@ -109,7 +108,7 @@ class TomlTable:
     def as_table(self, value: Any, *keys: str | int) -> "TomlTable":
         """Return `value`, which stands at `keys` in this table, as a table with its path."""
         if not isinstance(value, dict):
-            raise self.error(f"{keys[0]}: {shown(value)} must be a table", *keys)
+            raise self.error(f"{keys[0]}: {short(value)} must be a table", *keys)
         return TomlTable(self.document, (*self.path, *keys), value)
 
 
@@ -134,9 +133,3 @@ def read_text(path: Path, name: str) -> str:
         raise ScenarioError(
             f"{name}:{line}: byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8"
         ) from None
-
-
-def shown(value: object) -> str:
-    """Return the `repr` of a value, cut to fit into one line of a message."""
-    text = repr(value)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"

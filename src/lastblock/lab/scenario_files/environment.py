@@ -8,9 +8,10 @@ from lastblock.core.families import FAMILIES, Arm
 from lastblock.environments.drifting import Drifting, Sinusoid
 from lastblock.environments.drifting import Table as Knots
 from lastblock.environments.piecewise import Piecewise, Stationary
-from lastblock.lab.scenario_files.document import TomlTable, shown
+from lastblock.lab.scenario_files.document import TomlTable
 from lastblock.simulation.run import Environment
 from lastblock.support.checks import whole
+from lastblock.support.errors import short
 from lastblock.support.spelling import advice
 
 
@@ -78,7 +79,7 @@ def _read_base(top: TomlTable) -> Base:
     how = 'write [arms] with a family and its parameters, such as family = "Bernoulli"'
     arms = top.need("arms", f"a scenario needs arms; {how}")
     if not isinstance(arms, list | dict) or not arms:
-        raise top.error(f"arms={shown(arms)}: {how}", "arms")
+        raise top.error(f"arms={short(arms)}: {how}", "arms")
     base = top.table("arms") if isinstance(arms, dict) else top.tables("arms")
     for table in [base] if isinstance(base, TomlTable) else base:
         table.need("family", f"the arms need a family; write family = …, one of {_known()}")
@@ -153,7 +154,7 @@ def _family(table: TomlTable) -> type[Any]:
     name = table.values["family"]
     if not isinstance(name, str):
         raise table.error(
-            f"family={shown(name)} must be a name; for arms of several families write [[arms]]",
+            f"family={short(name)} must be a name; for arms of several families write [[arms]]",
             "family",
         )
     if name not in FAMILIES:

@@ -15,7 +15,8 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from lastblock.lab.registries import REGISTRIES
-from lastblock.lab.scenario_files.document import TomlTable, read_text, shown
+from lastblock.lab.scenario_files.document import TomlTable, read_text
+from lastblock.support.errors import short
 from lastblock.support.spelling import nearest
 
 
@@ -37,7 +38,7 @@ def read_imports(top: TomlTable, folder: Path) -> None:
     wanted = top.values.get("imports", [])
     if not isinstance(wanted, list):
         raise top.error(
-            f'imports={shown(wanted)} must be a list, such as ["my_policies.py"]', "imports"
+            f'imports={short(wanted)} must be a list, such as ["my_policies.py"]', "imports"
         )
     for i, item in enumerate(wanted):
         try:
@@ -48,7 +49,7 @@ def read_imports(top: TomlTable, folder: Path) -> None:
 
 def _import(item: Any, folder: Path) -> None:
     if not isinstance(item, str) or not item:
-        raise ValueError(f"{shown(item)} must be the name of a file or module, in quotes")
+        raise ValueError(f"{short(item)} must be the name of a file or module, in quotes")
     path = folder / item
     if item.endswith(".py"):
         if not path.exists():
@@ -65,6 +66,13 @@ def _import(item: Any, folder: Path) -> None:
             hint = _advice(item, folder, "install the module, or name a file that ends in .py")
             raise ValueError(f"there is no module {item!r}; {hint}") from None
         raise
+
+
+def forget_files() -> None:
+    """Forget all files that scenarios have imported; the next import runs them again."""
+    for name in _files:
+        sys.modules.pop(name, None)
+    _files.clear()
 
 
 def import_text(name: str, path: str, text: str) -> File:

@@ -9,8 +9,9 @@ from lastblock.core.layout import state_dtype
 from lastblock.core.protocol import Detector, Policy, check_arms
 from lastblock.core.registry import DETECTORS, POLICIES, enumeration
 from lastblock.core.support import check_fit
-from lastblock.lab.scenario_files.document import TomlTable, shown
+from lastblock.lab.scenario_files.document import TomlTable
 from lastblock.simulation.run import Environment
+from lastblock.support.errors import short
 from lastblock.support.spelling import advice
 from lastblock.theory.tunings import TUNINGS
 
@@ -78,7 +79,7 @@ def _read(table: TomlTable, world: World, sort: Sort) -> Any:
     """Return the policy or the detector of a table."""
     name = table.need(sort.key, f'the name of the {sort.key} is missing; write {sort.key} = "…"')
     if not isinstance(name, str):
-        raise table.error(f"{sort.key}={shown(name)} must be a name in quotes", sort.key)
+        raise table.error(f"{sort.key}={short(name)} must be a name in quotes", sort.key)
     maker = _maker(table, name, sort)
     given = [key for key in table if key not in (sort.key, "label")]
     for key in given:
@@ -238,7 +239,7 @@ def _tuning(
             "tuning", f'{key}: the name of the tuning is missing; write {key} = {{tuning = "…"}}'
         )
     if not isinstance(name, str):
-        raise own.error(f"tuning={shown(name)} must be a name in quotes", "tuning")
+        raise own.error(f"tuning={short(name)} must be a name in quotes", "tuning")
     if name not in TUNINGS:
         raise own.error(f"{key}: unknown tuning {name!r}; {advice(name, TUNINGS)}", "tuning")
     function = TUNINGS[name]

@@ -6,14 +6,14 @@ from pathlib import Path
 from lastblock.environments.drifting import Drifting
 from lastblock.lab.scenario import NAME, Scenario
 from lastblock.lab.scenario_files.claims import read_claims
-from lastblock.lab.scenario_files.document import Document, TomlTable, read_text, shown
+from lastblock.lab.scenario_files.document import Document, TomlTable, read_text
 from lastblock.lab.scenario_files.environment import read_environment
 from lastblock.lab.scenario_files.imports import read_imports
 from lastblock.lab.scenario_files.policies import World, read_policies
 from lastblock.simulation.run import Environment
 from lastblock.simulation.simulate import check_size
 from lastblock.support.checks import whole
-from lastblock.support.errors import ScenarioError
+from lastblock.support.errors import ScenarioError, short
 from lastblock.support.spelling import nearest
 from lastblock.theory import count_changes
 
@@ -135,7 +135,7 @@ class ScenarioNumbers:
 def _find(source: str | Path) -> tuple[Path, str]:
     """Return the path of the file, and its name as error messages show it."""
     if not isinstance(source, str | Path):
-        raise ScenarioError(f"scenario={shown(source)} must be a file or the name of a scenario")
+        raise ScenarioError(f"scenario={short(source)} must be a file or the name of a scenario")
     if source in names():
         return _FOLDER / f"{source}.toml", f"{source}.toml"
     path = Path(source)
@@ -147,7 +147,7 @@ def _find(source: str | Path) -> tuple[Path, str]:
         options = [*names(), *(str(file) for file in path.parent.glob("*.toml"))]
         near = nearest(path.stem, options) or nearest(str(path), options)
         hint = f"did you mean {near!r}?" if near else f"give a TOML file, or {', '.join(names())}"
-        raise ScenarioError(f"there is no scenario {shown(str(source))}; {hint}")
+        raise ScenarioError(f"there is no scenario {short(str(source))}; {hint}")
     return path, str(path)
 
 

@@ -125,7 +125,7 @@ def _heavy(draw: Draw) -> tuple[str, MakeArm]:
 
 
 MOVABLE = (_bernoulli, _gaussian, _exponential, _poisson)
-FAMILIES = (*MOVABLE, _rare, _beta)
+ARM_MAKERS = (*MOVABLE, _rare, _beta)
 
 
 # Levels of the arms, and times of changes.
@@ -160,7 +160,7 @@ def _piecewise(
     changes: int,
     change: Callable[[Levels], Levels],
     *,
-    families: Any = FAMILIES,
+    families: Any = ARM_MAKERS,
     top: tuple[float, float] = (0.4, 1.0),
 ) -> Made:
     """Make a problem whose levels `change` replaces at random times."""
@@ -178,7 +178,7 @@ def _piecewise(
 
 def _stationary(draw: Draw, horizon: int) -> Made:
     """Make a problem whose arms never change."""
-    return _piecewise(draw, horizon, 0, list, families=(*FAMILIES, _heavy))
+    return _piecewise(draw, horizon, 0, list, families=(*ARM_MAKERS, _heavy))
 
 
 def _few(draw: Draw, horizon: int) -> Made:
@@ -335,5 +335,5 @@ def calm_problems() -> dict[str, Piecewise]:
     levels = (0.3, 0.5, 0.8)
     return {
         about: Piecewise({0: [make(level) for level in levels]})
-        for about, make in (family(draw) for family in (*FAMILIES, _heavy))
+        for about, make in (family(draw) for family in (*ARM_MAKERS, _heavy))
     }

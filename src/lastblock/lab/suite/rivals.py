@@ -91,11 +91,11 @@ def knowledge_of(problem: Problem) -> Knowledge:
     means = [float(arm.mean) for arm in arms]
     sigma = max(_deviation(arm) for arm in arms)
     bounded = isinstance(arms[0], Bernoulli | Beta)
-    family = Family.BERNOULLI if bounded else _FAMILIES.get(type(arms[0]))
+    family = Family.BERNOULLI if bounded else _FAMILY_OF.get(type(arms[0]))
     return Knowledge(family, min(means), max(means), sigma, bounded)
 
 
-_FAMILIES: dict[type[Any], Family] = {
+_FAMILY_OF: dict[type[Any], Family] = {
     Gaussian: Family.GAUSSIAN,
     Exponential: Family.EXPONENTIAL,
     Poisson: Family.POISSON,

@@ -22,7 +22,7 @@ from lastblock.lab.suite.problems import Half, problem
 from lastblock.lab.suite.rivals import COUNTED, ORACLE, RIVALS, TUNED, WINDOWS
 from lastblock.support import files
 from lastblock.support.errors import ResultError
-from lastblock.support.intervals import normal_quantile
+from lastblock.support.intervals import normal_reach
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,7 @@ class Ratio(NamedTuple):
     high: float
 
 
-def log_ratio(ours: Sample, theirs: Sample) -> Ratio:
+def log_regret_ratio(ours: Sample, theirs: Sample) -> Ratio:
     """Return log(mean(ours) / mean(theirs)); ours[i] and theirs[i] saw the same draws.
 
     All values are NaN if a mean is not positive.
@@ -63,7 +63,7 @@ def geometric_mean(logs: Sequence[float], errors: Sequence[float]) -> tuple[floa
     if not logs:
         return math.nan, math.nan, math.nan
     centre = float(np.mean(logs))
-    half = normal_quantile(CONFIDENCE) * math.sqrt(float(np.square(errors).sum())) / len(logs)
+    half = normal_reach(CONFIDENCE) * math.sqrt(float(np.square(errors).sum())) / len(logs)
     return math.exp(centre), math.exp(centre - half), math.exp(centre + half)
 
 
@@ -229,7 +229,7 @@ def _ratio_rows(index: int, kind: str, result: "Result") -> list[dict[str, Any]]
             "best_window": int(parameters["window"]),
         }
         for name, other in ("tuned", TUNED), ("best", best):
-            ratio = log_ratio(regrets[label], regrets[other])
+            ratio = log_regret_ratio(regrets[label], regrets[other])
             row |= {
                 name: math.exp(ratio.log),
                 f"{name}_log": ratio.log,
@@ -255,7 +255,7 @@ def _delay_rows(index: int, phases: Sequence[int], result: "Result") -> list[dic
             if label in delays:
                 # A replication that never found the new best arm counts with the whole phase.
                 ours, theirs = (np.minimum(delays[who], length) for who in (label, TUNED))
-                ratio = log_ratio(ours, theirs)
+                ratio = log_regret_ratio(ours, theirs)
                 rows.append(
                     {
                         "problem": index,
