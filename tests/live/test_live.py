@@ -758,3 +758,15 @@ def test_interrupts_lose_nothing(floor):
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
     assert lb.Bandit.from_bytes(bandit.to_bytes()).pending == bandit.pending
+
+
+def test_a_duel_of_unequal_blocks_is_not_said_to_be_one_of_equal_ones():
+    bandit = lb.Bandit(lb.LBSDAGM(marks=4), arms=["red", "green"], seed=1)
+    said = []
+    for t in range(200):
+        decision = bandit.ask()
+        bandit.tell(decision, t * t % 7 + 0.01 * len(decision.arm))
+        said += [bandit.explain()] if bandit.explain().duels else []
+    unequal = [each for each in said if each.duels[0].length != each.duels[0].leader_length]
+    assert unequal
+    assert all("of these last rewards of the leader" in str(each) for each in unequal)

@@ -26,8 +26,8 @@ QUEUED = "queued"
 
 REASONS = {
     FORCED: "it is under-explored and pulled without a duel",
-    WON: "its mean is at least that of as many of the leader's last rewards",
-    LOST: "its mean is below that of as many of the leader's last rewards",
+    WON: "its mean is at least that of these last rewards of the leader",
+    LOST: "its mean is below that of these last rewards of the leader",
     WAITS: "it won, but as many of its decisions are out as it has had rewards: it waits for some",
     FLAGGED: "it lost, but a diversity flag wakes it: nobody has looked at it for long",
     PROBED: "it lost, but is looked at again: it was silent for long, or has kept up since",
