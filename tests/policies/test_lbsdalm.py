@@ -42,7 +42,8 @@ def test_the_memory_is_enough():
     [
         ((0.03, 0.02, 1000), "worse=0.03 must be below better=0.02"),
         ((0.02, 0.02, 1000), "worse=0.02 must be below better=0.02"),
-        ((0.02, 1.2, 1000), r"q=1.2 must lie in \[0, 1\]"),
+        ((0.02, 1.2, 1000), r"better=1.2 must lie in \[0, 1\].*with their sigma"),
+        ((math.nan, 0.3, 1000), "worse=nan must be finite"),
         ((0.02, 0.03, 1), "horizon=1 must be at least 2"),
         ((0.02, 0.03, 1e6), "horizon=1000000.0 must be a whole number"),
         ((0.5, 0.500001, 10**6), "keep 6.91e.12 rewards an arm, more than 16777216; use LBSDAGM"),

@@ -19,9 +19,9 @@ from lastblock.core.protocol import Held, Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import count_up, enqueue, enqueue_all, shuffle
 from lastblock.core.verdicts import Verdict, judge
-from lastblock.kernels.divergences import Family, FamilyWord
-from lastblock.kernels.jit import kernel
-from lastblock.support.checks import whole
+from lastblock.kernels.divergences import Family, FamilyWord, family_support
+from lastblock.kernels.jit import kernel, plain
+from lastblock.support.checks import choice, number, whole
 from lastblock.theory.kullback import kl
 
 SIZED_FOR_ROUNDS = 10**9
@@ -115,7 +115,8 @@ class LBSDALM(NamedTuple):
         Raises
         ------
         ValueError
-            If `worse` is not below `better`, or the memory would be too large.
+            If `worse` is not below `better`, if the family does not allow one of them, or if the
+            memory would be too large.
 
         Examples
         --------
@@ -123,6 +124,14 @@ class LBSDALM(NamedTuple):
         >>> lb.LBSDALM.for_gap(0.02, 0.03, horizon=1_000_000).minimum
         7114
         """
+        low, high = plain(family_support)(choice(Family, family, "family"))
+        for name, mean in (("worse", worse), ("better", better)):
+            if not low <= number(mean, name) <= high:
+                words = "lie in [0, 1]" if high == 1.0 else "not be negative"
+                raise ValueError(
+                    f"LBSDALM: {name}={mean} must {words} for family={family!r}; name the family "
+                    'of your rewards, such as family="gaussian" with their sigma'
+                )
         divergence = kl(worse, better, family, sigma=sigma)
         if not worse < better:
             raise ValueError(f"LBSDALM: worse={worse} must be below better={better}")
