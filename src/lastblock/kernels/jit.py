@@ -27,7 +27,9 @@ from typing import Any, ParamSpec, TypeVar
 import numba
 import numpy as np
 
+from lastblock.kernels.garbage import rare_collections
 from lastblock.kernels.interrupts import deferred_interrupts
+from lastblock.kernels.linking import linked
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,7 +46,7 @@ DISABLED = bool(_config.DISABLE_JIT)
 # take three times as long as the work itself. C never calls kernels, hence no wrapper for C; inner
 # functions need no wrapper for Python either, which saves a quarter of their compilation.
 _FLAGS = {"error_model": "numpy", "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
-_INNER = {**_FLAGS, "no_cpython_wrapper": True}
+_INNER = linked({**_FLAGS, "no_cpython_wrapper": True})
 INLINE = {**_INNER, "forceinline": True}
 
 _KEPT_CACHES = 4
@@ -112,7 +114,8 @@ def _outer(function: Callable[P, R], nogil: bool) -> Callable[P, R]:
         compiled = _in_memory(function, nogil)
     else:
         with _numba_cache_folder(folder):
-            compiled = _uninterrupted(_njit(cache=True, **{**_FLAGS, "nogil": nogil})(function))
+            options = linked({**_FLAGS, "nogil": nogil})
+            compiled = _uninterrupted(_njit(cache=True, **options)(function))
     return compiled
 
 
@@ -158,7 +161,7 @@ def specialise(function: Callable[P, R], *arguments: Any) -> Callable[P, R]:
 
 @functools.cache
 def _in_memory(function: Any, nogil: bool = True) -> Any:
-    return _uninterrupted(_njit(**{**_FLAGS, "nogil": nogil})(function))
+    return _uninterrupted(_njit(**linked({**_FLAGS, "nogil": nogil}))(function))
 
 
 def _uninterrupted(dispatcher: Any) -> Any:
@@ -174,7 +177,7 @@ def _uninterrupted(dispatcher: Any) -> Any:
     def compile_later_interrupted(signature: Any) -> Any:
         if signature in dispatcher.overloads:  # compiled before, so this takes no time
             return compile_now(signature)
-        with deferred_interrupts():
+        with deferred_interrupts(), rare_collections():
             return compile_now(signature)
 
     dispatcher.compile = compile_later_interrupted  # the dispatcher itself calls it, too
