@@ -94,7 +94,7 @@ def run_scenarios(
         If `out` is not a folder, if two scenarios have the same name or one has the name of a
         file in `out`, or if the cluster fails.
     """
-    from lastblock.lab.work.runner import run, steps_missing  # noqa: PLC0415  # slow to import
+    from lastblock.lab.work import runner  # noqa: PLC0415  # slow to import
 
     out = options.out if out is None else out
     tell = _table_of if tell is None else tell
@@ -102,15 +102,18 @@ def run_scenarios(
     _check_names(scenarios)
     ran = []
     with _executor(options) as executor:
+        if executor is None:  # before the meter, so that the steps a second do not count it
+            wanted = not options.quiet and sys.stderr.isatty()
+            runner.compile_missing(scenarios, out=out, threads=options.threads, progress=wanted)
         meter = Meter(
-            sum(steps_missing(scenario, out=out) for scenario in scenarios),
+            sum(runner.steps_missing(scenario, out=out) for scenario in scenarios),
             options.quiet,
         )
         try:
             for scenario in scenarios:
                 meter.name(scenario.name)
                 started, before = time.perf_counter(), meter.steps
-                result = run(
+                result = runner.run(
                     scenario,
                     out=out,
                     threads=options.threads,

@@ -26,6 +26,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numba
 import numpy as np
+from numba.core.compiler_lock import global_compiler_lock
 
 from lastblock.kernels.garbage import rare_collections
 from lastblock.kernels.interrupts import deferred_interrupts
@@ -150,13 +151,40 @@ def specialise(function: Callable[P, R], *arguments: Any) -> Callable[P, R]:
     if DISABLED:
         return function
     dispatcher: Any = function
-    typeof: Any = numba.typeof
     if any(is_foreign(argument) for argument in arguments):
         dispatcher = _in_memory(dispatcher.py_func, dispatcher.targetoptions.get("nogil", True))
-    signature = tuple(typeof(argument) for argument in arguments)
+    signature = signature_of(*arguments)
     dispatcher.compile(signature)
     compiled: Callable[P, R] = dispatcher.overloads[signature].entry_point
     return compiled
+
+
+def is_kept(function: Callable[P, R], *arguments: Any) -> bool:
+    """Return whether `specialise` needs no compilation for these arguments.
+
+    So it is if the code is in memory or in the cache on disk, from which this call loads it.
+    """
+    if DISABLED:
+        return True
+    dispatcher: Any = function
+    if any(is_foreign(argument) for argument in arguments):
+        dispatcher = _in_memory(dispatcher.py_func, dispatcher.targetoptions.get("nogil", True))
+    signature = signature_of(*arguments)
+    if signature in dispatcher.overloads:
+        return True
+    with global_compiler_lock:
+        kept = dispatcher._cache.load_overload(signature, dispatcher.targetctx)
+        if kept is None:
+            return False
+        dispatcher.targetctx.insert_user_function(kept.entry_point, kept.fndesc, [kept.library])
+        dispatcher.add_overload(kept)
+    return True
+
+
+def signature_of(*arguments: Any) -> tuple[Any, ...]:
+    """Return the types of the arguments, as numba sees them: code is compiled for these."""
+    typeof: Any = numba.typeof
+    return tuple(typeof(argument) for argument in arguments)
 
 
 @functools.cache

@@ -12,11 +12,11 @@ from lastblock.core.protocol import Policy
 from lastblock.core.registry import require_policy
 from lastblock.core.support import check_fit
 from lastblock.engine.simulate import Outcome, play
-from lastblock.kernels.jit import specialise
+from lastblock.kernels.jit import is_foreign, is_kept, signature_of, specialise
 from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.simulation.run import Environment, Run, Trace
 from lastblock.support.checks import at_least, whole
-from lastblock.support.parallel import check_threads, run_in_threads
+from lastblock.support.parallel import check_threads, compilation_bar, run_in_threads
 
 LONGEST_HORIZON = 1 << 53
 
@@ -115,9 +115,10 @@ def trace(policy: Policy, environment: Environment, *, horizon: int, seed: Seed 
 
 
 class Player:
-    """A policy compiled for an environment; it plays any of the replications, on any thread.
+    """A policy in an environment; it plays any of the replications, on any thread.
 
-    `simulate` and the lab's runner make one for each policy.
+    `simulate` and the lab's runner make one for each policy. What it plays with is compiled by
+    `compile`, or else by the first `play`.
     """
 
     def __init__(
@@ -132,7 +133,28 @@ class Player:
         self._fixed = policy, environment.compile(horizon)
         self._key, self._times = key, times
         self._shape = times.size, len(environment.changes) + 1, environment.n_arms
-        self._run = specialise(play, *self._arguments(0, self.room(0)))
+        self._run: Any = None
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether `compile` has nothing to do but to load what it did before."""
+        return self._run is not None or is_kept(play, *self._arguments(0, self.room(0)))
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether code from outside the package is involved, which is compiled in memory only."""
+        return is_foreign(self._fixed)
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """The types for which the code is compiled; players that share them share the code."""
+        return signature_of(*self._arguments(0, self.room(0)))
+
+    def compile(self) -> "Player":
+        """Compile the policy for the environment, if that has not been done; return the player."""
+        if self._run is None:
+            self._run = specialise(play, *self._arguments(0, self.room(0)))
+        return self
 
     @property
     def state_size(self) -> int:
@@ -148,7 +170,7 @@ class Player:
 
     def play(self, first: int, outcome: Outcome) -> None:
         """Play replications `first`, `first + 1`, … until `outcome` is full."""
-        self._run(*self._arguments(first, outcome))
+        self.compile()._run(*self._arguments(first, outcome))
 
     def _arguments(self, first: int, outcome: Outcome) -> tuple[Any, ...]:
         # All replications of a chunk use the same record, which stays in the core's own cache.
@@ -209,6 +231,9 @@ def _play(
 ) -> tuple[Outcome, float]:
     """Play all replications; return the outcome and the seconds it took, without compilation."""
     player = Player(policy, environment, horizon, key, times)
+    if not player.is_compiled:
+        with compilation_bar(type(policy).__name__, progress):
+            player.compile()
     outcome = player.room(replications, traced)
 
     def chunk(first: int, last: int) -> None:

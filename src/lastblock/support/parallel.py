@@ -3,8 +3,9 @@
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from typing import Any
 
 from tqdm import tqdm
@@ -78,15 +79,41 @@ def run_in_threads(
     return time.perf_counter() - started
 
 
+@contextmanager
+def compilation_bar(name: str, progress: bool | None) -> Iterator[None]:
+    """Count the functions that numba compiles in the block, on a line of standard error.
+
+    Parameters
+    ----------
+    name
+        What is compiled.
+    progress
+        See `progress_bar`.
+    """
+    from numba.core import event  # noqa: PLC0415  # slow to import
+
+    bar = progress_bar(None, progress, unit=" functions", name=f"compiling {name}")
+
+    class Counter(event.Listener):
+        def on_start(self, _: object) -> None:
+            bar.update(0)
+
+        def on_end(self, _: object) -> None:
+            bar.update(1)
+
+    with bar, event.install_listener("numba:compile", Counter()):
+        yield
+
+
 def progress_bar(
-    total: int, progress: bool | None, *, unit: str, name: str | None = None
+    total: int | None, progress: bool | None, *, unit: str, name: str | None = None
 ) -> "tqdm[Any]":
     """Return a progress bar on standard error, which disappears when the work is done.
 
     Parameters
     ----------
     total
-        The count at the end.
+        The count at the end; None if it is not known.
     progress
         True to show the bar, False not to; None to show it after two seconds, on a terminal only.
     unit, name

@@ -66,7 +66,7 @@ class Course:
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def player(self) -> Player:
-        """Return the compiled kernels."""
+        """Return what plays it."""
         times = np.array(self.times, dtype=np.int64)
         return Player(self.policy, self.environment, self.horizon, key_of(self.seed), times)
 
@@ -129,7 +129,7 @@ def _player(course: Course) -> Player:
         if course.address not in _players:
             if len(_players) >= _MOST_PLAYERS:
                 del _players[next(iter(_players))]
-            _players[course.address] = course.player()
+            _players[course.address] = course.player().compile()
         return _players[course.address]
 
 

@@ -18,6 +18,7 @@ from lastblock.lab.results import FORMAT, Result, check_place, concatenate
 from lastblock.lab.scenario import Scenario
 from lastblock.lab.work.aggregate import Aggregate
 from lastblock.lab.work.chunks import Chunk, Course, Shelf, compute, cut, sources_hash
+from lastblock.simulation.compiling import Job, compile_all
 from lastblock.simulation.simulate import times_taken
 from lastblock.support.parallel import check_threads, progress_bar
 from lastblock.theory import lai_robbins
@@ -83,6 +84,9 @@ def run(
     shelf = Shelf(out / CHUNKS)
     chunks = _cut(scenario)
     missing = [chunk for row in chunks.values() for chunk in row if chunk not in shelf]
+    if executor is None:
+        shown = progress if progress is None or isinstance(progress, bool) else False
+        _compile(missing, threads, shown)
     pool = ThreadPoolExecutor(threads) if executor is None else executor
     try:
         _compute_all(missing, shelf, pool, progress, scenario.name)
@@ -92,6 +96,47 @@ def run(
     result = _sum_up(scenario, chunks, shelf)
     result.save(out / scenario.name)
     return result
+
+
+def compile_missing(
+    scenarios: Sequence[Scenario],
+    *,
+    out: str | Path = "results",
+    threads: int | None = None,
+    progress: bool | None = None,
+) -> int:
+    """Compile what runs of several scenarios need and the compile cache does not have yet.
+
+    `run` does this for its own scenario. For several, it is faster to compile for all of them
+    first, because processes on all cores share the work.
+
+    Parameters
+    ----------
+    scenarios
+        What will be run.
+    out
+        The folder of the results; policies whose chunks are all finished need no code.
+    threads
+        The number of cores to use; by default all.
+    progress
+        True to show a progress bar, False not to; by default it appears after two seconds, on a
+        terminal only.
+
+    Returns
+    -------
+    int
+        How many pieces of code were compiled.
+    """
+    shelf = Shelf(Path(out) / CHUNKS)
+    rows = [row for scenario in scenarios for row in _cut(scenario).values()]
+    missing = [chunk for row in rows for chunk in row if not shelf.has_file(chunk)]
+    return _compile(missing, check_threads(threads), progress)
+
+
+def _compile(chunks: Sequence[Chunk], threads: int, progress: bool | None) -> int:
+    courses = {chunk.course.address: chunk.course for chunk in chunks}.values()
+    jobs = [Job(course.policy, course.environment, course.horizon) for course in courses]
+    return compile_all(jobs, threads, progress)
 
 
 def steps_missing(scenario: Scenario, *, out: str | Path = "results") -> int:
