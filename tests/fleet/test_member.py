@@ -172,7 +172,10 @@ def test_it_explains_what_it_planned_and_sums_up_what_it_knows(kind):
     assert summary.leader == told.leader
     for row in summary.arms:
         assert row.held == fleet._states["history"]["kept"][2, row.arm]
-        assert row.low <= row.mean <= row.high
+        assert row.held_low <= row.held_mean <= row.held_high
+        assert (row.mean, row.low, row.high) == (None, -np.inf, np.inf)
+    assert "A fleet took some of these rewards." in str(summary)
+    assert (summary.best, summary.sure, summary.contenders) == (None, None, ())
     fleet.tell([2], fleet.ask([2]), [1.0])
     assert bandit.summary().arms != summary.arms
 

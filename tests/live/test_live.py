@@ -448,13 +448,14 @@ def test_summary():
     for arm in summary.arms:
         rewards = told[arm.arm]
         assert arm.pulls == len(rewards)
+        assert arm.mean == pytest.approx(np.mean(rewards))
         held = rewards[len(rewards) - int(arm.held) :]
-        assert arm.mean == pytest.approx(np.mean(held))
+        assert arm.held_mean == pytest.approx(np.mean(held))
         half = 1.96 * np.std(held, ddof=1) / math.sqrt(len(held))
-        assert arm.low == pytest.approx(np.mean(held) - half, rel=1e-3)
-        assert arm.high == pytest.approx(np.mean(held) + half, rel=1e-3)
+        assert arm.held_low == pytest.approx(np.mean(held) - half, rel=1e-3)
+        assert arm.held_high == pytest.approx(np.mean(held) + half, rel=1e-3)
     lines = str(summary).splitlines()
-    assert len(lines) == 5
+    assert len(lines) == 8
     assert "1002 decisions, 2 leads since decision" in lines[0]
 
 
@@ -466,7 +467,8 @@ def test_summary_without_a_window():
     for arm in summary.arms:
         own = [reward for label, reward in rewards if label == arm.arm]
         assert arm.mean == pytest.approx(np.mean(own))
-        assert arm.high - arm.low == pytest.approx(
+        assert arm.held_mean == pytest.approx(np.mean(own))
+        assert arm.held_high - arm.held_low == pytest.approx(
             2 * 1.959964 * np.std(own, ddof=1) / math.sqrt(len(own))
         )
     assert [arm.state for arm in summary.arms] == ["retired", "active", "active"]
@@ -520,7 +522,7 @@ def test_reseed(policy):
 def test_texts_with_something_wrong(bandit):
     text = bandit.to_json()
     data = json.loads(text)
-    assert data["lastblock"] == 1
+    assert data["lastblock"] == 2
     assert data["bandit"]["arms"] == ARMS
 
     def refused(text, message):

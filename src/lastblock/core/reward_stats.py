@@ -1,4 +1,4 @@
-"""The rewards of each arm of a live bandit, summed up: how many, their mean and spread."""
+"""Statistics of the rewards of each arm of a live bandit."""
 
 import math
 from typing import NamedTuple
@@ -8,29 +8,35 @@ import numpy.typing as npt
 
 from lastblock.kernels.jit import kernel
 
-NORMAL_95 = 1.959964
-"""The 97.5 % quantile of the standard normal law."""
+COLUMNS = 5
+"""The numbers that are noted for each arm: those of `Told`."""
 
 
 class Told(NamedTuple):
-    """Statistics of rewards: how many, their mean, and the sum of squared distances from it."""
+    """Statistics of rewards."""
 
     pulls: int
+    """How many they are."""
     mean: float
     spread: float
-
-    @property
-    def half_width(self) -> float:
-        """Half the width of a 95 % interval for the mean, by the normal law; infinite below 2."""
-        if self.pulls < 2:
-            return math.inf
-        return NORMAL_95 * math.sqrt(self.spread / (self.pulls - 1) / self.pulls)
+    """The sum of squared distances from the mean."""
+    low: float = math.nan
+    """The smallest one; NaN if it is not known, as in states of older versions."""
+    high: float = math.nan
+    """The largest one; NaN as for `low`."""
 
 
 @kernel
 def note_reward(told: npt.NDArray[np.float64], arm: int, reward: float) -> None:
-    """Update the count, mean and spread of `arm` by a reward (Welford's method)."""
+    """Update the statistics of `arm` by a reward (mean and spread by Welford's method)."""
     told[arm, 0] += 1.0
     distance = reward - told[arm, 1]
     told[arm, 1] += distance / told[arm, 0]
     told[arm, 2] += distance * (reward - told[arm, 1])
+    if told[arm, 0] == 1.0:
+        told[arm, 3] = reward
+        told[arm, 4] = reward
+    elif reward < told[arm, 3]:  # false if it is not known, and so it stays unknown
+        told[arm, 3] = reward
+    elif reward > told[arm, 4]:
+        told[arm, 4] = reward

@@ -6,6 +6,7 @@ from typing import Generic, NamedTuple
 from lastblock.core.protocol import Record
 from lastblock.core.restarts import last_changes
 from lastblock.live.labels import L
+from lastblock.support.json_safe import json_fields
 
 
 class Change(NamedTuple, Generic[L]):
@@ -30,6 +31,10 @@ class Change(NamedTuple, Generic[L]):
             f"The world changed around decision {around}; what came before is forgotten "
             f"({who} gave it away: mean {self.old:.6g} before, {self.new:.6g} since)."
         )
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the change as values for JSON."""
+        return json_fields(self)
 
 
 def changes_of(s: Record, labels: Sequence[L]) -> tuple[Change[L], ...]:

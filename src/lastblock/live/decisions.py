@@ -7,6 +7,7 @@ from typing import Any, Generic, NamedTuple
 
 from lastblock.live.labels import L
 from lastblock.support.errors import UnknownDecisionError, short
+from lastblock.support.json_safe import json_fields
 
 TAG_BITS, TAGS = 40, 1 << 13
 """An id is the number of a decision (0, 1, 2, …), plus 2⁴⁰ times the tag of its generation: the
@@ -39,6 +40,10 @@ class Decision(Generic[L]):
     def __iter__(self) -> Iterator[Any]:
         return iter((self.arm, self.id, self.probability))
 
+    def to_dict(self) -> dict[str, object]:
+        """Return the decision as values for JSON."""
+        return json_fields(self)
+
 
 class Pending(NamedTuple, Generic[L]):
     """A decision that waits for its reward; `Bandit.pending` lists them."""
@@ -51,6 +56,10 @@ class Pending(NamedTuple, Generic[L]):
     """The probability with which the arm was chosen; None if the bandit has no traffic floors."""
     age: int
     """How many decisions have been asked for since."""
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the decision as values for JSON."""
+        return json_fields(self)
 
 
 def never_asked(id: object) -> UnknownDecisionError:

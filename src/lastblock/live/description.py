@@ -59,7 +59,7 @@ def describe_desk(desk: Desk[Any], *, with_out: bool = True) -> dict[str, Any]:
         "arms": desk.labels,
         "active": [number[label] for label in desk.active],
         "retired": [
-            [number[label], told.pulls, told.mean.hex(), told.spread.hex()]
+            [number[label], told.pulls, *(value.hex() for value in told[1:])]
             for label, told in desk.retired.items()
         ],
         "next_id": desk.next_id,
@@ -96,8 +96,9 @@ def read_description(about: dict[str, Any]) -> Described:
             _between(pulls, 0, LARGEST_COUNTED, "retired"),
             float.fromhex(mean),
             float.fromhex(spread),
+            *map(float.fromhex, extremes[:2]),  # format 1 has none
         )
-        for i, pulls, mean, spread in about["retired"]
+        for i, pulls, mean, spread, *extremes in about["retired"]
     }
     if sorted([*numbers, *retired]) != list(range(len(labels))):
         raise ValueError("its arms do not add up: each must be either active or retired, once")

@@ -20,7 +20,7 @@ from lastblock.live.event_replay import replay_events, settle_out
 from lastblock.live.explanation import Explanation, explained
 from lastblock.live.labels import L, Label
 from lastblock.live.state import Live
-from lastblock.live.summary import Summary, summarised
+from lastblock.live.summary import Gathered, gather
 from lastblock.support.errors import UnknownDecisionError, short
 
 DesksLike = TypeVar("DesksLike", bound="Desk[Any]")
@@ -113,9 +113,9 @@ class Desk(Generic[L]):
             return self.last
         return explained(self.live.policy, now.states, now.planned[BEGINNING:], self.active)
 
-    def summary(self) -> Summary[L]:
-        """Return the bandit's leader, and the counts and means of its arms."""
-        return summarised(
+    def gather(self, confidence: float) -> Gathered[L]:
+        """Return what a summary needs."""
+        return gather(
             self.live.policy,
             self.live.s,
             self.live.notes,
@@ -124,6 +124,7 @@ class Desk(Generic[L]):
             self.retired,
             [self.label(arm) for arm in self.out.values()],
             self.next_id,
+            confidence,
         )
 
     # Checking what users give.

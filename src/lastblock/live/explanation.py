@@ -35,6 +35,7 @@ from lastblock.core.verdicts import (
 )
 from lastblock.live.changes import Change, last_change
 from lastblock.live.labels import L
+from lastblock.support.json_safe import json_fields
 
 
 class Duel(NamedTuple, Generic[L]):
@@ -52,6 +53,10 @@ class Duel(NamedTuple, Generic[L]):
     """As many rewards as the challenger has, or fewer if the leader has fewer."""
     won: bool
     """Whether the challenger won; if one of the means is None, whether it was pulled."""
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the duel as values for JSON."""
+        return json_fields(self)
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,16 @@ class Explanation(Generic[L]):
 
     def __str__(self) -> str:
         return self.text
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the explanation as values for JSON; an index that is infinite becomes None.
+
+        Returns
+        -------
+        dict
+            An entry for each attribute. The policy, and the labels in `index`, are text.
+        """
+        return {**json_fields(self, leave_out=("policy",)), "policy": str(self.policy)}
 
 
 def explained(

@@ -6,7 +6,7 @@ import numpy as np
 
 from lastblock.core.last_round import BEGINNING, LEADER, SINCE, TAKEN, WANTED, beginning
 from lastblock.core.layout import NOBODY
-from lastblock.core.reward_stats import Told
+from lastblock.core.reward_stats import COLUMNS, Told
 from lastblock.live.labels import SLACK
 
 LARGEST_EXACT = 2.0**53
@@ -25,7 +25,7 @@ class Notes:
     """
 
     def __init__(self, state: np.dtype[Any], room: int) -> None:
-        self.told = np.zeros((room, 3))
+        self.told = np.zeros((room, COLUMNS))
         self.floor = np.zeros(room)
         self.planned = np.zeros(BEGINNING + beginning(state, room), np.uint64)
         self.planned[LEADER] = NOBODY
@@ -42,9 +42,9 @@ class Notes:
         return int(self.planned[SINCE])
 
     def told_of(self, arm: int) -> Told:
-        """Return the count, mean and spread of an arm's rewards."""
-        pulls, mean, spread = self.told[arm].tolist()
-        return Told(int(pulls), mean, spread)
+        """Return the statistics of an arm's rewards."""
+        pulls, *others = self.told[arm].tolist()
+        return Told(int(pulls), *others)
 
     def copy(self) -> "Notes":
         """Return an independent copy."""

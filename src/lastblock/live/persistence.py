@@ -13,7 +13,8 @@ from lastblock.support.container import DIGEST_SIZE, HEAD, digest, encode, make_
 from lastblock.support.errors import UNREADABLE, StateFileError
 
 MAGIC = b"lastblk\n"
-VERSION = 1
+VERSION = 2
+"""The format. Format 1, which does not note the smallest and largest rewards, can still be read."""
 
 
 def pack(about: dict[str, Any], record: bytes) -> bytes:
@@ -54,7 +55,7 @@ def to_text(about: dict[str, Any], record: bytes) -> str:
             "lastblock": VERSION,
             "bandit": about,
             "record": base64.b64encode(record).decode(),
-            "checksum": _text_digest(about, record),
+            "checksum": _text_digest(about, record, VERSION),
         },
         ensure_ascii=False,
     )
@@ -72,7 +73,7 @@ def from_text(text: str) -> tuple[dict[str, Any], bytes]:
         raise _too_new(data["lastblock"])
     try:
         about, record = data["bandit"], base64.b64decode(data["record"], validate=True)
-        intact = data["checksum"] == _text_digest(about, record)
+        intact = data["checksum"] == _text_digest(about, record, data["lastblock"])
     except UNREADABLE:
         intact = False
     if not intact:
@@ -80,9 +81,9 @@ def from_text(text: str) -> tuple[dict[str, Any], bytes]:
     return about, record
 
 
-def _text_digest(about: Any, record: bytes) -> str:
+def _text_digest(about: Any, record: bytes, version: int) -> str:
     """Return a checksum that does not depend on the order of the keys."""
-    canonical = json.dumps([VERSION, about], ensure_ascii=False, sort_keys=True)
+    canonical = json.dumps([version, about], ensure_ascii=False, sort_keys=True)
     return digest(canonical.encode() + record).hex()
 
 

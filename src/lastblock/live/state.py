@@ -30,6 +30,9 @@ from lastblock.kernels.record_memory import WORD
 from lastblock.kernels.streams import Stream, key_of
 from lastblock.live.notes import Notes
 
+OLD_COLUMNS = 3
+"""The columns of `Notes.told` in states of format 1, which have no extremes."""
+
 
 class Live:
     """A record with its notes and kernels.
@@ -242,12 +245,18 @@ class Live:
     def read(self, data: bytes) -> None:
         """Fill record and notes with what `to_bytes` returned."""
         state, notes = self.states.dtype, self.notes
-        sizes = (state.itemsize, notes.told.nbytes, notes.floor.nbytes, notes.planned.nbytes)
+        told = notes.told
+        sizes = [state.itemsize, told.nbytes, notes.floor.nbytes, notes.planned.nbytes]
+        if len(data) == sum(sizes) - told[:, OLD_COLUMNS:].nbytes:  # in format 1
+            told = told[:, :OLD_COLUMNS]
+            sizes[1] = told.nbytes
         ends = np.cumsum(sizes).tolist()
         if len(data) != ends[-1]:
             raise ValueError(f"its record has {len(data)} bytes instead of {ends[-1]}")
         self.states[:] = from_little(data[: ends[0]], state)
-        notes.told[:] = np.frombuffer(data[ends[0] : ends[1]], "<f8").reshape(notes.told.shape)
+        told[:] = np.frombuffer(data[ends[0] : ends[1]], "<f8").reshape(told.shape)
+        if told.shape[1] == OLD_COLUMNS:
+            notes.told[told[:, 0] > 0.0, OLD_COLUMNS:] = np.nan
         notes.floor[:] = np.frombuffer(data[ends[1] : ends[2]], "<f8")
         head, rest = np.split(np.frombuffer(data[ends[2] :], np.uint8), [BEGINNING * WORD])
         notes.planned[:BEGINNING] = head.view("<u8")

@@ -1,4 +1,4 @@
-"""The summary of a bandit: its leader, and the counts and means of its arms."""
+"""The summary of a bandit: its leader, its arms, and which of them is best."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,14 +11,18 @@ import numpy.typing as npt
 from lastblock.core.layout import grows
 from lastblock.core.protocol import Policy, Record, begins_again, held
 from lastblock.core.reward_stats import Told
+from lastblock.core.support import Support, support_of
+from lastblock.live.best_arm import are_coins, best_arm, mean_intervals, model_of
 from lastblock.live.changes import Change, last_change
 from lastblock.live.labels import ACTIVE, RETIRED, ArmState, L
 from lastblock.live.notes import Notes
+from lastblock.live.summary_text import summary_text
+from lastblock.support.intervals import normal_quantile
+from lastblock.support.json_safe import json_fields
+from lastblock.theory.confidence_sequences import Bounded, Coins, Model
 
-NONE = Told(0, 0.0, 0.0)
-"""What an arm without rewards has."""
-UNKNOWN = Told(0, math.nan, math.inf)
-"""What we say of an arm with rewards whose sum the policy does not keep."""
+EVERYTHING = (-math.inf, math.inf)
+"""The interval of a mean of which nothing is known."""
 
 
 class ArmSummary(NamedTuple, Generic[L]):
@@ -36,13 +40,30 @@ class ArmSummary(NamedTuple, Generic[L]):
     """How many of its rewards the policy still uses: those in its window or memory, or since a
     restart; a discounted count if the policy discounts. None if the policy does not count them."""
     mean: float | None
-    """The mean of the held rewards, or of all rewards if `held` is None. None if there are no
-    rewards, or if the policy has forgotten some and keeps no sum of the others."""
+    """The mean of all rewards that the arm has ever had. None if there are none, or if a fleet took
+    them, which does not note means."""
     low: float
-    """The lower end of a 95 % interval for the mean, by the normal approximation. Infinite if the
-    spread is not known, as when the policy has forgotten some rewards and keeps only a sum."""
+    """The lower end of an interval for the mean of the arm, which holds at any time; infinite, or
+    the smallest possible reward, if nothing is known yet."""
     high: float
     """The upper end of that interval."""
+    held_mean: float | None = None
+    """The mean of the held rewards, or of all rewards if `held` is None. None if there are no
+    rewards, or if the policy has forgotten some and keeps no sum of the others."""
+    held_low: float = -math.inf
+    """The lower end of an interval for the mean of the arm, from the held rewards, for a single
+    look: Wilson's for rewards of 0 and 1, else by the normal approximation. Infinite if the spread
+    of the rewards is not known, as when the policy keeps only their sum."""
+    held_high: float = math.inf
+    """The upper end of that interval."""
+    chance: float | None = None
+    """The probability that the arm is the best active one, given all rewards so far and a prior
+    that says little (for a single look; `Summary.sure` holds at any time). None for a retired arm,
+    if some active arm has had no reward, or where `Summary.best` is None."""
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the row as values for JSON; numbers that are infinite become None."""
+        return json_fields(self)
 
 
 @dataclass(frozen=True)
@@ -54,38 +75,77 @@ class Summary(Generic[L]):
     asked: int
     """The number of decisions that have been asked for."""
     leader: L | None
-    """The policy's leader. For a policy without one, the arm with the largest mean, or None if the
-    mean of some arm is not known."""
+    """The policy's leader. For a policy without one, the arm with the largest mean of the rewards
+    that the policy uses, or None if that mean is not known for some arm."""
     since: int | None
     """The decision for which it became the leader; None for a policy without a leader."""
     arms: tuple[ArmSummary[L], ...]
     """One row per arm, including retired arms."""
     change: Change[L] | None
     """The last change of the world that the policy has noticed, or None."""
+    confidence: float = 0.95
+    """The confidence of all intervals and of `contenders`."""
+    best: L | None = None
+    """The active arm with the largest mean of all its rewards. None if there are no rewards, if a
+    fleet took them, or if the policy has noticed a change, which all-time means do not know of."""
+    sure: float | None = None
+    """How sure it is that `best` is the best active arm: with a probability of at least `sure`,
+    such a statement is not wrong at any time. None if `best` is None."""
+    contenders: tuple[L, ...] = ()
+    """The arms that may be the best active one. With a probability of `confidence` the best one is
+    among them at all times. Empty if `best` is None."""
+    rewards: str = ""
+    """What the intervals and `contenders` assume of the rewards."""
 
     def __str__(self) -> str:
-        lines = [f"{self.policy}, {self.asked} decisions"]
-        if self.leader is not None:
-            since = "" if self.since is None else f" since decision {self.since}"
-            lines[0] += f", {self.leader!r} leads{since}"
-        if self.change is not None:
-            lines.append(str(self.change))
-        width = max(3, *(len(str(arm.arm)) for arm in self.arms))
-        lines.append(
-            f"{'arm':<{width}}  {'state':<8}{'pulls':>9}{'out':>7}{'held':>9}{'mean':>12}  95 %"
-        )
-        for arm in self.arms:
-            held = "" if arm.held is None else f"{arm.held:.6g}"
-            mean = "" if arm.mean is None else f"{arm.mean:.5g}"
-            interval = f"{arm.low:.5g} … {arm.high:.5g}" if math.isfinite(arm.low) else ""
-            lines.append(
-                f"{arm.arm!s:<{width}}  {arm.state:<8}{arm.pulls:>9}{arm.out:>7}{held:>9}"
-                f"{mean:>12}  {interval}".rstrip()
-            )
-        return "\n".join(lines)
+        return summary_text(self)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the summary as values for JSON; numbers that are infinite become None.
+
+        Returns
+        -------
+        dict
+            An entry for each attribute. The policy is there as text.
+        """
+        return {**json_fields(self, leave_out=("policy",)), "policy": str(self.policy)}
 
 
-def summarised(
+class _Row(NamedTuple, Generic[L]):
+    """What we know of an arm before we compare it with others."""
+
+    arm: L
+    state: ArmState
+    told: Told
+    out: int
+    held: float | None
+    seen: "Seen"
+
+
+class Seen(NamedTuple):
+    """The mean of the rewards that a policy uses, and an interval for it."""
+
+    mean: float | None
+    low: float
+    high: float
+
+
+UNSEEN = Seen(None, *EVERYTHING)
+
+
+class Gathered(NamedTuple, Generic[L]):
+    """What a summary needs of a bandit. To read it takes far less time than to compute with it."""
+
+    policy: Policy
+    asked: int
+    leader: L | None
+    since: int | None
+    rows: tuple[_Row[L], ...]
+    change: Change[L] | None
+    confidence: float
+
+
+def gather(
     policy: Policy,
     s: Record,
     notes: Notes,
@@ -94,73 +154,172 @@ def summarised(
     retired: Mapping[L, Told],
     out: Sequence[L],
     asked: int,
-) -> Summary[L]:
-    """Return the summary of a bandit; `out` holds the arms of its pending decisions."""
-    rows = []
+    confidence: float,
+) -> Gathered[L]:
+    """Read what a summary needs from a bandit; `out` holds the arms of its pending decisions."""
     keeps_all = grows(policy, len(active))
+    rows: list[_Row[L]] = []
     for label in labels:
         waiting = out.count(label)
         if label in retired:
-            rows.append(_row(label, RETIRED, retired[label], waiting, None, retired[label]))
+            told = retired[label]
+            rows.append(_Row(label, RETIRED, told, waiting, None, _all_seen(told, confidence)))
         else:
             arm = active.index(label)
-            total = notes.told_of(arm)
-            count, seen = seen_by(policy, s, arm, total, keeps_all)
-            rows.append(_row(label, ACTIVE, total, waiting, count, seen))
-    last = last_change(s, active)
-    if notes.leader is not None and not begins_again(policy, s):
-        return Summary(policy, asked, active[notes.leader], notes.since, tuple(rows), last)
-    return Summary(policy, asked, _best(rows), None, tuple(rows), last)
+            told = notes.told_of(arm)
+            count, seen = seen_by(policy, s, arm, told, keeps_all, confidence)
+            rows.append(_Row(label, ACTIVE, told, waiting, count, seen))
+    has_leader = notes.leader is not None and not begins_again(policy, s)
+    leader = active[notes.leader] if notes.leader is not None and has_leader else None
+    since = notes.since if has_leader else None
+    change = last_change(s, active)
+    return Gathered(policy, asked, leader, since, tuple(rows), change, confidence)
 
 
-def _best(rows: Sequence[ArmSummary[L]]) -> L | None:
-    """Return the arm with the largest mean; None if the mean of an arm with rewards is unknown."""
-    held = [row for row in rows if row.state == ACTIVE and row.pulls > 0 and row.held != 0.0]
-    means = {row.arm: row.mean for row in held if row.mean is not None}
-    return max(means, key=means.__getitem__) if held and len(means) == len(held) else None
-
-
-def _row(
-    label: L, state: ArmState, total: Told, out: int, held: float | None, seen: Told
-) -> ArmSummary[L]:
-    mean = None if seen.pulls == 0 or math.isnan(seen.mean) else seen.mean
-    half = seen.half_width
-    return ArmSummary(
-        label, state, total.pulls, out, held, mean, seen.mean - half, seen.mean + half
+def summarise(found: Gathered[L], bounds: Support | None) -> Summary[L]:
+    """Return the summary of a bandit, from what `gather` has read."""
+    rows, confidence = found.rows, found.confidence
+    model = model_of([row.told for row in rows], support_of(found.policy), bounds)
+    arms = _arm_summaries(rows, model, confidence)
+    stated = None
+    playing = [k for k, row in enumerate(rows) if row.state == ACTIVE]
+    are_known = not any(row.told.pulls and math.isnan(row.told.mean) for row in rows)
+    if found.change is None and are_known:
+        stated = best_arm(
+            model,
+            [rows[k].arm for k in playing],
+            [rows[k].told for k in playing],
+            [arms[k].low for k in playing],
+            confidence,
+            ever=len(rows),
+            retired=len(rows) - len(playing),
+        )
+    if stated is not None:
+        arms = tuple(row._replace(chance=stated.chances.get(row.arm)) for row in arms)
+    return Summary(
+        found.policy,
+        found.asked,
+        _best_seen(arms) if found.leader is None else found.leader,
+        found.since,
+        arms,
+        found.change,
+        confidence,
+        None if stated is None else stated.best,
+        None if stated is None else stated.sure,
+        () if stated is None else stated.contenders,
+        _assumed(model) if are_known else "",
     )
 
 
-def _told(rewards: npt.NDArray[np.float64]) -> Told:
-    if rewards.size == 0:
-        return NONE
-    with np.errstate(over="ignore"):  # rewards of 1e200 have no spread that fits a float
-        mean = float((rewards / rewards.size).sum())
-        return Told(rewards.size, mean, float(((rewards - mean) ** 2).sum()))
+def _arm_summaries(
+    rows: Sequence[_Row[L]], model: Model, confidence: float
+) -> tuple[ArmSummary[L], ...]:
+    found = mean_intervals(model, [row.told for row in rows], confidence)
+    return tuple(
+        ArmSummary(
+            row.arm,
+            row.state,
+            row.told.pulls,
+            row.out,
+            row.held,
+            row.told.mean if _has_mean(row.told) else None,
+            low,
+            high,
+            row.seen.mean,
+            row.seen.low,
+            row.seen.high,
+        )
+        for row, (low, high) in zip(rows, found, strict=True)
+    )
+
+
+def _assumed(model: Model) -> str:
+    """Return what a model assumes of the rewards, in words."""
+    if isinstance(model, Coins):
+        return "rewards of 0 and 1"
+    if isinstance(model, Bounded):
+        return f"rewards between {model.low:g} and {model.high:g}"
+    return "rewards of a finite variance, approximately"
+
+
+def _has_mean(told: Told) -> bool:
+    return told.pulls > 0 and not math.isnan(told.mean)
+
+
+def _best_seen(rows: Sequence[ArmSummary[L]]) -> L | None:
+    """Return the arm with the largest held mean; None if that of an arm with rewards is unknown."""
+    held = [row for row in rows if row.state == ACTIVE and row.pulls > 0 and row.held != 0.0]
+    means = {row.arm: row.held_mean for row in held if row.held_mean is not None}
+    return max(means, key=means.__getitem__) if held and len(means) == len(held) else None
 
 
 def seen_by(
-    policy: Policy, s: Record, arm: int, told: Told, keeps_all: bool
-) -> tuple[float | None, Told]:
-    """Return how many rewards of an arm a policy uses, and their mean and spread.
+    policy: Policy, s: Record, arm: int, told: Told, keeps_all: bool, confidence: float
+) -> tuple[float | None, Seen]:
+    """Return how many rewards of an arm a policy uses, and their mean with an interval.
 
     `told` are all rewards of the arm, and `keeps_all` says whether the policy's record grows with
     their number.
     """
     found = held(policy, s, arm)
     if found is None:
-        return None, told
+        return None, _all_seen(told, confidence)
     if found.size is None:
-        return None, UNKNOWN
+        return None, UNSEEN
     exact = found.rewards is None or keeps_all
     if found.size == told.pulls and not math.isnan(told.mean) and exact:
-        return found.size, told  # nothing is forgotten
-    seen = _summed(found.size, found.total) if found.rewards is None else _told(found.rewards())
-    low, width = found.low, found.width
-    return found.size, Told(seen.pulls, low + width * seen.mean, width * width * seen.spread)
+        return found.size, _all_seen(told, confidence)  # nothing is forgotten
+    if found.rewards is not None:
+        mean, low, high = _seen(found.rewards(), confidence)
+    else:
+        mean, low, high = _summed(found.size, found.total, are_coins(told), confidence)
+    if mean is None:
+        return found.size, UNSEEN
+    shift, width = found.low, found.width
+    return found.size, Seen(shift + width * mean, shift + width * low, shift + width * high)
 
 
-def _summed(count: float, total: float | None) -> Told:
+def _all_seen(told: Told, confidence: float) -> Seen:
+    """Return the mean of all rewards, with an interval for a single look."""
+    if not _has_mean(told):
+        return UNSEEN
+    if are_coins(told):
+        return Seen(told.mean, *wilson(told.mean, told.pulls, confidence))
+    return Seen(told.mean, *_normal(told.mean, told.spread, told.pulls, confidence))
+
+
+def _seen(rewards: npt.NDArray[np.float64], confidence: float) -> Seen:
+    n = rewards.size
+    if n == 0:
+        return UNSEEN
+    with np.errstate(over="ignore"):  # rewards of 1e200 have no spread that fits a float
+        mean = float((rewards / n).sum())
+        if np.isin(rewards, (0.0, 1.0)).all():
+            return Seen(mean, *wilson(mean, n, confidence))
+        return Seen(mean, *_normal(mean, float(((rewards - mean) ** 2).sum()), n, confidence))
+
+
+def _summed(count: float, total: float | None, is_coins: bool, confidence: float) -> Seen:
     """Return what is known of rewards of which the policy keeps the sum, or not even that."""
-    if count <= 0.0:
-        return NONE
-    return UNKNOWN if total is None else Told(math.ceil(count), total / count, math.inf)
+    if count <= 0.0 or total is None:
+        return UNSEEN
+    mean = total / count
+    return Seen(mean, *(wilson(mean, count, confidence) if is_coins else EVERYTHING))
+
+
+def wilson(mean: float, count: float, confidence: float) -> tuple[float, float]:
+    """Return Wilson's interval for the mean of rewards of 0 and 1; it lies between 0 and 1."""
+    z = normal_quantile(confidence)
+    mean = min(1.0, max(0.0, mean))
+    middle = mean + z * z / (2.0 * count)
+    half = z * math.sqrt(mean * (1.0 - mean) / count + z * z / (4.0 * count * count))
+    size = 1.0 + z * z / count
+    return max(0.0, (middle - half) / size), min(1.0, (middle + half) / size)
+
+
+def _normal(mean: float, spread: float, count: int, confidence: float) -> tuple[float, float]:
+    """Return an interval for the mean by the normal approximation; infinite below two rewards."""
+    if count < 2:
+        return EVERYTHING
+    half = normal_quantile(confidence) * math.sqrt(max(spread, 0.0) / (count - 1) / count)
+    return mean - half, mean + half

@@ -8,14 +8,16 @@ from typing import Any, Generic
 
 from lastblock.core.protocol import Policy
 from lastblock.live import persistence as snapshot
+from lastblock.live.best_arm import check_bounds
 from lastblock.live.changes import Change, changes_of
 from lastblock.live.decisions import Pending
 from lastblock.live.description import describe_desk
 from lastblock.live.explanation import Explanation
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import ACTIVE, RETIRED, ArmState, L
-from lastblock.live.summary import Summary
+from lastblock.live.summary import Summary, summarise
 from lastblock.support import files
+from lastblock.support.intervals import check_confidence
 
 
 class BanditView(ABC, Generic[L]):
@@ -91,17 +93,34 @@ class BanditView(ABC, Generic[L]):
             self._desk.refresh()
             return self._desk.explain()
 
-    def summary(self) -> Summary[L]:
-        """Summarise the bandit: its leader, and the pulls and mean of each arm.
+    def summary(
+        self, *, confidence: float = 0.95, bounds: tuple[float, float] | None = None
+    ) -> Summary[L]:
+        """Summarise the bandit: which arm is best, how sure that is, and the means of all arms.
+
+        Parameters
+        ----------
+        confidence
+            The confidence of the intervals, and of the statement which arms may be best.
+        bounds
+            The smallest and the largest possible reward. With them the intervals of rewards that
+            are not just 0 and 1 are exact instead of approximate.
 
         Returns
         -------
         Summary
             The figures as data; `print` it to read them as a table.
+
+        Raises
+        ------
+        ValueError
+            If `confidence` does not lie between 0 and 1, or a reward lies outside of `bounds`.
         """
+        confidence, limits = check_confidence(confidence), check_bounds(bounds)
         with self._desk.lock:
             self._desk.refresh()
-            return self._desk.summary()
+            found = self._desk.gather(confidence)
+        return summarise(found, limits)  # it takes milliseconds, so others may go on
 
     def locked(self) -> Any:
         """Return the lock that every call takes.

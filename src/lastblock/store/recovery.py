@@ -1,6 +1,7 @@
 """Recover a bandit from a snapshot and the events after it."""
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from lastblock.live import persistence as snapshot
 from lastblock.live.bandit import Bandit, bandit_on
 from lastblock.live.decisions import Generations
 from lastblock.live.description import restore_desk
+from lastblock.live.desk import Desk
 from lastblock.live.view import desk_of
 from lastblock.store.storage import Part, Row, Snapshot, View
 from lastblock.support.errors import StateFileError, StoreError
@@ -121,6 +123,22 @@ def _restored(saved: Snapshot) -> Bandit[Any]:
     if about.get("next_id") != saved.asked:
         raise ValueError(f"the snapshot has {about.get('next_id')} decisions, not {saved.asked}")
     return bandit_on(restore_desk(about, record))
+
+
+def share_unknown(one: Desk[Any], other: Desk[Any]) -> None:
+    """Forget the smallest and largest rewards of an arm where one of two desks does not know them.
+
+    A snapshot of an older version does not have them. Events after an earlier snapshot may.
+    """
+    notes = one.live.told, other.live.told
+    unknown = np.isnan(notes[0][:, 3]) | np.isnan(notes[1][:, 3])
+    for told in notes:
+        told[unknown, 3:] = np.nan
+    for label in one.retired.keys() & other.retired.keys():
+        if math.isnan(one.retired[label].low + other.retired[label].low):
+            for desk in (one, other):
+                told_before = desk.retired[label]
+                desk.retired[label] = told_before._replace(low=math.nan, high=math.nan)
 
 
 def read_generations(

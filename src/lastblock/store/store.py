@@ -18,7 +18,7 @@ from lastblock.store.endings import end, open_stores
 from lastblock.store.group_commit import Groups, Write
 from lastblock.store.journal import EventLog, snapshot_of
 from lastblock.store.messages import number_of, open_elsewhere
-from lastblock.store.recovery import Known, Recovered, read_generations, recover
+from lastblock.store.recovery import Known, Recovered, read_generations, recover, share_unknown
 from lastblock.store.sqlite import SQLiteStorage
 from lastblock.store.storage import Storage
 from lastblock.support.checks import line, number, whole
@@ -330,6 +330,7 @@ class Store:
             found = self._find(name, view.names())
             latest = recover(view, name, found)
             again = recover(view, name, found, first=True)
+        share_unknown(desk_of(latest.bandit), desk_of(again.bandit))
         if (again.event, again.bandit.to_bytes()) != (latest.event, latest.bandit.to_bytes()):
             raise StoreError(
                 f"bandit {name!r} in {self._storage.label} is damaged: its events lead to "
