@@ -59,7 +59,8 @@ for cls in list(lb.POLICIES.values()):
             for row, own in zip(summary.arms, since):
                 if row.held_mean is not None and row.held == len(own) > 0:
                     means += restarts > 0
-                    assert math.isclose(row.held_mean, np.mean(own), abs_tol=1e-9), (cls, t, summary)
+                    close = math.isclose(row.held_mean, np.mean(own), abs_tol=1e-9)
+                    assert close, (cls, t, summary)
                 if restarts > 0 and row.held is None:
                     assert row.held_mean is None and summary.leader is None, (cls, t, summary)
     print(cls.__name__, looks, restarts, means)
@@ -96,7 +97,8 @@ for policy in (
             if known is None:
                 assert after.arms[k].held_mean is None, (policy, t, after)
             else:
-                assert math.isclose(after.arms[k].held_mean, known, abs_tol=1e-9), (policy, t, after)
+                close = math.isclose(after.arms[k].held_mean, known, abs_tol=1e-9)
+                assert close, (policy, t, after)
     assert forgotten > 0 or isinstance(policy, lb.AdSwitch), policy
 
 # In units of the rewards, though the wrapped policy knows but 0 and 1. The coins are sure.

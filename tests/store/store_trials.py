@@ -1,8 +1,9 @@
 """What is done to stores in processes of their own: they are killed, starved and locked out.
 
-    python store_trials.py TRIAL FOLDER [ARGUMENT …]
+    python tests/store/store_trials.py TRIAL PLACE [ARGUMENT …]
 
-prints one line of JSON. Children are forks of one process, since that has everything compiled.
+prints one line of JSON. A place is a folder, or the URL of a PostgreSQL database. Children are
+forks of one process, since that has everything compiled.
 """
 
 import json
@@ -16,9 +17,11 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from databases import store_at
 from lives import change, new_bandit
 
 import lastblock as lb
+from lastblock.store.opening import is_postgres
 
 NAME = "button"
 ACKNOWLEDGED, SAFE, READY = range(3)
@@ -41,9 +44,9 @@ def wait_for(child):
     assert os.waitpid(child, 0)[1] == 0
 
 
-def kill(folder, durability, kills, seed):
+def kill(place, durability, kills, seed):
     """Kill a writer again and again; each time it must be where its events left it."""
-    path, rng = Path(folder) / "shop.db", random.Random(int(seed))
+    path, rng = store_at(place), random.Random(int(seed))
     options = {"durability": durability, "snapshot_every": 150}
     cells = memoryview(mmap.mmap(-1, 4096)).cast("q")
     with lb.Store(path) as store:
@@ -57,7 +60,7 @@ def kill(folder, durability, kills, seed):
         child = fork(write, path, options, steps, cells)
         while not cells[READY]:
             time.sleep(0.0005)
-        time.sleep(rng.uniform(0.0, 0.06))
+        time.sleep(rng.uniform(0.0, 0.25 if is_postgres(path) else 0.06))
         os.kill(child, signal.SIGKILL)
         assert os.waitpid(child, 0)[1] == signal.SIGKILL
         with lb.Store(path, **options) as store:
@@ -187,9 +190,9 @@ def read_only(folder):
     return errors
 
 
-def owner(folder):
+def owner(place):
     """A bandit that another process has; another one of the same file."""
-    store = lb.Store(Path(folder) / "shop.db", durability="interval")
+    store = lb.Store(store_at(place), durability="interval")
     errors = []
     with_error(lambda: store.bandit(NAME), errors)
     with_error(lambda: store.delete(NAME), errors)
@@ -200,9 +203,9 @@ def owner(folder):
     return errors
 
 
-def together(folder):
+def together(place):
     """Four processes make the file, and a bandit each, all at once."""
-    path = Path(folder) / "shop.db"
+    path = store_at(place)
     new_bandit()  # compiled
     for child in [fork(live, path, i) for i in range(4)]:
         wait_for(child)
@@ -220,9 +223,9 @@ def live(path, i):
             change(bandit, step)
 
 
-def forked(folder):
+def forked(place):
     """A child has its parent's store, and must not use it."""
-    path = Path(folder) / "shop.db"
+    path = store_at(place)
     store = lb.Store(path, durability="interval")
     bandit, twin = new_bandit(store.create, name=NAME), new_bandit()
     read, sent = os.pipe()
@@ -244,9 +247,9 @@ def forked(folder):
     return [os.getpid(), *json.loads(os.read(read, 10_000))]
 
 
-def left_open(folder):
+def left_open(place):
     """Ends without closing."""
-    store = lb.Store(Path(folder) / "shop.db", durability="interval", interval=60.0)
+    store = lb.Store(store_at(place), durability="interval", interval=60.0)
     bandit = new_bandit(store.create, name=NAME)
     for step in range(30):
         change(bandit, step)

@@ -8,10 +8,12 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from databases import fetch
 from lives import change, new_bandit
 
 import lastblock as lb
 from lastblock.live.decisions import TAG_BITS, TAGS, Generations
+from lastblock.store.opening import is_postgres
 
 NAME = "button"
 DATA = Path(__file__).parents[1] / "data" / "store_format_1"
@@ -25,6 +27,10 @@ def path(tmp_path):
 
 def crash(store, path):
     """The file as it would be if the process were killed now, in the place of the old one."""
+    if is_postgres(path):
+        store._groups._write = lambda rows, snapshots: None
+        store.close()
+        return
     for ending in ("", "-wal"):
         shutil.copy(f"{path}{ending}", f"{path}{ending}.copy")
     store._groups._write = lambda rows, snapshots: None
@@ -33,14 +39,14 @@ def crash(store, path):
         os.replace(f"{path}{ending}.copy", f"{path}{ending}")
 
 
-def test_ids_of_a_lost_tail_are_refused(path):
-    store = lb.Store(path, durability="interval", interval=1000.0)
+def test_ids_of_a_lost_tail_are_refused(place):
+    store = lb.Store(place, durability="interval", interval=1000.0)
     bandit = new_bandit(store.create, name=NAME)
     kept = bandit.ask(20)
     store.flush()
     lost = bandit.ask(10)
-    crash(store, path)
-    with lb.Store(path) as store:
+    crash(store, place)
+    with lb.Store(place) as store:
         bandit = store.bandit(NAME)
         assert bandit.asked == 20
         fresh = bandit.ask(10)
@@ -60,12 +66,12 @@ def test_ids_of_a_lost_tail_are_refused(path):
             bandit.tell(kept[3], 1.0)
 
 
-def test_ids_are_good_after_any_number_of_openings(path):
+def test_ids_are_good_after_any_number_of_openings(place):
     """Each decision is told its own reward, by itself, by its id, and as a pending one."""
     asked = []
     twin = new_bandit()
     for _ in range(6):
-        with lb.Store(path, snapshot_every=5) as store:
+        with lb.Store(place, snapshot_every=5) as store:
             bandit = store.bandit(NAME) if store.names() else new_bandit(store.create, name=NAME)
             asked += bandit.ask(4)
             twin.ask(4)
@@ -74,7 +80,7 @@ def test_ids_are_good_after_any_number_of_openings(path):
             assert bandit.to_bytes() == twin.to_bytes()
     assert len({d.id for d in asked}) == len(asked)
     assert max(d.id for d in asked) < 2**53
-    with lb.Store(path) as store:
+    with lb.Store(place) as store:
         bandit = store.bandit(NAME)
         for number, decision in enumerate(asked):
             what = (decision, decision.id, next(p for p in bandit.pending if p.id == decision.id))
@@ -83,10 +89,10 @@ def test_ids_are_good_after_any_number_of_openings(path):
         assert bandit.to_bytes() == twin.to_bytes()
 
 
-def test_a_copy_knows_the_same_ids(path):
-    with lb.Store(path) as store:
+def test_a_copy_knows_the_same_ids(place):
+    with lb.Store(place) as store:
         new_bandit(store.create, name=NAME).ask(3)
-    with lb.Store(path) as store:
+    with lb.Store(place) as store:
         bandit = store.bandit(NAME)
         decision = bandit.ask()
         copy = bandit.copy()
@@ -99,18 +105,18 @@ def test_a_copy_knows_the_same_ids(path):
         assert bandit.to_bytes() == copy.to_bytes()
 
 
-def test_an_opening_in_which_nothing_was_asked_leaves_no_trace(path):
-    with lb.Store(path) as store:
+def test_an_opening_in_which_nothing_was_asked_leaves_no_trace(place):
+    with lb.Store(place) as store:
         first = new_bandit(store.create, name=NAME).ask()
     for _ in range(20):
-        with lb.Store(path) as store:
+        with lb.Store(place) as store:
             store.bandit(NAME)
-    with lb.Store(path) as store:
+    with lb.Store(place) as store:
         bandit = store.bandit(NAME)
         assert len(bandit._desk.generations._firsts) == 2
         bandit.tell(first, 1.0)
         late = bandit.ask()
-    with lb.Store(path) as store:
+    with lb.Store(place) as store:
         bandit = store.bandit(NAME)
         assert len(bandit._desk.generations._firsts) == 2  # the first one has nothing out
         bandit.tell(late, 1.0)
@@ -118,10 +124,10 @@ def test_an_opening_in_which_nothing_was_asked_leaves_no_trace(path):
             bandit.tell(first, 1.0)
 
 
-def test_the_log_has_the_ids_that_were_given(path, tmp_path):
+def test_the_log_has_the_ids_that_were_given(place, tmp_path):
     told = []
     for _ in range(3):
-        with lb.Store(path, keep_events=True, snapshot_every=3) as store:
+        with lb.Store(place, keep_events=True, snapshot_every=3) as store:
             bandit = store.bandit(NAME) if store.names() else new_bandit(store.create, name=NAME)
             for decision in bandit.ask(4):
                 bandit.tell(decision, 1.0)
@@ -133,13 +139,11 @@ def test_the_log_has_the_ids_that_were_given(path, tmp_path):
     assert pq.read_table(tmp_path / "log.parquet")["decision"].to_pylist() == told
     rows = pq.read_table(tmp_path / "events.parquet").to_pylist()
     assert [row["decision"] for row in rows if row["kind"] == "tell"] == told
-    connection = sqlite3.connect(path)
-    found = connection.execute("SELECT decision FROM log WHERE kind = 'tell' ORDER BY event")
+    found = fetch(place, "SELECT decision FROM log WHERE kind = 'tell' ORDER BY event")
     assert [id for (id,) in found] == told
-    connection.close()
 
 
-def test_tags_come_round(path):
+def test_tags_come_round(place):
     """After 2¹³ openings the same tags are given again: ids of the others stay good."""
     generations = Generations([(0, 5), (10, TAGS - 1), (20, TAGS + 2)])
     ids = [generations.id_of(number) for number in (3, 12, 25)]
@@ -147,15 +151,12 @@ def test_tags_come_round(path):
     assert [generations.number_of(id) for id in ids] == [3, 12, 25]
     with pytest.raises(lb.UnknownDecisionError, match=LOST):
         generations.number_of((5 << TAG_BITS) + 12)
-    with lb.Store(path) as store:
+    with lb.Store(place) as store:
         new_bandit(store.create, name=NAME)
-    connection = sqlite3.connect(path)
-    connection.execute(f"UPDATE bandits SET generation = {TAGS - 2}")
-    connection.commit()
-    connection.close()
+    fetch(place, f"UPDATE bandits SET generation = {TAGS - 2}")
     old = []
     for _ in range(4):
-        with lb.Store(path) as store:
+        with lb.Store(place) as store:
             bandit = store.bandit(NAME)
             for decision in old:
                 assert bandit._desk.find(decision)

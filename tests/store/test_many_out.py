@@ -1,9 +1,9 @@
 """Decisions that nobody answers: a call costs the same however many are out."""
 
 import json
-import sqlite3
 
 import pytest
+from databases import fetch, view_of
 from lives import change, new_bandit
 
 import lastblock as lb
@@ -39,14 +39,6 @@ class Steps:
         self._connection.set_progress_handler(None, 0)
 
 
-def rows(path, query):
-    connection = sqlite3.connect(path)
-    try:
-        return connection.execute(query).fetchall()
-    finally:
-        connection.close()
-
-
 @pytest.mark.parametrize("keep_events", [False, True])
 def test_a_snapshot_costs_what_happened_since_the_last_one(path, keep_events):
     with lb.Store(path, keep_events=keep_events, snapshot_every=10**9) as store:
@@ -59,7 +51,7 @@ def test_a_snapshot_costs_what_happened_since_the_last_one(path, keep_events):
             bandit.ask(50)
             with Steps(store._storage._connection) as steps:
                 store.snapshot(NAME)
-            ((body,),) = rows(path, "SELECT length(snapshot) FROM bandits")
+            ((body,),) = fetch(path, "SELECT length(snapshot) FROM bandits")
             return steps.count, body
 
         few, small = live()
@@ -75,8 +67,8 @@ def test_a_snapshot_costs_what_happened_since_the_last_one(path, keep_events):
         assert store.bandit(NAME).to_bytes() == data
 
 
-def test_decisions_that_are_out_are_rows(path):
-    with lb.Store(path, snapshot_every=5) as store:
+def test_decisions_that_are_out_are_rows(place):
+    with lb.Store(place, snapshot_every=5) as store:
         bandit = new_bandit(store.create, name=NAME, floor=0.1)
         for step in range(200):
             change(bandit, step)
@@ -84,16 +76,16 @@ def test_decisions_that_are_out_are_rows(path):
         labels = list(bandit.arms)
         expected = [(p.id, labels.index(p.arm), p.probability) for p in bandit.pending]
     query = "SELECT decision, arm, probability FROM pending ORDER BY decision"
-    assert rows(path, query) == expected
+    assert fetch(place, query) == expected
 
 
 @pytest.mark.parametrize("floor", [None, 0.1])
 @pytest.mark.parametrize("durability", ["always", "interval"])
-def test_a_refused_call_does_not_read_what_is_out(path, durability, floor, monkeypatch):
+def test_a_refused_call_does_not_read_what_is_out(place, durability, floor, monkeypatch):
     """It is undone from the record alone, by whatever error, in whatever call."""
     twin = new_bandit(floor=floor)
     refused = []
-    with lb.Store(path, durability=durability, interval=1000.0, snapshot_every=40) as store:
+    with lb.Store(place, durability=durability, interval=1000.0, snapshot_every=40) as store:
         bandit = new_bandit(store.create, name=NAME, floor=floor)
         journal = store._journals[NAME]
         write = journal._write
@@ -112,7 +104,7 @@ def test_a_refused_call_does_not_read_what_is_out(path, durability, floor, monke
             change(bandit, step)
             change(twin, step)
             arms = dict(bandit.arms)
-            monkeypatch.setattr(SQLiteView, "pending", read)
+            monkeypatch.setattr(view_of(place), "pending", read)
             journal._write = refuse if step % 2 else interrupt
             try:
                 change(bandit, 1000 + step)
@@ -130,13 +122,13 @@ def test_a_refused_call_does_not_read_what_is_out(path, durability, floor, monke
                 bandit.tell_many((), ())
             assert bandit.to_bytes() == twin.to_bytes()
     assert {lb.StoreError, KeyboardInterrupt} <= set(refused)
-    with lb.Store(path) as store:
+    with lb.Store(place) as store:
         assert store.bandit(NAME).to_bytes() == twin.to_bytes()
 
 
-def test_rows_that_wait_are_replayed_together(path, monkeypatch):
+def test_rows_that_wait_are_replayed_together(place, monkeypatch):
     """As if they were stored; not one by one, each with a copy of the bandit."""
-    with lb.Store(path, durability="interval", interval=1000.0) as opened:
+    with lb.Store(place, durability="interval", interval=1000.0) as opened:
         bandit, twin = new_bandit(opened.create, name=NAME), new_bandit()
         change(bandit, 0)
         change(twin, 0)
@@ -191,30 +183,31 @@ def test_the_log_beside_the_file_stays_small_while_others_read(path, tmp_path, m
         assert max(sizes) < 5_000_000
 
 
-def test_events_that_are_dropped_while_they_are_read(path, tmp_path, monkeypatch):
+def test_events_that_are_dropped_while_they_are_read(place, tmp_path, monkeypatch):
     """Whoever keeps them cannot keep another owner from pruning; then it is said what happened."""
     monkeypatch.setattr("lastblock.store.export.PART", 50)
-    with lb.Store(path, keep_events=True, snapshot_every=20) as store:
+    with lb.Store(place, keep_events=True, snapshot_every=20) as store:
         bandit = new_bandit(store.create, name=NAME)
         for _ in range(100):
             bandit.tell(bandit.ask(), 1.0)
-    real = SQLiteView.rows
+    view = view_of(place)
+    real = view.rows
 
     def read(self, *arguments):
         result = real(self, *arguments)
-        with lb.Store(path) as other:
+        with lb.Store(place) as other:
             other.snapshot(NAME)
         return result
 
-    with lb.Store(path, keep_events=True) as store:
-        monkeypatch.setattr(SQLiteView, "rows", read)
+    with lb.Store(place, keep_events=True) as store:
+        monkeypatch.setattr(view, "rows", read)
         with pytest.raises(lb.StoreError, match="events were dropped while they were read; to"):
             store.export(NAME, tmp_path / "log.parquet")
     assert not (tmp_path / "log.parquet").exists()
 
 
-def test_a_saved_bandit_still_has_what_is_out(path):
-    with lb.Store(path) as store:
+def test_a_saved_bandit_still_has_what_is_out(place):
+    with lb.Store(place) as store:
         bandit = new_bandit(store.create, name=NAME)
         bandit.ask(5)
         assert len(json.loads(bandit.to_json())["bandit"]["out"]) == 5

@@ -17,7 +17,7 @@ from lastblock.live.changes import Change, last_change
 from lastblock.live.labels import ACTIVE, RETIRED, ArmState, L
 from lastblock.live.notes import Notes
 from lastblock.live.summary_text import summary_text
-from lastblock.support.intervals import normal_quantile
+from lastblock.support.intervals import normal_reach
 from lastblock.support.json_safe import json_fields
 from lastblock.theory.confidence_sequences import Bounded, Coins, Model
 
@@ -309,7 +309,7 @@ def _summed(count: float, total: float | None, is_coins: bool, confidence: float
 
 def wilson(mean: float, count: float, confidence: float) -> tuple[float, float]:
     """Return Wilson's interval for the mean of rewards of 0 and 1; it lies between 0 and 1."""
-    z = normal_quantile(confidence)
+    z = normal_reach(confidence)
     mean = min(1.0, max(0.0, mean))
     middle = mean + z * z / (2.0 * count)
     half = z * math.sqrt(mean * (1.0 - mean) / count + z * z / (4.0 * count * count))
@@ -321,5 +321,5 @@ def _normal(mean: float, spread: float, count: int, confidence: float) -> tuple[
     """Return an interval for the mean by the normal approximation; infinite below two rewards."""
     if count < 2:
         return EVERYTHING
-    half = normal_quantile(confidence) * math.sqrt(max(spread, 0.0) / (count - 1) / count)
+    half = normal_reach(confidence) * math.sqrt(max(spread, 0.0) / (count - 1) / count)
     return mean - half, mean + half

@@ -6,14 +6,14 @@ import weakref
 from typing import Any
 
 from lastblock.live.view import desk_of
-from lastblock.store.group_commit import Groups
+from lastblock.store.opening import Queue
 from lastblock.store.storage import Storage
 
 open_stores: weakref.WeakSet[Any] = weakref.WeakSet()
 """Every store of this process."""
 
 
-def end(storage: Storage, groups: Groups | None) -> None:
+def end(storage: Storage, groups: Queue | None) -> None:
     """Close a store at the end of the process, or when nothing refers to it or its bandits."""
     try:
         if groups is not None:

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from lastblock.store.storage import Row, Snapshot
+from lastblock.store.storage import Row, Snapshot, TakenOverError
 from lastblock.support.errors import StoreError
 
 MOST = 20_000
@@ -21,6 +21,7 @@ class Groups:
     """A queue whose contents a thread writes every `interval` seconds.
 
     What could not be written stays in the queue, which accepts nothing more until it is written.
+    Only the events of bandits that another store has taken over are dropped.
 
     Interrupts (Ctrl-C) never reach the thread, which does all writing. They may reach the callers,
     after any function call within these methods. So no call comes between changes that belong
@@ -177,6 +178,11 @@ class Groups:
                 self._error = None  # `give_up` was called meanwhile
             else:
                 self._failures += 1
+                if isinstance(error, TakenOverError):
+                    self._rows = [row for row in self._rows if row[0] not in error.bandits]
+                    for bandit in error.bandits:
+                        self._snapshots.pop(bandit, None)
+                    self._is_urgent = True  # the other bandits need not wait
             gates, self._gates = self._gates, []
         for gate in gates:
             gate.release()

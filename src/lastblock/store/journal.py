@@ -13,7 +13,7 @@ from lastblock.live.desk import Desk
 from lastblock.live.view import desk_of
 from lastblock.store.group_commit import Write
 from lastblock.store.recovery import Known, Recovered
-from lastblock.store.storage import Row, Snapshot
+from lastblock.store.storage import Row, Snapshot, TakenOverError
 from lastblock.support.errors import StoreError
 
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
@@ -34,6 +34,8 @@ class EventLog:
         Writes rows and snapshots, all of them or none.
     recover
         Returns the bandit as the storage has it.
+    check_owned
+        Raises a `StoreError` if the bandit may not take decisions now.
     """
 
     def __init__(
@@ -43,13 +45,14 @@ class EventLog:
         snapshot_every: int,
         write: Write,
         recover: Callable[[Known], Recovered],
+        check_owned: Callable[[int], None],
     ) -> None:
         self.bandit, self.number = made.bandit, number
         self.event, self.saved = made.event, made.saved  # the last event, and that of the snapshot
         self._since = made.asked  # the number of decisions in the last snapshot
         self._sure = made.event  # up to this event the bandit certainly agrees with the log
         self._snapshot_every = snapshot_every
-        self._write, self._recover = write, recover
+        self._write, self._recover, self._check_owned = write, recover, check_owned
         self._reason: str | None = None
         desk_of(self.bandit).attach(self, self.reload)
 
@@ -66,11 +69,16 @@ class EventLog:
             (number, place, now, _CODES[kind], decision, arm, _kept(value))
             for place, (kind, decision, arm, value) in enumerate(events, before + 1)
         ]
-        if after - self.saved < self._snapshot_every:
-            self._write(rows, ())
-        else:
-            # The bandit has made asks already, and makes any other change afterwards.
-            self._save(rows, after if events[0][0] == "ask" else before)
+        try:
+            self._check_owned(number)
+            if after - self.saved < self._snapshot_every:
+                self._write(rows, ())
+            else:
+                # The bandit has made asks already, and makes any other change afterwards.
+                self._save(rows, after if events[0][0] == "ask" else before)
+        except TakenOverError as error:
+            self.end(str(error))
+            raise
         self.event = after
 
     def save(self) -> None:

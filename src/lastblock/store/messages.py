@@ -19,9 +19,13 @@ def number_of(label: str, name: str, names: Mapping[str, int]) -> int:
     raise StoreError(f"{label} has no bandit {name!r}; {hint}: {listed or 'none; create one'}")
 
 
-def open_elsewhere(label: str, name: str, owner: int) -> StoreError:
-    """Return the error for a bandit that process `owner` has open (0 if unknown)."""
-    where = f"process {owner}" if owner else "another process"
-    if owner == os.getpid():
-        where = "another Store of this process"
+def place_of(process: int) -> str:
+    """Return words for the process that has a bandit open; 0 stands for an unknown one."""
+    if process == os.getpid():
+        return "another Store of this process"
+    return f"process {process}" if process else "another process"
+
+
+def open_elsewhere(label: str, name: str, where: str) -> StoreError:
+    """Return the error for a bandit that is open somewhere else."""
     return StoreError(f"bandit {name!r} in {label} is open in {where}; close it there first")

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from lastblock.engine.events import ASK, FORGET, KINDS, TELL
 from lastblock.live.labels import Label
 from lastblock.store import sqlite_schema
+from lastblock.store.messages import place_of
 from lastblock.store.sqlite_connections import Connection, connect
 from lastblock.store.sqlite_errors import PATIENCE, explained
 from lastblock.store.sqlite_file import SQLiteFile
@@ -249,13 +250,21 @@ class SQLiteStorage:
         self._change(remove)
         self._shrink()
 
-    def own(self, bandit: int) -> int | None:
-        """Take a bandit; return None, or the number of the process that has it already."""
+    def own(self, bandit: int) -> str | None:
+        """Take a bandit; return None, or words for where it is open already."""
         with self._lock:
             if self._file.take(bandit):
                 return None
         with self.view() as view:
-            return view.owner(bandit) or 0
+            return place_of(view.owner(bandit) or 0)
+
+    def check_owned(self, bandit: int) -> None:
+        """Do nothing: the system's locks last as long as the process."""
+
+    @property
+    def shares_commits(self) -> bool:
+        """Return False: a thread that handed events over would take longer than the commit."""
+        return False
 
     def begin(self, bandit: int, asked: int, oldest: int) -> list[tuple[int, int]]:
         """Begin a new generation; return all that may have decisions out. See `Storage.begin`."""

@@ -1,4 +1,4 @@
-"""What a store needs from a database. We have one for SQLite; others can take its place.
+"""What a store needs from a database. We have one storage for SQLite and one for PostgreSQL.
 
 A storage keeps rows and bytes, and does not know what a bandit is. Its methods raise a `StoreError`
 with a message of one line; then nothing has been written.
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.live.labels import Label
+from lastblock.support.errors import StoreError
 
 Row: TypeAlias = tuple[int, int, int, int, int | None, int | None, Any]
 """An event in the form in which it is stored:
@@ -30,6 +31,22 @@ It is a plain tuple because each call makes one, and tuples are quickest to make
 
 Out: TypeAlias = tuple[int, int, float | None]
 """A decision that is out: its number, the number of its arm, and its probability."""
+
+
+class TakenOverError(StoreError):
+    """Raised if this store no longer owns some bandits, so that it may not write their events.
+
+    Parameters
+    ----------
+    bandits
+        Their numbers.
+    message
+        What happened, and what to do.
+    """
+
+    def __init__(self, bandits: frozenset[int], message: str) -> None:
+        super().__init__(message)
+        self.bandits = bandits
 
 
 class Snapshot(NamedTuple):
@@ -131,10 +148,16 @@ class Storage(Protocol):
     def delete(self, bandit: int) -> None:
         """Remove a bandit and its events."""
 
-    def own(self, bandit: int) -> int | None:
+    def own(self, bandit: int) -> str | None:
         """Take a bandit until `disown`, `close` or the end of this process, however it ends.
 
-        Returns None, or the number of the process (0 if unknown) that has the bandit already.
+        Returns None, or words for where the bandit is open already.
+        """
+
+    def check_owned(self, bandit: int) -> None:
+        """Raise a `StoreError` if this store may not take decisions for a bandit now.
+
+        It is a `TakenOverError` if another store has the bandit. Every change begins with this.
         """
 
     def begin(self, bandit: int, asked: int, oldest: int) -> list[tuple[int, int]]:
@@ -149,6 +172,10 @@ class Storage(Protocol):
 
     def write(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
         """Write everything or nothing. A snapshot's events are stored already, or among `rows`."""
+
+    @property
+    def shares_commits(self) -> bool:
+        """Whether a commit takes so long that calls of several threads should share one."""
 
     @property
     def is_lost(self) -> bool:

@@ -1,4 +1,4 @@
-"""The store: many named bandits in one database file."""
+"""The store: many named bandits in one database."""
 
 import math
 import os
@@ -15,11 +15,11 @@ from lastblock.live.labels import L
 from lastblock.live.view import desk_of
 from lastblock.store import export
 from lastblock.store.endings import end, open_stores
-from lastblock.store.group_commit import Groups, Write
+from lastblock.store.group_commit import Write
 from lastblock.store.journal import EventLog, snapshot_of
 from lastblock.store.messages import number_of, open_elsewhere
+from lastblock.store.opening import open_storage, queue_of
 from lastblock.store.recovery import Known, Recovered, read_generations, recover, share_unknown
-from lastblock.store.sqlite import SQLiteStorage
 from lastblock.store.storage import Storage
 from lastblock.support.checks import line, number, whole
 from lastblock.support.errors import StoreError
@@ -29,7 +29,7 @@ DURABILITIES = get_args(Durability)
 
 
 class Store:
-    """Named bandits that survive crashes: every change is written to an SQLite file as an event.
+    """Named bandits that survive crashes: every change is written to a database as an event.
 
     A bandit of a store is an ordinary `Bandit`. While it is open in one store, no other store or
     process can open it.
@@ -37,7 +37,7 @@ class Store:
     Parameters
     ----------
     path
-        The file; it is created if need be. While it is open, SQLite keeps two more files beside it.
+        An SQLite file, which is created if need be, or ``postgresql://user@host/database``.
     durability
         "always": a call returns when its events are on the disk. "interval": a call returns at
         once, and events are written in groups; a crash loses the latest events, but never one
@@ -55,7 +55,7 @@ class Store:
     Raises
     ------
     StoreError
-        If the file cannot be used: the message says why, and what to do.
+        If the database cannot be used: the message says why, and what to do.
     ValueError
         If an option is out of range.
 
@@ -91,14 +91,11 @@ class Store:
         self._snapshot_every = whole(snapshot_every, "snapshot_every")
         if self._snapshot_every < 1:
             raise ValueError(f"snapshot_every={snapshot_every} must be at least 1")
-        self._storage: Storage = SQLiteStorage(
+        self._storage: Storage = open_storage(
             path, keep_events=bool(keep_events), sync=durability != "never"
         )
-        self._groups: Groups | None = None
-        self._write: Write = self._storage.write
-        if durability != "always":
-            self._groups = Groups(self._storage.write, seconds)
-            self._write = self._groups.put
+        self._groups = queue_of(self._storage, None if durability == "always" else seconds)
+        self._write: Write = self._storage.write if self._groups is None else self._groups.put
         self._lock = threading.RLock()
         self._journals: dict[str, EventLog] = {}
         self._is_closed = False
@@ -211,10 +208,14 @@ class Store:
                 oldest = min(desk.out, default=desk.next_id)
                 begun = self._storage.begin(found, desk.next_id, oldest)
                 desk.enter(read_generations(self._storage.label, name, begun, desk.next_id))
-            every, write = self._snapshot_every, self._write
             self._journals[name] = EventLog(
-                found, made, every, write, partial(self._recover, name, found)
-            )  # `partial` refers to the store, which so lives as long as any of its bandits
+                found,
+                made,
+                self._snapshot_every,
+                self._write,
+                partial(self._recover, name, found),  # so the store lives as long as its bandits
+                self._storage.check_owned,
+            )
         except BaseException:
             self._storage.disown(found)
             raise

@@ -1,0 +1,74 @@
+"""Choose the storage of a store by its place, and the queue of events in front of it."""
+
+import os
+import re
+from typing import TypeAlias
+
+from lastblock.store.group_commit import Groups
+from lastblock.store.shared_commit import SharedCommits
+from lastblock.store.sqlite import SQLiteStorage
+from lastblock.store.storage import Storage
+from lastblock.support.errors import StoreError
+
+Queue: TypeAlias = Groups | SharedCommits
+
+_POSTGRES = ("postgresql://", "postgres://")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+def is_postgres(place: str | os.PathLike[str]) -> bool:
+    """Return whether a place is the URL of a PostgreSQL database."""
+    return isinstance(place, str) and place.startswith(_POSTGRES)
+
+
+def open_storage(place: str | os.PathLike[str], *, keep_events: bool, sync: bool) -> Storage:
+    """Open the storage at a place: an SQLite file, or a PostgreSQL database.
+
+    Parameters
+    ----------
+    place
+        A path or a URL.
+    keep_events
+        Whether to keep events that a snapshot includes.
+    sync
+        Whether writing waits for the disk.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be opened.
+    ImportError
+        If it is a PostgreSQL database, and psycopg is not installed.
+    """
+    if is_postgres(place):
+        try:
+            import psycopg  # noqa: F401, PLC0415  # optional, and slow to import
+            import psycopg_pool  # noqa: F401, PLC0415  # likewise
+        except ImportError as error:
+            raise ImportError(
+                f"a store on PostgreSQL needs psycopg ({error}): pip install 'lastblock[postgres]'"
+            ) from None
+        from lastblock.store.postgres import PostgresStorage  # noqa: PLC0415  # needs psycopg
+
+        return PostgresStorage(str(place), keep_events=keep_events, sync=sync)
+    if isinstance(place, str) and (url := _URL.match(place)):
+        raise StoreError(
+            f"lastblock has no store on {url[0]!r}; give the path of a file, or "
+            "postgresql://user@host/database"
+        )
+    return SQLiteStorage(place, keep_events=keep_events, sync=sync)
+
+
+def queue_of(storage: Storage, interval: float | None) -> Queue | None:
+    """Return the queue of a store's events; None if each call writes its own.
+
+    Parameters
+    ----------
+    storage
+        The storage.
+    interval
+        Seconds between two groups; None if a call returns when its events are on the disk.
+    """
+    if interval is not None:
+        return Groups(storage.write, interval)
+    return SharedCommits(storage.write) if storage.shares_commits else None

@@ -1,0 +1,388 @@
+"""A storage that keeps bandits and events in a PostgreSQL database."""
+
+import json
+import threading
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import psycopg
+
+from lastblock.engine.events import KINDS
+from lastblock.live.labels import Label
+from lastblock.store.postgres_connections import (
+    Connection,
+    Connections,
+    Link,
+    is_broken,
+    last_rows,
+    read_address,
+    run,
+)
+from lastblock.store.postgres_errors import explained
+from lastblock.store.postgres_leases import LEASE, Leases
+from lastblock.store.postgres_rows import (
+    COPY_EVENTS,
+    COPY_PENDING,
+    copy_in,
+    event_lines,
+    lines,
+)
+from lastblock.store.postgres_schema import prepare
+from lastblock.store.postgres_view import PostgresView
+from lastblock.store.storage import Row, Snapshot
+from lastblock.support.errors import StoreError
+
+Made = TypeVar("Made")
+
+_ADD_ARM = KINDS.index("add_arm")
+_TABLES = ("events", "pending", "generations", "arms", "bandits", "owners")
+
+_ANSWERS = (
+    "SELECT decision FROM events WHERE bandit = %(bandit)s AND event > %(last)s "
+    "AND event <= %(event)s AND kind IN (1, 2)"
+)
+_KEEP_ANSWERED = (
+    "UPDATE pending SET answered = %(event)s WHERE bandit = %(bandit)s "
+    f"AND decision IN ({_ANSWERS} AND decision < %(first_asked)s)"
+)
+_DROP_ANSWERED = (
+    "DELETE FROM pending WHERE bandit = %(bandit)s "
+    f"AND decision IN ({_ANSWERS} AND decision >= %(first_asked)s AND decision < %(since)s)"
+)
+_LAST = (
+    "SELECT bandit, greatest(last_event, (SELECT max(event) FROM events "
+    "WHERE events.bandit = bandits.bandit)) FROM bandits WHERE bandit = ANY(%s)"
+)
+
+
+class PostgresStorage:
+    """The tables of a store in a PostgreSQL database; `Storage` explains the methods.
+
+    Readers share a pool of connections. The thread that writes and the one that renews leases have
+    one each, so that readers cannot hold them up.
+
+    Parameters
+    ----------
+    url
+        The database; its tables are created if need be.
+    keep_events
+        Whether to keep events that a snapshot includes.
+    sync
+        Whether `write` waits for the disk.
+    """
+
+    def __init__(self, url: str, *, keep_events: bool, sync: bool) -> None:
+        self._keep_events = keep_events
+        address = read_address(url)
+        holder = uuid.uuid4().hex
+        self._holder = holder
+        self.label = address.label
+        self._connections = Connections(address, holder)
+        self._writer = Link(self._connections)
+        self._leases = Leases(self._connections, holder)
+        self._lock = threading.RLock()
+        self._is_unsure = False  # whether the last transaction may have been committed or not
+        self._is_closed = False
+        try:
+            prepare(self._connections)
+            self._sync = self._setting(sync)
+        except BaseException:
+            self.close()
+            raise
+
+    def _setting(self, sync: bool) -> str:
+        """Return a statement for the beginning of a transaction, which sets how it commits."""
+        if not sync:
+            return "SET LOCAL synchronous_commit = off"
+        with self._connections.transaction() as connection:
+            ((found,),) = run(connection, "SHOW synchronous_commit")
+        # Whoever has chosen a stronger setting than `on`, for standby servers, keeps it.
+        return "SET LOCAL synchronous_commit = on" if found == "off" else "SELECT 1"
+
+    @property
+    def is_lost(self) -> bool:
+        """Return False: a server that is gone may come back."""
+        return False
+
+    @property
+    def shares_commits(self) -> bool:
+        """Return True: a commit is a conversation with the server, and a sync of its disk."""
+        return True
+
+    def close(self) -> None:
+        """Give all bandits back and close the connections; closing twice is not an error."""
+        with self._lock:
+            self._is_closed = True
+            self._leases.close()
+            self._writer.drop()
+            self._connections.close()
+
+    def abandon(self) -> None:
+        """In the child of a fork: own nothing, and leave the parent's connections alone."""
+        self._lock = threading.RLock()
+        self._is_closed = True
+        self._connections.abandon()
+
+    # Reading.
+
+    def names(self) -> dict[str, int]:
+        """Return the number of each bandit, by name."""
+        with self.view() as view:
+            return view.names()
+
+    def view(self, *, even_lost: bool = False) -> PostgresView:
+        """Return a view of the database as it is at one moment; see `Storage.view`."""
+        self._check_open()
+        if self._is_unsure:
+            self._settle()
+        return PostgresView(self._connections)
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise StoreError(f"{self.label} is closed; open it again with Store()")
+
+    def _settle(self) -> None:
+        """Wait for a transaction of ours whose end we did not see: it holds the owners' rows."""
+        with self._connections.transaction() as connection:
+            run(connection, "SET LOCAL lock_timeout = '5s'")
+            run(
+                connection,
+                "SELECT 1 FROM owners WHERE holder = %s ORDER BY bandit FOR UPDATE",
+                [self._holder],
+            )
+
+    # Bandits and their owners.
+
+    def create(self, name: str, snapshot: Snapshot, arms: Sequence[Label]) -> int:
+        """Add a bandit and return its number; the name must be new."""
+        self._check_open()
+        try:
+            with self._connections.transaction() as connection:
+                ((number,),) = run(
+                    connection,
+                    "INSERT INTO bandits (name, policy, layout, snapshot, last_event)"
+                    " VALUES (%s, %s, %s, %s, %s) RETURNING bandit",
+                    [name, snapshot.policy, snapshot.layout, snapshot.body, snapshot.event],
+                )
+                run(connection, "INSERT INTO generations VALUES (%s, 0, 0)", [number])
+                run(
+                    connection,
+                    "INSERT INTO owners (bandit, epoch, holder, expires) VALUES "
+                    "(%s, 0, %s, clock_timestamp() + make_interval(secs => %s))",
+                    [number, self._holder, LEASE],
+                )
+                for arm, label in enumerate(arms):
+                    text = json.dumps(label, ensure_ascii=False)
+                    run(connection, "INSERT INTO arms VALUES (%s, %s, %s)", [number, arm, text])
+                return int(number)
+        except StoreError as error:
+            if isinstance(error.__cause__, psycopg.errors.UniqueViolation):
+                raise StoreError(
+                    f"{self.label} has a bandit {name!r} already; take another name"
+                ) from error
+            raise
+
+    def delete(self, bandit: int) -> None:
+        """Remove a bandit and its events."""
+
+        def remove(connection: Connection) -> None:
+            for table in _TABLES:
+                run(connection, f"DELETE FROM {table} WHERE bandit = %s", [bandit])
+
+        self._change(bandit, remove)
+
+    def own(self, bandit: int) -> str | None:
+        """Take a bandit; return None, or words for where it is open already."""
+        self._check_open()
+        return self._leases.take(bandit)
+
+    def check_owned(self, bandit: int) -> None:
+        """Raise a `StoreError` if this store may not decide for a bandit; see `Storage`."""
+        self._leases.check(bandit)
+
+    def begin(self, bandit: int, asked: int, oldest: int) -> list[tuple[int, int]]:
+        """Begin a new generation; return all that may have decisions out. See `Storage.begin`."""
+
+        def enter(connection: Connection) -> list[tuple[int, int]]:
+            ((generation,),) = run(
+                connection,
+                "UPDATE bandits SET generation = generation + 1 WHERE bandit = %s"
+                " RETURNING generation",
+                [bandit],
+            )
+            run(
+                connection,
+                "INSERT INTO generations VALUES (%s, %s, %s) ON CONFLICT (bandit, first)"
+                " DO UPDATE SET generation = excluded.generation",
+                [bandit, asked, generation],
+            )
+            if not self._keep_events:  # otherwise the log needs old generations
+                run(
+                    connection,
+                    "DELETE FROM generations WHERE bandit = %(bandit)s AND first < (SELECT "
+                    "max(first) FROM generations WHERE bandit = %(bandit)s AND first <= %(old)s)",
+                    {"bandit": bandit, "old": oldest},
+                )
+            found = run(
+                connection,
+                "SELECT first, generation FROM generations WHERE bandit = %s ORDER BY first",
+                [bandit],
+            )
+            return list(found.fetchall())
+
+        return self._change(bandit, enter)
+
+    def disown(self, bandit: int) -> None:
+        """Let others own a bandit."""
+        self._leases.give(bandit)
+
+    def _change(self, bandit: int, work: Callable[[Connection], Made]) -> Made:
+        """Do `work` in a transaction, if the bandit is still ours."""
+        self._check_open()
+        epoch = self._leases.epoch(bandit)
+        with self._connections.transaction() as connection:
+            run(connection, "SET LOCAL synchronous_commit = on")
+            found = run(
+                connection, "SELECT epoch FROM owners WHERE bandit = %s FOR SHARE", [bandit]
+            ).fetchall()
+            if found == [(epoch,)]:
+                return work(connection)
+        raise self._leases.lose([bandit])
+
+    # Events.
+
+    def write(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
+        """Write everything or nothing."""
+        bandits = sorted({row[0] for row in rows} | {each.bandit for each in snapshots})
+        if not bandits:
+            return
+        with self._lock:
+            self._check_open()
+            epochs = {bandit: self._leases.epoch(bandit) for bandit in bandits}
+            with explained(self.label):
+                try:
+                    lost = self._write(rows, snapshots, epochs)
+                except psycopg.OperationalError:
+                    if not self._is_unsure:
+                        raise
+                    # The connection broke, perhaps since the server was restarted. Once more: if
+                    # the transaction was committed, what it wrote is not written again.
+                    lost = self._write(rows, snapshots, epochs)
+            if lost:
+                raise self._leases.lose(lost)
+
+    def _write(
+        self, rows: Sequence[Row], snapshots: Sequence[Snapshot], epochs: dict[int, int]
+    ) -> list[int]:
+        """Write in one transaction; return the bandits that are no longer ours, if there are any.
+
+        A transaction of ours whose end we did not see holds a shared lock of the owners' rows. If
+        there may be one, we wait for it.
+        """
+        with self._writer.lock:
+            connection = self._writer.get()
+            lock = "UPDATE" if self._is_unsure else "SHARE"
+            wanted = ", ".join(map(str, epochs))
+            try:
+                found = last_rows(
+                    connection,
+                    f"{self._connections.begin()}; {self._sync}; SELECT bandit, epoch FROM owners "
+                    f"WHERE bandit IN ({wanted}) ORDER BY bandit FOR {lock}",
+                )
+                lost = [bandit for bandit, epoch in epochs.items() if (bandit, epoch) not in found]
+                if not lost:
+                    new = self._not_written(connection, rows) if self._is_unsure else rows
+                    self._insert(connection, new, snapshots)
+                last_rows(connection, "ROLLBACK; SELECT 1" if lost else "COMMIT; SELECT 1")
+            except BaseException:
+                if is_broken(connection):
+                    self._is_unsure = True
+                else:
+                    connection.rollback()
+                raise
+            self._is_unsure = False
+            return lost
+
+    def _not_written(self, connection: Connection, rows: Sequence[Row]) -> Sequence[Row]:
+        """Return the rows that the database does not have yet."""
+        last = dict(run(connection, _LAST, [list({row[0] for row in rows})]))
+        return [row for row in rows if row[1] > last.get(row[0], 0)]
+
+    def _insert(
+        self, connection: Connection, rows: Sequence[Row], snapshots: Sequence[Snapshot]
+    ) -> None:
+        if rows:
+            copy_in(connection, COPY_EVENTS, event_lines(rows))
+        for bandit, _, _, kind, _, arm, label in rows:
+            if kind == _ADD_ARM:
+                run(connection, "INSERT INTO arms VALUES (%s, %s, %s)", [bandit, arm, label])
+        for snapshot in snapshots:
+            self._keep(connection, snapshot)
+
+    def _keep(self, connection: Connection, snapshot: Snapshot) -> None:
+        bandit = snapshot.bandit
+        found = run(
+            connection,
+            "SELECT last_event, asked, first_asked FROM bandits WHERE bandit = %s",
+            [bandit],
+        ).fetchone()
+        if found is None:
+            raise StoreError(
+                f"{self.label} no longer has this bandit (number {bandit}): it was deleted"
+            )
+        last, asked, first_asked = found
+        if self._keep_events and first_asked is None:
+            run(
+                connection,
+                "UPDATE bandits SET beginning = snapshot, first_event = last_event, "
+                "first_asked = asked WHERE bandit = %s",
+                [bandit],
+            )
+            first_asked = asked
+        elif not self._keep_events and first_asked is not None:
+            run(
+                connection,
+                "DELETE FROM pending WHERE bandit = %s AND answered IS NOT NULL",
+                [bandit],
+            )
+            run(
+                connection,
+                "UPDATE bandits SET beginning = NULL, first_event = NULL, first_asked = NULL"
+                " WHERE bandit = %s",
+                [bandit],
+            )
+            first_asked = None
+        values: dict[str, Any] = {
+            "bandit": bandit,
+            "last": last,
+            "event": snapshot.event,
+            "since": max(asked, snapshot.since),
+            "first_asked": first_asked or 0,
+        }
+        # Earlier decisions that are out are stored already.
+        out = [(bandit, *each, None) for each in snapshot.out if each[0] >= asked]
+        if out:
+            copy_in(connection, COPY_PENDING, lines(out))
+        if first_asked:
+            run(connection, _KEEP_ANSWERED, values)
+        run(connection, _DROP_ANSWERED, values)
+        if not self._keep_events:
+            run(
+                connection,
+                "DELETE FROM events WHERE bandit = %s AND event <= %s",
+                [bandit, snapshot.event],
+            )
+        run(
+            connection,
+            "UPDATE bandits SET policy = %s, layout = %s, snapshot = %s, last_event = %s, "
+            "asked = %s WHERE bandit = %s",
+            [
+                snapshot.policy,
+                snapshot.layout,
+                snapshot.body,
+                snapshot.event,
+                snapshot.asked,
+                bandit,
+            ],
+        )

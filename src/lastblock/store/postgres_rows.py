@@ -1,0 +1,65 @@
+"""Rows of events as PostgreSQL's COPY reads them, and columns of numbers as it sends them."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.engine.events import ASK, TELL
+from lastblock.store.postgres_connections import Connection
+from lastblock.store.storage import Row
+
+COPY_EVENTS = (
+    b'COPY events (bandit, event, "time", kind, decision, arm, reward, probability, extra) '
+    b"FROM STDIN"
+)
+COPY_PENDING = b"COPY pending (bandit, decision, arm, probability, answered) FROM STDIN"
+
+_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+_ELEMENT = np.dtype([("size", ">i4"), ("value", ">f8")])
+_HEAD = 20  # bytes before the elements of an array: dimensions, flags, type, length, lower bound
+
+
+def event_lines(rows: Iterable[Row]) -> bytes:
+    """Return events in the text format of COPY."""
+    return "".join([_line(*row) for row in rows]).encode()
+
+
+def _line(
+    bandit: int,
+    event: int,
+    time: int,
+    kind: int,
+    decision: int | None,
+    arm: int | None,
+    value: object,
+) -> str:
+    if kind == TELL:  # `repr` of a float is exact
+        return f"{bandit}\t{event}\t{time}\t{kind}\t{decision}\t{arm}\t{value!r}\t\\N\t\\N\n"
+    if kind == ASK:
+        chance = "\\N" if value is None else repr(value)
+        return f"{bandit}\t{event}\t{time}\t{kind}\t{decision}\t{arm}\t\\N\t{chance}\t\\N\n"
+    of = "\\N" if decision is None else decision
+    place = "\\N" if arm is None else arm
+    extra = "\\N" if value is None else str(value).translate(_ESCAPES)
+    return f"{bandit}\t{event}\t{time}\t{kind}\t{of}\t{place}\t\\N\t\\N\t{extra}\n"
+
+
+def lines(rows: Iterable[Sequence[object]]) -> bytes:
+    """Return rows of numbers in the text format of COPY."""
+    return "".join(
+        "\t".join("\\N" if value is None else repr(value) for value in row) + "\n" for row in rows
+    ).encode()
+
+
+def copy_in(connection: Connection, statement: bytes, data: bytes) -> None:
+    """Have PostgreSQL read rows, and wait until it has."""
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        copy.write(data)
+
+
+def read_array(data: bytes | None) -> npt.NDArray[np.float64]:
+    """Return the numbers of an array, as `array_send` makes it from double precision."""
+    if data is None or len(data) <= _HEAD:
+        return np.empty(0)
+    return np.frombuffer(data, _ELEMENT, offset=_HEAD)["value"].astype(np.float64)

@@ -1,0 +1,158 @@
+"""A view of a PostgreSQL database as it was at one moment, while others go on writing."""
+
+import json
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from lastblock.engine.events import FORGET, NO_CHANCE, TELL
+from lastblock.live.labels import Label
+from lastblock.store.postgres_connections import Connection, Connections, end, last_rows, run
+from lastblock.store.postgres_errors import explained
+from lastblock.store.postgres_rows import read_array
+from lastblock.store.storage import Out, Part, Row, Snapshot
+from lastblock.support.errors import StoreError
+
+_MODE = "ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+_IDLE = 600  # seconds that a reader may compute between two reads
+
+_PART = (
+    "SELECT array_send(array_agg(kind)), array_send(array_agg(decision)), "
+    "array_send(array_agg(arm)), array_send(array_agg(value)) FROM ("
+    "SELECT kind::float8, coalesce(decision, -1)::float8 AS decision, "
+    "coalesce(arm, -1)::float8 AS arm, "
+    f"CASE kind WHEN {TELL} THEN coalesce(reward, 'NaN') "
+    f"ELSE coalesce(probability, {NO_CHANCE}) END AS value "
+    "FROM events WHERE bandit = %s AND event > %s AND event <= %s ORDER BY event) AS part"
+)
+
+
+class PostgresView:
+    """A read transaction on a connection of the pool; `View` explains the methods."""
+
+    def __init__(self, connections: Connections) -> None:
+        self.label = connections.label
+        self._connections = connections
+        self._connection: Connection | None = None
+
+    def __enter__(self) -> "PostgresView":
+        begin = self._connections.begin(_MODE, idle=_IDLE)
+        self._connection = self._connections.take(begin)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            self._connections.give(connection)
+
+    def move_on(self) -> None:
+        """Move to a later moment, so that the server can remove rows that were deleted."""
+        connection = self._open()
+        with explained(self.label):
+            end(connection)
+            last_rows(connection, f"{self._connections.begin(_MODE, idle=_IDLE)}; SELECT 1")
+
+    def _open(self) -> Connection:
+        if self._connection is None:
+            raise StoreError(f"{self.label}: this view has ended; take another one")
+        return self._connection
+
+    def _read(self, query: str, *values: Any) -> list[Any]:
+        with explained(self.label):
+            return list(run(self._open(), query, values).fetchall())
+
+    def names(self) -> dict[str, int]:
+        """Return the number of each bandit, by name."""
+        return dict(self._read('SELECT name, bandit FROM bandits ORDER BY name COLLATE "C"'))
+
+    def snapshot(self, bandit: int, *, first: bool = False) -> Snapshot:
+        """Return the latest snapshot; with `first`, the earliest whose later events all exist."""
+        which = "asked, snapshot, last_event"
+        if first:
+            which = (
+                "coalesce(first_asked, asked), coalesce(beginning, snapshot), "
+                "coalesce(first_event, last_event)"
+            )
+        with explained(self.label):  # binary, since text would double the bytes of a snapshot
+            cursor = self._open().execute(
+                f"SELECT policy, layout, {which} FROM bandits WHERE bandit = %s".encode(),
+                [bandit],
+                binary=True,
+            )
+            row = cursor.fetchone()
+        if row is None:
+            raise StoreError(
+                f"{self.label} no longer has this bandit (number {bandit}): it was deleted"
+            )
+        policy, layout, asked, body, event = row
+        return Snapshot(bandit, event, asked, policy, layout, bytes(body))
+
+    def pending(self, bandit: int, *, first: bool = False) -> list[Out]:
+        """Return the decisions that were out at the snapshot that `snapshot` returns, in order."""
+        which, values = "answered IS NULL", [bandit]
+        if first:
+            which = (
+                "decision < coalesce((SELECT first_asked FROM bandits WHERE bandit = %s), 1::bigint"
+                " << 62)"
+            )
+            values = [bandit, bandit]
+        return self._read(
+            "SELECT decision, arm, probability FROM pending "
+            f"WHERE bandit = %s AND {which} ORDER BY decision",
+            *values,
+        )
+
+    def generations(self, bandit: int) -> list[tuple[int, int]]:
+        """Return pairs of a generation's first decision and the generation, in order."""
+        return self._read(
+            "SELECT first, generation FROM generations WHERE bandit = %s ORDER BY first", bandit
+        )
+
+    def keeps(self, bandit: int) -> bool:
+        """Return whether all events after the earliest snapshot are kept."""
+        found = self._read("SELECT first_event FROM bandits WHERE bandit = %s", bandit)
+        return found not in ([], [(None,)])
+
+    def last(self, bandit: int) -> int:
+        """Return the number of the last event; 0 if there is none."""
+        ((last,),) = self._read("SELECT max(event) FROM events WHERE bandit = %s", bandit)
+        return last or 0
+
+    def part(self, bandit: int, after: int, size: int) -> Part:
+        """Return up to `size` events after event `after`."""
+        values = bandit, after, after + size
+        with explained(self.label):
+            columns = self._open().execute(_PART.encode(), values, binary=True).fetchone()
+        run = np.column_stack([read_array(column) for column in columns or ()])
+        changes: list[Any] = []
+        if (run[:, 0] > FORGET).any():
+            changes = self._read(
+                "SELECT (event - %s - 1)::int, arm, extra FROM events WHERE bandit = %s "
+                f"AND event > %s AND event <= %s AND kind > {FORGET} ORDER BY event",
+                after,
+                *values,
+            )
+        return Part(run, changes)
+
+    def rows(self, bandit: int, after: int, size: int) -> list[Row]:
+        """Return up to `size` events after event `after`, as complete rows."""
+        found = self._read(
+            'SELECT bandit, event, "time", kind, decision, arm, '
+            "coalesce(reward, probability), extra "
+            "FROM events WHERE bandit = %s AND event > %s ORDER BY event LIMIT %s",
+            bandit,
+            after,
+            size,
+        )
+        return [(*row[:6], row[7] if row[6] is None else row[6]) for row in found]
+
+    def arms(self, bandit: int) -> list[Label]:
+        """Return the labels of all arms, including retired ones."""
+        found = self._read("SELECT label FROM arms WHERE bandit = %s ORDER BY arm", bandit)
+        return [json.loads(label) for (label,) in found]

@@ -1,0 +1,32 @@
+"""One suite for both kinds of store: `place` is a file, then a PostgreSQL database."""
+
+import itertools
+
+import postgres_server
+import pytest
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A PostgreSQL server, for all tests of this process."""
+    if reason := postgres_server.why_not():
+        pytest.skip(reason)
+    made = postgres_server.Server()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def url(server):
+    """An empty store on PostgreSQL."""
+    return server.url(schema=f"s{next(_numbers)}")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request):
+    """An empty store of either kind."""
+    if request.param == "postgres":
+        return request.getfixturevalue("url")
+    return request.getfixturevalue("tmp_path") / "shop.db"
