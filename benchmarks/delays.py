@@ -94,6 +94,7 @@ def main() -> None:
     for name, windowed in scenarios.items():
         environment = Scenario.load(name).environment
         policies = {
+            "LB-SDA-GM": lb.LBSDAGM(),
             "SW-LB-SDA": windowed,
             "LB-SDA-LM": lb.LBSDALM(),
             "Thompson sampling": lb.Thompson(),
