@@ -4,8 +4,9 @@
     python -m benchmarks.memory --out results/memory --write               # all, and the page
     python -m benchmarks.memory --tails                                    # 99.9 % quantiles
 
-Every part is kept as a file in `--out` and not computed again, so that parts can run at the same
-time, or on another machine. `--write` fills the tables of docs/research/memory.md from the files.
+Every part is kept as a file in `--out` and not computed again with as many replications, so that
+parts can run at the same time, or on another machine. `--write` fills the tables of
+docs/research/memory.md from the files.
 Regrets are final ones, on common random numbers; intervals are standard errors.
 """
 
@@ -162,9 +163,13 @@ def policies(world: World) -> dict:
     return found
 
 
+def replications_of(world: World, share: float) -> int:
+    return max(8, round(share * world.replications))
+
+
 def measure(world: World, share: float, threads: int | None) -> dict:
     rows = {}
-    replications = max(8, round(share * world.replications))
+    replications = replications_of(world, share)
     for name, chosen in policies(world).items():
         run = lb.simulate(
             chosen,
@@ -285,11 +290,16 @@ def main() -> None:
     if options.tails:
         tails(options.share, options.threads)
         return
+    if options.write and (options.share != 1.0 or len({*options.part}) < len(every)):
+        parser.error("--write fills the page with all parts and replications: leave out the others")
     options.out.mkdir(parents=True, exist_ok=True)
     found = []
     for part in options.part:
         kept = options.out / f"{part}.json"
-        if not kept.exists():
+        wanted = [replications_of(world, options.share) for world in every[part]]
+        if not kept.exists() or wanted != [
+            made["replications"] for made in json.loads(kept.read_text())
+        ]:
             started = time.perf_counter()
             made = [measure(world, options.share, options.threads) for world in every[part]]
             kept.write_text(json.dumps(made, indent=1))
