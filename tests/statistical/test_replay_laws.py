@@ -139,3 +139,37 @@ def test_the_log_of_a_live_bandit_with_a_floor():
     kept = replay.uniform(floor=0.1, seed=1)
     for count in kept.counts.values():
         assert count == pytest.approx(600, abs=4 * math.sqrt(600))
+
+
+def test_arms_that_come_and_go():
+    """Estimates are right on average and as sure as they say, though arms are absent at times."""
+    rng = np.random.default_rng(10)
+    n, half = 1500, 750
+    sets = [["a", "b"]] * half + [["b", "d"]] * half
+    truth = {"a": 0.2, "b": 0.5, "d": 0.7}
+    # The logging policy changes its mind, as one that learns does.
+    first = np.where(np.arange(n) % 300 < 150, 0.25, 0.75)  # of the first arm in the set
+    found = {target: [] for target in ("a", "d", "mixed", "made do")}
+    for _ in range(LOGS):
+        takes = rng.random(n) < first
+        arms = [pair[0] if one else pair[1] for pair, one in zip(sets, takes, strict=True)]
+        rewards = (rng.random(n) < np.array([truth[arm] for arm in arms])).astype(float)
+        chances = np.where(takes, first, 1.0 - first)
+        log = {"arm": arms, "reward": rewards, "p": chances, "choices": sets}
+        replay = lb.Replay(log, propensity="p")
+        mixed = {"b": 0.5, "d": 0.5}
+        found["a"].append(replay.estimate("a"))
+        found["d"].append(replay.estimate("d"))
+        found["mixed"].append(replay.estimate(mixed))
+        found["made do"].append(replay.estimate(mixed, absent="renormalise"))
+    values = {"a": 0.2, "d": 0.7, "mixed": 0.6, "made do": (0.5 + 0.6) / 2}
+    for target, value in values.items():
+        for name in ("ips", "snips"):
+            each = [getattr(one, name) for one in found[target]]
+            means = np.array([one.value for one in each])
+            scatter = means.std(ddof=1)
+            assert means.mean() == pytest.approx(value, abs=4 * scatter / math.sqrt(LOGS))
+            errors = [one.standard_error for one in each]
+            assert np.mean(errors) == pytest.approx(scatter, rel=4 / math.sqrt(2 * LOGS))
+            inside = np.mean([low < value < high for low, high in (one.interval() for one in each)])
+            assert inside == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / LOGS))

@@ -123,6 +123,17 @@ def keep() -> None:
         bandit.tell(bandit.ask(), 0.0)
 
 
+def replay_a_log() -> None:
+    """One policy has an evaluation, several have theirs by label."""
+    replay = lb.Replay({"arm": ["red", "green"] * 20, "reward": [1, 0] * 20}, propensity=0.5)
+    assert_type(replay.evaluate(lb.LBSDALM(), seed=1), lb.Evaluation)
+    assert_type(replay.evaluate([lb.LBSDALM(), lb.LBSDALM()], seed=1), lb.Evaluations)
+    both = replay.evaluate({"one": lb.LBSDALM(), "other": lb.LBSDALM()}, bootstrap=2, seed=1)
+    assert_type(both.differences(), dict[str, lb.PairedDifference])
+    assert_type(replay.estimate("red", absent="skip"), lb.Estimate)
+    assert_type(replay.environment(), lb.Piecewise)
+
+
 def use_the_lab() -> None:
     """It is imported when it is first used; checkers know it all the same."""
     scenario = lb.lab.Scenario.load("stationary", horizon=100, replications=2)
@@ -146,5 +157,6 @@ def main() -> None:
     decide_by_name()
     decide_by_number()
     keep()
+    replay_a_log()
     use_the_lab()
     write_a_policy()

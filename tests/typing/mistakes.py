@@ -39,6 +39,7 @@ lb.Store("shop.db", durability="sometimes")  # mistake
 lb.Store("shop.db").export("button", "log.parquet", "decision")  # mistake
 lb.lab.load("results").summary(method="bootstrp")  # mistake
 lb.lab.load("results").plot(kind="best_arm")  # mistake
+lb.Replay("log.csv").estimate("red", absent="drop")  # mistake
 
 # Values of another type.
 lb.simulate(lb.LBSDA, env, horizon=100)  # mistake
