@@ -70,8 +70,12 @@ def read_sets(values: npt.NDArray[Any], name: str) -> FoundSets:
     distinct: dict[frozenset[Label], int] = {}
     sets: list[tuple[Label, ...]] = []
     rows: list[int] = []
-    numbers = np.full(values.shape[0], UNKNOWN, np.int32)
-    for row, value in enumerate(values):
+    # Columns of files hold equal texts as one object, so that whole runs are read at once.
+    objects = np.fromiter(map(id, values), np.int64, len(values))
+    starts = np.flatnonzero(np.diff(objects, prepend=0))
+    found = np.full(starts.size, UNKNOWN, np.int32)
+    for run, row in enumerate(starts.tolist()):
+        value = values[row]
         if _is_missing(value):
             continue
         key = value if isinstance(value, str) else _members(value, name, row)
@@ -81,12 +85,12 @@ def read_sets(values: npt.NDArray[Any], name: str) -> FoundSets:
             if known[key] == len(sets):
                 sets.append(labels)
                 rows.append(row)
-        numbers[row] = known[key]
+        found[run] = known[key]
     if not sets:
         raise ValueError(
             f"{name!r} is empty in all rows; give the arms that could be chosen, or choices=None"
         )
-    return FoundSets(sets, rows, numbers)
+    return FoundSets(sets, rows, np.repeat(found, np.diff(starts, append=len(values))))
 
 
 def to_choices(
