@@ -9,8 +9,9 @@ ever reaches 1/α with a probability of at most α. Two statements follow.
 - For two arms, the product of their martingales is one, since only one of them moves at a time. If
   arm b is at least as good as arm a, then E(a, b), the smallest product M_a(m) · M_b(m) over all m,
   stays below the product at their true means. So it ever reaches 1/α with a probability of at most
-  α, and a large E(a, b) says that a is better than b. Here we take the mean of M and 1 for M, which
-  is a test martingale too: so an arm whose mean is well known costs no more than a factor of two.
+  α, and a large E(a, b) says that a is better than b. We take the mean of the product and of the
+  two factors instead, which is such a process, too: an arm whose mean is known well has a small
+  M(m) there, and should not spoil what the other arm says.
 
 Which martingale there is depends on what is known of the rewards, and all of them need just the
 number of rewards, their mean, the sum of squared distances from it, and their range:
@@ -31,8 +32,9 @@ number of rewards, their mean, the sum of squared distances from it, and their r
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -52,7 +54,7 @@ shortest, for what can be had at any time, around 800 rewards."""
 _SQUARES_BEFORE, _SQUARES_ADDED = 4.0, 3.0
 """How many squares of the range the spread must have, and how many are added to it."""
 
-_HALVINGS = 60
+_HALVINGS = 45
 
 _GRID = np.linspace(0.0, 1.0, 33)
 
@@ -72,6 +74,10 @@ class Rewards(NamedTuple):
         return Rewards(*(column[arms][..., None] for column in self))
 
 
+LogEvidence: TypeAlias = Callable[[Floats], Floats]
+"""A function of one mean for each arm, or of several, with the arms as columns."""
+
+
 class Model(Protocol):
     """What is known of the rewards, and the test martingale that follows from it."""
 
@@ -83,8 +89,8 @@ class Model(Protocol):
     def high(self) -> float:
         """The largest mean that an arm can have."""
 
-    def log_evidence(self, rewards: Rewards, means: Floats) -> Floats:
-        """Return log M(m) for each arm and each of `means`; it is smallest at the arm's mean."""
+    def log_evidence(self, rewards: Rewards) -> LogEvidence:
+        """Return the function log M(m) of each arm; it is smallest at the arm's mean."""
 
 
 @dataclass(frozen=True)
@@ -94,15 +100,18 @@ class Coins:
     low: float = 0.0
     high: float = 1.0
 
-    def log_evidence(self, rewards: Rewards, means: Floats) -> Floats:
+    def log_evidence(self, rewards: Rewards) -> LogEvidence:
         """Return the logarithm of the mixture of likelihood ratios over Jeffreys' prior."""
         ones = np.clip(rewards.mean, 0.0, 1.0) * rewards.number
         zeros = rewards.number - ones
-        prior = _log_gamma(ones + 0.5) + _log_gamma(zeros + 0.5) - _log_gamma(rewards.number + 1.0)
-        found: Floats = (
-            prior - math.log(math.pi) - _times_log(ones, means) - _times_log(zeros, 1.0 - means)
-        )
-        return found
+        gammas = _log_gamma(ones + 0.5) + _log_gamma(zeros + 0.5) - _log_gamma(rewards.number + 1.0)
+
+        def log_evidence(means: Floats) -> Floats:
+            likelihood = _times_log(ones, means) + _times_log(zeros, 1.0 - means)
+            found: Floats = gammas - math.log(math.pi) - likelihood
+            return found
+
+        return log_evidence
 
 
 @dataclass(frozen=True)
@@ -112,25 +121,29 @@ class Bounded:
     low: float
     high: float
 
-    def log_evidence(self, rewards: Rewards, means: Floats) -> Floats:
+    def log_evidence(self, rewards: Rewards) -> LogEvidence:
         """Return the logarithm of half the mixture for coins and half the empirical Bernstein one.
 
         The Bernstein process adds up squared distances from the mean *so far*. Their sum is at most
         the spread, plus 1/4 for the first reward, plus 1/i for reward number i.
         """
-        range_ = self.high - self.low
+        width = self.high - self.low
         scaled = rewards._replace(
-            mean=(rewards.mean - self.low) / range_, spread=rewards.spread / range_**2
+            mean=(rewards.mean - self.low) / width, spread=rewards.spread / width**2
         )
-        means = (means - self.low) / range_
+        coins = Coins().log_evidence(scaled)
         variance = scaled.spread + 0.25 + np.log(np.maximum(scaled.number, 1.0))
-        distance = scaled.number * np.abs(scaled.mean - means)
-        one_side = _RATES * distance[..., None] - _PENALTIES * variance[..., None]
-        other_side = -_RATES * distance[..., None] - _PENALTIES * variance[..., None]
-        both = np.concatenate(np.broadcast_arrays(one_side, other_side), axis=-1)
-        bernstein = np.logaddexp.reduce(both, axis=-1) - math.log(2 * _RATES.size)
-        found: Floats = np.logaddexp(Coins().log_evidence(scaled, means), bernstein) - math.log(2)
-        return found
+        penalties = _PENALTIES * variance[..., None]
+
+        def log_evidence(means: Floats) -> Floats:
+            means = (means - self.low) / width
+            distance = _RATES * (scaled.number * np.abs(scaled.mean - means))[..., None]
+            both = np.concatenate((distance - penalties, -distance - penalties), axis=-1)
+            bernstein = np.logaddexp.reduce(both, axis=-1) - math.log(2 * _RATES.size)
+            found: Floats = np.logaddexp(coins(means), bernstein) - math.log(2)
+            return found
+
+        return log_evidence
 
 
 @dataclass(frozen=True)
@@ -140,18 +153,38 @@ class FiniteVariance:
     low: float = -math.inf
     high: float = math.inf
 
-    def log_evidence(self, rewards: Rewards, means: Floats) -> Floats:
+    def log_evidence(self, rewards: Rewards) -> LogEvidence:
         """Return the logarithm of the Gaussian mixture with an unknown variance.
 
         It is 0, which says nothing, for an arm with too few rewards.
         """
-        number, square = rewards.number, rewards.width**2
-        factor = 1.0 + number * _EFFECT
-        is_enough = (rewards.spread >= _SQUARES_BEFORE * square) & (rewards.spread > 0.0)
-        spread = np.where(is_enough, rewards.spread + _SQUARES_ADDED * square, 1.0)
-        t_squared = number * (rewards.mean - means) ** 2 / spread  # Student's, over its degrees
-        growth = np.log1p(t_squared) - np.log1p(t_squared / factor)
-        return np.where(is_enough, 0.5 * (number * growth - np.log(factor)), 0.0)
+        number, spread, factor = rewards.number, _enlarged(rewards), _factor(rewards)
+
+        def log_evidence(means: Floats) -> Floats:
+            t_squared = number * (rewards.mean - means) ** 2 / spread  # over its degrees of freedom
+            growth = np.log1p(t_squared) - np.log1p(t_squared / factor)
+            return np.where(spread < np.inf, 0.5 * (number * growth - np.log(factor)), 0.0)
+
+        return log_evidence
+
+    def half_width(self, rewards: Rewards, threshold: float) -> Floats:
+        """Return how far from an arm's mean the logarithm of the evidence reaches a threshold."""
+        factor = _factor(rewards)
+        growth = np.exp((2.0 * threshold + np.log(factor)) / rewards.number)
+        t_squared = np.where(growth < factor, (growth - 1.0) / (1.0 - growth / factor), np.inf)
+        found: Floats = np.sqrt(t_squared * _enlarged(rewards) / rewards.number)
+        return np.where(np.isnan(found), np.inf, found)
+
+
+def _enlarged(rewards: Rewards) -> Floats:
+    """Return the spread plus some squares of the range; infinite for too few rewards."""
+    square = rewards.width**2
+    is_enough = (rewards.spread >= _SQUARES_BEFORE * square) & (rewards.spread > 0.0)
+    return np.where(is_enough, rewards.spread + _SQUARES_ADDED * square, np.inf)
+
+
+def _factor(rewards: Rewards) -> Floats:
+    return 1.0 + rewards.number * _EFFECT
 
 
 def intervals(model: Model, rewards: Rewards, confidence: float) -> tuple[Floats, Floats]:
@@ -175,25 +208,22 @@ def intervals(model: Model, rewards: Rewards, confidence: float) -> tuple[Floats
         return np.empty(0), np.empty(0)
     threshold = -math.log1p(-confidence)
     with np.errstate(all="ignore"):  # a state may hold any number
-        return (
-            _end(model, rewards, threshold, model.low, -1.0),
-            _end(model, rewards, threshold, model.high, 1.0),
-        )
+        if isinstance(model, FiniteVariance):
+            half = model.half_width(rewards, threshold)
+            return np.maximum(rewards.mean - half, model.low), rewards.mean + half
+        logs = model.log_evidence(rewards)
+        low = _end(logs, rewards, threshold, model.low)
+        return low, _end(logs, rewards, threshold, model.high)
 
 
-def _end(model: Model, rewards: Rewards, threshold: float, limit: float, sign: float) -> Floats:
+def _end(logs: LogEvidence, rewards: Rewards, threshold: float, limit: float) -> Floats:
     """Return the last mean, going from each arm's own towards `limit`, that is not ruled out."""
     inside = np.array(rewards.mean)
     outside = np.full_like(inside, limit)
-    if math.isinf(limit):
-        # The evidence of an arm is bounded. If it stays below the threshold, there is no end.
-        deviation = np.sqrt(np.maximum(rewards.spread, 0.0))
-        outside = inside + sign * 1e9 * deviation
-    wide = model.log_evidence(rewards, outside)
-    is_open = ~(wide >= threshold)  # also where it is NaN
+    is_open = ~(logs(outside) >= threshold)  # also where it is NaN
     for _ in range(_HALVINGS):
         middle = 0.5 * (inside + outside)
-        is_out = model.log_evidence(rewards, middle) >= threshold
+        is_out = logs(middle) >= threshold
         outside = np.where(is_out, middle, outside)
         inside = np.where(is_out, inside, middle)
     return np.where(is_open, limit, outside)
@@ -224,10 +254,10 @@ def log_evidence_between(
     low, high = second.mean, first.mean
     best = np.full(better.shape, np.inf)
     with np.errstate(all="ignore"):
+        logs, others = model.log_evidence(first), model.log_evidence(second)
         for _ in range(3):  # each time between the neighbours of the smallest
             means = low + (high - low) * _GRID
-            both = _with_one(model.log_evidence(first, means))
-            both += _with_one(model.log_evidence(second, means))
+            both = _joined(logs(means), others(means))
             place = np.argmin(both, axis=-1)[..., None]
             best = np.minimum(best, np.take_along_axis(both, place, -1)[..., 0])
             near = [np.clip(place + step, 0, _GRID.size - 1) for step in (-1, 1)]
@@ -236,15 +266,15 @@ def log_evidence_between(
     return np.where(has_lead & ~np.isnan(best), best, np.minimum(best, 0.0))
 
 
-def _with_one(logs: Floats) -> Floats:
-    """Return log((1 + M) / 2) for each log M."""
-    found: Floats = np.logaddexp(0.0, logs) - math.log(2.0)
+def _joined(first: Floats, second: Floats) -> Floats:
+    """Return the logarithm of the mean of two factors and their product, from logarithms."""
+    found: Floats = np.logaddexp(np.logaddexp(first, second), first + second) - math.log(3.0)
     return found
 
 
 def _log_gamma(values: Floats) -> Floats:
-    found: Floats = np.vectorize(math.lgamma, otypes=[np.float64])(np.maximum(values, 1e-300))
-    return found
+    flat = [math.lgamma(value) for value in np.maximum(values, 1e-300).ravel().tolist()]
+    return np.array(flat).reshape(values.shape)
 
 
 def _times_log(counts: Floats, chances: Floats) -> Floats:

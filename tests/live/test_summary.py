@@ -1,0 +1,226 @@
+"""What a summary says of all rewards ever told, and which arm it calls best."""
+
+import json
+import math
+import random
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lastblock as lb
+from lastblock.live.view import desk_of
+
+ARMS = ["red", "green", "blue"]
+RATES = {"red": 0.02, "green": 0.5, "blue": 0.01, "gold": 0.05}
+OLD = Path(__file__).parents[1] / "data" / "before_the_move"
+
+
+def click(world, arm):
+    return float(world.random() < RATES[arm])
+
+
+def play(bandit, steps, reward, log, seed=1):
+    world = random.Random(seed)
+    for _ in range(steps):
+        decision = bandit.ask()
+        value = reward(world, decision.arm)
+        bandit.tell(decision, value)
+        log.setdefault(decision.arm, []).append(value)
+
+
+def assert_all_time(bandit, log):
+    for row in bandit.summary().arms:
+        own = log.get(row.arm, [])
+        assert row.pulls == len(own)
+        assert row.mean == (pytest.approx(np.mean(own)) if own else None)
+
+
+def extremes(bandit):
+    desk = desk_of(bandit)
+    return {label: desk.live.notes.told_of(k)[3:] for k, label in enumerate(desk.active)}
+
+
+@pytest.fixture
+def clicked():
+    """A bandit with a memory of some fifty rewards an arm, after two thousand."""
+    bandit, log = lb.Bandit(lb.LBSDALM(), ARMS, seed=7), {}
+    play(bandit, 2000, click, log)
+    return bandit, log
+
+
+def test_clicks(clicked):
+    bandit, log = clicked
+    summary = bandit.summary()
+    assert_all_time(bandit, log)
+    for row in summary.arms:
+        assert 0.0 <= row.low <= row.mean < row.high <= 1.0
+        assert 0.0 <= row.held_low <= row.held_mean < row.held_high <= 1.0
+    assert any(row.held < row.pulls for row in summary.arms)
+    assert summary.best == "green"
+    assert summary.contenders == ("green",)
+    assert 0.95 <= summary.sure <= 1.0
+    assert sum(row.chance for row in summary.arms) == pytest.approx(1.0)
+    text = str(summary)
+    sure = re.search(r"'green' is best: ([\d.]+) % sure, at any time\.", text)
+    assert 0.0 <= summary.sure - float(sure[1]) / 100 < 0.001
+    assert "Held: the rewards that the policy still uses" in text
+    assert "for rewards of 0 and 1, if no arm's mean changes" in text
+    for row in text.splitlines()[2:6]:
+        assert "-0" not in row
+
+
+def test_how_sure_depends_on_the_confidence(clicked):
+    bandit, _ = clicked
+    usual, surer = bandit.summary(), bandit.summary(confidence=0.999)
+    for row, wider in zip(usual.arms, surer.arms, strict=True):
+        assert wider.low <= row.low
+        assert row.high < wider.high
+    assert surer.sure == usual.sure
+    assert "99.9 % at any time" in str(surer)
+    for wrong in (0.0, 1.0, 95):
+        with pytest.raises(ValueError, match="confidence="):
+            bandit.summary(confidence=wrong)
+
+
+def test_nobody_is_called_best_too_soon():
+    bandit = lb.Bandit(lb.LBSDALM(), ARMS, seed=7)
+    fresh = bandit.summary()
+    assert (fresh.best, fresh.sure, fresh.contenders) == (None, None, ())
+    assert all((row.mean, row.chance) == (None, None) for row in fresh.arms)
+    for decision in bandit.ask(3):
+        bandit.tell(decision, float(decision.arm == "blue"))
+    summary = bandit.summary()
+    assert (summary.best, summary.contenders) == ("blue", tuple(ARMS))
+    assert summary.sure == 0.0
+    assert "'blue' has the largest mean and is best with a probability of 0." in str(summary)
+    assert "Not ruled out at 95 %, at any time: 'red', 'green'." in str(summary)
+
+
+def test_copies_files_and_arms_that_come_and_go(clicked, tmp_path):
+    bandit, log = clicked
+    bandit.save(tmp_path / "b.lastblock")
+    for other in (
+        bandit.copy(),
+        lb.Bandit.load(tmp_path / "b.lastblock"),
+        lb.Bandit.from_json(bandit.to_json()),
+    ):
+        assert other.summary() == bandit.summary()
+        assert extremes(other) == extremes(bandit)
+    bandit.add_arm("gold")
+    play(bandit, 400, click, log, seed=2)
+    bandit.retire_arm("red")
+    play(bandit, 100, click, log, seed=3)
+    assert_all_time(bandit, log)
+    again = lb.Bandit.from_bytes(bandit.to_bytes())
+    assert again.summary() == bandit.summary()
+    assert again.to_bytes() == bandit.to_bytes()
+    red = bandit.summary().arms[0]
+    assert (red.state, red.chance) == ("retired", None)
+    assert 0.0 <= red.low < red.high < 1.0
+    assert "red" not in bandit.summary().contenders
+
+
+def test_late_rewards_and_those_that_never_come(clicked):
+    bandit, log = clicked
+    late = bandit.ask(50)
+    bandit.tell_many(late[:20], [7.5] * 20)
+    bandit.forget(late[20])
+    bandit.expire(older_than=0, reward=-2.0)
+    for decision, value in zip(late[:20] + late[21:49], [7.5] * 20 + [-2.0] * 28, strict=True):
+        log[decision.arm].append(value)
+    assert_all_time(bandit, log)
+    for arm, ends in extremes(bandit).items():
+        assert ends == (min(log[arm]), max(log[arm]))
+    assert bandit.summary().rewards == "rewards of a finite variance, approximately"
+
+
+def test_a_store_that_recovers(tmp_path):
+    log = {}
+    with lb.Store(tmp_path / "s.db", keep_events=True, snapshot_every=150) as store:
+        bandit = store.create("b", lb.LBSDALM(), ARMS, seed=7)
+        play(bandit, 400, lambda world, arm: world.gauss(RATES[arm], 1.0), log)
+        told, known = bandit.summary(), extremes(bandit)
+    with lb.Store(tmp_path / "s.db", keep_events=True) as store:
+        again = store.bandit("b")
+        assert again.summary() == told
+        assert extremes(again) == known
+        assert_all_time(again, log)
+        assert store.verify("b") == 800
+
+
+def test_bounds():
+    bandit, log = lb.Bandit(lb.LBSDALM(), ARMS, seed=7), {}
+    play(bandit, 1500, lambda world, arm: 1 + (4 * world.random() + 2 * RATES[arm]) // 1, log)
+    about, exact = bandit.summary(), bandit.summary(bounds=(1, 5))
+    assert about.rewards == "rewards of a finite variance, approximately"
+    assert exact.rewards == "rewards between 1 and 5"
+    for row in exact.arms:
+        assert 1.0 <= row.low < row.mean < row.high <= 5.0
+    assert all(row.low >= 0.0 for row in about.arms)  # no reward was ever negative
+    with pytest.raises(ValueError, match=r"bounds=\(2, 5\) do not hold: there was a reward of 1"):
+        bandit.summary(bounds=(2, 5))
+    for wrong in [(5, 1), (0, math.inf)]:
+        with pytest.raises(ValueError, match="bounds"):
+            bandit.summary(bounds=wrong)
+
+
+def test_the_policy_may_know_the_bounds():
+    bandit = lb.Bandit(lb.Thompson(), ARMS, seed=7)
+    play(bandit, 200, lambda world, arm: world.random(), {})
+    assert bandit.summary().rewards == "rewards between 0 and 1"
+
+
+def test_files_of_format_1_have_no_extremes():
+    bandit = lb.Bandit.load(OLD / "lbsdalm.bandit")
+    assert all(np.isnan(ends).all() for ends in extremes(bandit).values())
+    summary = bandit.summary()
+    assert all(row.low <= row.mean <= row.high for row in summary.arms if row.pulls)
+    again = lb.Bandit.from_bytes(bandit.to_bytes())
+    assert again.to_bytes() == bandit.to_bytes()
+    assert again.summary() == summary
+    decision = bandit.ask()
+    bandit.tell(decision, 3.0)
+    assert np.isnan(extremes(bandit)[decision.arm]).all()  # it stays unknown
+
+
+def test_an_old_store_with_new_snapshots_is_still_sound(tmp_path):
+    path = tmp_path / "store.db"
+    path.write_bytes((OLD / "store.db").read_bytes())
+    with lb.Store(path, keep_events=True) as store:
+        name = store.names()[0]
+        bandit = store.bandit(name)
+        bandit.add_arm("new")
+        play(bandit, 30, lambda world, arm: 0.5, {})
+        store.snapshot(name)
+        assert store.verify(name) > 30
+
+
+# As JSON.
+
+
+def test_everything_is_plain_json(clicked):
+    bandit, _ = clicked
+    fresh = lb.Bandit(lb.UCB1(), ARMS, seed=1)
+    fresh.ask()
+    found = {
+        "decision": bandit.ask(),
+        "pending": bandit.pending[0],
+        "summary": bandit.summary(),
+        "row": fresh.summary().arms[0],
+        "explanation": bandit.explain(),
+        "index": fresh.explain(),
+        "duel": bandit.explain().duels[0],
+        "change": lb.Change(3, 5, None, math.nan, 1.0),
+    }
+    for name, value in found.items():
+        text = json.dumps(value.to_dict(), allow_nan=False)
+        fields = set(getattr(value, "_fields", ()) or value.__dataclass_fields__)
+        assert set(json.loads(text)) == fields, name
+    row = found["row"].to_dict()
+    assert row["held_low"] is row["held_high"] is None
+    assert found["change"].to_dict()["old"] is None
+    assert found["decision"].to_dict()["arm"] in ARMS
+    assert found["summary"].to_dict()["policy"] == str(bandit.policy)
+    assert found["summary"].to_dict()["arms"][1]["arm"] == "green"
