@@ -32,6 +32,7 @@ from lastblock.live.bandit import Bandit
 from lastblock.live.changes import Change
 from lastblock.live.decisions import Decision, Pending
 from lastblock.live.explanation import Duel, Explanation
+from lastblock.live.hooks import BanditEvent
 from lastblock.live.summary import ArmSummary, Summary
 from lastblock.policies.adaptivelbsda import AdaptiveLBSDA
 from lastblock.policies.adswitch import AdSwitch
@@ -76,7 +77,12 @@ from lastblock.simulation.run import Run, Trace
 from lastblock.simulation.simulate import simulate, trace
 from lastblock.store import Store
 from lastblock.support import old_names
-from lastblock.support.errors import StateFileError, StoreError, UnknownDecisionError
+from lastblock.support.errors import (
+    BanditInUseError,
+    StateFileError,
+    StoreError,
+    UnknownDecisionError,
+)
 from lastblock.support.spelling import nearest as _nearest
 
 if TYPE_CHECKING:
@@ -119,6 +125,8 @@ __all__ = [
     "AdaptiveLBSDA",
     "ArmSummary",
     "Bandit",
+    "BanditEvent",
+    "BanditInUseError",
     "Bernoulli",
     "BestArm",
     "Beta",

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from lastblock.engine.events import KINDS, Event, Journal
 from lastblock.kernels.streams import STREAM_WORDS
 from lastblock.live.decisions import Decision
+from lastblock.live.hooks import Hook
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import L
 from lastblock.live.view import BanditView
@@ -58,6 +59,26 @@ class AppliesEvents(BanditView[L]):
                     "attach yours to a copy() of the bandit"
                 )
             self._desk.attach(journal, None if reload is None else lambda: reload()._desk)
+
+    def on_event(self, function: Hook) -> Callable[[], None]:
+        """Call a function after each change of this bandit from now on: for metrics, say.
+
+        It works for a bandit of a store as well, until that bandit is released. Changes that
+        `apply_run` or the opening of a store repeats are not announced.
+
+        Parameters
+        ----------
+        function
+            It is called with a `BanditEvent`, in the thread that made the change, which meanwhile
+            holds the bandit's lock: so keep it short, and do not change the bandit in it. Its
+            errors go to the logger "lastblock", and undo nothing.
+
+        Returns
+        -------
+        callable
+            Call it to end this.
+        """
+        return self._desk.on_event(function)
 
     def apply(self: Changeable, event: Event) -> None:
         """Make the change that another bandit has written to its journal.

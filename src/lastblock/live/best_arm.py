@@ -29,7 +29,7 @@ _USUAL_WIDTH = 6.0
 """The range of rewards in standard deviations that we take if an old state does not have it."""
 
 
-class BestArm(NamedTuple, Generic[L]):
+class BestStated(NamedTuple, Generic[L]):
     """What can be said of the best arm; `Summary` and `ArmSummary` explain it."""
 
     best: L
@@ -122,7 +122,7 @@ def best_arm(
     *,
     ever: int,
     retired: int,
-) -> BestArm[L] | None:
+) -> BestStated[L] | None:
     """Return the best of some arms, or None if there is nothing to compare.
 
     Parameters
@@ -156,7 +156,7 @@ def best_arm(
         rest = np.delete(np.arange(len(labels)), surest)
         out |= set(rest[_log_evidence(model, rewards, surest, rest) >= threshold].tolist())
     contenders = tuple(label for k, label in enumerate(labels) if k not in out)
-    return BestArm(labels[leader], 1.0 - wrong, contenders, _chances(model, labels, rewards))
+    return BestStated(labels[leader], 1.0 - wrong, contenders, _chances(model, labels, rewards))
 
 
 def _chances(model: Model, labels: Sequence[L], rewards: Rewards) -> dict[L, float | None]:

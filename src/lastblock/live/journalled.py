@@ -14,6 +14,7 @@ from lastblock.engine.events import Event, Journal
 from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.live.decisions import Decision, Generations, Pending
 from lastblock.live.desk import ONLY_ONE, Answer, Desk
+from lastblock.live.hooks import BanditEvent, Hook, Hooks
 from lastblock.live.labels import L, Label, check_floor, check_labels
 from lastblock.live.state import Live
 from lastblock.support.checks import whole
@@ -45,6 +46,7 @@ class JournalledDesk(Desk[L]):
         self._journal: Journal | None = None
         self._reload: Callable[[], Desk[L]] | None = None
         self._is_unsure = False  # True if an interrupted change may have reached only one of them
+        self._hooks = Hooks()
         self._choose_ways()
 
     def _use_lock(self, lock: "threading.RLock") -> None:
@@ -82,23 +84,44 @@ class JournalledDesk(Desk[L]):
             self.generations = generations
             self._choose_ways()
 
+    def on_event(self, function: Hook) -> Callable[[], None]:
+        """Call a function after each change from now on; return a function that ends this."""
+
+        def stop() -> None:
+            with self.lock:
+                self._hooks.remove(function)
+                self._choose_ways()
+
+        with self.lock:
+            self._hooks.add(function)
+            self._choose_ways()
+        return stop
+
     def _choose_ways(self) -> None:
         """Set whether `Bandit.ask` and `Bandit.tell` may take their fast paths.
 
-        Both need a bandit without a journal and outside a store. The fast path of `ask`
+        Both need a bandit without a journal or hooks, and outside a store. The fast path of `ask`
         (`is_plain`) also needs a bandit without floors; that of `tell` (`is_quick`) needs a policy
         that cannot raise an error.
         """
-        is_simple = self._journal is None and self.generations is ONLY_ONE
+        is_simple = not self._is_followed and self.generations is ONLY_ONE
         self.is_quick = is_simple and not self.may_raise
         self.is_plain = is_simple and not self.live.is_floored
+
+    @property
+    def _is_followed(self) -> bool:
+        """Whether a journal, or a function of the user, is told of every change."""
+        return self._journal is not None or bool(self._hooks)
 
     # The changes that users make.
 
     def ask_each(self, count: int) -> list[Decision[L]]:
         """Take the next `count` decisions."""
         if self._journal is None:
-            return [self.ask_arm() for _ in range(count)]
+            asked = [self.ask_arm() for _ in range(count)]
+            if self._hooks:
+                self._hooks.call([BanditEvent("ask", *_columns(each)) for each in asked])
+            return asked
         if self._is_unsure:
             self.settle()
         before = self.copy() if self._reload is None else None
@@ -113,6 +136,8 @@ class JournalledDesk(Desk[L]):
             self._go_back(before)
             raise
         self._is_unsure = False
+        if self._hooks:
+            self._hooks.call([BanditEvent("ask", *_columns(each)) for each in asked])
         return asked
 
     def tell_checked(self, decision: Decision[L] | Pending[L] | int, reward: Any) -> None:
@@ -121,20 +146,21 @@ class JournalledDesk(Desk[L]):
             self.settle()
         id, arm = self.find(decision)
         value = self.check_reward(reward)
-        if self._journal is None:
+        if not self._is_followed:
             self.tell_arm(id, arm, value)
-        elif self.live.depth is None:
+        elif self._journal is None or self.live.depth is None:
             self.log([("tell", id, self.number(id), value)], self.tell_arm, id, arm, value)
         else:
             self.tell_each([(id, arm, value)])
 
     def tell_each(self, answers: list[Answer]) -> None:
         """Learn the rewards of several decisions: all of them, or none on an error."""
-        if self._journal is None:
+        if not self._is_followed:
             self.tell_arms(answers)
             return
         live = self.live
-        if live.depth is not None:  # grow before the journal is told, since growing may fail
+        if self._journal is not None and live.depth is not None:
+            # Grow before the journal is told, since growing may fail.
             live = live.copy() if len(answers) > 1 else live
             for _, arm, value in answers:
                 while arm >= 0 and live.is_full(arm):
@@ -182,15 +208,27 @@ class JournalledDesk(Desk[L]):
         """Tell the journal, if there is one, and make the change; undo both on an error."""
         if self._journal is None:
             change(*arguments)
-            return
-        self._is_unsure = self._reload is not None
-        try:
-            self._journal(events)
-            change(*arguments)
-        except BaseException:
-            self._go_back()
-            raise
-        self._is_unsure = False
+        else:
+            self._is_unsure = self._reload is not None
+            try:
+                self._journal(events)
+                change(*arguments)
+            except BaseException:
+                self._go_back()
+                raise
+            self._is_unsure = False
+        if self._hooks:
+            self._hooks.call([self._as_told(event) for event in events])
+
+    def _as_told(self, event: Event) -> BanditEvent[L]:
+        """Return an event with the id of its decision and the label of its arm."""
+        kind, decision, arm, value = event
+        return BanditEvent(
+            kind,
+            None if decision is None else self.generations.id_of(decision),
+            None if arm is None else self.labels[arm],
+            value if kind == "tell" else None,
+        )
 
     def settle(self) -> None:
         """Make the state agree with the journal; every change begins with this."""
@@ -205,6 +243,11 @@ class JournalledDesk(Desk[L]):
             self._is_unsure = False
         with suppress(Exception):  # if this fails, the next change tries again
             self.settle()
+
+
+def _columns(asked: Decision[L]) -> tuple[int, L, float | None]:
+    """Return the fields of a decision in the order in which an event has them."""
+    return asked.id, asked.arm, asked.probability
 
 
 def new_desk(

@@ -31,7 +31,8 @@ def _abandon() -> None:
         store._lock = threading.RLock()
         reason = (
             f"{store._storage.label} was opened before a fork and belongs to the parent process; "
-            "start workers by spawn, or open the store after the fork only"
+            "start workers by spawn, or open the store after the fork only (gunicorn: leave out "
+            "--preload)"
         )
         store._closed = reason
         for journal in store._journals.values():

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 
-from lastblock.support.errors import StoreError
+from lastblock.support.errors import BanditInUseError, StoreError
 from lastblock.support.spelling import nearest
 
 _LISTED = 12  # the number of names that a message lists
@@ -28,4 +28,7 @@ def place_of(process: int) -> str:
 
 def open_elsewhere(label: str, name: str, where: str) -> StoreError:
     """Return the error for a bandit that is open somewhere else."""
-    return StoreError(f"bandit {name!r} in {label} is open in {where}; close it there first")
+    advice = "; close it there first"
+    if "Store" not in where:
+        advice += ", or run one worker process with threads (gunicorn: -w 1 --threads 8)"
+    return BanditInUseError(f"bandit {name!r} in {label} is open in {where}{advice}")

@@ -99,7 +99,7 @@ def check_not_inherited(path: Path, label: str) -> None:
     if file in _inherited or file in foreign:
         raise StoreError(
             f"{label} was open in the parent process when it forked; start workers by spawn, or "
-            "open the store after the fork only"
+            "open the store after the fork only (gunicorn: leave out --preload)"
         )
 
 

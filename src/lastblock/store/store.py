@@ -4,16 +4,14 @@ import math
 import os
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Literal, TypeAlias, get_args, overload
+from typing import Any, Literal, TypeAlias, get_args
 
-from lastblock.core.protocol import Policy
-from lastblock.kernels.streams import Seed
 from lastblock.live.bandit import Bandit
-from lastblock.live.labels import L
 from lastblock.live.view import desk_of
 from lastblock.store import export
+from lastblock.store.creating import CreatesBandits
 from lastblock.store.endings import end, open_stores
 from lastblock.store.group_commit import Write
 from lastblock.store.journal import EventLog, snapshot_of
@@ -21,14 +19,14 @@ from lastblock.store.messages import number_of, open_elsewhere
 from lastblock.store.opening import open_storage, queue_of
 from lastblock.store.recovery import Known, Recovered, read_generations, recover, share_unknown
 from lastblock.store.storage import Storage
-from lastblock.support.checks import line, number, whole
+from lastblock.support.checks import number, whole
 from lastblock.support.errors import StoreError
 
 Durability: TypeAlias = Literal["always", "interval", "never"]
 DURABILITIES = get_args(Durability)
 
 
-class Store:
+class Store(CreatesBandits):
     """Named bandits that survive crashes: every change is written to a database as an event.
 
     A bandit of a store is an ordinary `Bandit`. While it is open in one store, no other store or
@@ -103,69 +101,6 @@ class Store:
         self._at_exit = weakref.finalize(self, end, self._storage, self._groups)
         open_stores.add(self)
 
-    @overload
-    def create(
-        self,
-        name: str,
-        policy: Policy,
-        arms: int,
-        *,
-        seed: Seed = None,
-        floor: float | Mapping[int, float] | None = None,
-        room: int | None = None,
-    ) -> Bandit[int]: ...
-    @overload
-    def create(
-        self,
-        name: str,
-        policy: Policy,
-        arms: Sequence[L],
-        *,
-        seed: Seed = None,
-        floor: float | Mapping[L, float] | None = None,
-        room: int | None = None,
-    ) -> Bandit[L]: ...
-    def create(
-        self,
-        name: str,
-        policy: Policy,
-        arms: Sequence[Any] | int,
-        *,
-        seed: Seed = None,
-        floor: float | Mapping[Any, float] | None = None,
-        room: int | None = None,
-    ) -> Bandit[Any]:
-        """Create a bandit; it is on the disk when this returns.
-
-        Parameters
-        ----------
-        name
-            A new name: one line of text.
-        policy, arms, seed, floor, room
-            As for `Bandit`.
-
-        Returns
-        -------
-        Bandit
-            The open bandit.
-
-        Raises
-        ------
-        StoreError
-            If the store has a bandit of this name.
-        """
-        line(name, "name")
-        with self._lock:
-            self._check_open()
-            if name in self._storage.names():
-                raise StoreError(
-                    f"{self._storage.label} has a bandit {name!r}; take another name, "
-                    "or open it with bandit()"
-                )
-            bandit: Bandit[Any] = Bandit(policy, arms, seed=seed, floor=floor, room=room)
-            made = self._storage.create(name, snapshot_of(bandit, 0, 0), list(bandit.arms))
-            return self._open(name, made, bandit)
-
     def bandit(self, name: str) -> Bandit[Any]:
         """Open a bandit in the state in which it was left.
 
@@ -192,6 +127,25 @@ class Store:
                     return journal.bandit
                 self.release(name)  # an earlier release was interrupted
             return self._open(name, self._find(name, self._storage.names()))
+
+    def _create(self, name: str, new: Callable[[], Bandit[Any]]) -> Bandit[Any]:
+        with self._lock:
+            self._check_open()
+            if name in self._storage.names():
+                raise StoreError(
+                    f"{self._storage.label} has a bandit {name!r}; take another name, "
+                    "or open it with bandit()"
+                )
+            bandit = new()
+            made = self._storage.create(name, snapshot_of(bandit, 0, 0), list(bandit.arms))
+            return self._open(name, made, bandit)
+
+    def _is_open(self, name: str) -> bool:
+        return name in self._journals
+
+    @property
+    def _label(self) -> str:
+        return self._storage.label
 
     def _own(self, name: str, found: int) -> None:
         owner = self._storage.own(found)

@@ -42,3 +42,7 @@ class ResultError(ValueError):
 
 class StoreError(ValueError):
     """Raised if a store cannot be opened, read or written, or one of its bandits cannot be had."""
+
+
+class BanditInUseError(StoreError):
+    """Raised if another process, or another store of this one, has the bandit open."""
