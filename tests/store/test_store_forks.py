@@ -15,12 +15,12 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has
 
 TRIALS = Path(__file__).parent / "fork_trials.py"
 OPENED = (
-    "was open in the parent process when it forked; start workers by spawn, or open the store after "
-    "the fork only (gunicorn: leave out --preload)"
+    "was open in the parent process when it forked; start workers by spawn, or open the store "
+    "after the fork only (gunicorn: leave out --preload)"
 )
 USED = (
-    "was opened before a fork and belongs to the parent process; start workers by spawn, or open the "
-    "store after the fork only (gunicorn: leave out --preload)"
+    "was opened before a fork and belongs to the parent process; start workers by spawn, or open "
+    "the store after the fork only (gunicorn: leave out --preload)"
 )
 
 
