@@ -1,7 +1,10 @@
 """The examples run; downloads are stood in for."""
 
 import importlib.util
+import json
+import os
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 
 import lastblock as lb
 
+CONTAINER = Path(__file__).parents[1] / "examples" / "container"
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
@@ -75,3 +79,71 @@ def test_open_bandit(open_bandit, pip, tmp_path, capsys):
 def test_the_cache_folder_is_the_user_s(open_bandit, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert open_bandit.cache_folder() == tmp_path / "lastblock" / "open-bandit"
+
+
+# The container. Docker is not at hand here, but everything that its recipe calls is.
+
+
+def dockerfile():
+    """The instructions of the recipe: pairs of a word and what follows it."""
+    text = (CONTAINER / "Dockerfile").read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return [tuple(line.split(maxsplit=1)) for line in lines]
+
+
+def test_the_container_copies_files_that_exist():
+    copied = [rest.split()[:-1] for word, rest in dockerfile() if word == "COPY"]
+    assert copied
+    for source in (name for names in copied for name in names):
+        assert (CONTAINER.parents[1] / source).exists(), source
+
+
+def test_the_container_runs_one_worker_with_threads(tmp_path):
+    """The very command of the recipe, up to the moment at which it would serve."""
+    (command,) = [json.loads(rest) for word, rest in dockerfile() if word == "CMD"]
+    assert command[0] == "gunicorn"
+    assert command[command.index("-w") + 1] == "1"
+    assert int(command[command.index("--threads") + 1]) > 1
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "STORE": str(tmp_path / "shop.db"),
+        "NUMBA_DISABLE_JIT": "1",
+    }
+    subprocess.run(
+        [sys.executable, "-m", "gunicorn", "--check-config", *command[1:]],
+        check=True,
+        cwd=CONTAINER,
+        env=environment,
+        timeout=120,
+    )
+    with lb.Store(tmp_path / "shop.db") as store:
+        assert store.names() == ("button",)
+
+
+def test_the_container_s_service(tmp_path):
+    """In a process of its own, since the module opens a store when it is imported."""
+    code = """
+import json, shop
+
+def get(path, query=""):
+    status = []
+    body = shop.app({"PATH_INFO": path, "QUERY_STRING": query}, lambda s, h: status.append(s))
+    return status[0][:3], json.loads(b"".join(body))
+
+shown = get("/show")[1]
+answer = f"decision={shown['id']}&reward=1"
+assert get("/answer", answer) == ("200", {"ok": True})
+assert get("/answer", answer)[0] == get("/answer", "decision=x")[0] == "400"
+assert get("/nothing")[0] == "404"
+assert get("/summary")[1]["asked"] >= 1
+"""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([*sys.path, str(CONTAINER)]),
+        "STORE": str(tmp_path / "shop.db"),
+        "NUMBA_DISABLE_JIT": "1",
+    }
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment, timeout=120)
+    warm_up = [sys.executable, str(CONTAINER / "warm_up.py")]
+    subprocess.run(warm_up, check=True, env=environment, timeout=120)

@@ -73,6 +73,19 @@ def test_untouched_bandits_take_no_room(tmp_path):
         assert fleet.path.stat().st_blocks * 512 >= fleet.nbytes
 
 
+def test_room_is_reserved_where_the_system_cannot_do_so(tmp_path, monkeypatch):
+    """As on macOS and Windows: the file is filled with zeros."""
+    monkeypatch.delattr(fleet_file.os, "posix_fallocate")
+    path = tmp_path / "reserved"
+    with lb.Fleet.create(path, POLICY, **OPTIONS, reserve=True) as fleet:
+        assert path.stat().st_blocks * 512 >= fleet.nbytes
+        assert path.stat().st_size == PAGE + fleet.nbytes
+        arms = fleet.ask(range(SIZE)).tolist()
+    with lb.Fleet.open(path) as fleet:
+        fleet.tell(range(SIZE), arms, [1.0] * SIZE)
+        assert fleet.pulls().sum() == SIZE
+
+
 def test_a_killed_process_leaves_what_it_told(tmp_path):
     path = tmp_path / "fleet"
     code = f"""

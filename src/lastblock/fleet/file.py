@@ -37,6 +37,7 @@ VERSION = 2
 
 PAGE = 4096
 LONGEST_DESCRIPTION = 1 << 20
+_ZEROS = memoryview(bytes(1 << 22))
 
 
 class FleetFile:
@@ -85,7 +86,7 @@ class FleetFile:
             self._file.truncate(nbytes)
             self._file.flush()
             if reserve:
-                os.posix_fallocate(self._file.fileno(), 0, nbytes)
+                _reserve(self._file, len(head), nbytes)
             os.fsync(self._file.fileno())
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or "too many"
@@ -244,6 +245,17 @@ def _opened(path: Path, mode: str) -> BinaryIO:
         return path.open(mode)  # type: ignore[return-value]  # the mode is a binary one
     except OSError as error:
         raise _as_told(error, f"{path} {_problem(path, error)}") from None
+
+
+def _reserve(file: BinaryIO, first: int, nbytes: int) -> None:
+    """Take the bytes from `first` on from the disk, so that it cannot be full later."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, nbytes)
+        return
+    file.seek(first)  # macOS and Windows can only write them
+    for begin in range(first, nbytes, len(_ZEROS)):
+        file.write(_ZEROS[: nbytes - begin])
+    file.flush()
 
 
 def _as_told(error: OSError | OverflowError, message: str) -> OSError:
