@@ -50,10 +50,14 @@ def why_not():
 
 
 class Server:
-    """A server; `url(database)` leads to it. Settings are those of `postgresql.conf`."""
+    """A server; `url(database)` leads to it. Settings are those of `postgresql.conf`.
 
-    def __init__(self, **settings):
-        self.folder = Path(tempfile.mkdtemp(prefix="lb-postgres-"))
+    `place` is the folder in which it makes its own.
+    """
+
+    def __init__(self, place=None, **settings):
+        self.folder = Path(tempfile.mkdtemp(prefix="lb-postgres-", dir=place))
+        self.folder.chmod(0o755)
         self.port = _free_port()
         self._process = None
         self._account = account()

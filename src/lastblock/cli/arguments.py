@@ -51,6 +51,17 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(None, f"unknown {thing.lower()} {value!r}; {hint}")
 
 
+def finish(command: Parser) -> None:
+    """Add what every command has, after its own arguments."""
+    command.set_defaults(parser=command)
+    command.add_argument(
+        "--traceback",
+        action="store_true",
+        default=argparse.SUPPRESS,  # or an action would forget what its command was given
+        help="on an error, print Python's traceback (or set LASTBLOCK_TRACEBACK=1)",
+    )
+
+
 def whole(least: int) -> Callable[[str], int]:
     """Return a converter (argparse's `type=`) for whole numbers of at least `least`."""
 

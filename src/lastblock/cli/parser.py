@@ -1,7 +1,7 @@
 """The parser of the whole program: all commands and their arguments."""
 
 import lastblock
-from lastblock.cli.arguments import Parser
+from lastblock.cli.arguments import Parser, finish
 from lastblock.cli.commands import (
     compare,
     completion,
@@ -12,9 +12,10 @@ from lastblock.cli.commands import (
     reproduce,
     run,
     scenarios,
+    store,
 )
 
-COMMANDS = (reproduce, run, init, policies, scenarios, compare, report, plot, completion)
+COMMANDS = (reproduce, run, init, policies, scenarios, compare, report, plot, store, completion)
 _EPILOG = """\
 examples:
   lastblock reproduce                          all figures and tables of the paper
@@ -42,11 +43,5 @@ def make_parser() -> Parser:
         title="commands", metavar="COMMAND", dest="command", required=True
     )
     for module in COMMANDS:
-        command = module.add(commands)
-        command.set_defaults(parser=command)
-        command.add_argument(
-            "--traceback",
-            action="store_true",
-            help="on an error, print Python's traceback (or set LASTBLOCK_TRACEBACK=1)",
-        )
+        finish(module.add(commands))
     return parser

@@ -95,6 +95,11 @@ class EventLog:
         """Return the desk as the storage has it, including events that wait to be written."""
         if self._reason is not None:
             raise StoreError(self._reason)
+        try:
+            self._check_owned(self.number)  # or it would be what another owner has made of it
+        except TakenOverError as error:
+            self.end(str(error))
+            raise
         made = self._recover(Known(self.bandit, self._sure))
         self.event, self.saved = made.event, made.saved
         return desk_of(made.bandit)

@@ -21,6 +21,18 @@ def is_postgres(place: str | os.PathLike[str]) -> bool:
     return isinstance(place, str) and place.startswith(_POSTGRES)
 
 
+def load_psycopg() -> None:
+    """Raise a `ModuleNotFoundError` that says what to install, unless psycopg is there."""
+    try:
+        import psycopg  # noqa: F401, PLC0415  # optional, and slow to import
+        import psycopg_pool  # noqa: F401, PLC0415  # likewise
+    except ImportError as error:
+        raise ModuleNotFoundError(
+            f"a store on PostgreSQL needs psycopg ({error}): pip install 'lastblock[postgres]'",
+            name="psycopg",
+        ) from None
+
+
 def open_storage(place: str | os.PathLike[str], *, keep_events: bool, sync: bool) -> Storage:
     """Open the storage at a place: an SQLite file, or a PostgreSQL database.
 
@@ -37,17 +49,11 @@ def open_storage(place: str | os.PathLike[str], *, keep_events: bool, sync: bool
     ------
     StoreError
         If it cannot be opened.
-    ImportError
+    ModuleNotFoundError
         If it is a PostgreSQL database, and psycopg is not installed.
     """
     if is_postgres(place):
-        try:
-            import psycopg  # noqa: F401, PLC0415  # optional, and slow to import
-            import psycopg_pool  # noqa: F401, PLC0415  # likewise
-        except ImportError as error:
-            raise ImportError(
-                f"a store on PostgreSQL needs psycopg ({error}): pip install 'lastblock[postgres]'"
-            ) from None
+        load_psycopg()
         from lastblock.store.postgres import PostgresStorage  # noqa: PLC0415  # needs psycopg
 
         return PostgresStorage(str(place), keep_events=keep_events, sync=sync)

@@ -1,10 +1,10 @@
 """A storage that keeps bandits and events in a PostgreSQL database."""
 
-import json
 import threading
 import uuid
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
 
 import psycopg
 
@@ -23,14 +23,14 @@ from lastblock.store.postgres_errors import explained
 from lastblock.store.postgres_leases import LEASE, Leases
 from lastblock.store.postgres_rows import (
     COPY_EVENTS,
-    COPY_PENDING,
     copy_in,
     event_lines,
-    lines,
+    receive,
 )
 from lastblock.store.postgres_schema import prepare
+from lastblock.store.postgres_snapshots import keep_snapshot
 from lastblock.store.postgres_view import PostgresView
-from lastblock.store.storage import Row, Snapshot
+from lastblock.store.storage import Copy, Row, Snapshot, encoded
 from lastblock.support.errors import StoreError
 
 Made = TypeVar("Made")
@@ -38,21 +38,15 @@ Made = TypeVar("Made")
 _ADD_ARM = KINDS.index("add_arm")
 _TABLES = ("events", "pending", "generations", "arms", "bandits", "owners")
 
-_ANSWERS = (
-    "SELECT decision FROM events WHERE bandit = %(bandit)s AND event > %(last)s "
-    "AND event <= %(event)s AND kind IN (1, 2)"
-)
-_KEEP_ANSWERED = (
-    "UPDATE pending SET answered = %(event)s WHERE bandit = %(bandit)s "
-    f"AND decision IN ({_ANSWERS} AND decision < %(first_asked)s)"
-)
-_DROP_ANSWERED = (
-    "DELETE FROM pending WHERE bandit = %(bandit)s "
-    f"AND decision IN ({_ANSWERS} AND decision >= %(first_asked)s AND decision < %(since)s)"
-)
 _LAST = (
     "SELECT bandit, greatest(last_event, (SELECT max(event) FROM events "
     "WHERE events.bandit = bandits.bandit)) FROM bandits WHERE bandit = ANY(%s)"
+)
+
+
+_NEW_OWNER = (
+    "INSERT INTO owners (bandit, epoch, holder, expires) VALUES "
+    "(%s, 0, %s, clock_timestamp() + make_interval(secs => %s))"
 )
 
 
@@ -157,29 +151,35 @@ class PostgresStorage:
     def create(self, name: str, snapshot: Snapshot, arms: Sequence[Label]) -> int:
         """Add a bandit and return its number; the name must be new."""
         self._check_open()
+        with self._naming(name), self._connections.transaction() as connection:
+            ((number,),) = run(
+                connection,
+                "INSERT INTO bandits (name, policy, layout, snapshot, last_event)"
+                " VALUES (%s, %s, %s, %s, %s) RETURNING bandit",
+                [name, snapshot.policy, snapshot.layout, snapshot.body, snapshot.event],
+            )
+            run(connection, "INSERT INTO generations VALUES (%s, 0, 0)", [number])
+            run(connection, _NEW_OWNER, [number, self._holder, LEASE])
+            for arm, label in enumerate(arms):
+                values = [number, arm, encoded(label)]
+                run(connection, "INSERT INTO arms VALUES (%s, %s, %s)", values)
+            return int(number)
+
+    def receive(self, name: str, copy: Copy, parts: Iterable[Sequence[Row]]) -> None:
+        """Add a bandit that another storage has, with all its events."""
+        self._check_open()
+        with self._naming(name), self._connections.transaction() as connection:
+            receive(connection, name, copy, parts)
+
+    @contextmanager
+    def _naming(self, name: str) -> Iterator[None]:
+        """Explain that a name is taken."""
         try:
-            with self._connections.transaction() as connection:
-                ((number,),) = run(
-                    connection,
-                    "INSERT INTO bandits (name, policy, layout, snapshot, last_event)"
-                    " VALUES (%s, %s, %s, %s, %s) RETURNING bandit",
-                    [name, snapshot.policy, snapshot.layout, snapshot.body, snapshot.event],
-                )
-                run(connection, "INSERT INTO generations VALUES (%s, 0, 0)", [number])
-                run(
-                    connection,
-                    "INSERT INTO owners (bandit, epoch, holder, expires) VALUES "
-                    "(%s, 0, %s, clock_timestamp() + make_interval(secs => %s))",
-                    [number, self._holder, LEASE],
-                )
-                for arm, label in enumerate(arms):
-                    text = json.dumps(label, ensure_ascii=False)
-                    run(connection, "INSERT INTO arms VALUES (%s, %s, %s)", [number, arm, text])
-                return int(number)
+            yield
         except StoreError as error:
             if isinstance(error.__cause__, psycopg.errors.UniqueViolation):
                 raise StoreError(
-                    f"{self.label} has a bandit {name!r} already; take another name"
+                    f"{self.label} has a bandit {name!r} already; take another name, or delete it"
                 ) from error
             raise
 
@@ -318,71 +318,4 @@ class PostgresStorage:
             if kind == _ADD_ARM:
                 run(connection, "INSERT INTO arms VALUES (%s, %s, %s)", [bandit, arm, label])
         for snapshot in snapshots:
-            self._keep(connection, snapshot)
-
-    def _keep(self, connection: Connection, snapshot: Snapshot) -> None:
-        bandit = snapshot.bandit
-        found = run(
-            connection,
-            "SELECT last_event, asked, first_asked FROM bandits WHERE bandit = %s",
-            [bandit],
-        ).fetchone()
-        if found is None:
-            raise StoreError(
-                f"{self.label} no longer has this bandit (number {bandit}): it was deleted"
-            )
-        last, asked, first_asked = found
-        if self._keep_events and first_asked is None:
-            run(
-                connection,
-                "UPDATE bandits SET beginning = snapshot, first_event = last_event, "
-                "first_asked = asked WHERE bandit = %s",
-                [bandit],
-            )
-            first_asked = asked
-        elif not self._keep_events and first_asked is not None:
-            run(
-                connection,
-                "DELETE FROM pending WHERE bandit = %s AND answered IS NOT NULL",
-                [bandit],
-            )
-            run(
-                connection,
-                "UPDATE bandits SET beginning = NULL, first_event = NULL, first_asked = NULL"
-                " WHERE bandit = %s",
-                [bandit],
-            )
-            first_asked = None
-        values: dict[str, Any] = {
-            "bandit": bandit,
-            "last": last,
-            "event": snapshot.event,
-            "since": max(asked, snapshot.since),
-            "first_asked": first_asked or 0,
-        }
-        # Earlier decisions that are out are stored already.
-        out = [(bandit, *each, None) for each in snapshot.out if each[0] >= asked]
-        if out:
-            copy_in(connection, COPY_PENDING, lines(out))
-        if first_asked:
-            run(connection, _KEEP_ANSWERED, values)
-        run(connection, _DROP_ANSWERED, values)
-        if not self._keep_events:
-            run(
-                connection,
-                "DELETE FROM events WHERE bandit = %s AND event <= %s",
-                [bandit, snapshot.event],
-            )
-        run(
-            connection,
-            "UPDATE bandits SET policy = %s, layout = %s, snapshot = %s, last_event = %s, "
-            "asked = %s WHERE bandit = %s",
-            [
-                snapshot.policy,
-                snapshot.layout,
-                snapshot.body,
-                snapshot.event,
-                snapshot.asked,
-                bandit,
-            ],
-        )
+            keep_snapshot(connection, snapshot, self.label, self._keep_events)

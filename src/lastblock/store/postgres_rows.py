@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.engine.events import ASK, TELL
-from lastblock.store.postgres_connections import Connection
-from lastblock.store.storage import Row
+from lastblock.store.postgres_connections import Connection, run
+from lastblock.store.storage import Copy, Row, encoded
 
 COPY_EVENTS = (
     b'COPY events (bandit, event, "time", kind, decision, arm, reward, probability, extra) '
@@ -63,3 +63,23 @@ def read_array(data: bytes | None) -> npt.NDArray[np.float64]:
     if data is None or len(data) <= _HEAD:
         return np.empty(0)
     return np.frombuffer(data, _ELEMENT, offset=_HEAD)["value"].astype(np.float64)
+
+
+def receive(connection: Connection, name: str, copy: Copy, parts: Iterable[Sequence[Row]]) -> None:
+    """Write a bandit that another storage has; rows of events get its number here."""
+    columns = ", ".join(copy.kept._fields)
+    ((number,),) = run(
+        connection,
+        f"INSERT INTO bandits (name, {columns}) VALUES (%s{', %s' * len(copy.kept)}) "
+        "RETURNING bandit",
+        [name, *copy.kept],
+    )
+    run(connection, "INSERT INTO owners (bandit, epoch, expires) VALUES (%s, 0, now())", [number])
+    for arm, label in enumerate(copy.arms):
+        values = [number, arm, encoded(label)]
+        run(connection, "INSERT INTO arms VALUES (%s, %s, %s)", values)
+    for pair in copy.generations:
+        run(connection, "INSERT INTO generations VALUES (%s, %s, %s)", [number, *pair])
+    copy_in(connection, COPY_PENDING, lines((number, *row) for row in copy.pending))
+    for rows in parts:
+        copy_in(connection, COPY_EVENTS, event_lines((number, *row[1:]) for row in rows))

@@ -11,7 +11,7 @@ from lastblock.live.labels import Label
 from lastblock.store.postgres_connections import Connection, Connections, end, last_rows, run
 from lastblock.store.postgres_errors import explained
 from lastblock.store.postgres_rows import read_array
-from lastblock.store.storage import Out, Part, Row, Snapshot
+from lastblock.store.storage import Copy, Kept, Out, Part, Row, Snapshot
 from lastblock.support.errors import StoreError
 
 _MODE = "ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -156,3 +156,15 @@ class PostgresView:
         """Return the labels of all arms, including retired ones."""
         found = self._read("SELECT label FROM arms WHERE bandit = %s ORDER BY arm", bandit)
         return [json.loads(label) for (label,) in found]
+
+    def copy(self, bandit: int) -> Copy:
+        """Return everything of a bandit but its events, for another storage."""
+        kept = self._read(
+            f"SELECT {', '.join(Kept._fields)} FROM bandits WHERE bandit = %s", bandit
+        )
+        pending = self._read(
+            "SELECT decision, arm, probability, answered FROM pending "
+            "WHERE bandit = %s ORDER BY decision",
+            bandit,
+        )
+        return Copy(Kept(*kept[0]), self.arms(bandit), self.generations(bandit), pending)

@@ -1,21 +1,20 @@
 """A storage that keeps bandits and events in one SQLite file."""
 
-import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from itertools import chain
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from lastblock.engine.events import ASK, FORGET, KINDS, TELL
+from lastblock.engine.events import KINDS
 from lastblock.live.labels import Label
 from lastblock.store import sqlite_schema
 from lastblock.store.messages import place_of
 from lastblock.store.sqlite_connections import Connection, connect
 from lastblock.store.sqlite_errors import PATIENCE, explained
 from lastblock.store.sqlite_file import SQLiteFile
+from lastblock.store.sqlite_rows import EVENTS, PENDING, insert, receive
 from lastblock.store.sqlite_schema import (
     APPLICATION,
     DROP_ANSWERED,
@@ -24,43 +23,13 @@ from lastblock.store.sqlite_schema import (
     Execute,
 )
 from lastblock.store.sqlite_view import BorrowedView, SQLiteView
-from lastblock.store.storage import Row, Snapshot
+from lastblock.store.storage import Copy, Row, Snapshot, encoded
 from lastblock.support.errors import StoreError
 
 Made = TypeVar("Made")
 
 PAGES_FREE = 1024
 """How many empty pages to keep. Further ones go back to the disk if they outnumber full pages."""
-
-_ROWS = (*(2**k for k in range(12)), 4000)  # × 7 parameters is below SQLite's limit of 32 766
-
-# One statement inserts many rows, since each statement releases and takes the interpreter's lock
-# once. It has few parameters, since passing a value takes as long as writing it.
-_EVENTS = {
-    rows: "INSERT INTO events SELECT column1, column2, column3, column4, column5, column6, "
-    f"iif(column4 = {TELL}, column7, NULL), iif(column4 = {ASK}, column7, NULL), "
-    f"iif(column4 > {FORGET}, column7, NULL) FROM (VALUES "
-    + ",".join(["(?,?,?,?,?,?,?)"] * rows)
-    + ") LIMIT ?"
-    for rows in _ROWS
-}
-_PENDING = {
-    rows: "INSERT INTO pending SELECT column1, column2, column3, column4, NULL FROM (VALUES "
-    + ",".join(["(?,?,?,?)"] * rows)
-    + ") LIMIT ?"
-    for rows in _ROWS
-}
-
-
-def _insert(run: Execute, statements: Mapping[int, str], rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows; `statements` has one for each number of rows in `_ROWS`."""
-    for first in range(0, len(rows), _ROWS[-1]):
-        part = rows[first : first + _ROWS[-1]]
-        room = next(size for size in _ROWS if size >= len(part))
-        values: list[Any] = list(chain.from_iterable(part))
-        values += [None] * (len(part[0]) * (room - len(part)))
-        values.append(len(part))
-        run(statements[room], values)
 
 
 class SQLiteStorage:
@@ -218,7 +187,7 @@ class SQLiteStorage:
     def create(self, name: str, snapshot: Snapshot, arms: Sequence[Label]) -> int:
         """Add a bandit and return its number; the name must be new."""
 
-        def insert(run: Execute) -> int:
+        def work(run: Execute) -> int:
             if run("SELECT 1 FROM bandits WHERE name = ?", (name,)).fetchone():
                 raise StoreError(f"{self.label} has a bandit {name!r} already; take another name")
             number = run(
@@ -235,10 +204,20 @@ class SQLiteStorage:
             ).lastrowid
             run("INSERT INTO generations VALUES (?, 0, 0)", (number,))
             for arm, label in enumerate(arms):
-                run("INSERT INTO arms VALUES (?, ?, ?)", (number, arm, _json(label)))
+                run("INSERT INTO arms VALUES (?, ?, ?)", (number, arm, encoded(label)))
             return int(number or 0)
 
-        return self._change(insert)
+        return self._change(work)
+
+    def receive(self, name: str, copy: Copy, parts: Iterable[Sequence[Row]]) -> None:
+        """Add a bandit that another storage has, with all its events."""
+
+        def work(run: Execute) -> None:
+            if run("SELECT 1 FROM bandits WHERE name = ?", (name,)).fetchone():
+                raise StoreError(f"{self.label} has a bandit {name!r} already; delete it first")
+            receive(run, name, copy, parts)
+
+        self._change(work)
 
     def delete(self, bandit: int) -> None:
         """Remove a bandit and its events."""
@@ -305,15 +284,15 @@ class SQLiteStorage:
     def write(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
         """Write everything or nothing."""
 
-        def insert(run: Execute) -> None:
-            _insert(run, _EVENTS, rows)
+        def work(run: Execute) -> None:
+            insert(run, EVENTS, rows)
             for bandit, _, _, kind, _, arm, label in rows:
                 if kind == _ADD_ARM:
                     run("INSERT INTO arms VALUES (?, ?, ?)", (bandit, arm, label))
             for snapshot in snapshots:
                 self._keep(run, snapshot)
 
-        self._change(insert)
+        self._change(work)
         if snapshots and not self._keep_events:
             self._shrink()
 
@@ -350,8 +329,8 @@ class SQLiteStorage:
             "first_asked": first_asked or 0,
         }
         # Earlier decisions that are out are stored already.
-        out = [(bandit, *each) for each in snapshot.out if each[0] >= asked]
-        _insert(run, _PENDING, out)
+        out = [(bandit, *each, None) for each in snapshot.out if each[0] >= asked]
+        insert(run, PENDING, out)
         if first_asked:
             run(KEEP_ANSWERED, values)
         if run("SELECT 1 FROM pending WHERE bandit = ? LIMIT 1", (bandit,)).fetchone():
@@ -382,7 +361,3 @@ class SQLiteStorage:
 
 
 _ADD_ARM = KINDS.index("add_arm")
-
-
-def _json(label: Label) -> str:
-    return json.dumps(label, ensure_ascii=False)

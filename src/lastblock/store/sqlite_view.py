@@ -15,7 +15,7 @@ from lastblock.engine.events import FORGET, NO_CHANCE, TELL
 from lastblock.live.labels import Label
 from lastblock.store.sqlite_connections import Connection, connect
 from lastblock.store.sqlite_errors import PATIENCE, explained
-from lastblock.store.storage import Out, Part, Row, Snapshot
+from lastblock.store.storage import Copy, Kept, Out, Part, Row, Snapshot
 from lastblock.support.errors import StoreError
 
 
@@ -154,6 +154,16 @@ class SQLiteView:
         """Return the labels of all arms, including retired ones."""
         found = self._read("SELECT label FROM arms WHERE bandit = ? ORDER BY arm", bandit)
         return [json.loads(label) for (label,) in found]
+
+    def copy(self, bandit: int) -> Copy:
+        """Return everything of a bandit but its events, for another storage."""
+        kept = self._read(f"SELECT {', '.join(Kept._fields)} FROM bandits WHERE bandit = ?", bandit)
+        pending = self._read(
+            "SELECT decision, arm, probability, answered FROM pending "
+            "WHERE bandit = ? ORDER BY decision",
+            bandit,
+        )
+        return Copy(Kept(*kept[0]), self.arms(bandit), self.generations(bandit), pending)
 
 
 class BorrowedView(SQLiteView):

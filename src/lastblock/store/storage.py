@@ -4,7 +4,8 @@ A storage keeps rows and bytes, and does not know what a bandit is. Its methods 
 with a message of one line; then nothing has been written.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -83,6 +84,35 @@ class Part(NamedTuple):
     """The events that are not an ask, tell or forget: the row in `run`, the arm, and the JSON."""
 
 
+class Kept(NamedTuple):
+    """What a storage keeps of a bandit in one row, by the names of its columns."""
+
+    policy: str
+    layout: str
+    snapshot: bytes
+    last_event: int
+    asked: int
+    beginning: bytes | None
+    first_event: int | None
+    first_asked: int | None
+    generation: int
+
+
+class Copy(NamedTuple):
+    """Everything that a storage has of a bandit, except its events."""
+
+    kept: Kept
+    arms: Sequence[Label]
+    generations: Sequence[tuple[int, int]]
+    pending: Sequence[tuple[int, int, float | None, int | None]]
+    """Decision, arm, probability, and the snapshot since which it is not out any more."""
+
+
+def encoded(label: Label) -> str:
+    """Return a label as storages keep it."""
+    return json.dumps(label, ensure_ascii=False)
+
+
 class View(Protocol):
     """Bandits and their events as they were at one moment, even if others write meanwhile."""
 
@@ -124,6 +154,9 @@ class View(Protocol):
     def arms(self, bandit: int) -> list[Label]:
         """Return the labels of all arms, including retired ones."""
 
+    def copy(self, bandit: int) -> Copy:
+        """Return everything of a bandit but its events, for another storage."""
+
 
 class Storage(Protocol):
     """Bandits by number, their events, and who owns them."""
@@ -144,6 +177,9 @@ class Storage(Protocol):
 
     def create(self, name: str, snapshot: Snapshot, arms: Sequence[Label]) -> int:
         """Add a bandit with a new name, and return its number; `snapshot.bandit` is ignored."""
+
+    def receive(self, name: str, copy: Copy, parts: Iterable[Sequence[Row]]) -> None:
+        """Add a bandit of another storage, and its events; the number in the rows is ignored."""
 
     def delete(self, bandit: int) -> None:
         """Remove a bandit and its events."""

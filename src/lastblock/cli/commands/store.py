@@ -1,0 +1,30 @@
+"""``lastblock store``: look after stores of bandits."""
+
+import argparse
+
+from lastblock.cli.arguments import Parser, finish
+from lastblock.cli.store_actions import check, copy, migrate
+
+ACTIONS = (migrate, check, copy)
+_EPILOG = """\
+A STORE is the path of an SQLite file, or postgresql://user:password@host/database.
+
+examples:
+  lastblock store check shop.db
+  lastblock store migrate postgresql://shop@db.example.com/shop
+  lastblock store copy shop.db postgresql://shop@db.example.com/shop
+"""
+
+
+def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
+    """Declare the arguments."""
+    parser = commands.add_parser(
+        "store",
+        help="migrate, check and copy stores of bandits",
+        description="Look after stores of bandits, in SQLite files and on PostgreSQL.",
+        epilog=_EPILOG,
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
+    for module in ACTIONS:
+        finish(module.add(actions))
+    return parser

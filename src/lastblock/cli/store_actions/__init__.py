@@ -1,0 +1,1 @@
+"""The actions of ``lastblock store``, one file each."""

@@ -1,0 +1,43 @@
+"""``lastblock store migrate``: bring the tables of a store up to date."""
+
+import argparse
+
+from lastblock.cli.arguments import Parser
+from lastblock.cli.store_actions.places import add_place, open_existing
+from lastblock.store.opening import is_postgres, load_psycopg
+
+
+def add(actions: "argparse._SubParsersAction[Parser]") -> Parser:
+    """Declare the arguments."""
+    parser = actions.add_parser(
+        "migrate",
+        help="bring the tables of a store up to date",
+        description="Bring the tables of a store up to date with this version of lastblock, or "
+        "make them in an empty database. Nobody may have a bandit open meanwhile.",
+    )
+    add_place(parser, "store", "the path or URL of a store")
+    parser.set_defaults(execute=execute)
+    return parser
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Migrate the store, and print what was done."""
+    if not is_postgres(options.store):
+        open_existing(options.store).close()  # opening a file brings it up to date
+        print(f"{options.store} is up to date")
+        return 0
+    load_psycopg()
+    from lastblock.store.postgres_connections import (  # noqa: PLC0415  # needs psycopg
+        Connections,
+        read_address,
+    )
+    from lastblock.store.postgres_schema import migrate  # noqa: PLC0415  # needs psycopg
+
+    connections = Connections(read_address(options.store), "migrate")
+    try:
+        for each in migrate(connections):
+            print(f"migration {each.number}: {each.name}")
+    finally:
+        connections.close()
+    print(f"{connections.label} is up to date")
+    return 0

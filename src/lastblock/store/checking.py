@@ -1,0 +1,98 @@
+"""Check a store without changing it: can it be reached, and is it whole?"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from threading import RLock
+from typing import Any, NamedTuple
+
+from lastblock.store.opening import is_postgres, load_psycopg
+from lastblock.store.sqlite_connections import connect
+from lastblock.store.sqlite_errors import PATIENCE, explained
+from lastblock.store.sqlite_schema import APPLICATION, VERSION
+from lastblock.support.errors import StoreError
+
+Read = Callable[[str], Sequence[tuple[Any, ...]]]
+
+_BANDITS = (
+    "SELECT name, start, last, (SELECT count(*) FROM events "
+    "WHERE events.bandit = each.bandit AND event > start) FROM (SELECT bandit, name, "
+    "coalesce(first_event, last_event) AS start, coalesce((SELECT max(event) FROM events "
+    "WHERE events.bandit = bandits.bandit), last_event) AS last FROM bandits) AS each ORDER BY name"
+)
+
+
+class Finding(NamedTuple):
+    """One thing that was checked."""
+
+    is_good: bool
+    text: str
+
+
+def check_store(place: str | os.PathLike[str]) -> Iterator[Finding]:
+    """Check a store, and yield what was found, good or not.
+
+    Parameters
+    ----------
+    place
+        The path or URL of the store.
+
+    Raises
+    ------
+    StoreError
+        If the store cannot be opened at all.
+    """
+    with ExitStack() as closing:
+        if is_postgres(place):
+            load_psycopg()
+            from lastblock.store import postgres_check  # noqa: PLC0415  # needs psycopg
+
+            yield from postgres_check.check(str(place), closing)
+        else:
+            yield from _check_file(Path(place), closing)
+
+
+def _check_file(path: Path, closing: ExitStack) -> Iterator[Finding]:
+    label = f"the store {str(path.absolute())!r}"
+    if not path.is_file():
+        raise StoreError(f"there is no file {str(path.absolute())!r}; give the path of a store")
+    with explained(label):
+        connection = connect(path.resolve(), RLock(), timeout=PATIENCE)
+        closing.callback(connection.close)
+
+        def read(query: str) -> Sequence[tuple[Any, ...]]:
+            return connection.execute(query).fetchall()
+
+        ((application,),) = read("PRAGMA application_id")
+        ((version,),) = read("PRAGMA user_version")
+        if application != APPLICATION:
+            yield Finding(False, "it is not a store: another program has made the file")
+            return
+        yield version_finding("format", version, VERSION, "open it with lb.Store to upgrade it")
+        ((said,), *_) = read("PRAGMA quick_check")
+        yield Finding(said == "ok", "SQLite finds the file whole" if said == "ok" else str(said))
+        if version == VERSION:
+            yield from bandit_findings(read)
+
+
+def version_finding(word: str, found: int, newest: int, advice: str) -> Finding:
+    """Return what to say of the version of the tables."""
+    if found > newest:
+        return Finding(False, f"{word} {found}, this lastblock reads up to {newest}: upgrade it")
+    if found < newest:
+        return Finding(False, f"{word} {found}, this lastblock needs {newest}: {advice}")
+    return Finding(True, f"{word} {found}, as this lastblock needs it")
+
+
+def bandit_findings(read: Read) -> Iterator[Finding]:
+    """Check that the events of each bandit follow one another."""
+    for name, start, last, count in read(_BANDITS):
+        if count == last - start:
+            yield Finding(True, f"bandit {name!r}: {count:,} events after its snapshot")
+        else:
+            yield Finding(
+                False,
+                f"bandit {name!r}: {last - start - count:,} of {last - start:,} events are "
+                "missing; restore the store from a copy",
+            )

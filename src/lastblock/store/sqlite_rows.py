@@ -1,0 +1,56 @@
+"""Write many rows into an SQLite file with few statements."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from lastblock.engine.events import ASK, FORGET, TELL
+from lastblock.store.sqlite_schema import Execute
+from lastblock.store.storage import Copy, Row, encoded
+
+_ROWS = (*(2**k for k in range(12)), 4000)  # × 7 parameters is below SQLite's limit of 32 766
+
+# One statement inserts many rows, since each statement releases and takes the interpreter's lock
+# once. It has few parameters, since passing a value takes as long as writing it.
+EVENTS = {
+    rows: "INSERT INTO events SELECT column1, column2, column3, column4, column5, column6, "
+    f"iif(column4 = {TELL}, column7, NULL), iif(column4 = {ASK}, column7, NULL), "
+    f"iif(column4 > {FORGET}, column7, NULL) FROM (VALUES "
+    + ",".join(["(?,?,?,?,?,?,?)"] * rows)
+    + ") LIMIT ?"
+    for rows in _ROWS
+}
+PENDING = {
+    rows: "INSERT INTO pending SELECT column1, column2, column3, column4, column5 FROM (VALUES "
+    + ",".join(["(?,?,?,?,?)"] * rows)
+    + ") LIMIT ?"
+    for rows in _ROWS
+}
+
+
+def insert(run: Execute, statements: Mapping[int, str], rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows; `statements` has one for each number of rows in `_ROWS`."""
+    for first in range(0, len(rows), _ROWS[-1]):
+        part = rows[first : first + _ROWS[-1]]
+        room = next(size for size in _ROWS if size >= len(part))
+        values: list[Any] = list(chain.from_iterable(part))
+        values += [None] * (len(part[0]) * (room - len(part)))
+        values.append(len(part))
+        run(statements[room], values)
+
+
+def receive(run: Execute, name: str, copy: Copy, parts: Iterable[Sequence[Row]]) -> None:
+    """Write a bandit that another storage has; rows of events get its number here."""
+    columns = ", ".join(copy.kept._fields)
+    number = run(
+        f"INSERT INTO bandits (name, {columns}) VALUES (?{', ?' * len(copy.kept)})",
+        (name, *copy.kept),
+    ).lastrowid
+    for arm, label in enumerate(copy.arms):
+        run("INSERT INTO arms VALUES (?, ?, ?)", (number, arm, encoded(label)))
+    for first, generation in copy.generations:
+        run("INSERT INTO generations VALUES (?, ?, ?)", (number, first, generation))
+    if copy.pending:
+        insert(run, PENDING, [(number, *row) for row in copy.pending])
+    for rows in parts:
+        insert(run, EVENTS, [(number, *row[1:]) for row in rows])

@@ -1,0 +1,151 @@
+"""`lastblock store`: copies from one kind of store to the other, checks and migrations."""
+
+import sqlite3
+
+import pytest
+from databases import fetch
+from lives import change, new_bandit
+
+import lastblock as lb
+from lastblock.cli.program import main
+
+NAMES = ["button", "kept", "new"]
+
+
+def filled(place):
+    """Bandits with everything that a store can have of one; returns their states."""
+    states = {}
+    for first, options in ((0, {"snapshot_every": 9}), (60, {"snapshot_every": 25})):
+        with lb.Store(place, durability="interval", **options) as store:
+            bandit = store.bandit("button") if first else new_bandit(store.create, name="button")
+            for step in range(first, first + 60):
+                change(bandit, step)
+            states["button"] = bandit.to_bytes()
+    with lb.Store(place, durability="interval", keep_events=True, snapshot_every=30) as store:
+        bandit = new_bandit(store.create, name="kept", floor=0.1)
+        bandit.ask(5)
+        for step in range(100):
+            change(bandit, step)
+        bandit.add_arm("a\tb\\n 👩‍🚀")
+        bandit.tell(bandit.ask(), 1e-320)
+        states["kept"] = bandit.to_bytes()
+        states["new"] = new_bandit(store.create, name="new").to_bytes()
+    return states
+
+
+def tables(place):
+    """Everything in the tables but the numbers of bandits, and who had them open."""
+    kept = "policy, layout, snapshot, last_event, asked, beginning, first_event, first_asked"
+    found = [fetch(place, f"SELECT name, {kept}, generation FROM bandits ORDER BY name")]
+    for table, columns, order in (
+        ("events", "event, time, kind, decision, t.arm, reward, probability, extra", "event"),
+        ("arms", "arm, label", "arm"),
+        ("pending", "decision, arm, probability, answered", "decision"),
+        ("generations", "first, t.generation", "first"),
+    ):
+        found.append(
+            fetch(
+                place,
+                f"SELECT name, {columns} FROM {table} AS t JOIN bandits USING (bandit) "
+                f"ORDER BY name, {order}",
+            )
+        )
+    return found
+
+
+@pytest.mark.parametrize("to_server", [True, False])
+def test_a_copy_has_the_same_bytes(url, tmp_path, to_server, capsys):
+    file = tmp_path / "shop.db"
+    source, target = (file, url) if to_server else (url, file)
+    states = filled(source)
+    before = tables(source)
+    assert main(["store", "copy", str(source), str(target)]) == 0
+    assert "3 bandits copied to the store" in capsys.readouterr().out
+    assert tables(source) == tables(target) == before
+    with lb.Store(target, keep_events=True) as store:
+        for name, state in states.items():
+            bandit = store.bandit(name)
+            assert bandit.to_bytes() == state
+            store.verify(name)
+            for step in range(200, 220):
+                change(bandit, step)
+            store.verify(name)
+    assert main(["store", "copy", str(source), str(target), "new"]) == 2
+    assert "has a bandit 'new' already" in capsys.readouterr().err
+    assert main(["store", "check", str(file)]) == 0
+    assert "BAD" not in capsys.readouterr().out
+    assert main(["store", "check", url]) == 2  # our server is quick, and not made to last
+    bad = [line for line in capsys.readouterr().out.splitlines() if line.startswith("BAD")]
+    assert bad == ["BAD   fsync is off: a power failure can damage the database"]
+
+
+def test_copies_of_some(tmp_path, capsys):
+    first, second = str(tmp_path / "a.db"), str(tmp_path / "b.db")
+    filled(first)
+    assert main(["store", "copy", first, second, "kept"]) == 0
+    with lb.Store(second) as store:
+        assert store.names() == ("kept",)
+    assert main(["store", "copy", first, second, "buton"]) == 2
+    assert "no bandit 'buton'; did you mean 'button'?" in capsys.readouterr().err
+    assert main(["store", "copy", first, first]) == 2
+    assert "are the same store" in capsys.readouterr().err
+    assert main(["store", "copy", str(tmp_path / "no.db"), second]) == 2
+    assert "there is no file" in capsys.readouterr().err
+    with lb.Store(first) as store:
+        store.bandit("new")
+        assert main(["store", "copy", first, str(tmp_path / "c.db"), "new"]) == 2
+        assert "is open in another Store of this process" in capsys.readouterr().err
+
+
+def test_a_copy_that_differs_is_an_error(tmp_path, monkeypatch, capsys):
+    first, second = str(tmp_path / "a.db"), str(tmp_path / "b.db")
+    filled(first)
+    from lastblock.store import sqlite_rows  # noqa: PLC0415  # here alone
+
+    real = sqlite_rows.insert
+
+    def insert(run, statements, rows):
+        if statements is sqlite_rows.EVENTS:
+            rows = [(*row[:2], row[2] + 1, *row[3:]) for row in rows]
+        real(run, statements, rows)
+
+    monkeypatch.setattr(sqlite_rows, "insert", insert)
+    assert main(["store", "copy", first, second, "kept"]) == 2
+    assert "the copy of bandit 'kept' in" in capsys.readouterr().err
+
+
+def test_checks_find_what_is_wrong(url, tmp_path, capsys):
+    file = tmp_path / "shop.db"
+    for place in (file, url):
+        filled(place)
+        fetch(place, "DELETE FROM events WHERE event = 7")
+        assert main(["store", "check", str(place)]) == 2
+        assert "BAD   bandit 'kept': 1 of " in capsys.readouterr().out
+    with lb.Store(url) as store:
+        store.bandit("new")
+        assert main(["store", "check", url]) == 2
+        said = capsys.readouterr().out
+        assert "bandit 'new' is open in another Store of this process, for " in said
+    fetch(url, "INSERT INTO migrations (number, name) VALUES (99, 'future')")
+    assert main(["store", "check", url]) == 2
+    assert "BAD   schema 99, this lastblock reads up to" in capsys.readouterr().out
+    connection = sqlite3.connect(tmp_path / "others.db")
+    connection.execute("CREATE TABLE customers (name)")
+    connection.close()
+    assert main(["store", "check", str(tmp_path / "others.db")]) == 2
+    assert "another program has made the file" in capsys.readouterr().out
+    assert main(["store", "check", str(tmp_path / "no.db")]) == 2
+    assert "there is no file" in capsys.readouterr().err
+
+
+def test_a_database_is_migrated(url, tmp_path, capsys):
+    assert main(["store", "check", url]) == 2
+    assert "there are no tables yet" in capsys.readouterr().out
+    assert main(["store", "migrate", url]) == 0
+    assert "migration 1: tables\nmigration 2: log\n" in capsys.readouterr().out
+    assert main(["store", "migrate", url]) == 0
+    assert "migration" not in capsys.readouterr().out
+    lb.Store(url).close()
+    lb.Store(tmp_path / "shop.db").close()
+    assert main(["store", "migrate", str(tmp_path / "shop.db")]) == 0
+    assert "is up to date" in capsys.readouterr().out
