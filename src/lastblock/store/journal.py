@@ -12,6 +12,7 @@ from lastblock.live.description import describe_desk
 from lastblock.live.desk import Desk
 from lastblock.live.view import desk_of
 from lastblock.store.group_commit import Write
+from lastblock.store.platforms import this_platform
 from lastblock.store.recovery import Known, Recovered
 from lastblock.store.storage import Row, Snapshot, TakenOverError
 from lastblock.support.errors import StoreError
@@ -126,7 +127,11 @@ def snapshot_of(bandit: Bandit[Any], number: int, event: int, since: int = 0) ->
     """
     desk = desk_of(bandit)
     with desk.lock:
-        about = {**describe_desk(desk, with_out=False), "event": event}
+        about = {
+            **describe_desk(desk, with_out=False),
+            "event": event,
+            "platform": this_platform(),
+        }
         body = snapshot.pack(about, desk.live.to_bytes())
         policy, layout = json.dumps(about["policy"]), about["layout"]
         out = desk.out_since(since)

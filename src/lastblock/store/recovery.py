@@ -15,6 +15,7 @@ from lastblock.live.decisions import Generations
 from lastblock.live.description import restore_desk
 from lastblock.live.desk import Desk
 from lastblock.live.view import desk_of
+from lastblock.store.platforms import difference
 from lastblock.store.storage import Part, Row, Snapshot, View
 from lastblock.support.errors import StateFileError, StoreError
 
@@ -72,9 +73,9 @@ def recover(
     StoreError
         If the stored data are damaged.
     """
-    with damage_explained(view, name):
+    with damage_explained(view, name) as origin:
         saved = view.snapshot(number, first=first)
-        bandit, event = _restored(saved), saved.event
+        bandit, event = _restored(saved, origin), saved.event
         last = max(event, view.last(number))
         rows = [row for row in waiting if row[0] == number and row[1] > last]
         if [row[1] for row in rows] != list(range(last + 1, last + 1 + len(rows))):
@@ -96,10 +97,15 @@ def recover(
 
 
 @contextmanager
-def damage_explained(view: View, name: str) -> Iterator[None]:
-    """Turn the errors that damaged tables cause into a `StoreError` that says what to do."""
+def damage_explained(view: View, name: str) -> Iterator[dict[str, Any]]:
+    """Turn the errors that damaged tables cause into a `StoreError` that says what to do.
+
+    It also says where the snapshot was written, if that is put into the dictionary that this
+    yields as "platform", and is not here.
+    """
+    origin: dict[str, Any] = {}
     try:
-        yield
+        yield origin
     except StoreError:
         raise
     except StateFileError as error:
@@ -108,6 +114,7 @@ def damage_explained(view: View, name: str) -> Iterator[None]:
         raise StoreError(
             f"bandit {name!r} in {view.label} is damaged: its events do not fit its snapshot "
             f"({_first_line(error)}); restore the file from a copy"
+            f"{difference(origin.get('platform'))}"
         ) from error
 
 
@@ -116,8 +123,9 @@ def _first_line(error: Exception) -> str:
     return words[0] if words else type(error).__name__
 
 
-def _restored(saved: Snapshot) -> Bandit[Any]:
+def _restored(saved: Snapshot, origin: dict[str, Any]) -> Bandit[Any]:
     about, record = snapshot.unpack(bytes(saved.body))
+    origin["platform"] = about.get("platform")  # older snapshots have no such entry
     if about.get("event", saved.event) != saved.event:  # older snapshots have no such entry
         raise ValueError(f"the snapshot is of event {about['event']}, not {saved.event}")
     if about.get("next_id") != saved.asked:
