@@ -3,15 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-# The report's tests run in a browser; where it cannot be had they are skipped, and say so.
+# Some tests need a browser or a database server; where they cannot be had they are skipped, and
+# say so.
 CHROMIUM := timeout 120 apt-get install -y -qq --no-install-recommends chromium chromium-driver
+POSTGRES := timeout 120 apt-get install -y -qq --no-install-recommends postgresql
 
-.PHONY: reproduce test quick check docs browser bench peers clean
+.PHONY: reproduce test quick check docs browser database bench peers clean
 
 reproduce: .venv/ready  ## All of the paper's figures and tables, and a report
 	$(BIN)/lastblock reproduce
 
-test: check docs browser  ## Everything that CI runs
+test: check docs browser database  ## Everything that CI runs
 	$(BIN)/python -m pytest -n 2 --dist loadscope
 
 quick: .venv/ready  ## The tests that need the kernels of ten policies only: a minute, once compiled
@@ -35,6 +37,17 @@ browser:  ## Chromium, if it is missing and can be installed
 	  export DEBIAN_FRONTEND=noninteractive; \
 	  { $(CHROMIUM) || { timeout 60 apt-get update -qq && $(CHROMIUM); }; } >/dev/null 2>&1 \
 	    || echo "Chromium could not be installed; the report's browser tests will be skipped"; \
+	fi
+
+database: .venv/ready  ## PostgreSQL, if it is missing and can be installed
+	@has() { command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; }; \
+	if ! has >/dev/null 2>&1; then \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    export DEBIAN_FRONTEND=noninteractive; \
+	    { $(POSTGRES) || { timeout 60 apt-get update -qq && $(POSTGRES); }; } >/dev/null 2>&1 || true; \
+	  fi; \
+	  has >/dev/null 2>&1 || $(PIP) pgserver >/dev/null 2>&1 \
+	    || echo "PostgreSQL could not be installed; tests of stores on it will be skipped"; \
 	fi
 
 bench: .venv/ready  ## Speed and memory, as ratios taken in one run

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, settings
 
 import lastblock as lb
 from lastblock.lab.scenario_files import imports
+from store.postgres_server import Server, why_not
 
 # The same examples on every run and every machine. The first example of a test may compile a
 # kernel, so time says nothing.
@@ -105,6 +106,16 @@ def pytest_xdist_make_scheduler(config, log):
             return group(nodeid)
 
     return Groups(config, log)
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A PostgreSQL server, for all tests of this process."""
+    if reason := why_not():
+        pytest.skip(reason)
+    made = Server()
+    yield made
+    made.close()
 
 
 @pytest.fixture

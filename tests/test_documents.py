@@ -59,9 +59,12 @@ def files(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("blocks", CASES)
-def test_block_runs(blocks, files):
+def test_block_runs(blocks, files, monkeypatch, request):
     *earlier, code = blocks
     files(earlier)
+    if "SHOP_DATABASE" in code:  # of a page about stores on PostgreSQL
+        server = request.getfixturevalue("server")
+        monkeypatch.setenv("SHOP_DATABASE", server.url(schema="documents"))
     with contextlib.ExitStack() as stack:
         for registry in CHECKS_OF:  # a block may define a policy, or its like
             stack.enter_context(mock.patch.dict(getattr(lb, registry)))

@@ -2,20 +2,9 @@
 
 import itertools
 
-import postgres_server
 import pytest
 
 _numbers = itertools.count()
-
-
-@pytest.fixture(scope="session")
-def server():
-    """A PostgreSQL server, for all tests of this process."""
-    if reason := postgres_server.why_not():
-        pytest.skip(reason)
-    made = postgres_server.Server()
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -1,8 +1,9 @@
 """What forks do to stores, in processes of their own.
 
-    python tests/store/fork_trials.py TRIAL FOLDER [ARGUMENT …]
+    python tests/store/fork_trials.py TRIAL PLACE [ARGUMENT …]
 
-prints one line of JSON. `kill FOLDER 200` kills a writer 200 times while it forks.
+prints one line of JSON. A place is a folder, or the URL of a PostgreSQL database.
+`kill FOLDER 200` kills a writer 200 times while it forks.
 """
 
 import json
@@ -17,6 +18,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from databases import store_at
 from lives import change, new_bandit
 from store_trials import ACKNOWLEDGED, NAME, READY, fork, wait_for, with_error
 
@@ -54,7 +56,7 @@ def said(work):
 
 def children(folder, durability):
     """A child tries all; then the parent goes on, and a third process finds everything."""
-    path = Path(folder) / "shop.db"
+    path = store_at(folder)
     store = lb.Store(path, durability=durability)
     bandit, twin = new_bandit(store.create, name=NAME), new_bandit()
 
@@ -86,7 +88,7 @@ def children(folder, durability):
 
 def closed_while_a_child_writes(folder):
     """The parent closes its store; of what the child was acknowledged, nothing may be lost."""
-    path = Path(folder) / "shop.db"
+    path = store_at(folder)
     with lb.Store(path) as store:
         new_bandit(store.create, name="child")
         new_bandit(store.create, name=NAME)
@@ -120,7 +122,7 @@ def closed_while_a_child_writes(folder):
 
 def killed_parent(folder):
     """Its children live on, and the bandit is free nevertheless."""
-    path = Path(folder) / "shop.db"
+    path = store_at(folder)
     cells = memoryview(mmap.mmap(-1, 4096)).cast("q")
     with lb.Store(path) as store:
         new_bandit(store.create, name=NAME)
@@ -150,9 +152,9 @@ def killed_parent(folder):
     return pulls
 
 
-def busy_parent(folder, forks):
+def busy_parent(folder, forks, others):
     """While a thread writes and another one reads; children may use other stores."""
-    path = Path(folder) / "shop.db"
+    path = store_at(folder)
     store = lb.Store(path, durability="interval", interval=0.001, snapshot_every=100)
     bandit, told = new_bandit(store.create, name=NAME), 0
     stop = threading.Event()
@@ -172,7 +174,7 @@ def busy_parent(folder, forks):
         thread.start()
 
     def child(i):
-        other = lb.Store(Path(folder) / f"other {i}.db")
+        other = lb.Store(Path(others) / f"other {i}.db")
         mine = new_bandit(other.create, name=NAME)
         mine.tell(mine.ask(), 1.0)
         other.close()
@@ -195,7 +197,7 @@ def busy_parent(folder, forks):
 
 def ends_like_a_program(folder):
     """A child that ends by itself, with all that Python does then, touches no log of others."""
-    path = Path(folder) / "shop.db"
+    path = store_at(folder)
     store = lb.Store(path)
     bandit = new_bandit(store.create, name=NAME)
     bandit.tell(bandit.ask(), 1.0)
@@ -218,7 +220,7 @@ def ends_like_a_program(folder):
 
 def pool(folder):
     """Workers of multiprocessing: by fork with the store open, by fork before, by spawn."""
-    path = Path(folder) / "shop.db"
+    path = store_at(folder)
     forked, spawned = map(multiprocessing.get_context, ("fork", "spawn"))
     with lb.Store(path) as store:
         new_bandit(store.create, name=NAME)
