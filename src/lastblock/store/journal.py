@@ -97,11 +97,10 @@ class EventLog:
         if self._reason is not None:
             raise StoreError(self._reason)
         try:
-            self._check_owned(self.number)  # or it would be what another owner has made of it
+            made = self._recover(Known(self.bandit, self._sure))
         except TakenOverError as error:
             self.end(str(error))
             raise
-        made = self._recover(Known(self.bandit, self._sure))
         self.event, self.saved = made.event, made.saved
         return desk_of(made.bandit)
 

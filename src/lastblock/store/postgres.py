@@ -130,7 +130,7 @@ class PostgresStorage:
         self._check_open()
         if self._is_unsure:
             self._settle()
-        return PostgresView(self._connections)
+        return PostgresView(self._connections, self._leases)
 
     def _check_open(self) -> None:
         if self._is_closed:

@@ -12,6 +12,9 @@ from lastblock.store.postgres_connections import Connection, Connections, last_r
 from lastblock.store.postgres_errors import explained
 from lastblock.support.errors import StoreError
 
+OLDEST = 130000
+"""The oldest server that knows all that we use."""
+
 
 class Migration(NamedTuple):
     """One step of the schema: a file in the folder `migrations`."""
@@ -62,6 +65,11 @@ def prepare(connections: Connections) -> None:
     """Create the tables if there are none; raise a `StoreError` unless they are ours."""
     label, schema = connections.label, connections.address.schema
     with connections.transaction() as connection:
+        if connection.info.server_version < OLDEST:
+            raise StoreError(
+                f"{label} runs on PostgreSQL {connection.info.server_version // 10000}; "
+                f"upgrade the server to {OLDEST // 10000} or newer"
+            )
         found = version(connection, schema)
         kinds = run(connection, "SELECT count(*) FROM kinds").fetchone()[0] if found else 0
     if found > newest():

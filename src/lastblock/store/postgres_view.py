@@ -10,6 +10,7 @@ from lastblock.engine.events import FORGET, NO_CHANCE, TELL
 from lastblock.live.labels import Label
 from lastblock.store.postgres_connections import Connection, Connections, end, last_rows, run
 from lastblock.store.postgres_errors import explained
+from lastblock.store.postgres_leases import Leases
 from lastblock.store.postgres_rows import read_array
 from lastblock.store.storage import Copy, Kept, Out, Part, Row, Snapshot
 from lastblock.support.errors import StoreError
@@ -31,9 +32,9 @@ _PART = (
 class PostgresView:
     """A read transaction on a connection of the pool; `View` explains the methods."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, leases: Leases) -> None:
         self.label = connections.label
-        self._connections = connections
+        self._connections, self._leases = connections, leases
         self._connection: Connection | None = None
 
     def __enter__(self) -> "PostgresView":
@@ -118,6 +119,12 @@ class PostgresView:
         """Return whether all events after the earliest snapshot are kept."""
         found = self._read("SELECT first_event FROM bandits WHERE bandit = %s", bandit)
         return found not in ([], [(None,)])
+
+    def check_owned(self, bandit: int) -> None:
+        """Raise a `TakenOverError` if the storage did not own the bandit at this moment."""
+        found = self._read("SELECT epoch FROM owners WHERE bandit = %s", bandit)
+        if found != [(self._leases.epoch(bandit),)]:
+            raise self._leases.lose([bandit])
 
     def last(self, bandit: int) -> int:
         """Return the number of the last event; 0 if there is none."""

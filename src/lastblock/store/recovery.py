@@ -74,6 +74,8 @@ def recover(
         If the stored data are damaged.
     """
     with damage_explained(view, name) as origin:
+        if known is not None:
+            view.check_owned(number)  # or it would be what another owner has made of it
         saved = view.snapshot(number, first=first)
         bandit, event = _restored(saved, origin), saved.event
         last = max(event, view.last(number))

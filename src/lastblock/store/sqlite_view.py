@@ -116,6 +116,9 @@ class SQLiteView:
         """Return the number of the last process that opened the bandit; 0 if unknown."""
         return next(iter(self._read("SELECT owner FROM bandits WHERE bandit = ?", bandit)), [0])[0]
 
+    def check_owned(self, bandit: int) -> None:
+        """Do nothing: the system's locks last as long as the process."""
+
     def last(self, bandit: int) -> int:
         """Return the number of the last event; 0 if there is none."""
         ((last,),) = self._read("SELECT max(event) FROM events WHERE bandit = ?", bandit)

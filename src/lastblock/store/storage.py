@@ -142,6 +142,9 @@ class View(Protocol):
         cannot clear its log beyond the moment of the oldest view.
         """
 
+    def check_owned(self, bandit: int) -> None:
+        """Raise a `TakenOverError` if the storage did not own the bandit at this moment."""
+
     def last(self, bandit: int) -> int:
         """Return the number of the last event; 0 if there is none."""
 

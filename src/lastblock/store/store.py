@@ -156,9 +156,8 @@ class Store(CreatesBandits):
         try:
             self._own(name, found)
             made = Recovered(new, 0, 0, 0) if new else self._recover(name, found)
-            bandit = made.bandit
             if new is None:
-                desk = desk_of(bandit)
+                desk = desk_of(made.bandit)
                 oldest = min(desk.out, default=desk.next_id)
                 begun = self._storage.begin(found, desk.next_id, oldest)
                 desk.enter(read_generations(self._storage.label, name, begun, desk.next_id))
@@ -173,7 +172,7 @@ class Store(CreatesBandits):
         except BaseException:
             self._storage.disown(found)
             raise
-        return bandit
+        return made.bandit
 
     def _recover(self, name: str, found: int, known: Known | None = None) -> Recovered:
         waiting = [] if self._groups is None else self._groups.waiting()  # first, to miss none
