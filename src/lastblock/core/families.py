@@ -105,7 +105,7 @@ class Families(NamedTuple):
     """All registered families, as an argument of kernels. Its *type* stands for the set.
 
     When a user registers a family, `families` makes a new type. Kernels are compiled anew for it,
-    and the compile cache knows that they hold code from outside the package.
+    and the compile cache knows them by the code of its `members`.
     """
 
     size: int
@@ -135,7 +135,7 @@ def families() -> Families:
     package = __name__.partition(".")[0]
     if registered not in _types:
         own = all(cls.__module__.partition(".")[0] == package for cls in registered)
-        foreign = {"__module__": "foreign", "__slots__": ()}
+        foreign = {"__module__": "foreign", "__slots__": (), "members": registered}
         _types[registered] = Families if own else type("Families", (Families,), foreign)
     return _types[registered](len(registered))
 

@@ -10,7 +10,8 @@ Four decorators compile a function:
 The cache's folder has a hash of every source file that kernels can see in its name. Numba alone
 looks at the time stamp of the one file that holds the cached function: after an edit of a policy
 it would go on using an engine compiled with the old policy. The hash does not cover classes from
-outside the package (a user's own policy), so `specialise` compiles code for them in memory only.
+outside the package (a user's own policy), so `specialise` keeps code for them apart, under a hash
+of their own code (`lastblock.kernels.own_code`).
 """
 
 import functools
@@ -28,6 +29,7 @@ import numba
 import numpy as np
 from numba.core.compiler_lock import global_compiler_lock
 
+from lastblock.kernels import own_code
 from lastblock.kernels.garbage import rare_collections
 from lastblock.kernels.interrupts import deferred_interrupts
 from lastblock.kernels.linking import linked
@@ -150,9 +152,7 @@ def specialise(function: Callable[P, R], *arguments: Any) -> Callable[P, R]:
     """
     if DISABLED:
         return function
-    dispatcher: Any = function
-    if any(is_foreign(argument) for argument in arguments):
-        dispatcher = _in_memory(dispatcher.py_func, dispatcher.targetoptions.get("nogil", True))
+    dispatcher = _dispatcher(function, arguments)
     signature = signature_of(*arguments)
     dispatcher.compile(signature)
     compiled: Callable[P, R] = dispatcher.overloads[signature].entry_point
@@ -166,9 +166,7 @@ def is_kept(function: Callable[P, R], *arguments: Any) -> bool:
     """
     if DISABLED:
         return True
-    dispatcher: Any = function
-    if any(is_foreign(argument) for argument in arguments):
-        dispatcher = _in_memory(dispatcher.py_func, dispatcher.targetoptions.get("nogil", True))
+    dispatcher = _dispatcher(function, arguments)
     signature = signature_of(*arguments)
     if signature in dispatcher.overloads:
         return True
@@ -185,6 +183,27 @@ def signature_of(*arguments: Any) -> tuple[Any, ...]:
     """Return the types of the arguments, as numba sees them: code is compiled for these."""
     typeof: Any = numba.typeof
     return tuple(typeof(argument) for argument in arguments)
+
+
+def _dispatcher(function: Any, arguments: tuple[Any, ...]) -> Any:
+    """Return what compiles an entry for these arguments, with the right cache."""
+    classes = tuple(dict.fromkeys(own_code.foreign_classes(arguments)))
+    if not classes:
+        return function
+    nogil = function.targetoptions.get("nogil", True)
+    mark = None if cache_folder() is None else own_code.mark_of(classes)
+    return _in_memory(function.py_func, nogil) if mark is None else _own(function, nogil, mark)
+
+
+@functools.cache
+def _own(function: Any, nogil: bool, mark: str) -> Any:
+    """Return the dispatcher for classes from outside the package whose code has this hash."""
+    folder = cache_folder()
+    assert folder is not None
+    with _numba_cache_folder(own_code.own_folder(folder, mark)):
+        options = linked({**_FLAGS, "nogil": nogil})
+        made = _njit(cache=True, **options)(own_code.named_by(mark, function.py_func))
+        return _uninterrupted(own_code.keep_by_name(made))
 
 
 @functools.cache
@@ -214,11 +233,7 @@ def _uninterrupted(dispatcher: Any) -> Any:
 
 def is_foreign(value: object) -> bool:
     """Return whether `value`, or an item of it, is a NamedTuple defined outside this package."""
-    if not isinstance(value, tuple):
-        return False
-    package = __name__.partition(".")[0]
-    own = type(value) is tuple or type(value).__module__.partition(".")[0] == package
-    return not own or any(is_foreign(item) for item in value)
+    return next(own_code.foreign_classes(value), None) is not None
 
 
 @functools.cache

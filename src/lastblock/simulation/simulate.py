@@ -142,7 +142,7 @@ class Player:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether code from outside the package is involved, which is compiled in memory only."""
+        """Whether code from outside the package is involved, which others may fail to import."""
         return is_foreign(self._fixed)
 
     @property

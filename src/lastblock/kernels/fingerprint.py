@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numba.core.types import Type as NumbaType
 
-from lastblock.lab.work.provenance import (
+from lastblock.kernels.provenance import (
     home_of_ufunc,
     imported,
     origin,

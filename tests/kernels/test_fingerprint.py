@@ -14,9 +14,9 @@ import pytest
 import lastblock as lb
 from lastblock.core.layout import state_dtype
 from lastblock.core.rounds import enqueue
+from lastblock.kernels import provenance
+from lastblock.kernels.fingerprint import fingerprint
 from lastblock.kernels.jit import kernel
-from lastblock.lab.work import provenance
-from lastblock.lab.work.fingerprint import fingerprint
 
 BASE = '''
 from typing import NamedTuple

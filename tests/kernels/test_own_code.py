@@ -1,0 +1,101 @@
+"""Code for classes from outside the package is kept as long as the classes stay the same."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lastblock
+from lastblock.kernels import own_code
+from lastblock.kernels.jit import DISABLED
+
+pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+
+PROGRAM = '''
+import sys
+import numpy as np
+import lastblock as lb
+from lastblock.core.layout import state_dtype
+from lastblock.engine.live import open_live
+from lastblock.kernels.jit import is_kept, specialise
+from lastblock.kernels.streams import key_of
+
+SOURCE = """
+from typing import NamedTuple
+import lastblock as lb
+from lastblock.kit import enqueue
+
+ARM = {arm}
+
+@lb.policy()
+class Constant(NamedTuple):
+    unused: float = 0.0
+
+    def layout(self, arms, horizon):
+        return []
+    def start(self, s):
+        enqueue(s, ARM)
+    def plan(self, s):
+        enqueue(s, ARM)
+    def observe(self, s, arm, reward):
+        pass
+"""
+
+for arm in map(int, sys.argv[1]):
+    space = {"__name__": "__main__"}  # as in a notebook: no file, and another class every time
+    exec(SOURCE.format(arm=arm), space)
+    policy = space["Constant"]()
+    states = np.zeros(1, state_dtype(policy, 2))
+    arguments = policy, states, 2, key_of(1), 0
+    kept = is_kept(open_live, *arguments)
+    specialise(open_live, *arguments)(*arguments)
+    print("kept" if kept else "compiled", states["queue"][0, 0])
+'''
+
+
+def run(arms, cache):
+    variables = {
+        **os.environ,
+        "PYTHONPATH": str(Path(lastblock.__file__).parents[1]),
+        "NUMBA_CACHE_DIR": str(cache),
+    }
+    program = [sys.executable, "-c", PROGRAM, arms]
+    done = subprocess.run(program, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_unchanged_classes_are_compiled_once_and_changed_ones_again(tmp_path):
+    assert run("0", tmp_path) == ["compiled 0"]
+    assert run("0", tmp_path) == ["kept 0"]
+    # Several versions in one process; each keeps its own code.
+    assert run("0101", tmp_path) == ["kept 0", "compiled 1", "kept 0", "kept 1"]
+    # A damaged file costs a compilation.
+    for file in tmp_path.rglob("*open_live*.nbc"):
+        file.write_bytes(file.read_bytes()[:1000])
+    assert run("1", tmp_path) == ["compiled 1"]
+
+
+def test_the_oldest_of_many_folders_go(tmp_path, monkeypatch):
+    monkeypatch.setattr(own_code, "_KEPT_FOLDERS", 3)
+    for age in range(1, 6):
+        folder = tmp_path / f"own-{age}"
+        folder.mkdir()
+        os.utime(folder, (10**9 - age, 10**9 - age))
+    (tmp_path / "engine").mkdir()
+    current = own_code.own_folder(tmp_path, "new")
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {current.name, "own-1", "own-2", "engine"}
+
+
+def test_code_that_cannot_be_read_has_no_mark(monkeypatch):
+    def fail(*_):
+        raise RuntimeError("a descriptor of somebody's")
+
+    class Unreadable(tuple):
+        pass
+
+    monkeypatch.setattr("lastblock.kernels.fingerprint.fingerprint", fail)
+    assert own_code.mark_of((Unreadable,)) is None
