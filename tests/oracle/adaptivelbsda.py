@@ -6,7 +6,9 @@ from math import fsum, inf, log, sqrt
 
 from oracle.rounds import Oracle, last, mean
 
-MEMORY, KEPT, CAUTION, MOST_ALERT, ALARM, CALM = 511, 32, 4.5, 0.25, 0.25, 20_000
+SHORT_MEMORY, LONG_MEMORY = 511, 0.2
+MARKS = 8  # a level
+KEPT, CAUTION, MOST_ALERT, ALARM, CALM = 32, 4.5, 0.25, 0.25, 20_000
 TOLERANCE, PATIENCE, SECOND_LOOK = Fraction(3, 4), 2, 128
 SMALLEST, LEVELS, TRUSTED = 16, 10, 24.0
 NEVER_ENOUGH = 2.0  # no alarm is raised below log(1 + age), and at an age of a dozen at least
@@ -59,6 +61,16 @@ def largest_shift(rewards):
     return best
 
 
+def last_block(rewards, n):
+    """About n: it begins at the nearest multiple of a step, of two that are as near the later."""
+    step = 1
+    while n > (MARKS - 1) * step:
+        step *= 2
+    exact = len(rewards) - n
+    before = exact // step * step
+    return rewards[before if 2 * (exact - before) < step else before + step :]
+
+
 @dataclass
 class Arm:
     """Since the last restart, or what was kept of the time before."""
@@ -67,9 +79,6 @@ class Arm:
     times: list = field(default_factory=list)
     asked: int = 0
     burst: int | None = None
-
-    def memory(self):
-        return last(self.rewards, MEMORY)
 
 
 class AdaptiveLBSDA(Oracle):
@@ -82,8 +91,8 @@ class AdaptiveLBSDA(Oracle):
         self.restarts = []
         self.suspect = None
         self.epoch_ends, self.recent, self.earlier = 1, 0, 0
-        self.refresh, self.silence = 0, inf
-        self.probes = self.overruled = 0
+        self.refresh, self.silence, self.memory = 0, inf, SHORT_MEMORY
+        self.probes = self.full = 0
 
     def ask(self):
         arm = super().ask()
@@ -101,10 +110,11 @@ class AdaptiveLBSDA(Oracle):
             rate = min(max(MOST_ALERT, self.alertness), self.alertness * sqrt(1 + ALARM * events))
             slow = age if age <= CALM else age * (age / CALM)
             self.silence = slow * (self.arms - 1) / rate**2 if rate > 0.0 else inf
-        memories = [arm.memory() for arm in self.state]
-        pulls = [len(memory) for memory in memories]
+            self.memory = max(SHORT_MEMORY, int(LONG_MEMORY * age))
+        pulls = [min(len(arm.rewards), self.memory) for arm in self.state]
         if self.leader is None or sum(n >= pulls[self.leader] for n in pulls) > 1:
-            self.leader = self.most_pulled(range(self.arms), pulls, memories)
+            means = [[float(mean(self.remembered(arm)))] for arm in self.state]
+            self.leader = self.most_pulled(range(self.arms), pulls, means)
         chosen = []
         for k in range(self.arms):
             if k != self.leader:
@@ -114,18 +124,25 @@ class AdaptiveLBSDA(Oracle):
             self.state[k].asked = self.now
         return chosen, []
 
+    def remembered(self, arm):
+        if len(arm.rewards) <= self.memory:
+            return arm.rewards or [0.0]
+        return last_block(arm.rewards, self.memory)
+
+    def leaders_block(self, n):
+        """Against an arm with n rewards."""
+        theirs = self.state[self.leader].rewards
+        n = min(n, self.memory)
+        return theirs if n >= len(theirs) else last_block(theirs, n)
+
     def wins(self, k):
-        mine, theirs = self.state[k], self.state[self.leader]
-        if not mine.rewards or not theirs.rewards:
+        mine, theirs = self.state[k].rewards, self.state[self.leader].rewards
+        if len(mine) > self.memory:
+            self.full += 1
             return False
-        if mean(mine.memory()) < mean(last(theirs.memory(), len(mine.memory()))):
+        if not mine or not theirs:
             return False
-        if min(len(mine.rewards), len(theirs.rewards)) < MEMORY:
-            return True
-        if mean(mine.rewards) < mean(theirs.rewards):
-            self.overruled += 1
-            return False
-        return True
+        return mean(mine) >= mean(self.leaders_block(len(mine)))
 
     def is_probed(self, k, age):
         arm = self.state[k]
@@ -143,16 +160,15 @@ class AdaptiveLBSDA(Oracle):
         return due
 
     def goes_on(self, arm):
-        memory, theirs = arm.memory(), self.state[self.leader].memory()
-        if not theirs:
+        if not self.state[self.leader].rewards:
             return False
-        own = min(arm.burst, len(memory))
-        goal = mean(last(theirs, len(memory)))
+        rewards, own = arm.rewards, arm.burst
+        goal = mean(self.leaders_block(len(rewards)))
         slack = 0
-        if len(memory) > own:
-            gap = goal - mean(memory[:-own])
+        if len(rewards) > own:
+            gap = goal - mean(rewards[:-own])
             slack = TOLERANCE * max(0, gap) * min(own, PATIENCE)
-        return own * mean(memory[-own:]) >= own * goal - slack
+        return own * mean(rewards[-own:]) >= own * goal - slack
 
     def tell(self, k, reward):
         arm = self.state[k]

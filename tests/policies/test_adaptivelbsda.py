@@ -47,7 +47,7 @@ def test_restarts_tell_when_and_who():
 def test_the_state_is_small_and_fixed():
     sizes = {lb.state_size(lb.AdaptiveLBSDA(), 4, horizon) for horizon in (None, 10, 10**9)}
     assert len(sizes) == 1
-    assert sizes.pop() / 4 <= 6 * 1024
+    assert sizes.pop() / 4 <= 3 * 1024
 
 
 def test_a_long_run_outlives_its_epochs_and_stamps():

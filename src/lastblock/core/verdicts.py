@@ -17,7 +17,7 @@ LOST = "lost"
 WAITS = "waits"
 FLAGGED = "flagged"
 PROBED = "probed"
-OVERRULED = "overruled"
+FULL = "full"
 SILENT = "silent"
 LEVEL = "level"
 LOOKED = "looked"
@@ -31,7 +31,7 @@ REASONS = {
     WAITS: "it won, but as many of its decisions are out as it has had rewards: it waits for some",
     FLAGGED: "it lost, but a diversity flag wakes it: nobody has looked at it for long",
     PROBED: "it lost, but is looked at again: it was silent for long, or has kept up since",
-    OVERRULED: "it won by its last block, but not by all its rewards since the restart",
+    FULL: "both have more rewards than a duel looks back at, and its last ones are no better",
     SILENT: "none of its rewards is there, so it cannot duel",
     LEVEL: "it has as many pulls as the leader and is not compared (the authors' rule)",
     LOOKED: "it is looked at since it has been silent for long",

@@ -12,6 +12,8 @@ that happens to vary little would raise false alarms. So the variance of a block
 as at least ν/n times the other block's (or equal to it if n < ν). ν is `TRUSTED`, and more where
 the tails are long, because the variance of a sample variance grows with the kurtosis.
 
+The same checkpoints serve a policy that needs the sum of an arm's last rewards: see `last_block`.
+
 The unit of the rewards is the first difference between two of them, rounded to a power of two so
 that no digit is lost. Squares of very large and very small rewards then neither overflow nor
 underflow.
@@ -25,6 +27,7 @@ import numpy as np
 from lastblock.core.layout import COUNT
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import detector
+from lastblock.kernels.bits import bit_length
 from lastblock.kernels.jit import kernel, routine
 
 SMALLEST = 16
@@ -40,8 +43,21 @@ TRUSTED = 24.0
 """ν: from this many rewards with short tails on, the variance of a block counts as it is."""
 
 
-def shift_fields(arms: int) -> Layout:
-    """Return the fields of the record: sums of each arm since its restart, and the last shift."""
+BLOCK_LEVELS = 21
+"""The number of levels of checkpoints from which blocks are read: at steps of 1, 2, 4, …, 2²⁰."""
+
+LONGEST_BLOCK = (SLOTS - 1) << (BLOCK_LEVELS - 1)
+"""The largest number of last rewards whose sum can be read."""
+
+
+def shift_fields(arms: int, *, blocks: bool = False) -> Layout:
+    """Return the fields of the record: sums of each arm since its restart, and the last shift.
+
+    With `blocks` there are more checkpoints of the sum of rewards, so that `last_block` can read
+    the sum of an arm's last rewards. Row 0 then has those at every reward, and the comparisons
+    begin with row 1.
+    """
+    rows = BLOCK_LEVELS if blocks else LEVELS
     return [
         ("count", COUNT, (arms,)),
         ("base", np.float64, (arms,)),  # the first reward, subtracted from all to keep sums small
@@ -49,7 +65,7 @@ def shift_fields(arms: int) -> Layout:
         ("total", np.float64, (arms,)),
         ("square", np.float64, (arms,)),
         ("fourth", np.float64, (arms,)),  # fourth powers of the distance from the mean so far
-        ("totals", np.float64, (arms, LEVELS, SLOTS)),
+        ("totals", np.float64, (arms, rows, SLOTS)),
         ("squares", np.float64, (arms, LEVELS, SLOTS)),
         ("size", COUNT),  # number of rewards after the last shift found
         ("old", np.float64),  # mean before it
@@ -58,9 +74,22 @@ def shift_fields(arms: int) -> Layout:
 
 
 @kernel
+def has_blocks(d: Record) -> bool:
+    """Return whether blocks can be read from the record; known at compile time.
+
+    Its sums are then not multiplied by the unit, so that no reward makes them overflow.
+    """
+    return bool(d.totals.shape[1] > LEVELS)
+
+
+@kernel
 def forget_arm(d: Record, arm: int) -> None:
     """Forget all rewards of `arm`."""
     d.count[arm] = 0
+    if has_blocks(d):
+        d.base[arm] = 0.0
+        for j in range(d.totals.shape[1]):
+            d.totals[arm, j, 0] = 0.0  # the checkpoint before the first reward
     d.unit[arm] = 0.0
     d.total[arm] = 0.0
     d.square[arm] = 0.0
@@ -83,9 +112,60 @@ def unit_of(x: float) -> float:
 
 
 @kernel
+def unit_of_sums(d: Record, arm: int) -> float:
+    """Return the factor on a sum of rewards that makes it comparable with sums of squares."""
+    return float(d.unit[arm]) if has_blocks(d) else 1.0
+
+
+@kernel
 def sum_of(d: Record, arm: int) -> float:
-    """Return the sum of (reward − first reward) over the rewards of `arm`."""
-    return float(d.total[arm] / d.unit[arm]) if d.unit[arm] > 0.0 else 0.0
+    """Return the sum of all rewards of `arm`, from a record with blocks."""
+    return float(d.total[arm] + d.base[arm] * d.count[arm])
+
+
+@kernel
+def level_for(n: int) -> int:
+    """Return the lowest level that reaches back n ≥ 1 rewards: n ≤ 7 · 2ʲ."""
+    return bit_length((n - 1) // (SLOTS - 1))
+
+
+@kernel
+def begin_block(count: int, n: int) -> int:
+    """Return the place of the checkpoint nearest to where the last n of `count` rewards begin.
+
+    1 ≤ n ≤ LONGEST_BLOCK, and n ≤ count. Of two that are as near it is the later one. Blocks of up
+    to 7 rewards are exact, and others off by a seventh at most.
+    """
+    level = level_for(n)
+    return ((count - n + ((1 << level) >> 1)) >> level) << level
+
+
+@kernel
+def last_block(d: Record, arm: int, n: int) -> tuple[int, float]:
+    """Return the length and the sum of the block of about n rewards with which `arm` ends."""
+    count = d.count[arm]
+    place = begin_block(count, n)
+    level = level_for(n)
+    before = d.totals[arm, level, (place >> level) & (SLOTS - 1)]
+    return count - place, float(d.total[arm] - before + d.base[arm] * (count - place))
+
+
+@kernel
+def take_in(d: Record, arm: int, reward: float) -> None:
+    """Add a reward to the arm's sums."""
+    n = d.count[arm]
+    if n == 0:
+        d.base[arm] = reward
+    away = reward - d.base[arm]
+    if away != 0.0 and d.unit[arm] == 0.0:
+        d.unit[arm] = unit_of(away)
+    x = away * d.unit[arm]
+    if n > 0:
+        square = (x - d.total[arm] * unit_of_sums(d, arm) / n) ** 2
+        d.fourth[arm] += square * square
+    d.count[arm] = n + 1
+    d.total[arm] += away if has_blocks(d) else x
+    d.square[arm] += x * x
 
 
 @routine
@@ -95,24 +175,15 @@ def largest_shift(d: Record, arm: int, reward: float, least: float) -> float:
     It returns 0 if no z exceeds `least`, and otherwise leaves the shift in the fields `size`, `old`
     and `new`. If `least` is infinite, it compares nothing.
     """
+    take_in(d, arm, reward)
     n = d.count[arm]
-    if n == 0:
-        d.base[arm] = reward
-    x = reward - d.base[arm]
-    if x != 0.0:
-        if d.unit[arm] == 0.0:
-            d.unit[arm] = unit_of(x)
-        x *= d.unit[arm]
-    if n > 0:
-        away = x - d.total[arm] / n
-        away *= away
-        d.fourth[arm] += away * away
-    n += 1
-    d.count[arm] = n
-    total = d.total[arm] + x
-    square = d.square[arm] + x * x
-    d.total[arm] = total
-    d.square[arm] = square
+    total = d.total[arm]
+    square = d.square[arm]
+    unit = unit_of_sums(d, arm)
+    first = 0  # the row with which comparisons begin
+    if has_blocks(d):
+        d.totals[arm, 0, n & (SLOTS - 1)] = total
+        first = 1
     best = 0.0
     step = SMALLEST // SLOTS
     j = 0
@@ -121,10 +192,10 @@ def largest_shift(d: Record, arm: int, reward: float, least: float) -> float:
         s = step * SLOTS
         m = n - s
         if m >= SMALLEST and least < math.inf:
-            head = d.totals[arm, j, slot]
+            head = d.totals[arm, first + j, slot]
             head_square = d.squares[arm, j, slot]
-            new = (total - head) / s
-            old = head / m
+            new = (total - head) * unit / s
+            old = head * unit / m
             v_new = max(0.0, (square - head_square) / s - new * new)
             v_old = max(0.0, head_square / m - old * old)
             gap = (new - old) * (new - old)
@@ -136,8 +207,12 @@ def largest_shift(d: Record, arm: int, reward: float, least: float) -> float:
                     d.size = s
                     d.old = old / d.unit[arm] + d.base[arm]
                     d.new = new / d.unit[arm] + d.base[arm]
-        d.totals[arm, j, slot] = total  # this checkpoint replaces it
+        d.totals[arm, first + j, slot] = total  # this checkpoint replaces it
         d.squares[arm, j, slot] = square
+        step *= 2
+        j += 1
+    while first + j < d.totals.shape[1] and n & (step - 1) == 0:  # for blocks only
+        d.totals[arm, first + j, (n // step) & (SLOTS - 1)] = total
         step *= 2
         j += 1
     return best
@@ -158,7 +233,7 @@ def tails(d: Record, arm: int) -> float:
     That is 2 for Gaussian rewards and 4 for exponential ones.
     """
     n = d.count[arm]
-    mean = d.total[arm] / n
+    mean = d.total[arm] * unit_of_sums(d, arm) / n
     variance = d.square[arm] / n - mean * mean
     if variance <= 0.0:
         return 1.0

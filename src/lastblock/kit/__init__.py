@@ -119,7 +119,7 @@ arm, reward)``.
 `REASONS`          what each reason means, in words
 =================  ================================================================================
 
-The reasons: `FORCED`, `WON`, `LOST`, `WAITS`, `FLAGGED`, `PROBED`, `OVERRULED`, `SILENT`, `LEVEL`,
+The reasons: `FORCED`, `WON`, `LOST`, `WAITS`, `FLAGGED`, `PROBED`, `FULL`, `SILENT`, `LEVEL`,
 `LOOKED`.
 
 **Restarts**, for policies that begin again: `Bandit.changes` reports them.
@@ -227,10 +227,10 @@ from lastblock.core.support import Support, support_of
 from lastblock.core.verdicts import (
     FLAGGED,
     FORCED,
+    FULL,
     LEVEL,
     LOOKED,
     LOST,
-    OVERRULED,
     PROBED,
     REASONS,
     SILENT,
@@ -281,13 +281,13 @@ __all__ = [
     "FLAG",
     "FLAGGED",
     "FORCED",
+    "FULL",
     "INDEX",
     "LEVEL",
     "LINE",
     "LOOKED",
     "LOST",
     "NOBODY",
-    "OVERRULED",
     "PROBED",
     "REASONS",
     "SILENT",

@@ -9,31 +9,34 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lastblock.core.duels import (
-    is_ahead,
     is_owed,
     most_pulled,
     obligation,
     obligation_lasts,
-    wins_duel,
 )
-from lastblock.core.history import append, block_sum, clear, held, history_dtype
 from lastblock.core.layout import ARM, COUNT, FLAG, NOBODY, record, within
+from lastblock.core.marks import is_at_least
 from lastblock.core.protocol import Held, Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.restarts import clear_restarts, note_restart, restart_fields
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.core.verdicts import FLAGGED, LOST, OVERRULED, PROBED, Verdict, judge
+from lastblock.core.verdicts import FLAGGED, FULL, PROBED, Verdict, judge
 from lastblock.detectors.meanshift import (
+    LONGEST_BLOCK,
+    begin_block,
     forget_arm,
     forget_shift,
     largest_shift,
+    last_block,
     shift_fields,
     sum_of,
 )
-from lastblock.kernels.jit import kernel, routine
+from lastblock.kernels.jit import kernel, plain, routine
 
-MEMORY = 511
-"""The largest number of rewards of an arm that take part in duels."""
+SHORT_MEMORY = 511
+LONG_MEMORY = 0.2
+"""A duel looks back at so many of the leader's rewards at most, or at this share of the age if that
+is more."""
 
 KEPT = 32
 """The largest number of rewards of an arm that are kept at a restart."""
@@ -91,63 +94,84 @@ def update_clock(s: Record, alertness: float) -> int:
         rate = min(max(MOST_ALERT, alertness), alarmed) ** 2
         slow = age if age <= CALM else age * (age / CALM)
         s.silence = slow * (s.arms - 1.0) / rate if rate > 0.0 else math.inf
+        s.memory = min(LONGEST_BLOCK, max(SHORT_MEMORY, int(LONG_MEMORY * age)))
     return now
 
 
 @kernel
 def update_leader(s: Record) -> Any:
-    """Choose the leader: most rewards, then the largest sum of them, then at random."""
-    h = s.history
-    if not is_ahead(s, h.kept, s.leader):
+    """Choose the leader: most rewards, then the largest mean of them, then at random.
+
+    No more rewards count than the memory holds: then the leader has the best last block.
+    """
+    d = s.detector
+    if s.leader != NOBODY:
+        most = min(s.memory, d.count[s.leader])
+        others = 0
         for k in range(s.arms):
-            s.sums[k] = block_sum(h, k, h.kept[k])
-        s.leader = most_pulled(s, h.kept, s.sums, s.candidate, NOBODY)
+            others += d.count[k] >= most
+        if others == 1:
+            return s.leader
+    for k in range(s.arms):
+        n = d.count[k]
+        total = sum_of(d, k)
+        s.pulls[k] = min(n, s.memory)
+        if n > s.memory:
+            n, total = last_block(d, k, s.memory)
+        s.means[k] = total / n if n > 0 else 0.0
+    s.leader = most_pulled(s, s.pulls, s.means, s.candidate, NOBODY)
     return s.leader
+
+
+@kernel
+def leaders_block(s: Record, arm: int, leader: int) -> tuple[int, float]:
+    """Return the length and the sum of the leader's last block against an arm with rewards."""
+    d = s.detector
+    n = min(d.count[arm], s.memory)
+    if n >= d.count[leader]:
+        return d.count[leader], sum_of(d, leader)
+    return last_block(d, leader, n)
 
 
 @kernel
 def wins(s: Record, arm: int, leader: int) -> bool:
     """Return whether an arm wins its last-block duel.
 
-    If the memory is full, the means of all rewards since the restart must agree: blocks that have
-    stopped growing would let luck win for ever. Late rewards cannot pile up, because no arm waits
-    for more rewards than it has had.
+    An arm with more rewards than the memory holds has no duel: it would lead if its last block
+    were better. Late rewards cannot pile up, because no arm waits for more rewards than it has had.
     """
-    h = s.history
-    if s.out[arm] >= h.kept[arm] or not wins_duel(h, arm, leader):
-        return False
-    if h.kept[arm] < MEMORY or h.kept[leader] < MEMORY:
-        return True
     d = s.detector
-    mine = sum_of(d, arm) + (d.base[arm] - d.base[leader]) * d.count[arm]
-    return bool(mine * d.count[leader] >= sum_of(d, leader) * d.count[arm])
+    own = d.count[arm]
+    if own == 0 or own > s.memory or d.count[leader] == 0:
+        return False
+    lead, s.block_sum[arm] = leaders_block(s, arm, leader)
+    return is_at_least(sum_of(d, arm), own, s.block_sum[arm], lead) and s.out[arm] < own
 
 
 @kernel
 def goes_on(s: Record, arm: int, leader: int) -> bool:
     """Return whether a burst's rewards keep up with the leader's last block, nearly so at first."""
-    h = s.history
-    n = h.kept[arm]
-    own = min(s.burst[arm], n)
-    lead = min(n, h.kept[leader])
-    if lead == 0:
+    d = s.detector
+    n = d.count[arm]
+    own = s.burst[arm]
+    if d.count[leader] == 0:
         return False
-    burst = block_sum(h, arm, own)
-    goal = block_sum(h, leader, lead)
+    lead, goal = leaders_block(s, arm, leader)
+    burst = s.burst_sum[arm]
     ahead = burst * lead - goal * own
     rest = n - own
     if rest == 0:
         return bool(ahead >= 0.0)
     # The burst's mean, less the leader's, plus a share of the gap, times own · lead · rest: whole
     # numbers stay exact, so that ties are ties.
-    gap = goal * rest - (block_sum(h, arm, n) - burst) * lead
+    gap = goal * rest - (sum_of(d, arm) - burst) * lead
     return bool(ahead * rest + TOLERANCE * min(own, PATIENCE) * max(0.0, gap) >= 0.0)
 
 
 @kernel
 def is_probed(s: Record, arm: int, leader: int, now: int) -> bool:
     """Return whether the arm's burst goes on, or a new one begins after a long silence."""
-    if s.burst[arm] > 0 and s.out[arm] < s.history.kept[arm]:
+    if s.burst[arm] > 0 and s.out[arm] < s.detector.count[arm]:
         if goes_on(s, arm, leader):
             return True
         s.burst[arm] = -1
@@ -158,6 +182,7 @@ def is_probed(s: Record, arm: int, leader: int, now: int) -> bool:
         due = s.silence < math.inf
     if due:
         s.burst[arm] = 0
+        s.burst_sum[arm] = 0.0
     return bool(due)
 
 
@@ -165,9 +190,8 @@ def is_probed(s: Record, arm: int, leader: int, now: int) -> bool:
 def restart(s: Record, arm: int, now: int) -> None:
     """Forget what came before the arm's split; of what came after, keep the last rewards."""
     d = s.detector
-    h = s.history
     kept = min(d.size, KEPT)
-    first = s.stamp[arm, (h.written[arm] - kept + 1) & (KEPT - 1)]
+    first = s.stamp[arm, (s.newest[arm] - kept + 1) & (KEPT - 1)]
     age = (now - first) & 0xFFFFFFFF
     # The split may be further back than times are kept: at the pace of the last rewards.
     back = min(now - s.since, age * (d.size - 1) // (kept - 1))
@@ -177,16 +201,15 @@ def restart(s: Record, arm: int, now: int) -> None:
     s.suspect = arm
     for k in range(s.arms):
         n = 0
-        while n < min(KEPT, h.kept[k]):
-            stamp = s.stamp[k, (h.written[k] - n) & (KEPT - 1)]
+        while n < min(KEPT, d.count[k]):
+            stamp = s.stamp[k, (s.newest[k] - n) & (KEPT - 1)]
             if (now - stamp) & 0xFFFFFFFF > age:
                 break
             n += 1
-        h.kept[k] = n
         s.burst[k] = -1
         forget_arm(d, k)
         for i in range(n):
-            largest_shift(d, k, s.reward[k, (h.written[k] - n + 1 + i) & (KEPT - 1)], math.inf)
+            largest_shift(d, k, s.reward[k, (s.newest[k] - n + 1 + i) & (KEPT - 1)], math.inf)
     s.leader = NOBODY
     s.limit_lasts = 0.0
     s.refresh = 0
@@ -252,22 +275,23 @@ class AdaptiveLBSDA(NamedTuple):
             ("epoch_ends", COUNT),
             ("recent_restarts", COUNT),  # in this epoch …
             ("earlier_restarts", COUNT),  # … and the one before
-            ("refresh", COUNT),  # when to compute the following two again
+            ("refresh", COUNT),  # when to compute the following three again
             ("silence", np.float64),  # the square of a silence that is too long
             ("least", np.float64),  # no less evidence is an alarm
+            ("memory", within(np.int64, 1, LONGEST_BLOCK)),  # rewards of an arm in a duel, at most
             *restart_fields(),
-            ("sums", np.float64, (arms,)),
-            ("candidate", FLAG, (arms,)),  # for the lead: everyone
+            # What the lead goes by: rewards, at most as many as the memory holds, and their mean.
+            ("pulls", COUNT, (arms,)),
+            ("means", np.float64, (arms,)),
+            ("candidate", FLAG, (arms,)),  # everyone
             ("asked", COUNT, (arms,)),  # the time of the arm's last decision
-            (
-                "burst",
-                within(np.int64, -1),
-                (arms,),
-            ),  # rewards since the burst began; −1: none is on
-            ("history", history_dtype(arms, MEMORY)),
+            ("burst", within(np.int64, -1), (arms,)),  # rewards since it began; −1: none is on
+            ("burst_sum", np.float64, (arms,)),
+            ("block_sum", np.float64, (arms,)),  # the leader's in the last duel: for `explain`
+            ("newest", within(np.int64, 0, KEPT - 1), (arms,)),  # the slot of the last reward
+            ("detector", record(shift_fields(arms, blocks=True))),
             ("stamp", np.uint32, (arms, KEPT)),  # when the last rewards came …
             ("reward", np.float64, (arms, KEPT)),  # … and what they were
-            ("detector", record(shift_fields(arms))),
         ]
 
     def start(self, s: Record) -> None:
@@ -287,23 +311,27 @@ class AdaptiveLBSDA(NamedTuple):
         s.least = 0.0
         clear_restarts(s)
         forget_shift(s.detector)
-        for k in range(s.sums.shape[0]):
-            s.sums[k] = 0.0
+        s.memory = SHORT_MEMORY
+        for k in range(s.asked.shape[0]):
+            s.pulls[k] = 0
+            s.means[k] = 0.0
             s.candidate[k] = 1
             s.asked[k] = 0
             s.burst[k] = -1
+            s.burst_sum[k] = 0.0
+            s.block_sum[k] = 0.0
+            s.newest[k] = 0
             forget_arm(s.detector, k)
-        clear(s.history)
         enqueue_all(s)
         shuffle(s)
 
     def plan(self, s: Record) -> None:
         now = update_clock(s, self.alertness)
-        h = s.history
+        pulls = s.detector.count
         leader = update_leader(s)
         for k in range(s.arms):
             if k != leader:
-                if is_owed(s, h.kept, k) or wins(s, k, leader) or is_probed(s, k, leader, now):
+                if is_owed(s, pulls, k) or wins(s, k, leader) or is_probed(s, k, leader, now):
                     enqueue(s, k)
                     s.asked[k] = now
         if s.queued == 0:
@@ -317,13 +345,13 @@ class AdaptiveLBSDA(NamedTuple):
             s.begun = 1
             s.origin = reward
         x = reward - s.origin
-        h = s.history
-        append(h, arm, x)
-        latest = h.written[arm] & (KEPT - 1)
+        latest = (s.newest[arm] + 1) & (KEPT - 1)
+        s.newest[arm] = latest
         s.stamp[arm, latest] = now & 0xFFFFFFFF
         s.reward[arm, latest] = x
         if s.burst[arm] >= 0:
             s.burst[arm] += 1
+            s.burst_sum[arm] += x
         z = largest_shift(s.detector, arm, x, s.least)
         if z > s.least and z > math.log(1.0 + (now - s.since)) + caution(s):
             restart(s, arm, now)
@@ -338,10 +366,10 @@ class AdaptiveLBSDA(NamedTuple):
 
     def duels(self, s: Record) -> list[Verdict]:
         found = []
-        for verdict in judge(s, s.history.kept):
+        for verdict in judge(s, s.detector.count, blocks=_blocks):
             reason = PROBED if verdict.reason == FLAGGED else verdict.reason
-            if reason == LOST and verdict.mean >= verdict.leader_mean:
-                reason = OVERRULED
+            if s.detector.count[verdict.arm] > s.memory:
+                reason = PROBED if verdict.arm in s.queue[: s.queued] else FULL
             found.append(
                 verdict._replace(
                     reason=reason,
@@ -352,4 +380,18 @@ class AdaptiveLBSDA(NamedTuple):
         return found
 
     def held(self, s: Record, arm: int) -> Held:
-        return held(s.history, arm, float(s.origin))
+        n = int(s.detector.count[arm])
+        return Held(float(n), plain(sum_of)(s.detector, arm) + float(s.origin) * n)
+
+
+def _blocks(s: Record, arm: int, leader: int) -> tuple[int, float, int, float]:
+    """Return the lengths and means of the two blocks of a duel, as they were at its time."""
+    d = s.detector
+    memory, own, lead = int(s.memory), int(d.count[arm]), int(d.count[leader])
+    if own == 0 or lead == 0:
+        return own, math.nan, 0, math.nan
+    begin = plain(begin_block)
+    n = lead if min(own, memory) >= lead else lead - begin(lead, min(own, memory))
+    if own > memory:  # both count by their last blocks
+        return own - begin(own, memory), float(s.means[arm]), n, float(s.means[leader])
+    return own, plain(sum_of)(d, arm) / own, n, float(s.block_sum[arm]) / n
