@@ -4,15 +4,34 @@ It plays the random problems of `lastblock.lab.suite` and prints the ratios of t
 SW-LB-SDA, with the window that follows from T and the number of changes and with the best window in
 hindsight. The 95 % intervals come from paired replications. Then it counts false restarts in worlds
 that never change, and measures the regret of a long run without changes.
+
+``python -m benchmarks.adaptive --promises`` compares it with LB-SDA instead, on the paper's
+scenarios and on arms that are close to each other, and fills in the table in
+`docs/research/adaptive.md`.
 """
 
 import argparse
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 
 import lastblock as lb
+from lastblock.lab.scenario import Scenario
 from lastblock.lab.suite.problems import HALVES, KINDS, Problem, calm_problems, count, problem
+
+PAGE = Path(__file__).parent.parent / "docs" / "research" / "adaptive.md"
+BEGIN, END = "<!-- promises -->", "<!-- end of promises -->"
+GOALS = {  # the largest regret on the paper's scenarios
+    "stationary": 12,
+    "bernoulli-changes": 115,
+    "gaussian-changes": 120,
+    "gaussian-variance-changes-notebook": 205,
+}
+CLOSE = {"click rates": (0.02, 0.03), "close arms": (0.5, 0.51)}
+MOST_OF_LBSDA = 1.5
+"""The goal on arms that are close to each other, in times of LB-SDA's regret."""
 
 WINDOWS = [1 << j for j in range(7, 17)]
 CALM_STEPS = 20_000
@@ -116,6 +135,57 @@ def long_calm(policies: dict, replications: int) -> None:
         print(f"  {name:<26}{run.mean()[-1]:.1f} ± {run.standard_error()[-1]:.1f}", flush=True)
 
 
+def promises() -> list[str]:
+    """Print and return a table of regrets beside those of LB-SDA, with the goals."""
+    lines = [
+        "| world | T | LB-SDA | `AdaptiveLBSDA()` | ratio | goal |",
+        "|---|---|---|---|---|---|",
+    ]
+    worlds = [
+        Problem(name, "", Scenario.load(name).environment, 10_000, 0, 1) for name in GOALS
+    ] + [
+        Problem(
+            f"{name}, {low} and {high}",
+            "",
+            lb.Stationary([lb.Bernoulli(low), lb.Bernoulli(high)]),
+            horizon,
+            0,
+            1,
+        )
+        for horizon in (100_000, LONG)
+        for name, (low, high) in CLOSE.items()
+    ]
+    for made in worlds:
+        replications = {10_000: 2000, 100_000: 1000, LONG: 200}[made.horizon]
+        lbsda, ours = (
+            final_regrets(policy, made, replications) for policy in (lb.LBSDA(), lb.AdaptiveLBSDA())
+        )
+        ratio, error = log_ratio(ours, lbsda)
+        low, high = (math.exp(ratio + z * error) for z in (-1.96, 1.96))
+        goal = f"≤ {GOALS[made.title]}" if made.title in GOALS else f"ratio ≤ {MOST_OF_LBSDA}"
+        cells = [
+            made.title,
+            f"10{'⁴⁵⁶'[round(math.log10(made.horizon)) - 4]}",
+            *(f"{x.mean():.1f} ± {x.std(ddof=1) / math.sqrt(x.size):.1f}" for x in (lbsda, ours)),
+            f"{math.exp(ratio):.2f} [{low:.2f}, {high:.2f}]",
+            goal if made.horizon < LONG else "–",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+        print(lines[-1], flush=True)
+    sizes = ", ".join(
+        f"{lb.state_size(lb.AdaptiveLBSDA(), arms) / arms / 1024:.2f} KiB with {arms}"
+        for arms in (2, 10, 100)
+    )
+    return [*lines, "", f"The state of an arm takes {sizes} arms."]
+
+
+def fill(lines: list[str]) -> None:
+    """Replace the text between the marks on the page."""
+    filled = "\n".join([BEGIN, "", *lines, "", END])
+    text = PAGE.read_text()
+    PAGE.write_text(re.sub(f"{BEGIN}.*{END}", lambda _: filled, text, flags=re.DOTALL))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.adaptive")
     parser.add_argument("--half", choices=HALVES, default="development")
@@ -124,7 +194,11 @@ def main() -> None:
     parser.add_argument(
         "--no-hindsight", action="store_true", help="do not search for the best window in hindsight"
     )
+    parser.add_argument("--promises", action="store_true", help="compare with LB-SDA instead")
     options = parser.parse_args()
+    if options.promises:
+        fill(promises())
+        return
     policies = {"AdaptiveLBSDA()": lb.AdaptiveLBSDA()}
     policies |= {f"alertness {c:g}": lb.AdaptiveLBSDA(c) for c in options.alertness}
     suite(policies, options.half, options.replications, not options.no_hindsight)

@@ -16,6 +16,7 @@ from data.before_the_move.make import live, next_arms, play_fleet
 from lastblock.lab.work import chunks
 
 FOLDER = Path(__file__).parent / "data" / "before_the_move"
+OLDER = Path(__file__).parent / "data" / "before_the_checkpoints"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
 
 
@@ -32,6 +33,13 @@ def test_state_files_go_on(name):
     assert_goes_on(lb.Bandit.load(FOLDER / f"{name}.bandit"), name)
     text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
     assert_goes_on(lb.Bandit.from_json(text), name)
+
+
+def test_a_state_of_another_layout_says_so():
+    """Adaptive LB-SDA kept 511 rewards once, and duelled on them: its old states cannot go on."""
+    told = "another layout than that of AdaptiveLBSDA here; load it with the version that wrote it"
+    with pytest.raises(lb.StateFileError, match=told):
+        lb.Bandit.load(OLDER / "adaptivelbsda.bandit")
 
 
 def test_a_store_goes_on(tmp_path):

@@ -124,5 +124,6 @@ class FleetPlan:
             sealed=sealed,
         )
         if about["layout"] != layout_id(plan.dtype):
-            raise ValueError("its records have another layout")
+            name = type(plan.policy).__name__
+            raise ValueError(f"its records have another layout than those of {name} here")
         return plan

@@ -77,7 +77,7 @@ def restore_desk(about: dict[str, Any], record: bytes) -> JournalledDesk[Any]:
     except UNREADABLE as error:
         raise StateFileError(
             f"the state does not fit this version of lastblock: {error}; "
-            "load it with the version that wrote it"
+            "load it with the version that wrote it, or begin a new bandit"
         ) from error
     desk = JournalledDesk[Any](live, d.labels, d.floor_of_all)
     desk.active, desk.numbers, desk.retired = d.active, d.numbers, d.retired
@@ -144,7 +144,8 @@ def _check_layout(made: Described, layout: object) -> None:
     """Raise a ValueError unless this version makes such records; do so before compiling for it."""
     dtype = state_dtype(made.policy, len(made.numbers), made.depth, made.width)
     if made.width != slots(made.width) or layout != layout_id(dtype):
-        raise ValueError("its record has another layout")
+        name = type(made.policy).__name__
+        raise ValueError(f"its record has another layout than that of {name} here")
 
 
 def _decisions(
