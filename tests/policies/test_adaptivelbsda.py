@@ -1,11 +1,13 @@
 """Adaptive LB-SDA: what it promises beyond its twin."""
 
 import random
+from statistics import fmean as mean
 
 import pytest
 
 import lastblock as lb
 from lastblock.core.restarts import last_changes
+from lastblock.core.verdicts import FULL, LOST, REASONS, WON
 
 
 def play(change=lambda x: x, steps=900):
@@ -63,3 +65,27 @@ def test_a_long_run_outlives_its_epochs_and_stamps():
     assert len(changes) >= 2
     for change in changes:
         assert 0 <= change.noticed - change.since < 300
+
+
+def test_explanations_hold_the_blocks_of_the_duels():
+    """Of arms with few rewards, and of arms with more than a duel looks back at."""
+    world = random.Random(4)
+    bandit = lb.Bandit(lb.AdaptiveLBSDA(), ["a", "b"], seed=4)
+    rewards = {"a": [], "b": []}
+    words = set()
+    for _ in range(1600):
+        decision = bandit.ask()
+        found = bandit.explain()
+        for duel in found.duels:
+            assert duel.mean == pytest.approx(mean(rewards[duel.arm][-duel.length :]))
+            block = rewards[found.leader][-duel.leader_length :]
+            assert duel.leader_mean == pytest.approx(mean(block))
+            words.add(str(found).split("of its last")[1].split(": ")[1].split(".")[0])
+        mine, other = (rewards[arm] for arm in ("ab" if decision.arm == "a" else "ba"))
+        # Whichever arm has been pulled less pays a little more, so that both go on.
+        reward = world.randint(0, 3) + 0.5 * (len(mine) < len(other))
+        bandit.tell(decision, reward)
+        mine.append(reward)
+    assert bandit.changes == ()
+    assert REASONS[FULL] in words
+    assert {REASONS[WON], REASONS[LOST]} <= words

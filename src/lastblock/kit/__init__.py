@@ -93,6 +93,7 @@ arm, reward)``.
 `window`           the last rewards of all arms together, with counts and sums per arm
 `multiset`         every reward of an arm, zeros and ones counted, the others kept
 `two_sum`          a sum as rounded, and what rounding took away
+`bit_length`       the number of binary digits of a whole number
 =================  ================================================================================
 
 **Duels**, for subsampling policies.
@@ -247,6 +248,7 @@ from lastblock.core.wrapping import (
     share_stream,
     take_next,
 )
+from lastblock.kernels.bits import bit_length
 from lastblock.kernels.count_samplers import binomial, hypergeometric_at_most
 from lastblock.kernels.divergences import Family, FamilyCode, FamilyWord
 from lastblock.kernels.exact_sums import two_sum
@@ -311,6 +313,7 @@ __all__ = [
     "below_arms",
     "beta",
     "binomial",
+    "bit_length",
     "capacity",
     "check_arms",
     "clear_duels",
