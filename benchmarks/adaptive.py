@@ -160,7 +160,7 @@ def promises() -> list[str]:
         lbsda, ours = (
             final_regrets(policy, made, replications) for policy in (lb.LBSDA(), lb.AdaptiveLBSDA())
         )
-        ratio, error = log_ratio(ours, lbsda)
+        ratio, error = log_regret_ratio(ours, lbsda)
         low, high = (math.exp(ratio + z * error) for z in (-1.96, 1.96))
         goal = f"≤ {GOALS[made.title]}" if made.title in GOALS else f"ratio ≤ {MOST_OF_LBSDA}"
         cells = [
