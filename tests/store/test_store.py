@@ -331,7 +331,7 @@ def test_kills(place, durability):
 
     `python tests/store/store_trials.py kill PLACE always 300 5` does it 300 times.
     """
-    kills = 10 if is_postgres(place) else 100
+    kills = 10 if is_postgres(place) else 50
     result = trial("kill", given(place), durability, kills, 5)
     assert result["steps"] > 3 * kills  # three of them after each kill
     if durability == "interval":
