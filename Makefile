@@ -8,22 +8,31 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHROMIUM := timeout 120 apt-get install -y -qq --no-install-recommends chromium chromium-driver
 POSTGRES := timeout 120 apt-get install -y -qq --no-install-recommends postgresql
 
-.PHONY: reproduce test quick check docs browser database bench peers clean
+.PHONY: reproduce test quick check style types users-types layers docs browser database bench peers clean
 
 reproduce: .venv/ready  ## All of the paper's figures and tables, and a report
 	$(BIN)/lastblock reproduce
 
-test: check docs browser database  ## Everything that CI runs
+test: .venv/ready browser database  ## Everything that CI runs
+	$(MAKE) --no-print-directory -j 2 check docs
 	$(BIN)/python -m pytest -n 2 --dist loadscope
 
 quick: .venv/ready  ## The tests that need the kernels of ten policies only: a minute, once compiled
 	$(BIN)/python -m pytest -q -n 2 --dist loadscope -m quick
 
-check: .venv/ready  ## Style, types (ours, and those that users see) and layers
+check: style types users-types layers  ## All that needs no test to run
+
+style: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: .venv/ready
 	$(BIN)/mypy
+
+users-types: .venv/ready  # what type checkers tell users
 	$(BIN)/python -m tests.typing.compare
+
+layers: .venv/ready
 	$(BIN)/lint-imports
 
 docs: .venv/ready  ## The site, into build/docs; every warning is an error

@@ -87,11 +87,40 @@ def is_quick(item):
     return not (is_doctest or is_slow or item.get_closest_marker("slow"))
 
 
-def pytest_collection_modifyitems(items):
-    """Mark the tests of `make quick`."""
+LONGEST_FILES = [
+    "test_documents",
+    "test_subsampling",
+    "test_store",
+    "test_jit",
+    "test_own_package",
+    "test_conformance_suite",
+    "test_words_of_wrappers",
+    "test_compact",
+    "test_fleet",
+    "test_cli",
+    "test_runner",
+]
+"""Groups that take longest, which two processes should not begin last."""
+
+
+def turn(item):
+    """Return when a test's turn is: long files, other files, then policies one after the other.
+
+    A policy takes some seconds. If these come last, no process waits long for the other.
+    """
+    if CONFORMANCE.match(item.nodeid):
+        return len(LONGEST_FILES) + 1
+    stem = item.path.stem
+    return LONGEST_FILES.index(stem) if stem in LONGEST_FILES else len(LONGEST_FILES)
+
+
+def pytest_collection_modifyitems(config, items):
+    """Mark the tests of `make quick`; in one of several processes, put them in order."""
     for item in items:
         if is_quick(item):
             item.add_marker("quick")
+    if hasattr(config, "workerinput"):
+        items.sort(key=turn)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -105,6 +134,7 @@ def pytest_xdist_make_scheduler(config, log):
         def _split_scope(self, nodeid):
             return group(nodeid)
 
+    config.option.loadscopereorder = False  # `turn` gives the order, not the number of tests
     return Groups(config, log)
 
 

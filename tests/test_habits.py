@@ -11,9 +11,11 @@ WORKFLOWS = ROOT / ".github" / "workflows"
 
 
 def recipe(target):
-    """The commands of a target of the Makefile, as one types them."""
+    """The commands of a target of the Makefile, as one types them, or of all that it stands for."""
     text = (ROOT / "Makefile").read_text()
-    lines = re.search(rf"^{target}:.*\n((?:\t.*\n)+)", text, re.MULTILINE)[1]
+    _, needed, lines = re.search(rf"^({target}):(.*)\n((?:\t.*\n)*)", text, re.M).groups()
+    if not lines:
+        return [line for part in needed.partition("#")[0].split() for line in recipe(part)]
     return [
         line.replace("$(BIN)/", ".venv/bin/") for line in re.findall(r"^\t@?(.*)$", lines, re.M)
     ]
