@@ -121,7 +121,7 @@ def print_seals(policies: dict[str, Policy], size: int = SIZE // 4) -> None:
 
 def main() -> None:
     unit = uniform_ns()
-    loop = pair_us(lb.Bandit(GEOMETRIC, ARMS, seed=1), rewards()) * 1e3
+    loop = pair_us(lb.Bandit(GEOMETRIC, ARMS, seed=1, compiled=True), rewards()) * 1e3
     print(f"{SIZE} bandits of {ARMS} arms, batches of {BATCH} random ids, {cores()} threads")
     print(f"A bare uniform takes {unit:.2f} ns here; ask and tell of one Bandit in a Python loop")
     print(f"take {loop:.0f} ns. The time of a pair includes sorting the ids and all checks.\n")

@@ -70,17 +70,18 @@ def main() -> None:
     print(f"\nLive, microseconds for one ask and its tell, {ARMS} arms (goal: at most {LIMIT})")
     print(f"{'policy':<12}{'after 10²':>11}{'after 10⁷':>11}{'ratio':>8}")
     for name, policy in policies().items():
-        bandit = lb.Bandit(policy, ARMS, seed=1)
+        bandit = lb.Bandit(policy, ARMS, seed=1, compiled=True)
         live(bandit, YOUNG, pool)
         # A timing adds 20 000 decisions. That is much for a young bandit, so time a copy of it.
         young = pair_us(bandit.copy(), pool)
         live(bandit, OLD - YOUNG, pool)
+        bandit.compile()  # for the size to which LB-SDA has grown
         old = pair_us(bandit, pool)
         print(f"{name:<12}{young:>11.2f}{old:>11.2f}{old / young:>8.2f}", flush=True)
 
-    bandit = lb.Bandit(lb.LBSDALM(), ARMS, seed=1, room=ARMS + 1)
+    bandit = lb.Bandit(lb.LBSDALM(), ARMS, seed=1, room=ARMS + 1, compiled=True)
     live(bandit, 10_000, pool)
-    floored = lb.Bandit(lb.LBSDALM(), ARMS, seed=1, floor=0.01)
+    floored = lb.Bandit(lb.LBSDALM(), ARMS, seed=1, floor=0.01, compiled=True)
     live(floored, 10_000, pool)
     print("\nLB-SDA-LM, microseconds a call")
     print(f"  ask and tell with floors  {pair_us(floored, pool):8.1f}")

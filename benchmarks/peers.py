@@ -66,7 +66,7 @@ def ours() -> dict[str, Any]:
 
 
 def live(policy: Any, means: Means) -> Step:
-    bandit, rewards = lb.Bandit(policy, len(means), seed=1), drawn(means)
+    bandit, rewards = lb.Bandit(policy, len(means), seed=1, compiled=True), drawn(means)
 
     def step() -> None:
         decision = bandit.ask()

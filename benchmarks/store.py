@@ -75,7 +75,7 @@ def timed(events: int) -> Iterator[list[Pace]]:
 
 
 def in_memory() -> Pace:
-    bandit = lb.Bandit(lb.LBSDALM(), ARMS, seed=1)
+    bandit = lb.Bandit(lb.LBSDALM(), ARMS, seed=1, compiled=True)
     live(bandit, 1000)
     with timed(EVENTS) as paces:
         live(bandit, EVENTS)

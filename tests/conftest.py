@@ -7,6 +7,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import lastblock as lb
+from lastblock.kernels.background import compiling
+from lastblock.kernels.numba_on_demand import make_ready
 from lastblock.lab.scenario_files import imports
 from store.postgres_server import Server, why_not
 
@@ -21,8 +23,21 @@ settings.register_profile(
 )
 settings.load_profile("fixed")
 
+make_ready()  # some tests call kernels from code that they compile themselves
+
 # Read by type checkers, or run in a process of its own; importing the mistakes would make them.
 collect_ignore = ["typing", "testing/mutants.py"]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _compiled_at_once():
+    """Bandits do not decide in plain Python, which takes longer than to compile what tests share.
+
+    The tests of that choose ``compiling("soon")`` themselves.
+    """
+    with compiling("at once"):
+        yield
+
 
 CONFORMANCE = re.compile(r".*test_policies\.py::(?:test_policy|test_jit_\w+)\[(\w+)")
 

@@ -18,6 +18,12 @@ from lastblock.core.history import (
     history_dtype,
     is_full,
 )
+from lastblock.kernels.jit import compiled
+
+# Python itself would run them uncompiled.
+append, block_sum, clear, forget_oldest, is_full = map(
+    compiled, (append, block_sum, clear, forget_oldest, is_full)
+)
 
 RING = 64  # the smallest ring; a short list laps it
 

@@ -125,7 +125,7 @@ PLAY_FOREIGN = """
 import lastblock as lb
 from constant import Constant
 
-bandit = lb.Bandit(Constant(), 2, seed=1)
+bandit = lb.Bandit(Constant(), 2, seed=1, compiled=True)
 print([bandit.ask().arm for _ in range(5)])
 """
 
@@ -144,7 +144,7 @@ def test_an_edited_policy_of_ones_own_is_compiled_anew(tmp_path):
 PLAY_OWN = """
 import lastblock as lb
 
-bandit = lb.Bandit(lb.PlayTheWinner(), 2, seed=1)
+bandit = lb.Bandit(lb.PlayTheWinner(), 2, seed=1, compiled=True)
 arms = []
 for _ in range(5):
     decision = bandit.ask()
@@ -194,3 +194,10 @@ def test_nowhere_to_write_means_no_cache_and_no_staleness(package_copy):
     play_the_loser(package_copy)
     assert run_python(PLAY_OWN, path=path, NUMBA_CACHE_DIR=nowhere) == "False 2"
     assert not list(package_copy.rglob("*.nbi"))
+
+
+def test_where_nothing_can_be_kept_it_says_so_once_and_what_to_do(caplog, monkeypatch):
+    monkeypatch.setattr(jit, "_cache_roots", lambda: iter([Path("/dev/null/nowhere")]))
+    assert jit.cache_folder.__wrapped__() is None
+    (said,) = caplog.messages
+    assert "/dev/null/nowhere (Not a directory); set NUMBA_CACHE_DIR" in said

@@ -9,6 +9,7 @@ import pytest
 from scipy import special, stats
 
 from lastblock.kernels import samplers, streams
+from lastblock.kernels.jit import compiled
 from lastblock.kernels.streams import ENVIRONMENT, POLICY
 
 WORD = (1 << 64) - 1
@@ -16,6 +17,20 @@ DRAWS = 20_000
 # Seeds are fixed, so a test that passes always passes. A right sampler would pass this level with
 # all but one in a thousand seeds; a wrong one falls far below it.
 LEVEL = 1e-3
+
+
+class Compiled:
+    """A module whose kernels are compiled when Python calls them."""
+
+    def __init__(self, module):
+        self._module = module
+
+    def __getattr__(self, name):
+        value = getattr(self._module, name)
+        return compiled(value) if hasattr(value, "_numba_type_") else value
+
+
+drawing, streaming = Compiled(samplers), Compiled(streams)
 
 
 # An independent xoshiro256++ and splitmix64, on Python's own integers.
@@ -52,12 +67,12 @@ def state_of(seed, replication, role):
 
 def stream_of(seed=1, replication=0, role=POLICY):
     stream = np.empty(4, np.uint64)
-    streams.seed_stream(stream, streams.key_of(seed), replication, role)
+    streaming.seed_stream(stream, streaming.key_of(seed), replication, role)
     return stream
 
 
 def take(stream, n):
-    return [int(streams.next_word(stream)) for _ in range(n)]
+    return [int(streaming.next_word(stream)) for _ in range(n)]
 
 
 def test_published_words_of_xoshiro256plusplus():
@@ -101,7 +116,7 @@ def test_streams_are_for_ever():
         14313912760075348515,
     ]
     stream = np.empty(4, np.uint64)
-    streams.expand(stream, np.uint64(42))
+    streaming.expand(stream, np.uint64(42))
     assert stream.tolist() == [
         13679457532755275413,
         2949826092126892291,
@@ -119,27 +134,27 @@ def test_every_seed_replication_and_role_has_its_own_stream():
 
 
 def test_a_seed_sequence_is_a_seed():
-    assert (streams.key_of(np.random.SeedSequence(5)) == streams.key_of(5)).all()
-    assert (streams.key_of(None) != streams.key_of(None)).any()
+    assert (streaming.key_of(np.random.SeedSequence(5)) == streaming.key_of(5)).all()
+    assert (streaming.key_of(None) != streaming.key_of(None)).any()
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "dice", [1, -2], object()])
 def test_impossible_seeds(seed):
     with pytest.raises(ValueError, match=r"seed=.*cannot seed a random stream"):
-        streams.key_of(seed)
+        streaming.key_of(seed)
 
 
 def test_units_keep_off_their_ends():
     largest = np.uint64(WORD)
-    assert streams.to_unit(np.uint64(0)) == 0.0
-    assert streams.to_unit(largest) == 1.0 - 2.0**-53
-    assert 0.0 < streams.to_open_unit(np.uint64(0)) < 2.0**-50
-    assert streams.to_open_unit(largest) < 1.0
+    assert streaming.to_unit(np.uint64(0)) == 0.0
+    assert streaming.to_unit(largest) == 1.0 - 2.0**-53
+    assert 0.0 < streaming.to_open_unit(np.uint64(0)) < 2.0**-50
+    assert streaming.to_open_unit(largest) < 1.0
 
 
 def test_uniform_has_the_right_law():
     stream = stream_of(3)
-    draws = np.array([streams.uniform(stream) for _ in range(DRAWS)])
+    draws = np.array([streaming.uniform(stream) for _ in range(DRAWS)])
     assert draws.min() >= 0.0
     assert draws.max() < 1.0
     assert stats.kstest(draws, "uniform").pvalue > LEVEL
@@ -148,7 +163,7 @@ def test_uniform_has_the_right_law():
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 37])
 def test_below_is_uniform(n):
     stream = stream_of(n)
-    draws = np.array([streams.below(stream, n) for _ in range(DRAWS)])
+    draws = np.array([streaming.below(stream, n) for _ in range(DRAWS)])
     counts = np.bincount(draws)
     assert counts.size == n
     assert n == 1 or stats.chisquare(counts).pvalue > LEVEL
@@ -156,17 +171,17 @@ def test_below_is_uniform(n):
 
 def test_below_never_reaches_its_bound():
     for n in (1, 3, 10, 2**31 - 1, 2**53 - 1):
-        assert int(streams.to_unit(np.uint64(WORD)) * n) == n - 1
+        assert int(streaming.to_unit(np.uint64(WORD)) * n) == n - 1
 
 
 CONTINUOUS = {
-    "normal": (samplers.normal, stats.norm()),
-    "exponential": (samplers.exponential, stats.expon()),
-    "gamma .3": (lambda s: samplers.gamma(s, 0.3), stats.gamma(0.3)),
-    "gamma 1": (lambda s: samplers.gamma(s, 1.0), stats.gamma(1.0)),
-    "gamma 7.5": (lambda s: samplers.gamma(s, 7.5), stats.gamma(7.5)),
-    "beta .5 .5": (lambda s: samplers.beta(s, 0.5, 0.5), stats.beta(0.5, 0.5)),
-    "beta 2 5": (lambda s: samplers.beta(s, 2.0, 5.0), stats.beta(2.0, 5.0)),
+    "normal": (drawing.normal, stats.norm()),
+    "exponential": (drawing.exponential, stats.expon()),
+    "gamma .3": (lambda s: drawing.gamma(s, 0.3), stats.gamma(0.3)),
+    "gamma 1": (lambda s: drawing.gamma(s, 1.0), stats.gamma(1.0)),
+    "gamma 7.5": (lambda s: drawing.gamma(s, 7.5), stats.gamma(7.5)),
+    "beta .5 .5": (lambda s: drawing.beta(s, 0.5, 0.5), stats.beta(0.5, 0.5)),
+    "beta 2 5": (lambda s: drawing.beta(s, 2.0, 5.0), stats.beta(2.0, 5.0)),
 }
 
 
@@ -181,11 +196,11 @@ def test_continuous_samplers(name):
 def test_a_normal_from_one_word():
     stream, scratch = stream_of(12), np.zeros(4, np.uint64)
     words = [np.uint64(word) for word in take(stream, DRAWS)]
-    draws = np.array([samplers.normal_of(word, scratch) for word in words])
+    draws = np.array([drawing.normal_of(word, scratch) for word in words])
     assert stats.kstest(draws, "norm").pvalue > LEVEL
     # The word alone decides, whatever the scratch holds.
     scratch[:] = 99
-    again = [samplers.normal_of(word, scratch) for word in words[:1000]]
+    again = [drawing.normal_of(word, scratch) for word in words[:1000]]
     assert again == draws[:1000].tolist()
 
 
@@ -207,7 +222,7 @@ def test_normal_tails():
 
 def test_a_beta_whose_gammas_underflow_sits_at_the_ends():
     stream = stream_of(14)
-    draws = np.array([samplers.beta(stream, 1e-5, 3e-5) for _ in range(4000)])
+    draws = np.array([drawing.beta(stream, 1e-5, 3e-5) for _ in range(4000)])
     assert np.isfinite(draws).all()
     # A share of 1/4 near one; its standard error is √(0.25 · 0.75 / 4000) = 0.007.
     assert abs((draws > 0.5).mean() - 0.25) < 4 * 0.007
@@ -216,7 +231,7 @@ def test_a_beta_whose_gammas_underflow_sits_at_the_ends():
 @pytest.mark.parametrize("mean", [0.7, 9.9, 10.0, 50.0, 1e4])
 def test_poisson(mean):
     stream = stream_of(15)
-    draws = np.array([samplers.poisson(stream, mean) for _ in range(DRAWS)])
+    draws = np.array([drawing.poisson(stream, mean) for _ in range(DRAWS)])
     law = stats.poisson(mean)
     # Bins of about a fortieth each; the approximation wants ten expected even in the last.
     edges = np.unique(law.ppf(np.linspace(0.0, 1.0, 41)[1:-1]))
@@ -230,19 +245,19 @@ def test_normal_quantile():
     tail = np.geomspace(1e-300, 0.5, 2000)
     p = np.concatenate([tail, np.linspace(1e-3, 1 - 1e-3, 2000), 1.0 - tail[tail > 1e-16]])
     p = p[p != 0.5]
-    got = np.array([samplers.normal_quantile(x) for x in p])
+    got = np.array([drawing.normal_quantile(x) for x in p])
     # Both are right to a few units in the last place; 1e-13 leaves room for those.
     np.testing.assert_allclose(got, special.ndtri(p), rtol=1e-13)
-    assert samplers.normal_quantile(0.5) == 0.0
+    assert drawing.normal_quantile(0.5) == 0.0
 
 
 def test_log_factorial():
     for k in [*range(60), 100, 10**4, 10**9]:
         exact = special.gammaln(k + 1.0)
-        assert samplers.log_factorial(float(k)) == pytest.approx(exact, abs=1e-11 * max(1.0, exact))
+        assert drawing.log_factorial(float(k)) == pytest.approx(exact, abs=1e-11 * max(1.0, exact))
 
 
 @pytest.mark.parametrize("shape", [0.0, -1.0, math.nan])
 def test_a_gamma_law_that_there_is_not(shape):
     """A damaged record must not make a kernel draw for ever."""
-    assert math.isnan(samplers.gamma(np.arange(1, 5, dtype=np.uint64), shape))
+    assert math.isnan(drawing.gamma(np.arange(1, 5, dtype=np.uint64), shape))

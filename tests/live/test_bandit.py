@@ -409,7 +409,7 @@ def test_an_interrupted_growth_loses_nothing(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("lastblock.live.state.specialise", interrupted)
+        patch.setattr("lastblock.live.state.Live.grown", interrupted)
         while bandit.pulls[decision.arm] < 1023:  # until the full arm comes
             bandit.tell(decision, 1.0)
             decision = bandit.ask()

@@ -94,11 +94,10 @@ def test_checks_of_the_inner_policy_hold():
 
 def test_the_last_restarts_are_remembered():
     s = np.zeros(1, record(restart_fields()))[0]
-    clear_restarts.py_func(s) if hasattr(clear_restarts, "py_func") else clear_restarts(s)
-    note = getattr(note_restart, "py_func", note_restart)
+    clear_restarts(s)
     assert last_changes(s) == []
     for i in range(REMEMBERED + 3):
-        note(s, 10 * i, 10 * i - 5, i % 4, i / 2, i / 4)
+        note_restart(s, 10 * i, 10 * i - 5, i % 4, i / 2, i / 4)
     found = last_changes(s)
     assert int(s["restarts"]) == REMEMBERED + 3
     assert [change.noticed for change in found] == [10 * i for i in range(3, REMEMBERED + 3)]

@@ -82,19 +82,23 @@ import warnings
 import lastblock as lb, numpy as np
 from lastblock.kernels import divergences
 from lastblock.kernels.divergences import Family
+from lastblock.kernels.jit import compiled
 
+divergence, upper, lower = map(
+    compiled, (divergences.divergence, divergences.upper, divergences.lower)
+)
 warnings.simplefilter("error")
 values = [0.0, 5e-324, 1e-320, 1e-17, 1e-10, 0.3, 0.5, 1.0 - 2.0**-53, 1.0]
 for family in Family:
     more = [] if family == Family.BERNOULLI else [5.0, 1e6, 1e300]
     for p in map(np.float64, values + more):
         for q in map(np.float64, values + more):
-            print(float(divergences.divergence(int(family), p, q, 0.7)).hex())
+            print(float(divergence(int(family), p, q, 0.7)).hex())
         for level in map(np.float64, [1e-300, 1e-10, 0.5, 30.0, 1e6, np.inf]):
-            print(float(divergences.upper(int(family), p, level, 0.7)).hex())
-            print(float(divergences.lower(int(family), p, level, 0.7)).hex())
+            print(float(upper(int(family), p, level, 0.7)).hex())
+            print(float(lower(int(family), p, level, 0.7)).hex())
 for policy in (lb.IMED("exponential"), lb.KLUCB("exponential"), lb.IMED(), lb.KLUCB("poisson")):
-    bandit = lb.Bandit(policy, arms=2, seed=1)
+    bandit = lb.Bandit(policy, arms=2, seed=1, compiled=True)
     for _ in range(20):
         decision = bandit.ask()
         print(decision.arm)

@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from numba import types
-from numba.extending import overload_method
-
-from lastblock.kernels.jit import DISABLED, INLINE
+from lastblock.kernels.jit import INLINE
+from lastblock.kernels.linking import linked
+from lastblock.kernels.numba_on_demand import when_compiling
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -19,9 +18,14 @@ def kernel_method(name: str) -> Callable[[F], F]:
     """Let kernels call the method `name` of a NamedTuple; the decorated function returns it."""
 
     def register(find: F) -> F:
-        if not DISABLED:
+        def bind() -> None:
+            from numba import types  # noqa: PLC0415
+            from numba.extending import overload_method  # noqa: PLC0415
+
             overload: Any = overload_method  # not strict: the annotations of the bodies differ
-            overload(types.BaseNamedTuple, name, jit_options=INLINE, strict=False)(find)
+            overload(types.BaseNamedTuple, name, jit_options=linked(INLINE), strict=False)(find)
+
+        when_compiling(bind)
         return find
 
     return register

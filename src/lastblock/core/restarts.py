@@ -9,12 +9,10 @@ traffic floor, which the policy itself does not count (`s.extra`). A policy may 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
 from lastblock.core.layout import ARM, COUNT, NOBODY, record
 from lastblock.core.protocol import Layout, Record
-from lastblock.kernels.jit import DISABLED, INLINE, kernel
+from lastblock.kernels.jit import in_kernels, kernel
 
 REMEMBERED = 8
 
@@ -86,9 +84,10 @@ def note_extra(s: Record) -> None:
         note_extra(s.inner)
 
 
+@in_kernels(note_extra)
 def _note_extra(s: Any) -> Any:
     """Return the body of `note_extra` for kernels, which know the fields when compiled."""
-    if not isinstance(s, types.Record):
+    if not hasattr(s, "fields"):
         return None
 
     def count(s: Any) -> None:
@@ -108,20 +107,15 @@ def restarts_of(s: Record) -> int:
     return restarts_of(s.inner) if "inner" in s.dtype.names else -1
 
 
+@in_kernels(restarts_of)
 def _restarts_of(s: Any) -> Any:
-    if not isinstance(s, types.Record):
+    if not hasattr(s, "fields"):
         return None
     if "restarts" in s.fields:
         return lambda s: s.restarts
     if "inner" in s.fields:
         return lambda s: restarts_of(s.inner)
     return lambda s: -1
-
-
-if not DISABLED:
-    _overload: Any = overload
-    _overload(note_extra, jit_options=INLINE, strict=False)(_note_extra)
-    _overload(restarts_of, jit_options=INLINE, strict=False)(_restarts_of)
 
 
 def last_changes(s: Any) -> list[Restart]:

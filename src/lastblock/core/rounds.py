@@ -2,13 +2,10 @@
 
 from typing import Any
 
-from numba import types
-from numba.extending import overload
-
 from lastblock.core.layout import LARGEST_COUNT, MOST_LOST, MOST_OUT, NOBODY
 from lastblock.core.protocol import Policy, Record
 from lastblock.kernels.fences import fence
-from lastblock.kernels.jit import DISABLED, INLINE, kernel
+from lastblock.kernels.jit import in_kernels, kernel
 from lastblock.kernels.record_memory import WORD
 from lastblock.kernels.streams import POLICY, Stream, below, seed_stream
 
@@ -104,20 +101,16 @@ def leader_of(s: Record) -> Any:
     return leader_of(s.inner) if "inner" in s.dtype.names else NOBODY
 
 
+@in_kernels(leader_of)
 def _leader_of(s: Any) -> Any:
     """Return the body of `leader_of` for kernels, which know the fields when they are compiled."""
-    if not isinstance(s, types.Record):
+    if not hasattr(s, "fields"):
         return None
     if "leader" in s.fields:
         return lambda s: s.leader
     if "inner" in s.fields:
         return lambda s: leader_of(s.inner)
     return lambda s: NOBODY
-
-
-if not DISABLED:
-    _overload: Any = overload
-    _overload(leader_of, jit_options=INLINE, strict=False)(_leader_of)
 
 
 @kernel

@@ -32,7 +32,7 @@ def ask_live(
     s = states[0]
     if plan_if_due(policy, s):
         note_round(s, planned, id)
-    arm = take_arm(s)
+    arm = int(take_arm(s))
     note_decision(planned, id, arm, arm)
     return arm
 
@@ -85,7 +85,7 @@ def ask_floored_live(
     s = states[0]
     if plan_if_due(policy, s):
         note_round(s, planned, id)
-    wanted = take_arm(s)
+    wanted = int(take_arm(s))
     arm, chance = apply_floor(s, floor, wanted)
     note_decision(planned, id, arm, wanted)
     return arm, chance

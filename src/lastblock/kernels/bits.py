@@ -2,11 +2,8 @@
 
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, overload
-
-from lastblock.kernels.jit import DISABLED, INLINE
+from lastblock.kernels.jit import in_kernels
+from lastblock.kernels.numba_on_demand import when_compiling
 
 
 def trailing_zeros(n: int) -> int:
@@ -19,42 +16,31 @@ def bit_length(n: int) -> int:
     return int(n).bit_length()
 
 
-def _count(typing_context: Any, n: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+@when_compiling
+def _compile_bits() -> None:
+    """Give kernels a `trailing_zeros` of one instruction, and a `bit_length` of two."""
+    from llvmlite import ir  # noqa: PLC0415
+    from numba import types  # noqa: PLC0415
+    from numba.extending import intrinsic  # noqa: PLC0415
 
-    return types.int64(types.int64), generate
+    def counted(name: str) -> Any:
+        """Return a function that counts zeros with this instruction of LLVM."""
 
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return getattr(builder, name)(arguments[0], ir.Constant(ir.IntType(1), 0))
 
-def _count_leading(typing_context: Any, n: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
+        def declare(_typing: Any, n: Any) -> Any:
+            return types.int64(types.int64), generate
 
-    return types.int64(types.int64), generate
+        return intrinsic(declare)
 
+    count_trailing, count_leading = counted("cttz"), counted("ctlz")
 
-def _trailing_zeros(n: Any) -> Any:
-    """Return the `trailing_zeros` of kernels, which takes one instruction."""
+    def zeros(n: Any) -> Any:
+        return count_trailing(n)
 
-    def count(n: Any) -> Any:
-        return _count_trailing_zeros(n)
+    def digits(n: Any) -> Any:
+        return 64 - count_leading(n)
 
-    return count
-
-
-def _bit_length(n: Any) -> Any:
-    """Return the `bit_length` of kernels, which takes two instructions."""
-
-    def count(n: Any) -> Any:
-        return 64 - _count_leading_zeros(n)
-
-    return count
-
-
-if not DISABLED:
-    _intrinsic: Any = intrinsic
-    _overload: Any = overload
-    _count_trailing_zeros: Any = _intrinsic(_count)
-    _count_leading_zeros: Any = _intrinsic(_count_leading)
-    _overload(trailing_zeros, jit_options=INLINE, strict=False)(_trailing_zeros)
-    _overload(bit_length, jit_options=INLINE, strict=False)(_bit_length)
+    in_kernels(trailing_zeros)(lambda n: zeros)
+    in_kernels(bit_length)(lambda n: digits)

@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from numba import types
-from numba.extending import intrinsic, overload
-
-from lastblock.kernels.jit import DISABLED, INLINE
+from lastblock.kernels.jit import in_kernels
+from lastblock.kernels.numba_on_demand import when_compiling
 
 
 def fence() -> None:
@@ -16,24 +14,22 @@ def fence() -> None:
     """
 
 
-def _fence_intrinsic(_typing: Any) -> Any:
+@when_compiling
+def _compile_fence() -> None:
+    """Give kernels a `fence` that does something."""
+    from numba import types  # noqa: PLC0415
+    from numba.extending import intrinsic  # noqa: PLC0415
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         builder.fence("seq_cst", targetscope="singlethread")
         return context.get_dummy_value()
 
-    return types.void(), generate
+    def declare(_typing: Any) -> Any:
+        return types.void(), generate
 
-
-def _fence() -> Any:
-    """Return the `fence` of kernels; outside of kernels, `fence` does nothing."""
+    order_writes: Any = intrinsic(declare)
 
     def order() -> None:
-        _order_writes()
+        order_writes()
 
-    return order
-
-
-if not DISABLED:
-    _order_writes: Any = intrinsic(_fence_intrinsic)
-    _overload: Any = overload
-    _overload(fence, jit_options=INLINE, strict=False)(_fence)
+    in_kernels(fence)(lambda: order)

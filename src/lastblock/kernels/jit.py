@@ -1,11 +1,16 @@
 """How kernels are compiled, and where the compiled code is kept.
 
-Four decorators compile a function:
+Four decorators make a function one that can be compiled:
 
 - ``kernel`` is for short functions that other kernels call: their code is copied into each caller.
 - ``routine`` is for long functions that other kernels call: they are compiled once and called.
 - ``entry`` is for functions that Python calls. The compiled code is cached on disk.
 - ``moment`` is ``entry`` for functions so short that releasing the GIL would take longer.
+
+A kernel or a routine stays a plain Python function: compiled code calls the compiled one, Python
+calls the function itself. So ``plain(entry)`` runs without a compiler, all the way down, and
+returns the same bits. Numba is imported before the first compilation and not earlier, because that
+takes longer than the rest of the package; what needs numba waits for it with ``when_compiling``.
 
 The cache's folder has a hash of every source file that kernels can see in its name. Numba alone
 looks at the time stamp of the one file that holds the cached function: after an edit of a policy
@@ -16,6 +21,7 @@ of their own code (`lastblock.kernels.own_code`).
 
 import functools
 import hashlib
+import logging
 import os
 import shutil
 import sys
@@ -25,23 +31,28 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-import numba
 import numpy as np
-from numba.core.compiler_lock import global_compiler_lock
 
-from lastblock.kernels import own_code
+from lastblock.kernels import numba_on_demand, own_code
 from lastblock.kernels.garbage import rare_collections
 from lastblock.kernels.interrupts import deferred_interrupts
 from lastblock.kernels.linking import linked
+from lastblock.kernels.numba_on_demand import (
+    compiler_lock,
+    importing,
+    is_ready,
+    make_ready,
+    numba,
+    when_compiling,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
-# Typed as Any, because numba's annotations lack some options and settings.
-_njit: Any = numba.njit
-_config: Any = numba.config
+_log = logging.getLogger(__name__)
 
-DISABLED = bool(_config.DISABLE_JIT)
+DISABLED = numba_on_demand.DISABLED
 
 # No fastmath: compensated sums and reproducible comparisons need IEEE arithmetic as written.
 # The numpy error model saves a branch before each division. nogil lets replications run on plain
@@ -49,7 +60,7 @@ DISABLED = bool(_config.DISABLE_JIT)
 # take three times as long as the work itself. C never calls kernels, hence no wrapper for C; inner
 # functions need no wrapper for Python either, which saves a quarter of their compilation.
 _FLAGS = {"error_model": "numpy", "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
-_INNER = linked({**_FLAGS, "no_cpython_wrapper": True})
+_INNER = {**_FLAGS, "no_cpython_wrapper": True}
 INLINE = {**_INNER, "forceinline": True}
 
 _KEPT_CACHES = 4
@@ -69,57 +80,110 @@ KERNEL_FOLDERS = (
 import contract of the layers enforces it."""
 
 
-class Inner:
-    """A compiled function that kernels call.
-
-    Python can call it too: the first such call compiles it once more, with a wrapper for Python.
-    """
-
-    def __init__(self, function: Any, options: dict[str, Any]) -> None:
-        functools.update_wrapper(self, function)
-        self.py_func = function
-        self._compiled = _njit(**options)(function)
-        self._numba_type_ = self._compiled._numba_type_  # numba reads this in calling kernels
-
-    def __call__(self, *arguments: Any) -> Any:
-        return _in_memory(self.py_func)(*arguments)
-
-
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a short function into every kernel that calls it."""
+    """Make a short function one that is compiled into every kernel that calls it."""
     return _inner(function, INLINE)
 
 
 def routine(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a long function that kernels call, without copying it into each of them."""
+    """Make a long function one that kernels call, without copying it into each of them."""
     return _inner(function, _INNER)
 
 
 def _inner(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
-    inner: Any = Inner
-    return function if DISABLED else inner(function, options)
+    called: Any = function
+
+    def let_kernels_call_it() -> None:
+        called.dispatcher = numba().njit(**linked(options))(_compilable(function))
+        # Numba reads this attribute of a global in the code that it compiles.
+        called._numba_type_ = called.dispatcher._numba_type_
+
+    when_compiling(let_kernels_call_it)
+    return function
+
+
+def in_kernels(function: Callable[..., Any]) -> Callable[[F], F]:
+    """Let kernels run other code instead of a Python function.
+
+    The decorated function gets the numba types of the arguments and returns that code, a function
+    with the same arguments; None if it has none for these types.
+    """
+
+    def register(find: F) -> F:
+        def replace() -> None:
+            from numba.extending import overload  # noqa: PLC0415
+
+            overloaded: Any = overload  # not strict: the annotations of the two may differ
+            overloaded(function, jit_options=linked(INLINE), strict=False)(find)
+
+        when_compiling(replace)
+        return find
+
+    return register
 
 
 def entry(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function that Python calls, and keep the result on disk."""
+    """Make a function one that is compiled when Python calls it; the result is kept on disk."""
     return _outer(function, nogil=True)
 
 
 def moment(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a very short function that Python calls; it keeps the GIL while it runs."""
+    """Do the same for a very short function; it keeps the GIL while it runs."""
     return _outer(function, nogil=False)
 
 
 def _outer(function: Callable[P, R], nogil: bool) -> Callable[P, R]:
-    folder = cache_folder()
-    compiled: Callable[P, R]
-    if folder is None:
-        compiled = _in_memory(function, nogil)
-    else:
+    made: Any = Entry
+    return function if DISABLED else made(function, nogil)
+
+
+class Entry:
+    """A function that is compiled when Python calls it, for the types of its arguments.
+
+    Parameters
+    ----------
+    function
+        The Python function.
+    nogil
+        Whether the compiled code releases the GIL.
+    """
+
+    def __init__(self, function: Any, nogil: bool) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.nogil = nogil
+        self._dispatcher: Any = None
+
+    @property
+    def dispatcher(self) -> Any:
+        """What compiles it for given types, and finds the code that it has compiled."""
+        if self._dispatcher is None:
+            make_ready()
+            with importing:
+                if self._dispatcher is None:
+                    self._dispatcher = self._cached()
+        return self._dispatcher
+
+    def _cached(self) -> Any:
+        folder = cache_folder()
+        if folder is None:
+            return _in_memory(self.py_func, self.nogil)
         with _numba_cache_folder(folder):
-            options = linked({**_FLAGS, "nogil": nogil})
-            compiled = _uninterrupted(_njit(cache=True, **options)(function))
-    return compiled
+            options = linked({**_FLAGS, "nogil": self.nogil})
+            return _uninterrupted(numba().njit(cache=True, **options)(self.py_func))
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.dispatcher(*arguments)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self.dispatcher._numba_type_  # numba reads this where a kernel calls an entry
+
+
+def compiled(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a kernel as compiled code that Python can call; it is compiled in memory only."""
+    made: Callable[P, R] = function if DISABLED else _in_memory(_compilable(plain(function)))
+    return made
 
 
 def plain(function: Callable[P, R]) -> Callable[P, R]:
@@ -129,8 +193,16 @@ def plain(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def wrapping(function: Callable[P, R]) -> Callable[P, R]:
-    """Silence NumPy's overflow warnings of unsigned arithmetic when the JIT is disabled."""
-    return np.errstate(over="ignore")(function) if DISABLED else function
+    """Silence NumPy's overflow warnings of unsigned arithmetic where plain Python runs it."""
+    quiet: Any = np.errstate(over="ignore")(function)
+    quiet.compilable = function
+    silenced: Callable[P, R] = quiet
+    return silenced
+
+
+def _compilable(function: Any) -> Any:
+    """Return the function to compile, without what `wrapping` adds for plain Python."""
+    return getattr(function, "compilable", function)
 
 
 def specialise(function: Callable[P, R], *arguments: Any) -> Callable[P, R]:
@@ -155,8 +227,16 @@ def specialise(function: Callable[P, R], *arguments: Any) -> Callable[P, R]:
     dispatcher = _dispatcher(function, arguments)
     signature = signature_of(*arguments)
     dispatcher.compile(signature)
-    compiled: Callable[P, R] = dispatcher.overloads[signature].entry_point
-    return compiled
+    code: Callable[P, R] = dispatcher.overloads[signature].entry_point
+    return code
+
+
+def specialised_before(function: Callable[P, R], *arguments: Any) -> Callable[P, R] | None:
+    """Return what `specialise` would return, or None if that would have to compile or to load."""
+    if not is_ready():
+        return None
+    known = _dispatcher(function, arguments).overloads.get(signature_of(*arguments))
+    return None if known is None else known.entry_point
 
 
 def is_kept(function: Callable[P, R], *arguments: Any) -> bool:
@@ -170,7 +250,7 @@ def is_kept(function: Callable[P, R], *arguments: Any) -> bool:
     signature = signature_of(*arguments)
     if signature in dispatcher.overloads:
         return True
-    with global_compiler_lock:
+    with compiler_lock():
         kept = dispatcher._cache.load_overload(signature, dispatcher.targetctx)
         if kept is None:
             return False
@@ -181,16 +261,17 @@ def is_kept(function: Callable[P, R], *arguments: Any) -> bool:
 
 def signature_of(*arguments: Any) -> tuple[Any, ...]:
     """Return the types of the arguments, as numba sees them: code is compiled for these."""
-    typeof: Any = numba.typeof
+    typeof = numba().typeof
     return tuple(typeof(argument) for argument in arguments)
 
 
 def _dispatcher(function: Any, arguments: tuple[Any, ...]) -> Any:
     """Return what compiles an entry for these arguments, with the right cache."""
+    make_ready()
     classes = tuple(dict.fromkeys(own_code.foreign_classes(arguments)))
     if not classes:
-        return function
-    nogil = function.targetoptions.get("nogil", True)
+        return getattr(function, "dispatcher", function)
+    nogil = getattr(function, "nogil", True)
     mark = None if cache_folder() is None else own_code.mark_of(classes)
     return _in_memory(function.py_func, nogil) if mark is None else _own(function, nogil, mark)
 
@@ -200,15 +281,16 @@ def _own(function: Any, nogil: bool, mark: str) -> Any:
     """Return the dispatcher for classes from outside the package whose code has this hash."""
     folder = cache_folder()
     assert folder is not None
-    with _numba_cache_folder(own_code.own_folder(folder, mark)):
+    with importing, _numba_cache_folder(own_code.own_folder(folder, mark)):
         options = linked({**_FLAGS, "nogil": nogil})
-        made = _njit(cache=True, **options)(own_code.named_by(mark, function.py_func))
+        made = numba().njit(cache=True, **options)(own_code.named_by(mark, function.py_func))
         return _uninterrupted(own_code.keep_by_name(made))
 
 
 @functools.cache
 def _in_memory(function: Any, nogil: bool = True) -> Any:
-    return _uninterrupted(_njit(**linked({**_FLAGS, "nogil": nogil}))(function))
+    make_ready()
+    return _uninterrupted(numba().njit(**linked({**_FLAGS, "nogil": nogil}))(function))
 
 
 def _uninterrupted(dispatcher: Any) -> Any:
@@ -243,6 +325,7 @@ def cache_folder() -> Path | None:
     Returns None if no folder can be written. Kernels are then compiled in memory, because numba
     would fall back to a folder of its own, whose name does not depend on the sources.
     """
+    tried = []
     for root in _cache_roots():
         folder = root / f"{_PREFIX}{source_hash()}"
         try:
@@ -251,9 +334,15 @@ def cache_folder() -> Path | None:
                 pass
             os.utime(folder)
             _prune(folder)
-        except OSError:
+        except OSError as error:
+            tried.append(f"{root} ({error.strerror})")
             continue
         return folder
+    _log.warning(
+        "compiled code cannot be kept, so every process compiles for seconds: no folder can be "
+        "written, tried %s; set NUMBA_CACHE_DIR to one that can",
+        ", ".join(tried),
+    )
     return None
 
 
@@ -261,7 +350,7 @@ def cache_folder() -> Path | None:
 def source_hash(folders: tuple[str, ...] = KERNEL_FOLDERS) -> str:
     """Return a short hash of the sources in `folders` and of Python's, numba's, NumPy's version."""
     digest = hashlib.blake2b(digest_size=10)
-    digest.update(f"{sys.version}|{numba.__version__}|{np.__version__}".encode())
+    digest.update(f"{sys.version}|{numba().__version__}|{np.__version__}".encode())
     for path in sorted(path for folder in folders for path in (PACKAGE / folder).rglob("*.py")):
         digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
         digest.update(path.read_bytes())
@@ -271,8 +360,9 @@ def source_hash(folders: tuple[str, ...] = KERNEL_FOLDERS) -> str:
 
 def _cache_roots() -> Iterator[Path]:
     """Yield where the cache may lie: NUMBA_CACHE_DIR, or the package, then the user's cache."""
-    if _config.CACHE_DIR:
-        yield Path(_config.CACHE_DIR)
+    chosen = numba().config.CACHE_DIR
+    if chosen:
+        yield Path(chosen)
         return
     yield PACKAGE / "__pycache__"
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
@@ -291,9 +381,10 @@ def _prune(current: Path) -> None:
 @contextmanager
 def _numba_cache_folder(folder: Path) -> Iterator[None]:
     """Set numba's cache folder for the functions decorated inside this context only."""
-    before = _config.CACHE_DIR
-    _config.CACHE_DIR = str(folder)
+    config = numba().config
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(folder)
     try:
         yield
     finally:
-        _config.CACHE_DIR = before
+        config.CACHE_DIR = before

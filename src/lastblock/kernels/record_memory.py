@@ -4,19 +4,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
 
-from lastblock.kernels.jit import DISABLED, INLINE
+from lastblock.kernels.jit import in_kernels
+from lastblock.kernels.numba_on_demand import when_compiling
 
 WORD = 8
 CACHE_LINE = 64
 FETCHED = 512
 """How many bytes of a record `fetch` prefetches. The small, often used fields come first."""
-
-copy_memory: Any = cgutils.raw_memcpy
 
 
 def copy_beginning(s: Any, target: npt.NDArray[np.uint64], first: int) -> None:
@@ -24,26 +19,30 @@ def copy_beginning(s: Any, target: npt.NDArray[np.uint64], first: int) -> None:
     target[first:] = np.frombuffer(s, np.uint64, target.size - first)
 
 
-def _copy_intrinsic(_typing: Any, s: Any, target: Any, first: Any) -> Any:
-    """Generate the machine code of `copy_beginning`: one memcpy."""
+@when_compiling
+def _compile_copy() -> None:
+    """Give kernels a `copy_beginning` that is one memcpy."""
+    from numba import types  # noqa: PLC0415
+    from numba.core import cgutils  # noqa: PLC0415
+    from numba.extending import intrinsic  # noqa: PLC0415
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         record, array, start = arguments
         words = context.make_array(signature.args[1])(context, builder, array)
         n = builder.sub(builder.extract_value(words.shape, 0), start)
+        copy_memory: Any = cgutils.raw_memcpy
         copy_memory(builder, builder.gep(words.data, [start]), record, n, WORD)
         return context.get_dummy_value()
 
-    return types.void(s, target, types.intp), generate
+    def declare(_typing: Any, s: Any, target: Any, first: Any) -> Any:
+        return types.void(s, target, types.intp), generate
 
-
-def _copy_beginning(s: Any, target: Any, first: Any) -> Any:
-    """Return the implementation of `copy_beginning` for kernels."""
+    copy_words: Any = intrinsic(declare)
 
     def copy(s: Any, target: Any, first: Any) -> None:
-        _copy(s, target, first)
+        copy_words(s, target, first)
 
-    return copy
+    in_kernels(copy_beginning)(lambda s, target, first: copy)
 
 
 def fetch(states: npt.NDArray[Any], i: int) -> None:
@@ -53,8 +52,13 @@ def fetch(states: npt.NDArray[Any], i: int) -> None:
     """
 
 
-def _fetch_intrinsic(_typing: Any, states: Any, i: Any) -> Any:
-    """Generate the machine code of `fetch`: one prefetch for each cache line."""
+@when_compiling
+def _compile_fetch() -> None:
+    """Give kernels a `fetch` that is one prefetch for each cache line."""
+    from llvmlite import ir  # noqa: PLC0415
+    from numba import types  # noqa: PLC0415
+    from numba.core import cgutils  # noqa: PLC0415
+    from numba.extending import intrinsic  # noqa: PLC0415
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -68,21 +72,12 @@ def _fetch_intrinsic(_typing: Any, states: Any, i: Any) -> Any:
             builder.call(hint, [at, flags(1), flags(3), flags(1)])
         return context.get_dummy_value()
 
-    return types.void(states, types.intp), generate
+    def declare(_typing: Any, states: Any, i: Any) -> Any:
+        return types.void(states, types.intp), generate
 
-
-def _fetch(states: Any, i: Any) -> Any:
-    """Return the implementation of `fetch` for kernels."""
+    fetch_lines: Any = intrinsic(declare)
 
     def hint(states: Any, i: Any) -> None:
-        _fetch_lines(states, i)
+        fetch_lines(states, i)
 
-    return hint
-
-
-if not DISABLED:
-    _copy: Any = intrinsic(_copy_intrinsic)
-    _fetch_lines: Any = intrinsic(_fetch_intrinsic)
-    _overload: Any = overload
-    _overload(fetch, jit_options=INLINE, strict=False)(_fetch)
-    _overload(copy_beginning, jit_options=INLINE, strict=False)(_copy_beginning)
+    in_kernels(fetch)(lambda states, i: hint)

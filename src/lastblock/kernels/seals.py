@@ -16,11 +16,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
-from numba.extending import overload
 
 from lastblock.kernels.fences import fence
-from lastblock.kernels.jit import DISABLED, INLINE, entry, kernel, wrapping
+from lastblock.kernels.jit import entry, in_kernels, kernel, wrapping
 from lastblock.kernels.streams import mix
 
 RecordWords = npt.NDArray[np.uint64]
@@ -92,9 +90,10 @@ def seal_beginning(s: Any, memory: RecordWords, words: int, number: int) -> None
         s.seal = np.uint64(found) | BEGINNING_SEALED
 
 
+@in_kernels(break_seal)
 def _break_seal(s: Any) -> Any:
     """Return the `break_seal` of kernels: code that does nothing if the record has no seal."""
-    if not isinstance(s, types.Record):
+    if not hasattr(s, "fields"):
         return None
 
     def mark(s: Any) -> None:
@@ -104,9 +103,10 @@ def _break_seal(s: Any) -> Any:
     return mark if "seal" in s.fields else lambda s: None
 
 
+@in_kernels(seal_beginning)
 def _seal_beginning(s: Any, memory: Any, words: Any, number: Any) -> Any:
     """Return the `seal_beginning` of kernels: code that does nothing if there is no seal."""
-    if not isinstance(s, types.Record):
+    if not hasattr(s, "fields"):
         return None
     stride = s.size // WORD
 
@@ -115,9 +115,3 @@ def _seal_beginning(s: Any, memory: Any, words: Any, number: Any) -> Any:
         s.seal = checksum(memory, int(number) * stride, words, number) | BEGINNING_SEALED
 
     return seal if "seal" in s.fields else lambda s, memory, words, number: None
-
-
-if not DISABLED:
-    _overload: Any = overload
-    _overload(break_seal, jit_options=INLINE, strict=False)(_break_seal)
-    _overload(seal_beginning, jit_options=INLINE, strict=False)(_seal_beginning)

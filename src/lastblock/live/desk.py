@@ -3,6 +3,7 @@
 A decision is out from the moment it is asked for until it is told or forgotten.
 """
 
+import logging
 from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
 
@@ -11,10 +12,12 @@ import numpy.typing as npt
 
 from lastblock.core.last_round import BEGINNING
 from lastblock.core.protocol import check_arms
+from lastblock.core.restarts import restarts_of
 from lastblock.core.reward_stats import Told
 from lastblock.core.support import refusal, support_of
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.jit import is_foreign
+from lastblock.live.changes import last_change
 from lastblock.live.decisions import Decision, Generations, Pending, never_asked
 from lastblock.live.event_replay import replay_events, settle_out
 from lastblock.live.explanation import Explanation, explained
@@ -22,6 +25,8 @@ from lastblock.live.labels import L, Label
 from lastblock.live.state import Live
 from lastblock.live.summary import Gathered, gather
 from lastblock.support.errors import UnknownDecisionError, short
+
+_log = logging.getLogger(__name__)
 
 DesksLike = TypeVar("DesksLike", bound="Desk[Any]")
 Answer = tuple[int, int, float]
@@ -55,6 +60,7 @@ class Desk(Generic[L]):
         self.live = live
         self.may_raise = is_foreign(live.policy)
         self.support = support_of(live.policy)
+        self.tells_changes = _log.isEnabledFor(logging.INFO) and restarts_of(live.s) >= 0
         self.labels = list(labels)  # labels of all arms, including retired ones
         self.active = list(self.labels)  # labels of the arms in the record, in its order
         self.numbers = list(range(len(self.labels)))  # where `labels` has those of `active`
@@ -230,6 +236,7 @@ class Desk(Generic[L]):
         """Learn the reward of a decision; ignore it if its arm has been retired."""
         del self.out[id]
         if arm >= 0:
+            restarts = restarts_of(self.live.s) if self.tells_changes else 0
             told = self.live.told[arm, 0]
             before = self.live.states.copy() if self.may_raise else None
             try:
@@ -240,6 +247,8 @@ class Desk(Generic[L]):
                     if before is not None and before.dtype == self.live.states.dtype:
                         self.live.states[:] = before
                 raise
+            if self.tells_changes and restarts_of(self.live.s) > restarts:
+                _log.info("decision %d: %s", id, last_change(self.live.s, self.active))
         self.chances.pop(id, None)
 
     def tell_arms(self, answers: Iterable[Answer]) -> None:

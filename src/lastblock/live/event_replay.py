@@ -1,5 +1,8 @@
 """Repeat many events of a bandit in one compiled loop; so a store restores its bandits."""
 
+import logging
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,8 +11,13 @@ import numpy.typing as npt
 from lastblock.engine.events import ASK, FORGET, NO_CHANCE, TELL
 from lastblock.engine.relive import relive
 from lastblock.kernels.exact_sums import LARGEST_REWARD
-from lastblock.kernels.jit import specialise
+from lastblock.kernels.jit import DISABLED, plain, specialise, specialised_before
 from lastblock.live.state import Live
+
+FEW = 500
+"""The most events that plain Python repeats; for more of them, compiling first takes less time."""
+
+_log = logging.getLogger(__name__)
 
 EventRows = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -137,8 +145,20 @@ def _play(live: Live, run: EventRows, places: Places) -> None:
             row,
             places,
         )
-        row = specialise(relive, *arguments)(*arguments)
+        row = _kernel(arguments, run.shape[0] - row)(*arguments)
         if row < run.shape[0]:
             if run[row, 0] != TELL:
                 raise ValueError(f"decision {int(run[row, 1])} was for another arm")
             live.become(live.grown())
+
+
+def _kernel(arguments: tuple[Any, ...], events: int) -> Callable[..., Any]:
+    """Return the loop to repeat this number of events with: plain Python if they are few."""
+    code = specialised_before(relive, *arguments)
+    if code is not None or DISABLED or events <= FEW:
+        return plain(relive) if code is None else code
+    begun = time.perf_counter()
+    code = specialise(relive, *arguments)
+    seconds = time.perf_counter() - begun
+    _log.info("compiled for %.2f s to repeat %d events", seconds, events)
+    return code

@@ -102,10 +102,10 @@ class JournalledDesk(Desk[L]):
 
         Both need a bandit without a journal or hooks, and outside a store. The fast path of `ask`
         (`is_plain`) also needs a bandit without floors; that of `tell` (`is_quick`) needs a policy
-        that cannot raise an error.
+        that cannot raise an error, and no log to tell of the changes that it notices.
         """
         is_simple = not self._is_followed and self.generations is ONLY_ONE
-        self.is_quick = is_simple and not self.may_raise
+        self.is_quick = is_simple and not self.may_raise and not self.tells_changes
         self.is_plain = is_simple and not self.live.is_floored
 
     @property

@@ -1,4 +1,4 @@
-"""A bandit's record, its notes, and the kernels compiled for both.
+"""A bandit's record, its notes, and the kernels for both: plain Python until they are compiled.
 
 The record may lie in an array that belongs to somebody else, such as a fleet. Arms are places in
 the record here; labels and decisions belong to the desk.
@@ -25,7 +25,8 @@ from lastblock.engine.live import (
     tell_live,
 )
 from lastblock.engine.record_check import check_record
-from lastblock.kernels.jit import plain, specialise
+from lastblock.kernels.background import SoonCompiled
+from lastblock.kernels.jit import plain
 from lastblock.kernels.record_memory import WORD
 from lastblock.kernels.streams import Stream, key_of
 from lastblock.live.notes import Notes
@@ -34,11 +35,17 @@ OLD_COLUMNS = 3
 """The columns of `Notes.told` in states of format 1, which have no extremes."""
 
 
+_KEY = key_of(0)
+
+
 class Live:
     """A record with its notes and kernels.
 
     Operations that are slow or may fail return a new object; `become` then takes its contents
     over quickly and without failing.
+
+    While a kernel is being compiled, plain Python does its work: `ask` and `tell_at_once` look for
+    the compiled code at every call, and are replaced as soon as there is some.
 
     Parameters
     ----------
@@ -76,9 +83,14 @@ class Live:
         self._note(Notes(states.dtype, self.width))
         self.is_floored = floored
         ask: Any = ask_floored_live if floored else ask_live
-        self._ask: Any = specialise(ask, policy, states, *self._noted, 0)
-        self._tell: Any = specialise(tell_live, policy, states, self.told, 0, 0.0)
-        self._forget: Any = specialise(forget_live, states, 0)
+        record = (policy, states[:0])
+        self._ask = SoonCompiled(ask, *record, *self._noted, 0)
+        self._tell = SoonCompiled(tell_live, *record, self.told, 0, 0.0)
+        self._forget = SoonCompiled(forget_live, states[:0], 0)
+        self._open = SoonCompiled(open_live, *record, 0, _KEY, 0)
+        self._full = SoonCompiled(full_live, *record, 0)
+        if self.is_borrowed:  # a fleet compiles anyway, and its file must not show half a change
+            self.compile()
         self._bind()
 
     @property
@@ -97,14 +109,49 @@ class Live:
     def _bind(self) -> None:
         """Bind the arrays to the kernels of `ask` and `tell` once, which makes calls faster."""
         record = (self.policy, self.states)
-        self.ask: Callable[[int], Any] = partial(self._ask, *record, *self._noted)
+        self.ask: Callable[[int], Any] = self._bound(self._ask, *record, *self._noted)
         """Take the decision with this number: return its arm; with floors, its probability too."""
-        self.tell_at_once: Callable[[int, float], bool] = partial(self._tell, *record, self.told)
+        self.tell_at_once: Callable[[int, float], bool] = self._bound(
+            self._tell, *record, self.told
+        )
         """Learn a reward of an arm; return False if the reward is too large or the record full."""
+        self.tell_compiled = self.tell_at_once if self._tell.code else _tell_nothing
+        """The same if it is compiled, and so cannot fail; else it returns False."""
+
+    def _bound(self, kernel: SoonCompiled, *arguments: Any) -> Callable[..., Any]:
+        if kernel.code is not None:
+            return partial(kernel.code, *arguments)
+
+        def run(*others: Any) -> Any:
+            self._look()
+            if kernel.code is not None:
+                self._bind()  # from the next call on, there is nothing to look for
+            return kernel.run(*arguments, *others)
+
+        return run
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether `ask`, `tell` and `forget` have their compiled code."""
+        return all(kernel.code is not None for kernel in (self._ask, self._tell, self._forget))
+
+    def compile_soon(self) -> None:
+        """Have `ask`, `tell` and `forget` compiled in the background, if they are not yet."""
+        self._look()
+        self._bind()
+
+    def _look(self) -> None:
+        for kernel in (self._ask, self._tell, self._forget):
+            kernel.look()
+
+    def compile(self) -> None:
+        """Wait until `ask`, `tell` and `forget` are compiled; they are bound at the next call."""
+        for kernel in (self._ask, self._tell, self._forget):
+            kernel.wait()
 
     def start(self, arms: int, key: Stream) -> None:
-        """Start the policy in the record."""
-        self._start(self.states, arms, key)
+        """Start the policy in the record, in plain Python: this happens once."""
+        self._open.run_plain(self.policy, self.states, arms, key, 0)  # replication 0
         self.note_start()
 
     def note_start(self) -> None:
@@ -112,8 +159,7 @@ class Live:
         plain(note_round)(self.s, self.planned, 0)
 
     def _start(self, states: States, arms: int, key: Stream) -> None:
-        run: Any = specialise(open_live, self.policy, states, 0, key, 0)
-        run(self.policy, states, arms, key, 0)  # replication 0
+        self._open.run(self.policy, states, arms, key, 0)  # replication 0
 
     @property
     def last_asked(self) -> tuple[int, int, float | None]:
@@ -130,7 +176,7 @@ class Live:
 
     def forget(self, arm: int) -> None:
         """Drop a decision for this arm whose reward will never come."""
-        self._forget(self.states, arm)
+        self._forget.run(self.states, arm)
 
     def copy(self) -> "Live":
         """Return an independent copy, in an array of its own."""
@@ -152,6 +198,7 @@ class Live:
             self._bind()
         else:
             self.__dict__.update(other.__dict__)
+            self._bind()
 
     def with_arm(self) -> "Live":
         """Return a copy with one more arm, in a larger record if need be."""
@@ -173,7 +220,7 @@ class Live:
             )
         self._keep(new, list(range(arms)))
         started = np.zeros(1, new.states.dtype)
-        self._start(started, arms + 1, key_of(0))
+        new._start(started, arms + 1, _KEY)
         resizing.enter(new.s, started[0], new._wider())
         resized(self.policy, new.s, self.s, arms)
         return new
@@ -216,8 +263,7 @@ class Live:
         """Return whether the record must grow before it takes another reward of this arm."""
         if self.depth is None:
             return False
-        full: Any = specialise(full_live, self.policy, self.states, 0)
-        return bool(full(self.policy, self.states, arm))
+        return bool(self._full.run(self.policy, self.states, arm))
 
     def reseed(self, key: Stream) -> None:
         """Replace the random streams by those of a bandit that starts with this key."""
@@ -272,6 +318,10 @@ class Live:
         planned.view(np.uint8)[:size] = self.planned[BEGINNING:].view(np.uint8)
         if planned[0]["round"] != 0:
             check_record(self.policy, planned, arms, size)
+
+
+def _tell_nothing(arm: int, reward: float) -> bool:
+    return False
 
 
 def to_little(record: States) -> bytes:

@@ -1,11 +1,14 @@
 """Group commit: a thread writes the events of many calls to the disk together."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
 
 from lastblock.store.storage import Row, Snapshot, TakenOverError
 from lastblock.support.errors import StoreError
+
+_log = logging.getLogger(__name__)
 
 MOST = 20_000
 """The most events that may wait. Further calls wait for the disk, so that a slow disk costs neither
@@ -167,7 +170,7 @@ class Groups:
     ) -> None:
         """Note that a group failed with `error`, or that `rows` and `snapshots` are written."""
         with self._lock:
-            self._error = error
+            failed, self._error = self._error is not None, error
             if error is None:
                 del self._rows[: len(rows)]
                 for snapshot in snapshots:
@@ -184,5 +187,9 @@ class Groups:
                         self._snapshots.pop(bandit, None)
                     self._is_urgent = True  # the other bandits need not wait
             gates, self._gates = self._gates, []
+        if error is not None:
+            _log.warning("a group of events could not be written; trying again: %s", error)
+        elif failed:
+            _log.info("the group of %d events that could not be written is written", len(rows))
         for gate in gates:
             gate.release()

@@ -1,6 +1,7 @@
 """The journal of a store's bandit: it numbers the events and has them written."""
 
 import json
+import logging
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +17,8 @@ from lastblock.store.platforms import this_platform
 from lastblock.store.recovery import Known, Recovered
 from lastblock.store.storage import Row, Snapshot, TakenOverError
 from lastblock.support.errors import StoreError
+
+_log = logging.getLogger(__name__)
 
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
 
@@ -55,6 +58,7 @@ class EventLog:
         self._snapshot_every = snapshot_every
         self._write, self._recover, self._check_owned = write, recover, check_owned
         self._reason: str | None = None
+        desk_of(self.bandit).live.compile_soon()
         desk_of(self.bandit).attach(self, self.reload)
 
     def __call__(self, events: Sequence[Event]) -> None:
@@ -102,6 +106,9 @@ class EventLog:
             self.end(str(error))
             raise
         self.event, self.saved = made.event, made.saved
+        _log.warning(
+            "bandit number %d is as its log has it, after an error or an interrupt", self.number
+        )
         return desk_of(made.bandit)
 
     @property

@@ -4,28 +4,27 @@ Kernels use plain IEEE arithmetic, so that all processors should agree. If one d
 must say where the snapshot comes from, since then nothing in the database is damaged.
 """
 
+import importlib
+import importlib.metadata
+import os
 import platform
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-import llvmlite.binding
-import numba
-
 from lastblock.kernels.jit import DISABLED
-
-_config: Any = numba.config
 
 
 @cache
 def this_platform() -> Mapping[str, str]:
     """Return the processor that kernels are compiled for, the system, and the versions."""
-    cpu = str(_config.CPU_NAME or llvmlite.binding.get_host_cpu_name())
+    llvm: Any = importlib.import_module("llvmlite.binding")  # numba would take ten times as long
+    cpu = str(os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name())
     return {
         "machine": platform.machine(),
         "processor": "none: plain Python" if DISABLED else cpu,
         "system": platform.system(),
-        "numba": numba.__version__,
+        "numba": importlib.metadata.version("numba"),
     }
 
 

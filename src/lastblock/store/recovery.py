@@ -1,6 +1,7 @@
 """Recover a bandit from a snapshot and the events after it."""
 
 import json
+import logging
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ from lastblock.live.view import desk_of
 from lastblock.store.platforms import difference
 from lastblock.store.storage import Part, Row, Snapshot, View
 from lastblock.support.errors import StateFileError, StoreError
+
+_log = logging.getLogger(__name__)
 
 PART = 65_536
 """The most events that are in memory at a time."""
@@ -95,6 +98,9 @@ def recover(
             event += len(part.run)
         if known is not None:
             desk_of(bandit).take_out(desk_of(known.bandit), np.concatenate(late))
+    _log.info(
+        "opened %r of %s: %d events since its snapshot", name, view.label, event - saved.event
+    )
     return Recovered(bandit, event, saved.event, saved.asked)
 
 

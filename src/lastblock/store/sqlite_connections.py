@@ -18,8 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from numba.core.compiler_lock import global_compiler_lock
-
+from lastblock.kernels.numba_on_demand import hold_compiler
 from lastblock.support.errors import StoreError
 
 Identity: TypeAlias = tuple[int, int]
@@ -54,14 +53,14 @@ class Connection(sqlite3.Connection):
         self.use.end()
 
 
-_compiling: Any = global_compiler_lock
-
 # No lock guards these: each operation on them is atomic, and a lock could be held at a fork.
 _open: dict[int, Use] = {}
 _inherited: set[Identity] = set()
 _paused: dict[int, list[tuple[Use, Connection | None, bool]]] = {}
 """For each thread that is forking: all uses, their connections (which must not be freed now), and
 whether the thread got the lock."""
+_compilers: dict[int, Callable[[], None]] = {}
+"""For each thread that is forking: the function that lets others compile again."""
 
 
 def connect(database: str | Path, lock: Any, **options: Any) -> Connection:
@@ -113,7 +112,7 @@ def identity(path: str | Path) -> Identity | None:
 
 def _before_fork() -> None:
     """Wait until no thread compiles or is inside SQLite; their locks would stay in the child."""
-    _compiling.acquire()
+    _compilers[threading.get_ident()] = hold_compiler()
     until = time.monotonic() + PAUSE
     paused = _paused[threading.get_ident()] = []
     for use in tuple(_open.values()):
@@ -128,7 +127,7 @@ def _after_fork() -> None:
     for use, _, is_held in paused:
         if is_held:
             use.lock.release()
-    _compiling.release()
+    _compilers.pop(threading.get_ident())()
 
 
 def _after_in_child() -> None:

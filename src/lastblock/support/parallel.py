@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from typing import Any
-
-from tqdm import tqdm
+from typing import TYPE_CHECKING, Any
 
 from lastblock.support.checks import at_least
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 _BAR_AFTER_SECONDS = 2.0
 _STEPS_A_CHUNK = 1 << 20
@@ -119,6 +120,8 @@ def progress_bar(
     unit, name
         The word for what is counted, and the text before the bar.
     """
+    from tqdm import tqdm  # noqa: PLC0415  # it takes a tenth of the time to import this package
+
     return tqdm(
         total=total,
         desc=name,

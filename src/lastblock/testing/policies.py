@@ -16,6 +16,7 @@ POLICY_CHECKS: dict[str, Callable[[Policy], None]] = {
         reproducible.live_is_simulated,
         reproducible.a_policy_that_grows_goes_on_alike,
         reproducible.jit_changes_nothing,
+        reproducible.compiling_in_the_middle_changes_nothing,
         reproducible.saved_and_loaded_goes_on_alike,
         live_use.asking_never_waits,
         declared.arms_have_no_favourites,

@@ -11,7 +11,9 @@ import numpy as np
 from lastblock.arms.bernoulli import Bernoulli
 from lastblock.core.protocol import Policy
 from lastblock.environments.piecewise import Stationary
+from lastblock.kernels.background import compiling
 from lastblock.live.bandit import Bandit
+from lastblock.live.decisions import Decision
 from lastblock.simulation.run import Run
 from lastblock.simulation.simulate import simulate, trace
 from lastblock.testing.expectations import expect, expect_same
@@ -79,6 +81,33 @@ def jit_changes_nothing(policy: Policy) -> None:
     """Compiled or not, arms are the same, and rewards are the same to the last bit."""
     (plain,) = work_without_jit(exact_traces, [policy])
     expect_same_trace(exact_traces([policy])[0], plain)
+
+
+def compiling_in_the_middle_changes_nothing(policy: Policy) -> None:
+    """Plain Python and compiled code have the same state after every step of a live bandit.
+
+    So it does not matter after which of them a bandit changes over to its compiled code.
+    """
+    for floor in (None, {0: 0.2, 2: 0.1}):
+        with compiling("never"):
+            plain: Bandit[int] = Bandit(policy, ARMS, seed=SEED, floor=floor)
+        compiled: Bandit[int] = Bandit(policy, ARMS, seed=SEED, floor=floor, compiled=True)
+        for step in range(60):
+            with compiling("never"):
+                slowly = _live_a_step(plain, step)
+            expect_same(f"decisions of step {step}", slowly, _live_a_step(compiled, step))
+            expect(
+                plain.to_bytes() == compiled.to_bytes(),
+                f"after step {step} plain Python and compiled code have different states",
+            )
+
+
+def _live_a_step(bandit: Bandit[int], step: int) -> list[Decision[int]]:
+    """Live for a while; arms come and go meanwhile, unless the policy forbids it."""
+    if step == 30 and not declares(bandit.policy, "oracle"):
+        bandit.retire_arm(1)
+        bandit.add_arm(7)
+    return live_with_delays(bandit, 2, random.Random(step))
 
 
 def saved_and_loaded_goes_on_alike(policy: Policy) -> None:

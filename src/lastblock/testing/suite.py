@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Generic, TypeVar
 
+from lastblock.kernels.background import compiling
 from lastblock.support.parallel import progress_bar
 from lastblock.support.spelling import nearest
 from lastblock.testing.without_jit import refuse_inside
@@ -36,7 +37,8 @@ class Check(Generic[T]):
         """Run the check; an AssertionError names it and says what was seen."""
         __tracebackhide__ = True
         try:
-            self.function(self.subject)
+            with compiling("at once"):
+                self.function(self.subject)
         except AssertionError as error:
             raise AssertionError(f"{self.name}: {error}") from error
 

@@ -1,0 +1,116 @@
+"""Measures how long a live bandit takes to start: ``python -m benchmarks.start``.
+
+Each line comes from a new process, ten arms, LB-SDA-GM: the import, the first decision after it,
+and how long plain Python decides before compiled code is ready, from an empty compile cache (cold)
+and from a full one (warm). Then, for every policy, a call in plain Python.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import lastblock as lb
+from lastblock.kernels.background import compiling
+
+ARMS = 10
+REPEATS = 5
+CALLS = 200
+GOALS = {"import": 250.0, "first decision": 50.0, "call": 2.0}
+"""Milliseconds."""
+
+FRESH = """
+import json, sys, time
+begun = time.perf_counter()
+import lastblock as lb
+imported = time.perf_counter()
+bandit = lb.Bandit(lb.LBSDAGM(), 10, seed=1, compiled=sys.argv[1] == "compiled")
+decision = bandit.ask()
+decided = time.perf_counter()
+bandit.tell(decision, 1.0)
+calls = []
+while sys.argv[1] == "used" and not bandit.is_compiled:
+    before = time.perf_counter()
+    bandit.tell(bandit.ask(), 1.0)
+    calls.append(time.perf_counter() - before)
+    time.sleep(0.01)
+while sys.argv[1] == "idle" and not bandit.is_compiled:
+    time.sleep(0.01)
+found = imported - begun, decided - imported, time.perf_counter() - begun
+print(json.dumps([*found, max(calls, default=0.0)]))
+"""
+
+
+def fresh(way: str, cache: str) -> list[float]:
+    """Return what a new process measures, in milliseconds."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
+    done = subprocess.run(
+        [sys.executable, "-c", FRESH, way], env=environment, capture_output=True, check=True
+    )
+    return [seconds * 1e3 for seconds in json.loads(done.stdout)]
+
+
+def best(way: str, cache: str | None) -> list[float]:
+    """Return the shortest of each time; without a cache, from an empty one each time."""
+    found = []
+    for _ in range(REPEATS):
+        with tempfile.TemporaryDirectory() as empty:
+            found.append(fresh(way, empty if cache is None else cache))
+    return [min(column) for column in zip(*found, strict=True)]
+
+
+def starts() -> None:
+    print(f"\nMilliseconds from a new process on, {ARMS} arms, the best of {REPEATS}")
+    print(f"{'':<34}{'import':>9}{'decision':>10}{'compiled':>10}{'longest call':>14}")
+    with tempfile.TemporaryDirectory() as full:
+        fresh("compiled", full)
+        for name, way, cache in [
+            ("cold", "idle", None),
+            ("cold, asked 100 times a second", "used", None),
+            ("cold, compiled=True", "compiled", None),
+            ("warm", "idle", full),
+            ("warm, asked 100 times a second", "used", full),
+            ("warm, compiled=True", "compiled", full),
+        ]:
+            imported, decided, ready, longest = best(way, cache)
+            call = f"{longest:>14.1f}" if way == "used" else f"{'–':>14}"
+            print(f"{name:<34}{imported:>9.0f}{decided:>10.1f}{ready:>10.0f}{call}", flush=True)
+    print(f"goals: import {GOALS['import']:.0f}, decision {GOALS['first decision']:.0f}")
+
+
+def plain_call(policy: object) -> tuple[float, float]:
+    """Return the milliseconds of an ask and of a tell in plain Python, on average."""
+    with compiling("never"):
+        bandit = lb.Bandit(policy, ARMS, seed=1)
+        asking = telling = 0.0
+        for step in range(CALLS):
+            begun = time.thread_time()
+            decision = bandit.ask()
+            asked = time.thread_time()
+            bandit.tell(decision, float(step % 3 == 0))
+            asking, telling = asking + asked - begun, telling + time.thread_time() - asked
+    return asking / CALLS * 1e3, telling / CALLS * 1e3
+
+
+def calls() -> None:
+    print(f"\nPlain Python, milliseconds a call over the first {CALLS}, {ARMS} arms")
+    print(f"{'policy':<24}{'ask':>8}{'tell':>8}   (goal: at most {GOALS['call']:.0f})")
+    found = {}
+    for name, cls in sorted(lb.POLICIES.items()):
+        if cls.oracle:
+            continue
+        found[name] = plain_call(cls.examples()[0] if hasattr(cls, "examples") else cls())
+    for name, (ask, tell) in sorted(found.items(), key=lambda item: -max(item[1])):
+        print(f"{name:<24}{ask:>8.2f}{tell:>8.2f}")
+
+
+def main() -> None:
+    starts()
+    calls()
+
+
+if __name__ == "__main__":
+    main()

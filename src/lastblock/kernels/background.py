@@ -1,0 +1,244 @@
+"""Compile kernels in the background, while plain Python does their work.
+
+A kernel returns the same bits with and without a compiler. So whoever wants an answer at once runs
+it as plain Python, some hundred times slower, until its compiled code is there. One thread compiles
+for all; it ends when nothing is left to compile. In the child of a fork there is no such thread;
+whoever looks for compiled code there starts a new one.
+"""
+
+import atexit
+import ctypes
+import logging
+import os
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.kernels.interrupts import deferred_interrupts
+from lastblock.kernels.jit import plain, specialise, specialised_before
+from lastblock.kernels.numba_on_demand import DISABLED, make_ready
+
+SLOW = 0.1
+"""Seconds of a call in plain Python after which the next call waits for the compiled code: with a
+large state to go through, waiting takes less time."""
+
+LARGEST_COPIED = 1 << 20
+"""The most bytes that are copied before a call in plain Python, so that an error can be undone."""
+
+LONGEST = 300
+"""The most characters of a message of numba that are shown."""
+
+PATIENCE = 10.0
+"""The most seconds that the end of the program waits for the compiler to stop."""
+
+_log = logging.getLogger(__name__)
+
+When = Literal["soon", "at once", "never"]
+_when: When = "never" if DISABLED else "soon"
+
+
+@contextmanager
+def compiling(when: When) -> Iterator[None]:
+    """Within ``with``, choose when kernels are compiled; for tests, since it holds for all threads.
+
+    "soon": in the background; "at once": before they run; "never": plain Python runs them.
+    """
+    global _when  # noqa: PLW0603
+    before = _when
+    _when = "never" if DISABLED else when
+    try:
+        yield
+    finally:
+        _when = before
+
+
+class SoonCompiled:
+    """A kernel that plain Python runs until its compiled code is ready.
+
+    Parameters
+    ----------
+    function
+        A function decorated with `entry` or `moment`.
+    *examples
+        Arguments of the types for which to compile it.
+    """
+
+    def __init__(self, function: Callable[..., Any], *examples: Any) -> None:
+        self.function, self._examples = function, examples
+        self.code: Callable[..., Any] | None = None
+        """The compiled code, once it is ready; see `look`."""
+        self._error: BaseException | None = None
+        self._asked: object = None  # the compiler that was asked for the code
+        self._is_slow = self._has_warned = False
+
+    def look(self) -> Callable[..., Any] | None:
+        """Return the compiled code; None if there is none yet, and have it compiled then."""
+        if self.code is None and _when != "never":
+            if _when == "at once":
+                self.wait()
+            elif self._error is not None:
+                self._warn()
+            elif self._asked is not _compiler:
+                self.code = specialised_before(self.function, *self._examples)
+                self._asked = _compiler.ask(self) if self.code is None else None
+        return self.code
+
+    def wait(self) -> None:
+        """Return when the code is compiled; raise the error if it cannot be compiled."""
+        if self.code is None and not DISABLED:
+            self.code = specialise(self.function, *self._examples)
+
+    def run(self, *arguments: Any) -> Any:
+        """Run the kernel: its compiled code, or the Python function while there is none.
+
+        An interrupt comes after the call, as it does with compiled code. If plain Python raises an
+        error, such as a RecursionError, the arrays among the arguments are as before. Where it only
+        cannot compute what compiled code can, such as 1.0 / 0.0, the compiled code decides.
+        """
+        if self.look() is None and self._is_slow and self._error is None and _when == "soon":
+            self.wait()
+        if self.code is not None:
+            return self.code(*arguments)
+        begun = time.thread_time()
+        try:
+            return self.run_plain(*arguments)
+        except ArithmeticError:
+            if _when == "never" or self._error is not None or not _is_undone(arguments):
+                raise
+            self.wait()
+        finally:
+            self._is_slow = time.thread_time() - begun > SLOW
+        return self.run(*arguments)
+
+    def run_plain(self, *arguments: Any) -> Any:
+        """Run the Python function; interrupts and errors are as for `run`."""
+        function = plain(self.function)
+        # Compiled code does not warn of overflows either.
+        with deferred_interrupts(), np.errstate(all="ignore"):
+            if not _is_undone(arguments):
+                return function(*arguments)
+            arrays = _arrays(arguments)
+            before = [array.copy() for array in arrays]
+            try:
+                return function(*arguments)
+            except BaseException:
+                for array, old in zip(arrays, before, strict=True):
+                    array[:] = old
+                raise
+
+    def compile(self) -> None:
+        """Compile the code, in the background: note an error instead of raising it."""
+        begun = time.perf_counter()
+        name = plain(self.function).__name__
+        try:
+            self.wait()
+        except Exception as error:
+            self._error = error
+            _log.error("%s cannot be compiled for %s: %s", name, self._subject(), _short(error))
+        else:
+            seconds = time.perf_counter() - begun
+            _log.info("%s is compiled for %s, after %.2f s", name, self._subject(), seconds)
+
+    def _subject(self) -> str:
+        return type(self._examples[0]).__name__
+
+    def _warn(self) -> None:
+        if not self._has_warned:
+            self._has_warned = True  # first, since a warning may be an error
+            warnings.warn(
+                f"{self._subject()} cannot be compiled and goes on in plain Python, some hundred "
+                f"times slower: {_short(self._error)}; Bandit(…, compiled=True) shows all of it",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+
+def _short(error: BaseException | None) -> str:
+    """Return the beginning of an error's message in one line; numba's fill pages."""
+    words = " ".join(str(error).split())
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]} …"
+
+
+def _arrays(arguments: tuple[Any, ...]) -> list[npt.NDArray[Any]]:
+    return [argument for argument in arguments if isinstance(argument, np.ndarray)]
+
+
+def _is_undone(arguments: tuple[Any, ...]) -> bool:
+    """Return whether errors are undone: not where the copies would take longer than the call."""
+    return sum(array.nbytes for array in _arrays(arguments)) <= LARGEST_COPIED
+
+
+class _Stop(BaseException):
+    """Ends the thread in the middle of its work, when the program ends."""
+
+
+class _Compiler:
+    """The queue of what to compile, and the thread that does it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._queue: deque[SoonCompiled] = deque()
+        self._thread: threading.Thread | None = None
+
+    def ask(self, kernel: SoonCompiled) -> "_Compiler | None":
+        """Have a kernel compiled; return self, or None if no thread can be started now."""
+        with deferred_interrupts(), self._lock:
+            self._queue.append(kernel)
+            if self._thread is None:
+                thread = threading.Thread(target=self._work, name="lastblock-compiler", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:  # too many threads, or the program is ending
+                    self._queue.pop()
+                    return None
+                self._thread = thread
+        return self
+
+    def _work(self) -> None:
+        try:
+            make_ready()
+            atexit.register(self.stop)  # so that it runs before what numba has registered
+            while (kernel := self._next()) is not None:
+                kernel.compile()
+        except _Stop:
+            pass
+
+    def _next(self) -> SoonCompiled | None:
+        with self._lock:
+            if self._queue:
+                return self._queue.popleft()
+            self._thread = None
+            return None
+
+    def stop(self) -> None:
+        """Stop compiling: a thread that is inside the compiler when Python ends may crash it."""
+        self._queue.clear()
+        thread, until = self._thread, time.monotonic() + PATIENCE
+        while thread is not None and thread.is_alive() and time.monotonic() < until:
+            stop_in, what = ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_Stop)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(stop_in, what)
+            thread.join(0.05)
+
+
+_compiler = _Compiler()
+
+
+def _begin_again() -> None:
+    global _compiler  # noqa: PLW0603
+    _compiler = _Compiler()
+
+
+def _stop() -> None:
+    _compiler.stop()
+
+
+atexit.register(_stop)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_again)

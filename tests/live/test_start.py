@@ -1,0 +1,347 @@
+"""A bandit answers at once, in plain Python, and goes on with compiled code: the same bytes."""
+
+import copy
+import logging
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import lastblock as lb
+from lastblock.kernels import background, jit
+from lastblock.kernels.background import SoonCompiled, compiling
+from lastblock.live.view import desk_of
+
+POLICY = lb.LBSDAGM()
+compiles = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
+
+
+def play(bandit, steps, first=0):
+    """Live for some steps; their rewards depend on the number of the step only."""
+    for step in range(first, first + steps):
+        decision = bandit.ask()
+        if step % 5 == 4:
+            bandit.forget(decision)
+        else:
+            bandit.tell(decision, float(step % 3 == 0))
+    return bandit
+
+
+def plain_bandit(policy=POLICY, arms=3, **options):
+    with compiling("never"):
+        return lb.Bandit(policy, arms, seed=1, **options)
+
+
+def finish():
+    """Wait until the thread has compiled everything."""
+    thread = background._compiler._thread
+    if thread is not None:
+        thread.join()
+
+
+@pytest.fixture
+def soon(monkeypatch):
+    """Compile in the background, even what has been compiled before."""
+    monkeypatch.setattr(background, "specialised_before", lambda *_: None)
+    with compiling("soon"):
+        yield
+        finish()
+
+
+@pytest.mark.parametrize("floor", [None, 0.1])
+def test_switching_at_any_step_gives_the_same_bytes(floor):
+    expected = play(lb.Bandit(POLICY, 3, seed=1, floor=floor), 12).to_bytes()
+    for step in range(13):
+        bandit = plain_bandit(floor=floor)
+        with compiling("never"):
+            play(bandit, step)
+        assert not bandit.is_compiled
+        bandit.compile()
+        assert bandit.is_compiled is not jit.DISABLED
+        assert play(bandit, 12 - step, step).to_bytes() == expected
+
+
+@compiles
+@pytest.mark.usefixtures("soon")
+def test_a_bandit_switches_by_itself():
+    expected = play(lb.Bandit(POLICY, 3, seed=1, compiled=True), 30).to_bytes()
+    bandit = lb.Bandit(POLICY, 3, seed=1)
+    play(bandit, 10)
+    finish()
+    play(bandit, 10, 10)
+    assert bandit.is_compiled
+    assert desk_of(bandit).live.ask.func is desk_of(bandit).live._ask.code
+    assert play(bandit, 10, 20).to_bytes() == expected
+
+
+@compiles
+@pytest.mark.usefixtures("soon")
+def test_nobody_waits_for_the_compiler(monkeypatch):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slowly(function, *examples):
+        begun.set()
+        go_on.wait()
+        return jit.plain(function)  # in place of compiled code, which would take a minute
+
+    monkeypatch.setattr(background, "specialise", slowly)
+    bandit = lb.Bandit(POLICY, ["a", "b"], seed=1)
+    assert begun.wait(60)
+    for label in "cdef":
+        bandit.add_arm(label)  # beyond its room, again and again
+        play(bandit, 5)
+    other = threading.Thread(target=play, args=(bandit, 20))
+    other.start()
+    other.join()
+    assert bandit.asked == 40
+    assert not bandit.is_compiled
+    twins = [bandit.copy(), copy.deepcopy(bandit), pickle.loads(pickle.dumps(bandit))]
+    assert {twin.to_bytes() for twin in twins} == {bandit.to_bytes()}
+    go_on.set()
+    finish()
+    for twin in [*twins, bandit]:
+        play(twin, 10, 40)
+        assert twin.is_compiled
+    assert len({twin.to_bytes() for twin in [*twins, bandit]}) == 1
+
+
+@compiles
+@pytest.mark.usefixtures("soon")
+def test_after_a_slow_call_the_next_one_waits(monkeypatch):
+    monkeypatch.setattr(background, "SLOW", -1.0)
+    monkeypatch.setattr(background._Compiler, "ask", lambda self, kernel: self)  # never compiles
+    bandit = lb.Bandit(POLICY, 3, seed=1)
+    bandit.ask()
+    assert desk_of(bandit).live._ask.code is None
+    bandit.ask()
+    assert desk_of(bandit).live._ask.code is not None
+
+
+def count_in_words(n):
+    return len(f"{n}")
+
+
+@pytest.fixture
+def _own_policies(monkeypatch):
+    monkeypatch.setattr("lastblock.core.registry.POLICIES", dict(lb.POLICIES))
+
+
+def own_policy(observe):
+    """A policy from outside the package, with a field `seen`."""
+    from lastblock.kit import enqueue, enqueue_all, policy  # noqa: PLC0415
+
+    class Own(NamedTuple):
+        unused: float = 0.0
+
+        def layout(self, arms, horizon):
+            return [("seen", np.int64)]
+
+        def start(self, s):
+            s.seen = 0
+            enqueue_all(s)
+
+        def plan(self, s):
+            enqueue(s, s.round % s.arms)
+
+    Own.observe = observe
+    return policy()(Own)()
+
+
+@compiles
+@pytest.mark.usefixtures("soon", "_own_policies")
+def test_a_policy_that_cannot_be_compiled_says_so_once_and_goes_on(caplog):
+    def observe(self, s, arm, reward):
+        s.seen += count_in_words(reward)
+
+    policy = own_policy(observe)
+    with caplog.at_level(logging.INFO, "lastblock"):
+        bandit = lb.Bandit(policy, 2, seed=1)
+        finish()
+    assert "tell_live cannot be compiled for Own" in caplog.text
+    assert "ask_live is compiled for Own" in caplog.text
+    with pytest.warns(RuntimeWarning, match="Own cannot be compiled and goes on in plain Python"):
+        bandit.tell(bandit.ask(), 1.0)
+    for _ in range(5):  # warnings are errors here
+        bandit.tell(bandit.ask(), 1.0)
+    assert sum(bandit.pulls.values()) == 6
+    assert not bandit.is_compiled
+    with pytest.raises(Exception, match="count_in_words"):
+        lb.Bandit(policy, 2, seed=1, compiled=True)
+
+
+@pytest.mark.usefixtures("_own_policies")
+def test_an_interrupt_in_plain_python_comes_after_the_call(monkeypatch):
+    def observe(self, s, arm, reward):
+        s.seen += 1
+        signal.raise_signal(signal.SIGINT)
+        s.seen += 1
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        bandit = plain_bandit(own_policy(observe), 2)
+        with compiling("never"):
+            decision = bandit.ask()
+            with pytest.raises(KeyboardInterrupt):
+                bandit.tell(decision, 1.0)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert desk_of(bandit).live.s.seen == 2
+    assert bandit.pending == ()
+    assert sum(bandit.pulls.values()) == 1
+
+
+def test_an_error_in_plain_python_changes_nothing(monkeypatch):
+    bandit = plain_bandit()
+    with compiling("never"):
+        play(bandit, 7)
+        decision = bandit.ask()
+        for name, call in [("plan", bandit.ask), ("observe", lambda: bandit.tell(decision, 1.0))]:
+            method = getattr(lb.LBSDAGM, name)
+
+            def fail(self, s, *others, method=method):
+                method(self, s, *others)
+                raise RecursionError
+
+            with monkeypatch.context() as patch:
+                patch.setattr(lb.LBSDAGM, name, fail)
+                while desk_of(bandit).live.s.taken < desk_of(bandit).live.s.queued:
+                    bandit.ask()  # until a decision must begin a round
+                before = bandit.to_bytes()
+                with pytest.raises(RecursionError):
+                    call()
+            assert bandit.to_bytes() == before
+        bandit.tell(decision, 1.0)
+
+
+@compiles
+def test_what_plain_python_cannot_compute_is_left_to_the_compiler():
+    @jit.entry
+    def divide(ratios, one, zero):
+        ratios[1] = 7.0
+        ratios[0] = one / zero
+
+    kernel = SoonCompiled(divide, np.zeros(2), 1.0, 0.0)
+    ratios = np.zeros(2)
+    with compiling("never"), pytest.raises(ZeroDivisionError):
+        kernel.run(ratios, 1.0, 0.0)
+    assert ratios.tolist() == [0.0, 0.0]
+    with compiling("soon"):
+        kernel.run(ratios, 1.0, 0.0)
+        finish()
+    assert ratios.tolist() == [np.inf, 7.0]
+
+
+def test_plain_python_does_not_warn_of_overflows():
+    bandit = plain_bandit(lb.LBSDA(), 2)
+    with compiling("never"):
+        for reward in (1e289, -1e289, 1e289, 1.0):
+            bandit.tell(bandit.ask(), reward)
+    assert sum(bandit.pulls.values()) == 4
+
+
+def run_python(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **{name: str(value) for name, value in environment.items()}},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+FIRST_DECISION = """
+import sys
+import lastblock as lb
+from lastblock.kernels.background import compiling
+
+assert "numba" not in sys.modules
+with compiling("never"):
+    bandit = lb.Bandit(lb.LBSDAGM(), 3, seed=1)
+    bandit.tell(bandit.ask(), 1.0)
+assert "numba" not in sys.modules
+"""
+
+
+def test_the_first_decision_needs_no_numba():
+    done = run_python(FIRST_DECISION)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+EXIT = """
+import sys, time
+import lastblock as lb
+
+bandit = lb.Bandit(lb.PlayTheWinner(), 2, seed=1)
+bandit.tell(bandit.ask(), 1.0)
+time.sleep(float(sys.argv[1]))
+""".replace("sys.argv[1]", "PAUSE")
+
+
+@compiles
+@pytest.mark.parametrize("pause", [0.0, 0.3, 1.5])
+def test_the_program_may_end_while_it_compiles(pause, tmp_path):
+    done = run_python(EXIT.replace("PAUSE", repr(str(pause))), NUMBA_CACHE_DIR=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+FORK = """
+import os, time
+import lastblock as lb
+
+bandit = lb.Bandit(lb.LBSDAGM(), 3, seed=1)
+decision = bandit.ask()
+child = os.fork()
+bandit.tell(decision, 1.0)
+while not bandit.is_compiled:
+    time.sleep(0.01)
+    bandit.tell(bandit.ask(), 1.0)
+if child == 0:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@compiles
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_the_child_of_a_fork_compiles_for_itself():
+    lb.Bandit(POLICY, 3, seed=1, compiled=True)  # so that the cache has it
+    done = run_python(FORK)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+QUIET = """
+import logging
+logging.basicConfig(level=logging.DEBUG)
+import lastblock as lb
+
+lb.Bandit(lb.PlayTheWinner(), 2, seed=1, compiled=True)
+"""
+
+
+@compiles
+def test_a_log_of_everything_has_no_line_of_numba(tmp_path):
+    done = run_python(QUIET, NUMBA_CACHE_DIR=tmp_path)
+    assert done.returncode == 0
+    assert "numba" not in done.stderr
+
+
+@compiles
+def test_a_kernel_that_is_compiled_already_needs_no_thread():
+    lb.Bandit(POLICY, 3, seed=1, compiled=True)
+    with compiling("soon"):
+        assert lb.Bandit(POLICY, 3, seed=1).is_compiled
+
+
+def test_compiling_never_means_never():
+    bandit = plain_bandit()
+    with compiling("never"):
+        play(bandit, 3)
+    assert not bandit.is_compiled
+    assert isinstance(desk_of(bandit).live._ask, SoonCompiled)
