@@ -5,7 +5,6 @@ must say where the snapshot comes from, since then nothing in the database is da
 """
 
 import importlib
-import importlib.metadata
 import os
 import platform
 from collections.abc import Mapping
@@ -18,13 +17,15 @@ from lastblock.kernels.jit import DISABLED
 @cache
 def this_platform() -> Mapping[str, str]:
     """Return the processor that kernels are compiled for, the system, and the versions."""
+    from importlib.metadata import version  # noqa: PLC0415  # slow to import
+
     llvm: Any = importlib.import_module("llvmlite.binding")  # numba would take ten times as long
     cpu = str(os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name())
     return {
         "machine": platform.machine(),
         "processor": "none: plain Python" if DISABLED else cpu,
         "system": platform.system(),
-        "numba": importlib.metadata.version("numba"),
+        "numba": version("numba"),
     }
 
 
