@@ -15,8 +15,8 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 import lastblock as lb
-from lastblock.lab.figures.canvas import SMALL, TEXT, Picture
-from lastblock.lab.figures.styles import looks
+from lastblock.drawing.canvas import SMALL, TEXT, Picture
+from lastblock.drawing.styles import looks
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE, FIGURE = DOCS / "start" / "which-policy.md", DOCS / "images" / "worlds.png"

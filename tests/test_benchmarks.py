@@ -13,6 +13,17 @@ import lastblock as lb
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.parametrize(
+    "name", sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py"))
+)
+def test_every_benchmark_finds_what_it_imports(name, monkeypatch):
+    if name == "peers":
+        pytest.importorskip("scipy")
+    monkeypatch.syspath_prepend(ROOT)
+    with mock.patch.dict(lb.POLICIES), mock.patch.dict(sys.modules):
+        importlib.import_module(f"benchmarks.{name}")
+
+
 @pytest.fixture
 def memory(monkeypatch):
     monkeypatch.syspath_prepend(ROOT)
