@@ -118,6 +118,11 @@ def keep() -> None:
     ):
         bandit = store.create("button", lb.LBSDALM(), arms=["red", "green", "blue"])
         assert_type(bandit, lb.Bandit[str])
+        same = store.get_or_create("button", lb.LBSDALM(), ["red", "green", "blue"], wait=1.0)
+        assert_type(same, lb.Bandit[str])
+        stop = same.on_event(lambda event: print(event.kind, event.to_dict()))
+        stop()
+        assert_type(same.summary(bounds=(0.0, 1.0)).contenders, tuple[str, ...])
         numbered = store.create("slots", lb.LBSDALM(), arms=3)
         assert_type(numbered.ask(), lb.Decision[int])
         bandit.tell(bandit.ask(), 0.0)

@@ -36,6 +36,8 @@ lb.Thompson(family="poisson")  # mistake
 lb.theory.kl(0.1, 0.2, "bernouli")  # mistake
 lb.Fleet(lb.LBSDALM(), arms=3, size=10, memory="small")  # mistake
 lb.Store("shop.db", durability="sometimes")  # mistake
+lb.Store("shop.db").get_or_create("button", lb.UCB1())  # mistake
+lb.Bandit(lb.UCB1(), arms=2).ask(context={"age": 40})  # mistake
 lb.Store("shop.db").export("button", "log.parquet", "decision")  # mistake
 lb.lab.load("results").summary(method="bootstrp")  # mistake
 lb.lab.load("results").plot(kind="best_arm")  # mistake
