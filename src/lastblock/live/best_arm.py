@@ -110,7 +110,10 @@ def mean_intervals(
 ) -> list[tuple[float, float]]:
     """Return, for each arm, an interval that holds its mean at any time."""
     low, high = intervals(model, rewards_of(told), confidence)
-    return list(zip(low.tolist(), high.tolist(), strict=True))
+    return [
+        (-math.inf, math.inf) if math.isnan(each.mean) else ends
+        for each, ends in zip(told, zip(low.tolist(), high.tolist(), strict=True), strict=True)
+    ]
 
 
 def best_arm(
