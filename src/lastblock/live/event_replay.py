@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from lastblock.engine.events import ASK, FORGET, NO_CHANCE, TELL
 from lastblock.engine.relive import relive
+from lastblock.kernels.background import SoonCompiled
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.jit import DISABLED, plain, specialise, specialised_before
 from lastblock.live.state import Live
@@ -131,20 +132,22 @@ def settle_out(
             chances.pop(id, None)
 
 
+def repeat_soon(live: Live) -> SoonCompiled:
+    """Have the loop for this bandit compiled in the background, so that nobody waits for it."""
+    kernel = SoonCompiled(relive, *_arguments(live, np.zeros((1, 4)), 0, np.zeros(1, np.int64)))
+    kernel.look()
+    return kernel
+
+
+def _arguments(live: Live, run: EventRows, row: int, places: Places) -> tuple[Any, ...]:
+    noted = (live.planned, live.told, live.notes.floor, live.is_floored)
+    return (live.policy, live.states, *noted, run, row, places)
+
+
 def _play(live: Live, run: EventRows, places: Places) -> None:
     row = 0
     while row < run.shape[0]:
-        arguments: tuple[Any, ...] = (
-            live.policy,
-            live.states,
-            live.planned,
-            live.told,
-            live.notes.floor,
-            live.is_floored,
-            run,
-            row,
-            places,
-        )
+        arguments = _arguments(live, run, row, places)
         row = _kernel(arguments, run.shape[0] - row)(*arguments)
         if row < run.shape[0]:
             if run[row, 0] != TELL:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lastblock.engine.events import KINDS, Event
+from lastblock.kernels.background import SoonCompiled
 from lastblock.live import persistence as snapshot
 from lastblock.live.bandit import Bandit
 from lastblock.live.description import describe_desk
 from lastblock.live.desk import Desk
+from lastblock.live.event_replay import FEW, repeat_soon
 from lastblock.live.view import desk_of
 from lastblock.store.group_commit import Write
 from lastblock.store.platforms import this_platform
@@ -58,6 +60,7 @@ class EventLog:
         self._snapshot_every = snapshot_every
         self._write, self._recover, self._check_owned = write, recover, check_owned
         self._reason: str | None = None
+        self._repeated: SoonCompiled | None = None  # the loop that repeats events
         desk_of(self.bandit).live.compile_soon()
         desk_of(self.bandit).attach(self, self.reload)
 
@@ -85,6 +88,9 @@ class EventLog:
             self.end(str(error))
             raise
         self.event = after
+        if self._repeated is None and after - self.saved > FEW:
+            # If a call fails now, so many events are repeated that plain Python would take long.
+            self._repeated = repeat_soon(desk_of(self.bandit).live)
 
     def save(self) -> None:
         """Write a snapshot of the bandit."""
