@@ -41,7 +41,7 @@ class EventLog:
     recover
         Returns the bandit as the storage has it.
     check_owned
-        Raises a `StoreError` if the bandit may not take decisions now.
+        Raises a `StoreError` if the bandit may not take decisions now; None if it always may.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class EventLog:
         snapshot_every: int,
         write: Write,
         recover: Callable[[Known], Recovered],
-        check_owned: Callable[[int], None],
+        check_owned: Callable[[int], None] | None,
     ) -> None:
         self.bandit, self.number = made.bandit, number
         self.event, self.saved = made.event, made.saved  # the last event, and that of the snapshot
@@ -78,7 +78,8 @@ class EventLog:
             for place, (kind, decision, arm, value) in enumerate(events, before + 1)
         ]
         try:
-            self._check_owned(number)
+            if self._check_owned is not None:
+                self._check_owned(number)
             if after - self.saved < self._snapshot_every:
                 self._write(rows, ())
             else:

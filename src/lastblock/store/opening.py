@@ -77,4 +77,4 @@ def queue_of(storage: Storage, interval: float | None) -> Queue | None:
     """
     if interval is not None:
         return Groups(storage.write, interval)
-    return SharedCommits(storage.write) if storage.shares_commits else None
+    return SharedCommits(storage.write) if storage.is_remote else None

@@ -100,8 +100,8 @@ class PostgresStorage:
         return False
 
     @property
-    def shares_commits(self) -> bool:
-        """Return True: a commit is a conversation with the server, and a sync of its disk."""
+    def is_remote(self) -> bool:
+        """Return True: a commit is a conversation with the server, and leases end."""
         return True
 
     def close(self) -> None:

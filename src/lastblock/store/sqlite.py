@@ -241,8 +241,8 @@ class SQLiteStorage:
         """Do nothing: the system's locks last as long as the process."""
 
     @property
-    def shares_commits(self) -> bool:
-        """Return False: a thread that handed events over would take longer than the commit."""
+    def is_remote(self) -> bool:
+        """Return False: each call may as well write its own events, and locks last."""
         return False
 
     def begin(self, bandit: int, asked: int, oldest: int) -> list[tuple[int, int]]:

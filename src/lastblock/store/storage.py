@@ -196,7 +196,7 @@ class Storage(Protocol):
     def check_owned(self, bandit: int) -> None:
         """Raise a `StoreError` if this store may not take decisions for a bandit now.
 
-        It is a `TakenOverError` if another store has the bandit. Every change begins with this.
+        It is a `TakenOverError` if another store has the bandit.
         """
 
     def begin(self, bandit: int, asked: int, oldest: int) -> list[tuple[int, int]]:
@@ -213,8 +213,9 @@ class Storage(Protocol):
         """Write everything or nothing. A snapshot's events are stored already, or among `rows`."""
 
     @property
-    def shares_commits(self) -> bool:
-        """Whether a commit takes so long that calls of several threads should share one."""
+    def is_remote(self) -> bool:
+        """Whether it is a server: a commit takes long, so that calls of threads should share one,
+        and the right to decide may end, so that every change must begin with `check_owned`."""
 
     @property
     def is_lost(self) -> bool:

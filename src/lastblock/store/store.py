@@ -167,7 +167,7 @@ class Store(CreatesBandits):
                 self._snapshot_every,
                 self._write,
                 partial(self._recover, name, found),  # so the store lives as long as its bandits
-                self._storage.check_owned,
+                self._storage.check_owned if self._storage.is_remote else None,
             )
         except BaseException:
             self._storage.disown(found)
