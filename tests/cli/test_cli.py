@@ -183,17 +183,35 @@ def test_reproduce_runs_what_is_named(lastblock, folder, monkeypatch):
     assert "stationary: Bernoulli arms, no change (2 × 10000 steps, seed 1)" in out
     assert "table1: storage and cost, measured\npolicy  rewards   ns  ns ~ b\n" in out
     assert "LB-SDA    1,000  1.2    0.12\n" in out
+    assert re.search(
+        r"^stationary +LB-SDA +10\.14 +0\.25 +[\d.]+ +[\d.]+ +[\d.]+ +(yes|no)$", out, re.M
+    )
+    assert re.search(r"^\d of 3 agree within 4 standard errors", out, re.M)
     figures = sorted(path.name for path in (folder / "results/figures").iterdir())
     assert figures == ["means.png", "stationary.png", "takeover.png"]
     page = (folder / "results/report.html").read_text()
-    for part in ("stationary", "Table 1", "Figure 1"):
+    for part in ("stationary", "Table 1", "Figure 1", '<section id="authors">'):
         assert part in page
     # The page again, from what lies there.
     (folder / "results/report.html").unlink()
     assert lastblock("report")[:2] == (0, "report: results/report.html\n")
     again = (folder / "results/report.html").read_text()
-    for part in ("stationary", "Table 1", "Figure 1"):
+    for part in ("stationary", "Table 1", "Figure 1", '<section id="authors">'):
         assert part in again
+    (one,) = json.loads(lastblock("reproduce", "stationary", *small, "--json")[1])
+    assert [row["policy"] for row in one["authors"]] == ["LB-SDA", "LB-SDA-LM", "kl-UCB"]
+    assert one["authors"][0]["theirs"] == 10.14
+    # The results are by the paper's rules; the others were for the comparison alone.
+    assert not lb.lab.load("results/stationary").about["scenario"]["policies"]["LB-SDA"][
+        "parameters"
+    ]["reference"]
+
+
+def test_reproduce_compares_with_nothing_at_another_horizon(lastblock, folder):
+    status, out, _ = lastblock("reproduce", "stationary", "--horizon", 50, "--replications", 2)
+    assert status == 0
+    assert "the authors' figures are for T = 10000: not compared" in out
+    assert not (folder / "results/authors.csv").exists()
 
 
 def test_reproduce_needs_no_scenario(lastblock, folder):

@@ -1,13 +1,17 @@
-"""The paper's exhibits besides regret: the arms' means, figure 1 (a takeover), and table 1."""
+"""The paper's exhibits besides regret: the arms' means, figure 1 (a takeover), table 1.
+
+And the comparison of final regrets with the figures of the authors' code.
+"""
 
 import argparse
+import math
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lastblock.cli.finishing import figure_path, write_table
-from lastblock.cli.running import say
+from lastblock.cli.running import run_scenarios, say
 from lastblock.cli.suite import read_suites
 from lastblock.cli.tables import table
 from lastblock.support import files
@@ -15,8 +19,11 @@ from lastblock.support import files
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lastblock.lab.scenario import Scenario
+
 _CHANGING = ("bernoulli-changes", "gaussian-changes")
 _TABLE1 = "table1.csv"
+_AUTHORS = "authors.csv"
 
 
 def make_extras(wanted: Collection[str], options: argparse.Namespace) -> dict[str, Any]:
@@ -59,6 +66,63 @@ def make_extras(wanted: Collection[str], options: argparse.Namespace) -> dict[st
     return extras
 
 
+def compare_with_authors(
+    scenarios: "Sequence[Scenario]", options: argparse.Namespace
+) -> dict[str, Any]:
+    """Run the policies whose final regret the authors have published, with their choices.
+
+    The chunks of policies that have no such choices are those of the scenarios themselves, and are
+    not computed again.
+
+    Parameters
+    ----------
+    scenarios
+        The scenarios that were run.
+    options
+        The parsed command line.
+
+    Returns
+    -------
+    dict
+        The comparison as a keyword argument of `write_report`; nothing if there is no figure to
+        compare with.
+    """
+    from lastblock.lab.paper import authors  # noqa: PLC0415  # slow to import
+
+    wanted = authors.as_published(scenarios)
+    if not wanted:
+        if scenarios and all(one.horizon != authors.HORIZON for one in scenarios):
+            say(options, f"the authors' figures are for T = {authors.HORIZON}: not compared\n")
+        return {}
+    ran = run_scenarios(wanted, options, tell=lambda _: "", keep=False)
+    frame = authors.compare([one.result for one in ran])
+    files.write(options.out / _AUTHORS, frame.to_csv(index=False).encode())
+    rows = [
+        (
+            row["scenario"],
+            row["policy"],
+            f"{row['theirs']:.2f}" if row["theirs_se"] > 0 else f"{row['theirs']:.0f}",
+            _error(row["theirs_se"]),
+            f"{row['ours']:.2f}",
+            _error(row["ours_se"]),
+            _error(row["apart"]),
+            row["agrees"],
+        )
+        for _, row in frame.iterrows()
+    ]
+    header = "scenario", "policy", "theirs", "± s.e.", "ours", "± s.e.", "s.e. apart", "agrees"
+    say(
+        options,
+        "authors: the final regret of the authors' code, and ours with the choices of their code\n"
+        f"{table(header, rows, aligned='<<>>>>><')}\n{authors.verdict(frame)}\n",
+    )
+    return {"authors": frame}
+
+
+def _error(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.2f}"
+
+
 def _describe(frame: "pd.DataFrame") -> str:
     """Return table 1 as text, its measured numbers rounded to one or two decimals."""
     rows = [[_cell(value, name) for name, value in row.items()] for _, row in frame.iterrows()]
@@ -81,6 +145,8 @@ def read_extras(out: Path) -> dict[str, Any]:
     }
     if (out / _TABLE1).is_file():
         extras["table1"] = pd.read_csv(out / _TABLE1)
+    if (out / _AUTHORS).is_file():
+        extras["authors"] = pd.read_csv(out / _AUTHORS)
     if suites := read_suites(out):
         extras["suites"] = suites
     return extras

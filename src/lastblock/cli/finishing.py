@@ -52,7 +52,7 @@ def finish(
         commands=[shlex.join(["lastblock", *options.typed])],
     )
     if options.json:
-        print_json(ran, report)
+        print_json(ran, report, (extras or {}).get("authors"))
         return 0
     if ran:
         say(options, pace(ran))

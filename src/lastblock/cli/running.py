@@ -21,11 +21,13 @@ from lastblock.support.parallel import progress_bar
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    import pandas as pd
+
     from lastblock.lab.results import Result
     from lastblock.lab.scenario import Scenario
 
 
-_TAKEN = ("report.html", "figures", "tables", "table1.csv")
+_TAKEN = ("report.html", "figures", "tables", "table1.csv", "authors.csv")
 """Names in --out that no scenario may have, because other files use them."""
 
 
@@ -69,6 +71,7 @@ def run_scenarios(
     *,
     out: Path | None = None,
     tell: "Callable[[Result], str] | None" = None,
+    keep: bool = True,
 ) -> list[Ran]:
     """Run the scenarios one after the other, and print about each as soon as it is done.
 
@@ -81,7 +84,9 @@ def run_scenarios(
     out
         The folder of the results; default: --out.
     tell
-        Returns the text to print about a result; default: the table of `describe`.
+        Returns the text to print about a result, "" for none; default: the table of `describe`.
+    keep
+        Whether to write the results into `out`; chunks are kept there in any case.
 
     Returns
     -------
@@ -98,6 +103,7 @@ def run_scenarios(
 
     out = options.out if out is None else out
     tell = _table_of if tell is None else tell
+    run = runner.run if keep else runner.run_chunks
     check_folder(out)
     _check_names(scenarios)
     ran = []
@@ -113,7 +119,7 @@ def run_scenarios(
             for scenario in scenarios:
                 meter.name(scenario.name)
                 started, before = time.perf_counter(), meter.steps
-                result = runner.run(
+                result = run(
                     scenario,
                     out=out,
                     threads=options.threads,
@@ -122,7 +128,8 @@ def run_scenarios(
                 )
                 seconds = time.perf_counter() - started
                 ran.append(Ran(result, seconds, meter.steps - before))
-                say(options, tell(result))
+                if text := tell(result):
+                    say(options, text)
         finally:
             meter.close()
     return ran
@@ -172,8 +179,11 @@ def policy_rows(result: "Result") -> list[dict[str, Any]]:
     ]
 
 
-def print_json(ran: Sequence[Ran], report: Path) -> None:
-    """Print the results as one JSON array with an object for each scenario."""
+def print_json(ran: Sequence[Ran], report: Path, authors: "pd.DataFrame | None" = None) -> None:
+    """Print the results as one JSON array with an object for each scenario.
+
+    `authors` has the comparison with the authors' figures, from `lab.paper.authors.compare`.
+    """
     about = [
         {
             "scenario": one.result.name,
@@ -182,10 +192,20 @@ def print_json(ran: Sequence[Ran], report: Path) -> None:
             "seconds": round(one.seconds, 3),
             "report": str(report),
             "policies": policy_rows(one.result),
+            **_authors_rows(one.result.name, authors),
         }
         for one in ran
     ]
     print(json.dumps(about, indent=2, allow_nan=False))
+
+
+def _authors_rows(name: str, authors: "pd.DataFrame | None") -> dict[str, Any]:
+    """Return the rows of the authors' figures for a scenario, as an entry "authors", or none."""
+    rows = [] if authors is None else authors[authors["scenario"] == name].to_dict("records")
+    plain = [
+        {str(key): _plain(value) for key, value in row.items() if key != "scenario"} for row in rows
+    ]
+    return {"authors": plain} if plain else {}
 
 
 def check_folder(out: Path) -> None:

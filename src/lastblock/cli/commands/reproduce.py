@@ -31,6 +31,9 @@ examples:
   lastblock reproduce stationary --replications 200
   lastblock reproduce bernoulli-changes --reference --seed 2 --out again
 
+The report compares final regrets with those of the authors' code where these
+are known, always with the choices of their code.
+
 To continue an interrupted run, give the same command again. Finished chunks
 are never computed twice.
 """
@@ -60,7 +63,10 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
 
 def execute(options: argparse.Namespace) -> int:
     """Run the scenarios asked for, make the other exhibits, and write the report."""
-    from lastblock.cli.extras import make_extras  # noqa: PLC0415  # slow to import
+    from lastblock.cli.extras import (  # noqa: PLC0415  # slow to import
+        compare_with_authors,
+        make_extras,
+    )
     from lastblock.cli.finishing import finish  # noqa: PLC0415  # slow to import
     from lastblock.cli.running import run_scenarios  # noqa: PLC0415  # slow to import
     from lastblock.lab.scenario_files.reading import read  # noqa: PLC0415  # slow to import
@@ -79,5 +85,6 @@ def execute(options: argparse.Namespace) -> int:
         for scenario in SCENARIOS[name]
     ]
     ran = run_scenarios(scenarios, options)
+    compared = compare_with_authors(scenarios, options)
     extras = make_extras(wanted, options)
-    return finish(ran, options, extras)
+    return finish(ran, options, {**extras, **compared})

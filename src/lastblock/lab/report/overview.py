@@ -8,6 +8,8 @@ from lastblock.lab.report import markup
 from lastblock.lab.report.markup import Cell, Column
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from lastblock.lab.results import Result
 
 
@@ -20,8 +22,11 @@ def title(results: "Sequence[Result]") -> str:
     return f"Bandit policies in {len(results)} scenarios"
 
 
-def tiles(results: "Sequence[Result]", seen: int) -> str:
-    """Return the large numbers at the top; `seen` is how many claims are seen."""
+def tiles(results: "Sequence[Result]", seen: int, authors: "pd.DataFrame | None" = None) -> str:
+    """Return the large numbers at the top; `seen` is how many claims are seen.
+
+    `authors` compares with the authors' figures; see `lastblock.lab.paper.authors`.
+    """
     if not results:
         return ""
     steps = sum(len(r.labels) * r.replications * r.horizon for r in results)
@@ -29,6 +34,7 @@ def tiles(results: "Sequence[Result]", seen: int) -> str:
     claimed = sum(len(result.claims) for result in results)
     numbers = [
         ("Claims seen", f"{seen} <small>of {claimed}</small>" if claimed else ""),
+        ("Agree with the authors' code", _agreed(authors)),
         ("Scenarios", str(len(results)) if len(results) > 1 else ""),
         ("Curves", str(sum(len(result.labels) for result in results))),
         ("Replications", _span([result.replications for result in results])),
@@ -37,6 +43,12 @@ def tiles(results: "Sequence[Result]", seen: int) -> str:
     ]
     shown = [f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in numbers if value]
     return f'<dl class="tiles">{"".join(shown)}</dl>'
+
+
+def _agreed(authors: "pd.DataFrame | None") -> str:
+    if authors is None:
+        return ""
+    return f"{int((authors['agrees'] == 'yes').sum())} <small>of {len(authors)} figures</small>"
 
 
 def _span(values: Sequence[int]) -> str:

@@ -29,6 +29,7 @@ def write_report(
     path: str | Path,
     results: "Result | Sequence[Result]",
     *,
+    authors: "pd.DataFrame | None" = None,
     table1: "pd.DataFrame | None" = None,
     takeover: Image | None = None,
     means: Image | None = None,
@@ -43,6 +44,8 @@ def write_report(
         The HTML file to write.
     results
         One result or several, in the order of the page; may be empty if there is anything else.
+    authors
+        Final regrets beside those of the authors' code, from `lastblock.lab.paper.authors.compare`.
     table1
         Storage and cost of the subsampling policies, as measured.
     takeover, means
@@ -64,11 +67,11 @@ def write_report(
         If there is nothing to report.
     """
     results = list(results) if isinstance(results, Sequence) else [results]
-    others = [*paper.sections(table1, takeover, means), *suite.sections(suites)]
+    others = [*paper.sections(authors, table1, takeover, means), *suite.sections(suites)]
     if not results and not others:
         raise ResultError("nothing to report; give at least one result")
     path = Path(path)
-    page = _page(results, others, commands)
+    page = _page(results, others, commands, authors)
     path.parent.mkdir(parents=True, exist_ok=True)
     files.write(path, page.encode())
     return path
@@ -84,6 +87,7 @@ def _page(
     results: "Sequence[Result]",
     others: Sequence[tuple[str, str, str]],
     commands: Sequence[str],
+    authors: "pd.DataFrame | None",
 ) -> str:
     import lastblock  # for its version only  # noqa: PLC0415
 
@@ -110,7 +114,7 @@ def _page(
         style=_asset("report.css"),
         script=script,
         script_hash=f"sha256-{digest}",  # browsers then run no other script
-        tiles=overview.tiles(results, sum(seen)),
+        tiles=overview.tiles(results, sum(seen), authors),
         links="\n".join(f'<li><a href="#{s.key}">{escape(s.name)}</a></li>' for s in sections),
         sections="\n".join(f'<section id="{s.key}">\n{s.html}\n</section>' for s in sections),
     )

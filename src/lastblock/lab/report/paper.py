@@ -1,10 +1,12 @@
-"""The sections of a report on the paper's other exhibits: table 1, a takeover, the arms' means."""
+"""The sections of a report on the paper: the authors' figures, table 1, a takeover, the means."""
 
+import math
 from base64 import b64encode
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
+from lastblock.lab.paper.authors import HORIZON, LIMIT, verdict
 from lastblock.lab.report import markup
 from lastblock.lab.report.markup import Cell, Column
 
@@ -16,12 +18,27 @@ if TYPE_CHECKING:
 Image: TypeAlias = Union[str, Path, bytes, "Picture"]
 """The path of a PNG or SVG file, its contents, or a figure that is yet to be drawn."""
 
+_BADGES = {"yes": "seen", "no": "not-seen", "unknown": "unclear"}
+_RULES = {"paper": "both", "authors' code": "their code's"}
+
 
 def sections(
-    table1: "pd.DataFrame | None", takeover: Image | None, means: Image | None
+    authors: "pd.DataFrame | None",
+    table1: "pd.DataFrame | None",
+    takeover: Image | None,
+    means: Image | None,
 ) -> list[tuple[str, str, str]]:
     """Return a section for each exhibit that is not None: a key, a short name, and HTML."""
     found = []
+    if authors is not None:
+        lead = (
+            "The mean final regret that the authors' published code has, and ours. Their code "
+            "differs from the paper's text in places; here ours makes the same choices "
+            "(reference=True), so these numbers need not be those of the sections above. "
+            f"{verdict(authors)}."
+        )
+        inside = _authors(authors)
+        found.append(("authors", "Authors' figures", _section("The authors' code", lead, inside)))
     if means is not None:
         picture = image(means, "The mean of each arm over time")
         lead = "The mean of each arm over time."
@@ -60,6 +77,49 @@ def image(picture: Image, description: str) -> str:
     source = f"data:{kind};base64,{b64encode(data).decode()}"
     alt = escape(description)
     return f'<div class="picture" tabindex="0"><img src="{source}" alt="{alt}"></div>'
+
+
+def _authors(frame: "pd.DataFrame") -> str:
+    """Return the comparison with the authors' figures as HTML."""
+    columns = [
+        Column("Scenario", left=True),
+        Column("Policy", left=True),
+        Column("The authors' code", "mean final regret"),
+        Column("± SE", "none where the regret was read off their figure"),
+        Column("Ours", "mean final regret"),
+        Column("± SE"),
+        Column("Apart", "in standard errors of the difference"),
+        Column("Agrees", left=True),
+        Column("Rules", "whose choices ours makes", left=True),
+    ]
+    rows = []
+    for row in frame.to_dict("records"):
+        agrees = str(row["agrees"])
+        rows.append(
+            [
+                markup.text(row["scenario"]),
+                markup.text(row["policy"]),
+                markup.number(row["theirs"], 3 if math.isnan(row["theirs_se"]) else 4),
+                markup.number(row["theirs_se"], 3),
+                markup.number(row["ours"]),
+                markup.number(row["ours_se"], 3),
+                markup.number(row["apart"], 2),
+                Cell(markup.badge(agrees, _BADGES[agrees]), numeric=False),
+                markup.text(_RULES[str(row["rules"])]),
+            ]
+        )
+    theirs, ours = _span(frame["theirs_replications"]), _span(frame["replications"])
+    caption = (
+        f"Mean dynamic regret at T = {markup.count(HORIZON)}, of {theirs} replications of theirs "
+        f"and {ours} of ours. Agreement: less than {LIMIT:g} standard errors apart. Rules: "
+        "“both” where the policy has no parameter in which their code and the paper's text differ."
+    )
+    return markup.table(columns, rows, "The authors' code", caption)
+
+
+def _span(values: "pd.Series[int]") -> str:
+    least, most = int(values.min()), int(values.max())
+    return markup.count(least) if least == most else f"{markup.count(least)}–{markup.count(most)}"
 
 
 def _table(frame: "pd.DataFrame") -> str:

@@ -78,10 +78,24 @@ def run(
         scenario = Scenario.load(scenario)
     if replications is not None:
         scenario = scenario.replace(replications=replications)
+    folder = Path(out) / scenario.name
+    check_place(folder)
+    result = run_chunks(scenario, out=out, threads=threads, executor=executor, progress=progress)
+    result.save(folder)
+    return result
+
+
+def run_chunks(
+    scenario: Scenario,
+    *,
+    out: str | Path = "results",
+    threads: int | None = None,
+    executor: Executor | None = None,
+    progress: bool | Progress | None = None,
+) -> Result:
+    """Run a scenario as `run` does: keep its chunks in the folder `out`, but write no results."""
     threads = check_threads(threads)
-    out = Path(out)
-    check_place(out / scenario.name)
-    shelf = Shelf(out / CHUNKS)
+    shelf = Shelf(Path(out) / CHUNKS)
     chunks = _cut(scenario)
     missing = [chunk for row in chunks.values() for chunk in row if chunk not in shelf]
     if executor is None:
@@ -93,9 +107,7 @@ def run(
     finally:
         if executor is None:  # after an interruption, do not wait for chunks that still run
             pool.shutdown(wait=False, cancel_futures=True)
-    result = _sum_up(scenario, chunks, shelf)
-    result.save(out / scenario.name)
-    return result
+    return _sum_up(scenario, chunks, shelf)
 
 
 def compile_missing(
