@@ -18,6 +18,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob(".git
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+PRINTS = re.compile(r"# prints: (.*)$", re.MULTILINE)  # a promise that a block makes
 COMMAND = re.compile(r"^lastblock .*$", re.MULTILINE)
 BENCHMARK = re.compile(r"python -m benchmarks\.(\w+)")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -59,7 +60,7 @@ def files(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("blocks", CASES)
-def test_block_runs(blocks, files, monkeypatch, request):
+def test_block_runs(blocks, files, monkeypatch, request, capsys):
     *earlier, code = blocks
     files(earlier)
     if "SHOP_DATABASE" in code:  # of a page about stores on PostgreSQL
@@ -70,8 +71,17 @@ def test_block_runs(blocks, files, monkeypatch, request):
             stack.enter_context(mock.patch.dict(getattr(lb, registry)))
         names = {"__name__": "block"}
         exec(compile(code, "<block>", "exec"), names)
+        printed = capsys.readouterr().out.splitlines()
+        assert [line for line in PRINTS.findall(code) if line not in printed] == []
         if not FILE.match(code):  # a file is tested in test_own_package.py
             assert_conforms(names)
+
+
+def test_the_fleet_of_the_readme_shows_that_it_learns_at_click_rates():
+    """Eight arms of 2 and 3 %: by chance it would be one in eight."""
+    promised = PRINTS.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    shares = [re.fullmatch(r"the best of eight arms: (\d+)%", line) for line in promised]
+    assert [int(share[1]) > 75 for share in shares if share] == [True]
 
 
 def assert_conforms(names):
