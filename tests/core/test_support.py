@@ -1,6 +1,7 @@
 """Which rewards policies take and arms give, and that nothing else gets through."""
 
 import math
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -136,6 +137,28 @@ def test_the_remedies_work():
     for made in (gaussian, wrapped, clipped):
         run = lb.simulate(made, world, horizon=2000, replications=20, seed=1)
         assert run.pulls[:, 1].mean() > 1400, made
+
+
+def test_the_error_names_parameters_that_suit_the_environment():
+    """With the default prior, an arm of mean 6 is never tried once one of mean 5 was pulled."""
+    world = lb.Stationary([lb.Gaussian(5.0), lb.Gaussian(6.0)])
+    with pytest.raises(ValueError, match="the environment gives any number") as refused:
+        lb.simulate(lb.Thompson(), world, horizon=10)
+    values = dict(re.findall(r"(prior_mean|prior_sigma|sigma)=([\d.]+)", str(refused.value)))
+    assert values == {"prior_mean": "5.5", "prior_sigma": "1", "sigma": "1"}
+    suited = lb.Thompson(family="gaussian", **{name: float(x) for name, x in values.items()})
+    run = lb.simulate(suited, world, horizon=500, replications=20, seed=1)
+    assert run.pulls[:, 1].mean() > 450
+    with pytest.raises(ValueError, match=r"which takes any number \(here with sigma=1\)"):
+        lb.simulate(lb.KLUCB(), world, horizon=10)
+
+
+def test_where_rewards_lie():
+    phases = {0: [lb.Gaussian(1.0, 0.5), lb.Gaussian(2.0, 3.0)], 9: [lb.Gaussian(9.0)] * 2}
+    assert lb.Piecewise(phases).reward_scale == (5.0, 8.0, 3.0)
+    paths = [lb.Sinusoid(2.0, 3.0, period=100), lb.Table([0.0, 7.0])]
+    assert lb.Drifting([lb.Gaussian(0.0)] * 2, paths).reward_scale == (3.0, 8.0, 1.0)
+    assert lb.Stationary([lb.Gaussian(0.0), lb.Exponential(1.0)]).reward_scale is None
 
 
 def test_fleets_refuse_before_anything_is_told():

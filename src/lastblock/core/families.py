@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from lastblock.core.method_binding import kernel_method
 from lastblock.core.registry import register_name, validated
-from lastblock.core.support import Support, hull
+from lastblock.core.support import Scale, Support, hull
 from lastblock.kernels.jit import kernel
 from lastblock.kernels.streams import Stream
 
@@ -99,6 +99,17 @@ def hull_of(arms: Sequence[Arm]) -> Support | None:
     supports = [arm_support(arm) for arm in arms]
     known = [support for support in supports if support is not None]
     return hull(known) if len(known) == len(supports) else None
+
+
+def scale_of(arms: Sequence[Arm]) -> Scale | None:
+    """Return where the rewards of some arms lie, or None if one has no standard deviation `std`."""
+    stds = [getattr(arm, "std", None) for arm in arms]
+    known = [float(std) for std in stds if std is not None]
+    if len(known) < len(stds):
+        return None
+    means = [float(arm.mean) for arm in arms]
+    low, high, sigma = min(means), max(means), max(known)
+    return Scale((low + high) / 2.0, max(high - low, sigma), sigma)
 
 
 class Families(NamedTuple):

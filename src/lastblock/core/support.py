@@ -40,6 +40,20 @@ class Support(NamedTuple):
         return self.low <= other.low and other.high <= self.high
 
 
+class Scale(NamedTuple):
+    """Where rewards of some arms lie: what a policy with a Gaussian family has to be told.
+
+    The fields are named as the parameters of such policies.
+    """
+
+    prior_mean: float
+    """The middle of the arms' means."""
+    prior_sigma: float
+    """The distance of their smallest and largest mean, or `sigma` if that is more."""
+    sigma: float
+    """The largest standard deviation of an arm."""
+
+
 def hull(supports: "list[Support]") -> Support:
     """Return the smallest support that covers all of `supports`."""
     return Support(min(each.low for each in supports), max(each.high for each in supports))
@@ -113,8 +127,11 @@ def first_outside(rewards: npt.NDArray[np.float64], support: Support) -> int | N
     return int(np.argmax((rewards < support.low) | (rewards > support.high)))
 
 
-def remedy(policy: Policy) -> str:
-    """Return advice on what to do about a reward that the policy does not take."""
+def remedy(policy: Policy, scale: Scale | None = None) -> str:
+    """Return advice on what to do about a reward that the policy does not take.
+
+    `scale` says where the rewards lie, if that is known.
+    """
     own = getattr(policy, "remedy", None)
     if own is not None:
         return str(own())
@@ -129,12 +146,12 @@ def remedy(policy: Policy) -> str:
     if families:
         # With another scale than that of the rewards it would learn nothing: with a normal prior
         # far from them an arm that was never pulled is never pulled.
-        scales = [
-            name
-            for name in ("prior_mean", "prior_sigma", "sigma")
-            if any(name in part._fields for part in families)
-        ]
-        suited = f" (set {', '.join(scales)} to suit your rewards)" if scales else ""
+        scales = [name for name in Scale._fields if any(name in part._fields for part in families)]
+        if scale is None:
+            suited = f" (set {', '.join(scales)} to suit your rewards)" if scales else ""
+        else:
+            values = (f"{name}={getattr(scale, name):.3g}" for name in scales)
+            suited = f" (here with {', '.join(values)})" if scales else ""
         ways.append(f'choose family="gaussian", which takes any number{suited}')
     ways.append("use a policy that takes any number, such as LBSDAGM()")
     return ", or ".join(ways[:2])
@@ -147,10 +164,10 @@ def _with_family(policy: Any) -> list[Any]:
     return own + [found for part in parts for found in _with_family(part)]
 
 
-def refusal(policy: Policy, what: str) -> ValueError:
+def refusal(policy: Policy, what: str, scale: Scale | None = None) -> ValueError:
     """Return the error for rewards that a policy does not take; `what` says which they are."""
     name = type(policy).__name__
-    return ValueError(f"{what}, but {name} takes {support_of(policy)}; {remedy(policy)}")
+    return ValueError(f"{what}, but {name} takes {support_of(policy)}; {remedy(policy, scale)}")
 
 
 def check_fit(policy: Policy, environment: Any) -> None:
@@ -168,7 +185,10 @@ def check_fit(policy: Policy, environment: Any) -> None:
             "smallest and the largest reward"
         )
     if not takes.covers(gives):
-        raise refusal(policy, f"the environment gives {gives}")
+        scale = getattr(environment, "reward_scale", None)
+        raise refusal(
+            policy, f"the environment gives {gives}", scale if isinstance(scale, Scale) else None
+        )
 
 
 def _undeclared(environment: Any) -> str:

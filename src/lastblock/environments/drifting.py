@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.core.families import Arm, Families, hull_of, undeclared
+from lastblock.core.families import Arm, Families, hull_of, scale_of, undeclared
 from lastblock.core.registry import validated
-from lastblock.core.support import Support
+from lastblock.core.support import Scale, Support
 from lastblock.environments.piecewise import check_arm_list, encode
 from lastblock.kernels.jit import kernel
 from lastblock.kernels.streams import Stream
@@ -229,6 +229,11 @@ class Drifting:
     def support(self) -> Support | None:
         """The rewards of all arms; None if the family of one of them does not say."""
         return hull_of(self._extremes())
+
+    @property
+    def reward_scale(self) -> Scale | None:
+        """Where the rewards lie, at any time; None if an arm has no standard deviation `std`."""
+        return scale_of(self._extremes())
 
     @property
     def undeclared(self) -> str | None:

@@ -13,10 +13,11 @@ from lastblock.core.families import (
     code_of,
     families,
     hull_of,
+    scale_of,
     table_of,
     undeclared,
 )
-from lastblock.core.support import Support
+from lastblock.core.support import Scale, Support
 from lastblock.kernels.streams import Stream
 from lastblock.support.checks import whole
 
@@ -166,6 +167,11 @@ class Piecewise:
     def support(self) -> Support | None:
         """The rewards of all arms; None if the family of one of them does not say."""
         return hull_of([arm for arms in self.phases for arm in arms])
+
+    @property
+    def reward_scale(self) -> Scale | None:
+        """Where the rewards of all arms lie; None if one has no standard deviation `std`."""
+        return scale_of([arm for arms in self.phases for arm in arms])
 
     @property
     def undeclared(self) -> str | None:
