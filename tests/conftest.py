@@ -29,13 +29,18 @@ make_ready()  # some tests call kernels from code that they compile themselves
 collect_ignore = ["typing", "testing/mutants.py"]
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _compiled_at_once():
-    """Bandits do not decide in plain Python, which takes longer than to compile what tests share.
+PLAIN_FILES = {"test_documents"}
+"""Files in which live bandits decide in plain Python: few decisions with many policies, which
+would take longer to compile. The conformance suite compiles every policy anyway."""
 
-    The tests of that choose ``compiling("soon")`` themselves.
+
+@pytest.fixture(autouse=True, scope="module")
+def _compiled_or_plain(request):
+    """Live bandits are compiled before they decide, or never.
+
+    Tests of compilation in the background choose ``compiling("soon")`` themselves.
     """
-    with compiling("at once"):
+    with compiling("never" if request.path.stem in PLAIN_FILES else "at once"):
         yield
 
 
