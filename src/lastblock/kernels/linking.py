@@ -56,6 +56,8 @@ def _compilers() -> tuple[type[Any], type[Any]] | None:
             self._raise_if_finalized()
             for called in self._linking_libraries:
                 self._reload_init.update(called._reload_init)
+            # By itself, which is quick; copied into others, it then lets LLVM see more.
+            self._optimize_final_module()
             # A linker drops "linkonce" code that nothing has called yet. "weak" code stays.
             _relink(self._final_module, Linkage.external, "weak_odr")
             self._finalized = True
