@@ -4,7 +4,7 @@ Numba compiles every function by itself: it optimises it together with all that 
 machine code of it, whether or not Python can call it. A kernel is only ever called by other
 kernels, so all that was work for nothing, and the deeper the calls, the more of it. Here a kernel
 stays LLVM's intermediate code until an entry is compiled. The entry collects all kernels that it
-needs, calls included, and is optimised once. Decision 24 has the figures.
+needs, calls included, and is optimised once. Decision 25 has the figures.
 
 This changes numba's `CodeLibrary`, which is not a public interface. Where it is not as expected, we
 compile as numba does; the code is the same, it only takes longer.
