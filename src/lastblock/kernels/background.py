@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from lastblock.kernels.interrupts import deferred_interrupts
 from lastblock.kernels.jit import plain, specialise, specialised_before
-from lastblock.kernels.numba_on_demand import DISABLED, make_ready
+from lastblock.kernels.numba_on_demand import DISABLED, in_background, make_ready
 
 SLOW = 0.1
 """Seconds of a call in plain Python after which the next call waits for the compiled code: with a
@@ -203,10 +203,12 @@ class _Compiler:
 
     def _work(self) -> None:
         try:
-            make_ready()
+            with in_background:
+                make_ready()
             atexit.register(self.stop)  # so that it runs before what numba has registered
             while (kernel := self._next()) is not None:
-                kernel.compile()
+                with in_background:
+                    kernel.compile()
         except _Stop:
             pass
 

@@ -36,6 +36,9 @@ DISABLED = _is_disabled()
 
 importing = threading.RLock()
 """Held while numba is imported, and while something is made that exists once."""
+in_background = threading.Lock()
+"""Held by the thread that compiles in the background, while it does anything: numba imports modules
+here and there, and an import that a fork cuts off would hang in the child."""
 _is_ready = False
 _waiting: list[Callable[[], None]] = []
 
@@ -72,6 +75,7 @@ def hold_compiler() -> Callable[[], None]:
 
     A fork calls this. Otherwise a lock that another thread holds would stay locked in the child.
     """
+    in_background.acquire()
     while True:
         numbas = compiler_lock()
         if numbas is not None:
@@ -85,6 +89,7 @@ def hold_compiler() -> Callable[[], None]:
         importing.release()
         if numbas is not None:
             numbas.release()
+        in_background.release()
 
     return release
 
