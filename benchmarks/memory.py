@@ -1,12 +1,14 @@
 """Regret against bytes an arm: ``python -m benchmarks.memory``.
 
-    python -m benchmarks.memory --part paper clicks --out results/memory   # some of the worlds
-    python -m benchmarks.memory --out results/memory --write               # all, and the page
-    python -m benchmarks.memory --tails                                    # 99.9 % quantiles
+    python -m benchmarks.memory --part paper clicks     # some of the worlds
+    python -m benchmarks.memory --write                 # all, and the tables of the page
+    python -m benchmarks.memory --tails --write         # 99.9 % quantiles, and their table
+    python -m benchmarks.memory --write --minutes 9     # stop in time; the same again goes on
 
-Every part is kept as a file in `--out` and not computed again with as many replications, so that
-parts can run at the same time, or on another machine. `--write` fills the tables of
-docs/research/memory.md from the files.
+Every simulation is kept in `--out`, in a file for each world, and not computed again with as many
+replications. So a run can be stopped and continued, and parts can run at the same time, or on
+another machine. `--write` fills the tables of docs/research/memory.md from the files, once all are
+there.
 Regrets are final ones, on common random numbers; intervals are standard errors.
 """
 
@@ -16,265 +18,171 @@ import math
 import re
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 import lastblock as lb
-from lastblock.core.duels import clear_duels, is_owed, update_leader
-from lastblock.core.marks import clear_marks, take_in
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.policies.lbsdagm import wins_duel
+from benchmarks.memory_worlds import GEOMETRIC, World, policies, tails, worlds
+from lastblock.simulation.compiling import Job, compile_all
+from lastblock.support import files
+from lastblock.support.parallel import check_threads
 
 PAGE = Path(__file__).parent.parent / "docs" / "research" / "memory.md"
-BEGIN, END = "<!-- frontier -->", "<!-- end of frontier -->"
-GEOMETRIC = "LB-SDA-GM"
-
-
-class World(NamedTuple):
-    """Arms that stay as they are, for so long and so often."""
-
-    title: str
-    arms: list
-    horizon: int
-    replications: int
-    family: str | None = "bernoulli"
-    """For the policies that must be told it; None leaves them out."""
-    oblige: bool = False
-    """Whether to try stronger sampling obligations."""
-
-
-def bernoulli(*means):
-    return [lb.Bernoulli(mean) for mean in means]
-
-
-@policy(shift_invariant=True, scale_invariant=True)
-class Obliged(NamedTuple):
-    """LB-SDA-GM with another sampling obligation: an arm is owed (scale · log r)^power pulls."""
-
-    scale: float
-    power: float
-    marks: int = 8
-
-    @classmethod
-    def examples(cls):
-        return (cls(1.0, 1.0),)
-
-    def layout(self, arms, horizon):
-        return lb.LBSDAGM(self.marks).layout(arms, horizon)
-
-    def start(self, s):
-        clear_duels(s)
-        for k in range(s.sums.shape[0]):
-            s.block_sum[k] = 0.0
-        clear_marks(s.marks)
-        enqueue_all(s)
-        shuffle(s)
-
-    def plan(self, s):
-        pulls = s.marks.written
-        leader = update_leader(s, pulls, False)
-        s.limit = math.floor((self.scale * math.log(s.round)) ** self.power)
-        for k in range(s.arms):
-            if k != leader and (is_owed(s, pulls, k) or wins_duel(s, k, leader, 0)):
-                enqueue(s, k)
-        if s.queued == 0:
-            enqueue(s, leader)
-        shuffle(s)
-
-    def observe(self, s, arm, reward):
-        take_in(s.marks, s.sums, arm, reward, 0)
-
-
-def worlds() -> dict[str, list[World]]:
-    spread = [0.02 + 0.001 * k for k in range(9)] + [0.04]
-    revenue = [  # most visits bring nothing, a few bring a lot
-        lb.Discrete([0.0, 10.0, 100.0, 2000.0], [1.0 - 1.1 * p - p / 100, p, p / 10, p / 100])
-        for p in (0.02, 0.03)
-    ]
-    return {
-        "paper": [World(".05 / .15", bernoulli(0.05, 0.15), 10**4, 20_000, oblige=True)],
-        "clicks": [
-            World(".001 / .002", bernoulli(0.001, 0.002), 10**5, 4000),
-            World(".02 / .03", bernoulli(0.02, 0.03), 10**5, 4000),
-            World(".05 / .055", bernoulli(0.05, 0.055), 10**5, 4000),
-            World(".05 / .1", bernoulli(0.05, 0.1), 10**4, 20_000),
-        ],
-        "close": [World(".5 / .51", bernoulli(0.5, 0.51), 10**5, 4000)],
-        "long": [
-            World(".02 / .03", bernoulli(0.02, 0.03), 10**6, 400),
-            World(".02 / .03", bernoulli(0.02, 0.03), 10**7, 40),
-        ],
-        "exponential": [
-            World(
-                "exponential .5 .4 .3 .2",
-                [lb.Exponential(mean) for mean in (0.5, 0.4, 0.3, 0.2)],
-                10**4,
-                20_000,
-                "exponential",
-                oblige=True,
-            )
-        ],
-        "gaussian": [
-            World(
-                "Gaussian 0 .2 .4 .6 1",
-                [lb.Gaussian(mean) for mean in (0.0, 0.2, 0.4, 0.6, 1.0)],
-                10**4,
-                20_000,
-                "gaussian",
-                oblige=True,
-            )
-        ],
-        "tails": [World("revenue, tail to 2000", revenue, 10**5, 2000, None, oblige=True)],
-        "ten": [World("ten arms, .02 to .04", bernoulli(*spread), 10**5, 1000)],
-        "hundred": [
-            World(
-                "100 arms, .01 to .05",
-                bernoulli(*np.linspace(0.01, 0.045, 99).tolist(), 0.05),
-                10**5,
-                200,
-            )
-        ],
-    }
-
-
-def policies(world: World) -> dict:
-    found = {
-        "LB-SDA": lb.LBSDA(),
-        "LB-SDA-LM": lb.LBSDALM(),
-        "LB-SDA-LM, M = 64, C = 0": lb.LBSDALM(minimum=64, scale=0.0),
-        "LB-SDA-LM, M = 2000, C = 0": lb.LBSDALM(minimum=2000, scale=0.0),
-    }
-    for marks in (4, 6, 8, 16, 32):
-        found[f"{GEOMETRIC}, {marks} marks"] = lb.LBSDAGM(marks)
-    for block in ("long", "short"):
-        found[f"{GEOMETRIC}, 8 marks, {block}"] = lb.LBSDAGM(8, block)
-    if world.oblige:
-        for scale, power in [(1.0, 0.75), (0.5, 1.0), (1.0, 1.0), (2.0, 1.0)]:
-            found[f"{GEOMETRIC}, obligation ({scale:g} log r)^{power:g}"] = Obliged(scale, power)
-    if world.family is not None:
-        told = {"family": world.family}
-        found["kl-UCB"] = lb.KLUCB(**told)
-        if world.family != "exponential":
-            spread = {"sigma": 1.0, "prior_sigma": 1.0} if world.family == "gaussian" else {}
-            found["Thompson sampling"] = lb.Thompson(**told, **spread)
-    return found
+MANY = 20_000
+"""The fewest replications for a 99.9 % quantile: 20 of them lie above it."""
 
 
 def replications_of(world: World, share: float) -> int:
     return max(8, round(share * world.replications))
 
 
-def measure(world: World, share: float, threads: int | None) -> dict:
-    rows = {}
-    replications = replications_of(world, share)
-    for name, chosen in policies(world).items():
-        run = lb.simulate(
-            chosen,
-            lb.Stationary(world.arms),
-            horizon=world.horizon,
-            replications=replications,
-            seed=1,
-            times=[world.horizon],
-            threads=threads,
-            progress=sys.stderr.isatty(),
-        )
-        regret = run.regret[:, -1]
-        horizon = world.horizon if chosen.grows else None
-        rows[name] = {
-            "bytes": lb.state_size(chosen, 8, horizon) / 8,
-            "mean": float(regret.mean()),
-            "error": float(regret.std(ddof=1) / np.sqrt(replications)),
-            "q99": float(np.quantile(regret, 0.99)),
-            "q999": float(np.quantile(regret, 0.999)),
-            "seconds": run.seconds,
+class Measurement:
+    """Simulations of one world, and the file that keeps them.
+
+    Parameters
+    ----------
+    path
+        The file. What it holds of other arms, or of other replications, is dropped.
+    share
+        The share of the world's replications to run.
+    seed
+        Of all simulations: they are on common random numbers.
+    threads
+        The number of threads; None for one per core.
+    """
+
+    def __init__(self, world: World, path: Path, share: float, seed: int, threads: int | None):
+        self.world, self.path, self.seed, self.threads = world, path, seed, threads
+        about = {
+            "title": world.title,
+            "horizon": world.horizon,
+            "replications": replications_of(world, share),
+            "arms": repr(world.arms),
         }
-        if name == "LB-SDA":
-            base = regret
-        ratio = regret.mean() / base.mean()
-        spread = np.std(regret / base.mean() - ratio * base / base.mean(), ddof=1)
-        rows[name]["ratio"] = float(ratio)
-        rows[name]["ratio_error"] = float(spread / np.sqrt(replications))
-        row = rows[name]
-        print(
-            f"{world.title}, T = {world.horizon:.0e}  {name:<28}{row['bytes']:>9.0f} B"
-            f"{row['mean']:>10.2f} ± {row['error']:.2f}  ratio {ratio:.3f}"
-            f"  99 % {row['q99']:.0f}  99.9 % {row['q999']:.0f}  {run.seconds:.0f} s",
-            flush=True,
-        )
-    return {
-        "title": world.title,
-        "horizon": world.horizon,
-        "replications": replications,
-        "rows": rows,
-    }
+        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        same = about.items() <= kept.items()
+        self.found = {**about, "rows": kept["rows"] if same else {}}
 
+    def missing(self, chosen: dict) -> list[str]:
+        rows = self.found["rows"]
+        return [name for name in chosen if rows.get(name, {}).get("policy") != repr(chosen[name])]
 
-def tails(share: float, threads: int | None) -> None:
-    """The 99.9 % quantile, from many replications, with the quantiles one standard error away."""
-    for made in (
-        World(".05 / .1", bernoulli(0.05, 0.1), 10**4, 200_000),
-        World(".05 / .15", bernoulli(0.05, 0.15), 10**4, 200_000),
-        worlds()["gaussian"][0]._replace(replications=100_000),
-        worlds()["exponential"][0]._replace(replications=100_000),
-        World(".02 / .03", bernoulli(0.02, 0.03), 10**5, 40_000),
-        World(".001 / .002", bernoulli(0.001, 0.002), 10**5, 40_000),
-    ):
-        n = max(1000, round(share * made.replications))
-        for name, chosen in {
-            "LB-SDA": lb.LBSDA(),
-            **{f"{GEOMETRIC}, {marks} marks": lb.LBSDAGM(marks) for marks in (4, 8, 16, 32)},
-        }.items():
-            run = lb.simulate(
-                chosen,
-                lb.Stationary(made.arms),
-                horizon=made.horizon,
-                replications=n,
-                seed=2,
-                times=[made.horizon],
-                threads=threads,
-                progress=sys.stderr.isatty(),
-            )
-            regret = np.sort(run.regret[:, -1])
-            place, error = int(0.999 * n), int(np.sqrt(0.001 * n))
-            low, high = regret[place - error], regret[min(n - 1, place + error)]
+    def complete(self, chosen: dict, deadline: float) -> bool:
+        """Simulate what is missing and keep each; return False if the time is over before."""
+        base = None
+        for name in self.missing(chosen):
+            if time.monotonic() > deadline:
+                return False
+            if base is None:  # for the ratios
+                base, _ = self.regrets(chosen["LB-SDA"])
+            if name == "LB-SDA":
+                regret, seconds = base, math.nan
+            else:
+                regret, seconds = self.regrets(chosen[name])
+            row = self.found["rows"][name] = self.row(chosen[name], regret, base)
+            files.write(self.path, json.dumps(self.found, indent=1, ensure_ascii=False).encode())
             print(
-                f"{made.title:<26}{name:<22}mean {regret.mean():.2f}, 99.9 % "
-                f"{np.quantile(regret, 0.999):.1f} [{low:.1f}, {high:.1f}]",
+                f"{self.world.title}, T = {self.world.horizon:.0e}  {name:<28}{row['bytes']:>9.0f} "
+                f"B{row['mean']:>10.2f} ± {row['error']:.2f}  ratio {row['ratio']:.3f}  99 % "
+                f"{row['q99']:.0f}  99.9 % {row['q999']:.0f}  {seconds:.1f} s",
                 flush=True,
             )
+        return True
+
+    def regrets(self, policy):
+        """Return the final regret of each replication, and the seconds that they took."""
+        run = lb.simulate(
+            policy,
+            lb.Stationary(self.world.arms),
+            horizon=self.world.horizon,
+            replications=self.found["replications"],
+            seed=self.seed,
+            times=[self.world.horizon],
+            threads=self.threads,
+            progress=sys.stderr.isatty(),
+        )
+        return run.regret[:, -1], run.seconds
+
+    def row(self, policy, regret, base) -> dict:
+        n = regret.size
+        ratio = regret.mean() / base.mean()
+        spread = np.std(regret / base.mean() - ratio * base / base.mean(), ddof=1)
+        place, error = int(0.999 * n), int(np.sqrt(0.001 * n))
+        ordered = np.sort(regret)
+        horizon = self.world.horizon if policy.grows else None
+        return {
+            "policy": repr(policy),
+            "bytes": lb.state_size(policy, 8, horizon) / 8,
+            "mean": float(regret.mean()),
+            "error": float(regret.std(ddof=1) / np.sqrt(n)),
+            "ratio": float(ratio),
+            "ratio_error": float(spread / np.sqrt(n)),
+            "q99": float(np.quantile(regret, 0.99)),
+            "q999": float(np.quantile(regret, 0.999)),
+            "q999_low": float(ordered[place - error]),  # a standard error below …
+            "q999_high": float(ordered[min(n - 1, place + error)]),  # … and above
+        }
 
 
-def tables(found: list[dict]) -> list[str]:
+def when(world: dict) -> str:
+    return f"T = 10{'⁰¹²³⁴⁵⁶⁷⁸⁹'[round(np.log10(world['horizon']))]}"
+
+
+def frontier_tables(found: list[dict]) -> list[str]:
     lines = []
     for world in found:
-        n, tail = world["replications"], world["replications"] >= 20_000
-        power = f"10{'⁰¹²³⁴⁵⁶⁷⁸⁹'[round(np.log10(world['horizon']))]}"
+        n = world["replications"]
+        tail = n >= MANY
+        few = "" if tail else ", too few for a 99.9 % quantile"
         lines += [
-            f"### {world['title']}, T = {power}",
+            f"### {world['title']}, {when(world)}",
             "",
-            f"{n} replications.",
+            f"{n} replications{few}.",
             "",
-            "| policy | bytes an arm | mean | of LB-SDA's | 99 % | 99.9 % |",
-            "|---|---|---|---|---|---|",
+            "| policy | bytes an arm | mean | of LB-SDA's | 99 % |" + " 99.9 % |" * tail,
+            "|---|---|---|---|---|" + "---|" * tail,
         ]
         for name, row in world["rows"].items():
-            extreme = f"{row['q999']:.4g}" if tail else "–"
             lines.append(
                 f"| {name} | {row['bytes']:,.0f} | {row['mean']:.4g} ± {row['error']:.2g} | "
-                f"{row['ratio']:.3f} ± {row['ratio_error']:.3f} | {row['q99']:.4g} | {extreme} |"
+                f"{row['ratio']:.3f} ± {row['ratio_error']:.3f} | {row['q99']:.4g} |"
+                + f" {row['q999']:.4g} |"
+                * tail
             )
         lines.append("")
     return lines
 
 
-def write(found: list[dict]) -> None:
-    text = PAGE.read_text()
-    inside = "\n".join([BEGIN, "", *tables(found), END])
-    marked = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
-    PAGE.write_text(marked.sub(lambda _: inside, text))
+def tail_table(found: list[dict]) -> list[str]:
+    names = [name.replace(f"{GEOMETRIC}, ", "") for name in found[0]["rows"]]
+    lines = [
+        f"| 99.9 % quantile | replications | {' | '.join(names)} |",
+        f"|---|---|{'---|' * len(names)}",
+    ]
+    for world in found:
+        cells = [
+            f"{row['q999']:.3g} [{row['q999_low']:.3g}, {row['q999_high']:.3g}]"
+            for row in world["rows"].values()
+        ]
+        lines.append(
+            f"| {world['title']}, {when(world)} | {world['replications']} | {' | '.join(cells)} |"
+        )
+    return [*lines, ""]
+
+
+def write(name: str, lines: Iterable[str]) -> None:
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    text = PAGE.read_text(encoding="utf-8")
+    inside = "\n".join([begin, "", *lines, end])
+    marked = re.compile(f"{re.escape(begin)}.*{re.escape(end)}", re.DOTALL)
+    PAGE.write_text(marked.sub(lambda _: inside, text), encoding="utf-8")
+
+
+def ordered(found: dict, chosen: dict) -> dict:
+    """Return what was found of a world, in the order of the policies."""
+    return {**found, "rows": {name: found["rows"][name] for name in chosen}}
 
 
 def main() -> None:
@@ -283,30 +191,46 @@ def main() -> None:
     parser.add_argument("--part", nargs="*", choices=[*every], default=[*every])
     parser.add_argument("--share", type=float, default=1.0, help="of the replications")
     parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="stop after so many")
     parser.add_argument("--out", type=Path, default=Path("results/memory"))
     parser.add_argument("--write", action="store_true", help="the tables of the page")
     parser.add_argument("--tails", action="store_true", help="only the 99.9 % quantiles, precisely")
     options = parser.parse_args()
-    if options.tails:
-        tails(options.share, options.threads)
-        return
     if options.write and (options.share != 1.0 or len({*options.part}) < len(every)):
         parser.error("--write fills the page with all parts and replications: leave out the others")
+    deadline = time.monotonic() + 60.0 * options.minutes
     options.out.mkdir(parents=True, exist_ok=True)
+    if options.tails:
+        jobs = [(f"tails-{i}", made, chosen) for i, (made, chosen) in enumerate(tails())]
+    else:
+        jobs = [
+            (f"{part}-{i}", made, policies(made))
+            for part in options.part
+            for i, made in enumerate(every[part])
+        ]
+    seed = 2 if options.tails else 1
+    made = {
+        name: Measurement(world, options.out / f"{name}.json", options.share, seed, options.threads)
+        for name, world, _ in jobs
+    }
+    needed = [
+        Job(chosen[which], lb.Stationary(world.arms), world.horizon)
+        for name, world, chosen in jobs
+        for which in made[name].missing(chosen)
+    ]
+    compile_all(needed, check_threads(options.threads), None)
     found = []
-    for part in options.part:
-        kept = options.out / f"{part}.json"
-        wanted = [replications_of(world, options.share) for world in every[part]]
-        if not kept.exists() or wanted != [
-            made["replications"] for made in json.loads(kept.read_text())
-        ]:
-            started = time.perf_counter()
-            made = [measure(world, options.share, options.threads) for world in every[part]]
-            kept.write_text(json.dumps(made, indent=1))
-            print(f"{part}: {time.perf_counter() - started:.0f} s", flush=True)
-        found += json.loads(kept.read_text())
-    if options.write:
-        write(found)
+    for name, _, chosen in jobs:
+        one = made[name]
+        started = time.perf_counter()
+        if not one.complete(chosen, deadline):
+            sys.exit(f"stopped in {name}, the time is over: the same command goes on")
+        print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
+        found.append(ordered(one.found, chosen))
+    if options.write and options.tails:
+        write("tails", tail_table(found))
+    elif options.write:
+        write("frontier", frontier_tables(found))
 
 
 if __name__ == "__main__":

@@ -2,10 +2,12 @@
 
 import importlib
 import json
+import re
 import sys
 from pathlib import Path
 from unittest import mock
 
+import numpy as np
 import pytest
 
 import lastblock as lb
@@ -47,15 +49,54 @@ def test_the_page_is_never_filled_with_less_than_everything(less, run, capsys):
     assert "--write fills the page with all parts" in capsys.readouterr().err
 
 
-def test_parts_with_other_replications_are_computed_again(memory, run, monkeypatch, tmp_path):
-    measured = []
+def regrets_of(memory, monkeypatch):
+    """Replace simulations by made-up regrets; return the list of the policies that were played."""
+    played = []
 
-    def measure(world, share, threads):
-        measured.append(share)
-        return {"replications": memory.replications_of(world, share)}
+    def regrets(self, policy):
+        played.append(policy)
+        return 1.0 + np.arange(self.found["replications"]) % 7, 0.0
 
-    monkeypatch.setattr(memory, "measure", measure)
-    for share in ("0.01", "0.01", "1", "1"):
+    monkeypatch.setattr(memory.Measurement, "regrets", regrets)
+    monkeypatch.setattr(memory, "compile_all", lambda *_: 0)
+    return played
+
+
+def test_other_replications_are_computed_again(memory, run, monkeypatch, tmp_path):
+    played = regrets_of(memory, monkeypatch)
+    every = len(memory.policies(memory.worlds()["paper"][0]))
+    for share, new in (("0.01", every), ("0.01", 0), ("1", every), ("1", 0)):
+        played.clear()
         run("--part", "paper", "--share", share)
-    assert measured == [0.01, 1.0]
-    assert json.loads((tmp_path / "paper.json").read_text()) == [{"replications": 20_000}]
+        assert len(played) == new
+    assert json.loads((tmp_path / "paper-0.json").read_text())["replications"] == 20_000
+
+
+def test_a_run_that_was_stopped_goes_on(memory, run, monkeypatch, tmp_path):
+    played = regrets_of(memory, monkeypatch)
+    clock = iter(range(100))
+    monkeypatch.setattr(memory.time, "monotonic", lambda: next(clock))
+    with pytest.raises(SystemExit, match="the same command goes on"):
+        run("--part", "paper", "--share", "0.01", "--minutes", "0.1")
+    done = [*json.loads((tmp_path / "paper-0.json").read_text())["rows"]]
+    chosen = memory.policies(memory.worlds()["paper"][0])
+    assert 0 < len(done) < len(chosen)
+    played.clear()
+    run("--part", "paper", "--share", "0.01")
+    assert played == [chosen["LB-SDA"], *(chosen[name] for name in chosen if name not in done)]
+
+
+def test_quantiles_stand_only_where_replications_allow(memory, run, monkeypatch, tmp_path):
+    regrets_of(memory, monkeypatch)
+    page = tmp_path / "page.md"
+    marks = ("frontier", "tails")
+    page.write_text("".join(f"<!-- {name} -->\n<!-- end of {name} -->\n" for name in marks))
+    monkeypatch.setattr(memory, "PAGE", page)
+    run("--write")
+    run("--tails", "--write")
+    text = page.read_text()
+    few = re.findall(r"^(\d+) replications, too few for a 99.9 % quantile.$", text, re.M)
+    assert [int(n) < memory.MANY for n in few] == [True] * 4
+    assert text.count(" 99 % | 99.9 % |") == 9
+    assert "| Thompson sampling, binarized |" in text
+    assert "| 99.9 % quantile | replications | LB-SDA | 4 marks |" in text
