@@ -60,6 +60,7 @@ class Measurement:
             "horizon": world.horizon,
             "replications": replications_of(world, share),
             "arms": repr(world.arms),
+            "seed": seed,
         }
         kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         same = about.items() <= kept.items()
@@ -76,10 +77,9 @@ class Measurement:
             if time.monotonic() > deadline:
                 return False
             if base is None:  # for the ratios
-                base, _ = self.regrets(chosen["LB-SDA"])
-            if name == "LB-SDA":
-                regret, seconds = base, math.nan
-            else:
+                base, seconds = self.regrets(chosen["LB-SDA"])
+            regret = base
+            if name != "LB-SDA":
                 regret, seconds = self.regrets(chosen[name])
             row = self.found["rows"][name] = self.row(chosen[name], regret, base)
             files.write(self.path, json.dumps(self.found, indent=1, ensure_ascii=False).encode())
@@ -201,7 +201,7 @@ def main() -> None:
     deadline = time.monotonic() + 60.0 * options.minutes
     options.out.mkdir(parents=True, exist_ok=True)
     if options.tails:
-        jobs = [(f"tails-{i}", made, chosen) for i, (made, chosen) in enumerate(tails())]
+        jobs = [(f"quantiles-{i}", made, chosen) for i, (made, chosen) in enumerate(tails())]
     else:
         jobs = [
             (f"{part}-{i}", made, policies(made))

@@ -116,7 +116,7 @@ def worlds() -> dict[str, list[World]]:
         "tails": [
             World("revenue, tail to 2000", revenue, 10**5, 20_000, None, 2000.0, oblige=True)
         ],
-        "ten": [World("ten arms, .02 to .04", bernoulli(*spread), 10**5, 1000)],
+        "ten": [World("ten arms, .02 to .04", bernoulli(*spread), 10**5, 20_000)],
         "hundred": [
             World(
                 "100 arms, .01 to .05",
