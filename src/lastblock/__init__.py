@@ -79,6 +79,7 @@ from lastblock.store import Store
 from lastblock.support import old_names
 from lastblock.support.errors import (
     BanditInUseError,
+    PolicyError,
     StateFileError,
     StoreError,
     UnknownDecisionError,
@@ -156,6 +157,7 @@ __all__ = [
     "Piecewise",
     "PlayTheWinner",
     "Poisson",
+    "PolicyError",
     "Replay",
     "Restarting",
     "Run",

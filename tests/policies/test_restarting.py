@@ -114,6 +114,12 @@ def test_a_detector_that_does_not_say_what_it_found():
         def layout(self, arms):
             return [("old", np.float64)]
 
+        def reset(self, d):
+            d.old = 0.0
+
+        def notice(self, d, arm, reward, age):
+            return False
+
     with pytest.raises(ValueError, match="Mute: its layout has no size and no new; add the fields"):
         lb.Restarting(lb.UCB1(), Mute())
     del lb.DETECTORS["Mute"]

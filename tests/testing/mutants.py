@@ -89,6 +89,11 @@ def overtaxed(self, s):
     enqueue(s, 99 if s.out.sum() > 10 else below(s.stream, s.arms))
 
 
+def sometimes_silent(self, s):
+    if s.round % 50 != 0:
+        enqueue(s, below(s.stream, s.arms))
+
+
 def favourite(self, s):
     enqueue(s, 0)
 
@@ -206,6 +211,7 @@ POLICIES = [
         ("a_policy_that_grows_goes_on_alike",),
     ),
     (make("Overtaxed", plan=overtaxed), ("asking_never_waits",)),
+    (make("Silent", plan=sometimes_silent), ("every_round_can_be_played",)),
     (make("Favourite", plan=favourite), ("arms_have_no_favourites",)),
     (
         make("Threshold", flags=["shift_invariant", "scale_invariant"], observe=by_threshold),

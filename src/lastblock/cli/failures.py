@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lastblock.kernels.jit import cache_folder
 from lastblock.lab.registries import REGISTRIES
-from lastblock.support.errors import ResultError, ScenarioError, StoreError
+from lastblock.support.errors import PolicyError, ResultError, ScenarioError, StoreError
 
 OURS = 1  # exit statuses: a defect of lastblock
 YOURS = 2  # something that the user can change
@@ -58,7 +58,7 @@ def _explain(error: BaseException, options: argparse.Namespace) -> tuple[int, st
     match error:
         case KeyboardInterrupt():
             return INTERRUPTED, _interrupted(options)
-        case UserError() | ScenarioError() | ResultError() | StoreError():
+        case UserError() | ScenarioError() | ResultError() | StoreError() | PolicyError():
             return YOURS, str(error)
         case ModuleNotFoundError(name=str(name)) if name.partition(".")[0] in _EXTRAS:
             package = name.partition(".")[0]

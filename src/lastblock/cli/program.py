@@ -58,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _BROKEN_PIPE
     except (Exception, KeyboardInterrupt) as error:
         if getattr(options, "traceback", False) or os.environ.get(TRACEBACK_VARIABLE):
+            if error.__suppress_context__ and error.__context__ is not None:
+                traceback.print_exception(error.__context__)  # what the compiler said
             traceback.print_exception(error)
         status, line = failures.explain(error, options)
         print(line, file=sys.stderr)

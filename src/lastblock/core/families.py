@@ -23,11 +23,16 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.core.checked import RewardError, is_checked_class
+from lastblock.core.declarations import FAMILY_METHODS, check_methods, check_named_tuple
+from lastblock.core.declarations import without_parentheses as missing_parentheses
 from lastblock.core.method_binding import kernel_method
 from lastblock.core.registry import register_name, validated
 from lastblock.core.support import Scale, Support, hull
-from lastblock.kernels.jit import kernel
+from lastblock.kernels.exact_sums import LARGEST_REWARD
+from lastblock.kernels.jit import checked_kernel, in_kernels, kernel
 from lastblock.kernels.streams import Stream
+from lastblock.support.checks import flag
 
 T = TypeVar("T")
 
@@ -45,17 +50,30 @@ class Arm(Protocol):
     def _asdict(self) -> dict[str, Any]: ...
 
 
-def family(*, movable: bool = False) -> Callable[[type[T]], type[T]]:
+def family(
+    without_parentheses: None = None,
+    /,
+    *,
+    movable: bool = False,
+    checked: bool = True,
+) -> Callable[[type[T]], type[T]]:
     """Register a NamedTuple as an arm family and validate its parameters on construction.
 
     Parameters
     ----------
     movable
         The mean is the field `mean` and the first parameter, so that `Drifting` can move it.
+    checked
+        Check every index and every reward of a family from outside the package, as for `policy`.
     """
+    if without_parentheses is not None:
+        raise missing_parentheses("family", without_parentheses)
 
     def register(cls: type[T]) -> type[T]:
+        check_named_tuple(cls, "family")
         declared: Any = validated(cls)
+        check_methods(cls, FAMILY_METHODS, {})
+        declared._is_checked = flag(checked, "checked")
         declared.movable = movable
         register_name(FAMILIES, cls)
         return cls
@@ -146,9 +164,41 @@ def families() -> Families:
     package = __name__.partition(".")[0]
     if registered not in _types:
         own = all(cls.__module__.partition(".")[0] == package for cls in registered)
-        foreign = {"__module__": "foreign", "__slots__": (), "members": registered}
+        foreign = {
+            "__module__": "foreign",
+            "__slots__": (),
+            "members": registered,
+            "_is_checked": any(is_checked_class(cls) for cls in registered),
+        }
         _types[registered] = Families if own else type("Families", (Families,), foreign)
     return _types[registered](len(registered))
+
+
+def check_drawn(policy: Any, environment: Any, reward: float) -> None:
+    """Raise a RewardError for a reward that the policy does not take, or that is not finite.
+
+    The families of this package give what they declare. This checks those from outside, and does
+    nothing if there are none.
+    """
+    if is_checked_class(type(environment.families)):
+        low, high = policy.support()
+        if not (-LARGEST_REWARD < reward < LARGEST_REWARD and low <= reward <= high):
+            raise RewardError(reward)
+
+
+@in_kernels(check_drawn)
+def _check_drawn(policy: Any, environment: Any, reward: Any) -> Any:
+    """Return the `check_drawn` of kernels: code that does nothing without such a family."""
+    parts = [getattr(part, "instance_class", None) for part in getattr(environment, "types", ())]
+    if not any(part is not None and is_checked_class(part) for part in parts):
+        return lambda policy, environment, reward: None
+
+    def check(policy: Any, environment: Any, reward: Any) -> None:
+        low, high = policy.support()
+        if not (-LARGEST_REWARD < reward < LARGEST_REWARD and low <= reward <= high):
+            raise RewardError
+
+    return check
 
 
 def _link(code: int, draw: Any, others: Any) -> Callable[..., float]:
@@ -205,7 +255,8 @@ def _draw(
         return None
     chain: Any = _no_family
     for code, cls in reversed(list(enumerate(FAMILIES.values()))):
-        chain = _link(code, kernel(cls.draw), chain)
+        compiled = checked_kernel if is_checked_class(cls) else kernel
+        chain = _link(code, compiled(cls.draw), chain)
 
     def draw(
         self: Any,

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from lastblock.core.checked import check_index
 from lastblock.core.layout import INDEX
 from lastblock.core.protocol import Record
 from lastblock.kernels.jit import kernel
@@ -37,6 +38,7 @@ def tried_enough(s: Record, arm: int) -> bool:
 @kernel
 def argmax(s: Record, index: Any) -> Any:
     """Return the arm with the largest index; one draw breaks ties uniformly at random."""
+    check_index(s, index)
     best: Any = INDEX(0)
     ties = 1
     for k in range(1, s.arms):

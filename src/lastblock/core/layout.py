@@ -19,9 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from lastblock.core.checked import MARK, is_checked
 from lastblock.core.protocol import Layout, Policy, check_arms
 from lastblock.kernels.record_memory import WORD
 from lastblock.kernels.streams import STREAM_WORDS
+from lastblock.support.spelling import advice
 
 INDEX = np.uint32
 """Fields that are used as an index: unsigned, so that the compiler leaves out the test for negative
@@ -116,6 +118,11 @@ def capacity(n: int, at_least: int = 1) -> int:
     return size
 
 
+_NUMPYS = frozenset({"dtype", "copy", "view", "tobytes", "item", "itemsize", "nbytes", "shape"})
+"""What plain code may ask of a record besides its fields. (Numpy has more, such as `sum`; compiled
+code has not, and there it is a misspelt field.)"""
+
+
 class Fields(np.record):  # type: ignore[misc]  # numpy's stubs call its base final
     """A record whose attributes are its fields, even where a numpy method has the same name.
 
@@ -125,10 +132,18 @@ class Fields(np.record):  # type: ignore[misc]  # numpy's stubs call its base fi
     def __getattribute__(self, name: str) -> Any:
         if not name.startswith("__") and name in object.__getattribute__(self, "dtype").names:
             return self[name]
-        return super().__getattribute__(name)
+        if name in _NUMPYS or name.startswith("_"):
+            return super().__getattribute__(name)
+        raise self._missing(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name not in (self.dtype.names or ()):
+            raise self._missing(name)
         self[name] = value
+
+    def _missing(self, name: str) -> AttributeError:
+        fields = sorted(self.dtype.names or ())
+        return AttributeError(f"the record has no field {name!r}; {advice(name, fields)}")
 
 
 def record(fields: Layout, *, packed: bool = False) -> np.dtype[Any]:
@@ -221,6 +236,7 @@ def fleet_dtype(
         ("lost", few, (room,)),
         ("told", SMALL_COUNT, (room,)),
         ("unanswered", within(np.int32, 0, MOST_OUT), (room,)),
+        *([MARK] if is_checked(policy) else []),
     ]
     fields = getattr(policy, "compact_layout", policy.layout)(room, horizon)
     return record(header + fields + _END, packed=True)
@@ -262,6 +278,7 @@ def record_of(
         ("lost", COUNT, (room,)),
         ("told", COUNT, (room if counts else 0,)),
         ("unanswered", COUNT, (room if counts else 0,)),
+        *([MARK] if is_checked(policy) else []),
     ]
     return record(header + policy.layout(room, horizon) + _END)
 
@@ -306,4 +323,5 @@ def _fields(dtype: np.dtype[Any]) -> list[Any]:
     return [
         (name, _fields(part)) if (part := dtype[name]).names else (name, part.base.str, part.shape)
         for name in dtype.names or ()
+        if name != MARK[0]
     ]

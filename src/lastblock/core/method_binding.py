@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from lastblock.kernels.jit import INLINE
+from lastblock.core import guards
+from lastblock.core.checked import is_checked_class, is_own
+from lastblock.kernels.jit import INLINE, checked_kernel
 from lastblock.kernels.linking import linked
 from lastblock.kernels.numba_on_demand import when_compiling
 
@@ -31,24 +33,33 @@ def kernel_method(name: str) -> Callable[[F], F]:
     return register
 
 
+def _bind(self: Any, name: str, record: Any, guard: Callable[[Any], Any]) -> Any:
+    """Return the method of a NamedTuple; for a checked record, within its `guard`."""
+    cls = self.instance_class
+    method = getattr(cls, name, None)
+    if method is None or is_own(cls) or "checked" not in getattr(record, "fields", ()):
+        return method
+    return guard(checked_kernel(method))
+
+
 @kernel_method("start")
 def _start(self: Any, s: Any) -> Any:
-    return getattr(self.instance_class, "start", None)
+    return _bind(self, "start", s, guards.start)
 
 
 @kernel_method("plan")
 def _plan(self: Any, s: Any) -> Any:
-    return getattr(self.instance_class, "plan", None)
+    return _bind(self, "plan", s, guards.plan)
 
 
 @kernel_method("observe")
 def _observe(self: Any, s: Any, arm: Any, reward: Any) -> Any:
-    return getattr(self.instance_class, "observe", None)
+    return _bind(self, "observe", s, guards.observe)
 
 
 @kernel_method("full")
 def _full(self: Any, s: Any, arm: Any) -> Any:
-    return getattr(self.instance_class, "full", None)
+    return _bind(self, "full", s, guards.full)
 
 
 @kernel_method("support")
@@ -58,12 +69,28 @@ def _support(self: Any) -> Any:
 
 @kernel_method("reset")
 def _reset(self: Any, d: Any) -> Any:
-    return getattr(self.instance_class, "reset", None)
+    method = getattr(self.instance_class, "reset", None)
+    if method is None or not is_checked_class(self.instance_class):
+        return method
+    body: Any = checked_kernel(method)
+
+    def reset(self: Any, d: Any) -> None:  # numba takes no compiled function here
+        body(self, d)
+
+    return reset
 
 
 @kernel_method("notice")
 def _notice(self: Any, d: Any, arm: Any, reward: Any, age: Any) -> Any:
-    return getattr(self.instance_class, "notice", None)
+    method = getattr(self.instance_class, "notice", None)
+    if method is None or not is_checked_class(self.instance_class):
+        return method
+    body: Any = checked_kernel(method)
+
+    def notice(self: Any, d: Any, arm: int, reward: float, age: int) -> Any:
+        return body(self, d, arm, reward, age)
+
+    return notice
 
 
 @kernel_method("seek")

@@ -1,15 +1,34 @@
 """Policies and change detectors by name: decorators that register them, parameters as data."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, TypeVar, get_args, get_type_hints
 
+from lastblock.core.checked import is_own
+from lastblock.core.declarations import (
+    DETECTOR_EXTRAS,
+    DETECTOR_METHODS,
+    POLICY_EXTRAS,
+    POLICY_METHODS,
+    check_layout,
+    check_methods,
+    check_named_tuple,
+    check_names,
+)
+from lastblock.core.declarations import without_parentheses as missing_parentheses
 from lastblock.core.protocol import CHANGE_FIELDS, Detector, Policy, Record
 from lastblock.core.support import SupportWord, declare_support
 from lastblock.support.checks import choice, flag, number, numbers, optional_wholes, whole
+from lastblock.support.spelling import advice
 
 T = TypeVar("T")
+
+HEADER_FIELDS = (
+    *("stream", "round", "arms", "queued", "taken", "queue", "out", "stale", "lost", "end"),
+    *("told", "unanswered"),
+)
+"""The fields that every record has, see `core.layout`."""
 
 POLICIES: dict[str, type[Any]] = {}
 """Every policy, by name. Filled by `@policy`; nothing to edit."""
@@ -19,12 +38,15 @@ DETECTORS: dict[str, type[Any]] = {}
 
 
 def policy(
+    without_parentheses: None = None,
+    /,
     *,
     support: SupportWord | None = None,
     shift_invariant: bool = False,
     scale_invariant: bool = False,
     grows: bool = False,
     oracle: bool = False,
+    checked: bool = True,
 ) -> Callable[[type[T]], type[T]]:
     """Register a NamedTuple as a policy and validate its parameters on construction.
 
@@ -41,10 +63,19 @@ def policy(
         The policy keeps every reward by its definition, so its state grows with time.
     oracle
         The policy is told about the arms beforehand: a yardstick for simulations.
+    checked
+        Check every index and the queue of every round of a policy from outside the package. A
+        mistake is then a `PolicyError` that says where; with False it may end the process, or
+        give a wrong result. Switch the checks off for speed, and only when
+        `lastblock.testing.check_policy` has passed.
     """
+    if without_parentheses is not None:
+        raise missing_parentheses("policy", without_parentheses)
 
     def register(cls: type[T]) -> type[T]:
+        check_named_tuple(cls, "policy")
         declared: Any = validated(cls)
+        check_methods(cls, POLICY_METHODS, POLICY_EXTRAS)
         if not declared._fields:
             raise ValueError(
                 f"{cls.__name__}: a policy needs at least one parameter; "
@@ -54,6 +85,7 @@ def policy(
         declared.scale_invariant = scale_invariant
         declared.grows = grows
         declared.oracle = oracle
+        declared._is_checked = flag(checked, "checked")
         declare_support(cls, support)
         if not hasattr(cls, "full"):
             declared.full = _never_full
@@ -63,17 +95,30 @@ def policy(
     return register
 
 
-def detector(*, support: SupportWord | None = None) -> Callable[[type[T]], type[T]]:
+def detector(
+    without_parentheses: None = None,
+    /,
+    *,
+    support: SupportWord | None = None,
+    checked: bool = True,
+) -> Callable[[type[T]], type[T]]:
     """Register a NamedTuple as a change detector and validate its parameters on construction.
 
     Parameters
     ----------
     support
         The rewards that the detector takes, as for `policy`.
+    checked
+        Check every index of a detector from outside the package, as for `policy`.
     """
+    if without_parentheses is not None:
+        raise missing_parentheses("detector", without_parentheses)
 
     def register(cls: type[T]) -> type[T]:
-        validated(cls)
+        check_named_tuple(cls, "detector")
+        declared: Any = validated(cls)
+        check_methods(cls, DETECTOR_METHODS, DETECTOR_EXTRAS)
+        declared._is_checked = flag(checked, "checked")
         declare_support(cls, support)
         register_name(DETECTORS, cls)
         return cls
@@ -108,6 +153,10 @@ def require_policy(policy: object) -> None:
         raise ValueError(f"policy={name} is a class; give an instance: {name}(…)")
     if POLICIES.get(type(policy).__name__) is not type(policy):
         raise ValueError(f"policy={policy!r} is not a policy; give one such as LBSDAGM()")
+    made: Any = policy
+    if not is_own(type(made)):
+        fields = check_layout(made, made.layout(2, 2), HEADER_FIELDS)
+        check_names(made, [*HEADER_FIELDS, *fields])
 
 
 def require_detector(detector: object) -> None:
@@ -117,7 +166,11 @@ def require_detector(detector: object) -> None:
             f"detector={detector!r} is not a change detector; give one such as MeanShift()"
         )
     made: Any = detector
-    fields = {field[0] for field in made.layout(2)}
+    layout = made.layout(2)
+    if is_own(type(made)):
+        fields = [field[0] for field in layout]
+    else:
+        fields = check_layout(made, layout, ())
     missing = [name for name in CHANGE_FIELDS if name not in fields]
     if missing:
         raise ValueError(
@@ -125,6 +178,7 @@ def require_detector(detector: object) -> None:
             "fields size (the number of rewards since the change), old and new (the means before "
             "and since)"
         )
+    check_names(made, fields)
 
 
 def describe(policy: Policy | Detector) -> dict[str, Any]:
@@ -165,7 +219,11 @@ def validated(cls: type[T]) -> type[T]:
 
     @functools.wraps(plain_new)
     def checked_new(klass: type[Any], *args: Any, **kwargs: Any) -> Any:
-        values = plain_new(klass, *args, **kwargs)
+        try:
+            values = plain_new(klass, *args, **kwargs)
+        except TypeError:
+            check_parameters(klass, args, kwargs)
+            raise
         converted = []
         for name, value in zip(values._fields, values, strict=True):
             conversion = convert[name]
@@ -182,6 +240,30 @@ def validated(cls: type[T]) -> type[T]:
     opened.__new__ = checked_new
     opened._make = classmethod(lambda klass, values: klass(*values))  # _replace validates too
     return cls
+
+
+def check_parameters(cls: type[Any], args: Sequence[Any], given: Mapping[str, Any]) -> None:
+    """Raise a TypeError for a parameter that a class does not have, or that is missing."""
+    name, fields = cls.__name__, cls._fields
+    for parameter in given:
+        if parameter not in fields:
+            raise TypeError(f"{name} has no parameter {parameter!r}; {advice(parameter, fields)}")
+    if len(args) > len(fields):
+        raise TypeError(f"{name} takes {len(fields)} parameters, not {len(args)}: {_call(cls)}")
+    missing = [
+        field
+        for field in fields[len(args) :]
+        if field not in given and field not in cls._field_defaults
+    ]
+    if missing:
+        raise TypeError(f"{name} needs {' and '.join(missing)}: {_call(cls)}")
+
+
+def _call(cls: type[Any]) -> str:
+    """Return how to make an instance, such as ``SWLBSDA(window, reference=False)``."""
+    defaults = cls._field_defaults
+    parts = [f"{name}={defaults[name]!r}" if name in defaults else name for name in cls._fields]
+    return f"{cls.__name__}({', '.join(parts)})"
 
 
 def enumeration(kind: Any) -> type[IntEnum] | None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from lastblock.core.checked import check_arm, check_round
 from lastblock.core.layout import LARGEST_COUNT, MOST_LOST, MOST_OUT, NOBODY
 from lastblock.core.protocol import Policy, Record
 from lastblock.kernels.fences import fence
@@ -33,6 +34,7 @@ def begin(policy: Policy, s: Record, arms: int, key: Stream, replication: int) -
         s.told[k] = 0
         s.unanswered[k] = 0
     policy.start(s)
+    check_round(s)
     fence()
     s.end = 0
 
@@ -47,6 +49,7 @@ def plan_if_due(policy: Policy, s: Record) -> bool:
         stop_waiting(s)
     s.queued = 0
     policy.plan(s)  # it still finds the last round in `s.queue[: s.taken]`
+    check_round(s)
     s.taken = 0
     return True
 
@@ -147,6 +150,7 @@ def lose_arm(s: Record, arm: int) -> None:
 @kernel
 def enqueue(s: Record, arm: int) -> None:
     """Add an arm to the round."""
+    check_arm(s, arm)
     s.queue[s.queued] = arm
     s.queued += 1
 

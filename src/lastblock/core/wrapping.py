@@ -5,6 +5,7 @@ function could not do that: where a wrapper wraps a wrapper it would call itself
 which numba cannot compile.
 """
 
+from lastblock.core.checked import check_round
 from lastblock.core.protocol import Aside, Held, Policy, Record, aside, held, innermost
 from lastblock.core.rounds import enqueue
 from lastblock.core.verdicts import BEGUN, QUEUED
@@ -81,6 +82,8 @@ def ready_to_observe(s: Record) -> Record:
 @kernel
 def take_next(s: Record) -> None:
     """Hand out the next arm of the inner policy's round."""
+    if s.inner.taken == 0:
+        check_round(s.inner)
     enqueue(s, s.inner.queue[s.inner.taken])
     s.inner.taken += 1
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.core.families import check_drawn
 from lastblock.core.protocol import EnvironmentTable, Policy, States
 from lastblock.core.restarts import restarts_of
 from lastblock.core.rounds import begin, next_arm, reward_arm
@@ -84,6 +85,7 @@ def play(
                 arm = next_arm(policy, s)
                 cursor = environment.seek(t, cursor)
                 reward = environment.sample(cursor, arm, next_word(stream), scratch)
+                check_drawn(policy, environment, reward)
                 reward_arm(policy, s, arm, reward)
                 # Pseudo-regret is the gap between true means at the time of the pull.
                 gap = environment.best(cursor) - environment.mean(cursor, arm)

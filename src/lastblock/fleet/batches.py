@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.core.failures import specialise
 from lastblock.core.protocol import States
 from lastblock.engine.fleet import (
     BLOCK,
@@ -25,7 +26,6 @@ from lastblock.engine.fleet import (
 )
 from lastblock.engine.record_check import Damage, RecordCheck
 from lastblock.fleet.plan import FleetPlan
-from lastblock.kernels.jit import specialise
 from lastblock.kernels.seals import RecordWords
 from lastblock.support.errors import UnknownDecisionError
 

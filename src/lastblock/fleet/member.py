@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.core import resizing
+from lastblock.core.failures import specialise
 from lastblock.core.last_round import BEGINNING, LEADER, SINCE
 from lastblock.core.rounds import leader_of
 from lastblock.engine.events import Event, Journal
@@ -18,7 +19,6 @@ from lastblock.engine.fleet import BLOCK
 from lastblock.engine.live import open_live
 from lastblock.fleet.batches import Records
 from lastblock.fleet.plan import FleetPlan
-from lastblock.kernels.jit import specialise
 from lastblock.kernels.record_memory import WORD
 from lastblock.kernels.seals import break_seal, seal_beginning
 from lastblock.kernels.streams import Seed

@@ -86,14 +86,15 @@ class SoonCompiled:
             elif self._error is not None:
                 self._warn()
             elif self._asked is not _compiler:
-                self.code = specialised_before(self.function, *self._examples)
+                found = specialised_before(self.function, *self._examples)
+                self.code = None if found is None else self._around(found)
                 self._asked = _compiler.ask(self) if self.code is None else None
         return self.code
 
     def wait(self) -> None:
         """Return when the code is compiled; raise the error if it cannot be compiled."""
         if self.code is None and not DISABLED:
-            self.code = specialise(self.function, *self._examples)
+            self.code = self._around(specialise(self.function, *self._examples))
 
     def run(self, *arguments: Any) -> Any:
         """Run the kernel: its compiled code, or the Python function while there is none.
@@ -119,7 +120,7 @@ class SoonCompiled:
 
     def run_plain(self, *arguments: Any) -> Any:
         """Run the Python function; interrupts and errors are as for `run`."""
-        function = plain(self.function)
+        function = self._around(plain(self.function))
         # Compiled code does not warn of overflows either.
         with deferred_interrupts(), np.errstate(all="ignore"):
             if not _is_undone(arguments):
@@ -132,6 +133,10 @@ class SoonCompiled:
                 for array, old in zip(arrays, before, strict=True):
                     array[:] = old
                 raise
+
+    def _around(self, code: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what runs instead of the compiled code, or of the Python function."""
+        return code
 
     def compile(self) -> None:
         """Compile the code, in the background: note an error instead of raising it."""

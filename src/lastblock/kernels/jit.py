@@ -90,13 +90,23 @@ def routine(function: Callable[P, R]) -> Callable[P, R]:
     return _inner(function, _INNER)
 
 
+def checked_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function that kernels call, with a check of every index in it and below it."""
+    return _inner(plain(function), {**INLINE, "boundscheck": True})
+
+
 def _inner(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
     called: Any = function
 
     def let_kernels_call_it() -> None:
-        called.dispatcher = numba().njit(**linked(options))(_compilable(function))
+        from lastblock.kernels.bounds import CHECKED, KernelType  # noqa: PLC0415
+
+        def compiler(**more: Any) -> Any:
+            return numba().njit(**linked({**options, **more}))(_compilable(function))
+
+        called.dispatcher = compiler()
         # Numba reads this attribute of a global in the code that it compiles.
-        called._numba_type_ = called.dispatcher._numba_type_
+        called._numba_type_ = KernelType(called.dispatcher, lambda: compiler(**CHECKED))
 
     when_compiling(let_kernels_call_it)
     return function

@@ -144,6 +144,9 @@ The reasons: `FORCED`, `WON`, `LOST`, `WAITS`, `FLAGGED`, `PROBED`, `FULL`, `SIL
 `planned`              … and what to do afterwards
 `ready_to_observe`     the inner record, before its policy gets a reward
 `take_next`            hand out the next arm of the inner policy's round
+`check_round`          before a wrapper hands out several arms itself: is the inner round sound?
+`note_method`          say that `NOTICE` or `RESET` of a detector runs, and 0 when it has returned …
+`NOTICE`, `RESET`      … so that an error in compiled code can name the method
 =====================  ============================================================================
 
 **Random draws.** A policy draws from `s.stream` and from nothing else. An arm family gets one
@@ -189,6 +192,7 @@ need a decorator.
 =================  ================================================================================
 """
 
+from lastblock.core.checked import NOTICE, RESET, check_round, note_method
 from lastblock.core.duels import (
     clear_duels,
     duel_fields,
@@ -290,8 +294,10 @@ __all__ = [
     "LOOKED",
     "LOST",
     "NOBODY",
+    "NOTICE",
     "PROBED",
     "REASONS",
+    "RESET",
     "SILENT",
     "SMALL_COUNT",
     "WAITS",
@@ -316,6 +322,7 @@ __all__ = [
     "bit_length",
     "capacity",
     "check_arms",
+    "check_round",
     "clear_duels",
     "clear_restarts",
     "clipped",
@@ -344,6 +351,7 @@ __all__ = [
     "normal",
     "normal_of",
     "normal_quantile",
+    "note_method",
     "note_restart",
     "number",
     "obligation",

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.core.failures import explained, specialise
 from lastblock.engine.events import ASK, FORGET, NO_CHANCE, TELL
 from lastblock.engine.relive import relive
 from lastblock.kernels.background import SoonCompiled
 from lastblock.kernels.exact_sums import LARGEST_REWARD
-from lastblock.kernels.jit import DISABLED, plain, specialise, specialised_before
+from lastblock.kernels.jit import DISABLED, is_foreign, plain, specialised_before
 from lastblock.live.state import Live
 
 FEW = 500
@@ -159,7 +160,9 @@ def _kernel(arguments: tuple[Any, ...], events: int) -> Callable[..., Any]:
     """Return the loop to repeat this number of events with: plain Python if they are few."""
     code = specialised_before(relive, *arguments)
     if code is not None or DISABLED or events <= FEW:
-        return plain(relive) if code is None else code
+        found: Callable[..., Any] = plain(relive) if code is None else code
+        is_users = is_foreign(arguments[0])
+        return explained(relive, found, undo=False) if is_users else found
     begun = time.perf_counter()
     code = specialise(relive, *arguments)
     seconds = time.perf_counter() - begun

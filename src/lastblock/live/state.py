@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.core import resizing
+from lastblock.core.failures import soon_compiled
 from lastblock.core.last_round import ASKED, BEGINNING, TAKEN, WANTED, note_round
 from lastblock.core.layout import FIRST_ROOM, layout_id, record_of, slots, state_dtype
 from lastblock.core.protocol import Policy, Record, States, resized
@@ -84,11 +85,11 @@ class Live:
         self.is_floored = floored
         ask: Any = ask_floored_live if floored else ask_live
         record = (policy, states[:0])
-        self._ask = SoonCompiled(ask, *record, *self._noted, 0)
-        self._tell = SoonCompiled(tell_live, *record, self.told, 0, 0.0)
-        self._forget = SoonCompiled(forget_live, states[:0], 0)
-        self._open = SoonCompiled(open_live, *record, 0, _KEY, 0)
-        self._full = SoonCompiled(full_live, *record, 0)
+        self._ask = soon_compiled(ask, *record, *self._noted, 0)
+        self._tell = soon_compiled(tell_live, *record, self.told, 0, 0.0)
+        self._forget = soon_compiled(forget_live, states[:0], 0)
+        self._open = soon_compiled(open_live, *record, 0, _KEY, 0)
+        self._full = soon_compiled(full_live, *record, 0)
         if self.is_borrowed:  # a fleet compiles anyway, and its file must not show half a change
             self.compile()
         self._bind()

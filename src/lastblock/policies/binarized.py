@@ -3,6 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
+from lastblock.core.checked import check_round
 from lastblock.core.layout import record_of
 from lastblock.core.protocol import Held, Layout, Policy, Record, check_arms, held, resized
 from lastblock.core.registry import policy, require_policy
@@ -23,6 +24,7 @@ from lastblock.policies.thompson import Thompson
 @kernel
 def take_round(s: Record) -> None:
     """Hand out all arms of the inner policy's round."""
+    check_round(s.inner)
     for i in range(s.inner.queued):
         enqueue(s, s.inner.queue[i])
 

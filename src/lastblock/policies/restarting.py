@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from lastblock.core.checked import NOTICE, RESET, note_method
 from lastblock.core.layout import COUNT, FLAG, INDEX, record, record_of
 from lastblock.core.protocol import (
     NOTHING_HELD,
@@ -163,11 +164,16 @@ class Restarting(NamedTuple):
         self.policy.observe(ready_to_observe(s), arm, reward)
         s.seen[arm] += 1
         d = s.detector
-        if self.detector.notice(d, arm, reward, s.round - s.since):
+        note_method(s, NOTICE)
+        noticed = self.detector.notice(d, arm, reward, s.round - s.since)
+        note_method(s, 0)
+        if noticed:
             # When the change was, if the arm's rewards came at an even pace.
             back = (s.round - s.since) * (min(d.size, s.seen[arm]) - 1) // s.seen[arm]
             note_restart(s, s.round, s.round - max(0, back), arm, d.old, d.new)
+            note_method(s, RESET)
             self.detector.reset(d)
+            note_method(s, 0)
             for k in range(s.seen.shape[0]):
                 s.seen[k] = 0
             s.since = s.round

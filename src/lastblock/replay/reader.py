@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.core.failures import specialise
 from lastblock.core.layout import state_dtype
 from lastblock.core.protocol import Policy
 from lastblock.engine.replay import Passes, replay
-from lastblock.kernels.jit import specialise
 from lastblock.kernels.streams import STREAM_WORDS, Stream
 from lastblock.replay.evaluation import Evaluation
 from lastblock.replay.logs import Log

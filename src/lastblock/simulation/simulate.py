@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.core.failures import specialise
 from lastblock.core.layout import state_dtype
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import require_policy
 from lastblock.core.support import check_fit
 from lastblock.engine.simulate import Outcome, play
-from lastblock.kernels.jit import is_foreign, is_kept, signature_of, specialise
+from lastblock.kernels.jit import is_foreign, is_kept, signature_of
 from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.simulation.run import Environment, Run, Trace
 from lastblock.support.checks import at_least, whole

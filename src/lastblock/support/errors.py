@@ -46,3 +46,11 @@ class StoreError(ValueError):
 
 class BanditInUseError(StoreError):
     """Raised if another process, or another store of this one, has the bandit open."""
+
+
+class PolicyError(ValueError):
+    """Raised for a mistake in a policy, detector or arm family from outside the package.
+
+    The message names the class, its method and, where they are known, the arm and the round. What
+    the compiler said is in the attribute ``__context__``.
+    """

@@ -11,6 +11,7 @@ import numpy as np
 
 from lastblock.arms.dirac import Dirac
 from lastblock.arms.discrete import Discrete
+from lastblock.core.failures import specialise
 from lastblock.core.families import Arm
 from lastblock.core.layout import state_dtype, state_size
 from lastblock.core.protocol import Policy, Record
@@ -18,12 +19,13 @@ from lastblock.core.registry import build, describe
 from lastblock.core.support import support_of
 from lastblock.engine.simulate import Outcome, play
 from lastblock.environments.piecewise import Stationary
-from lastblock.kernels.jit import DISABLED, specialise
+from lastblock.kernels.jit import DISABLED
 from lastblock.kernels.streams import key_of
 from lastblock.live.bandit import Bandit
 from lastblock.live.state import Live
 from lastblock.simulation.simulate import simulate, trace
-from lastblock.testing.expectations import expect, expect_same, expect_value_error
+from lastblock.support.errors import PolicyError
+from lastblock.testing.expectations import expect, expect_same, expect_value_error, fail
 from lastblock.testing.worlds import (
     ARMS,
     HORIZON,
@@ -133,6 +135,15 @@ def state_is_bounded(policy: Policy) -> None:
         bandit.state_size == size or declares(policy, "grows"),
         f"the state has grown from {size} to {bandit.state_size} bytes",
     )
+
+
+def every_round_can_be_played(policy: Policy) -> None:
+    """Every round queues some of the arms, each once, and no method leaves the fields it has."""
+    try:
+        simulate(policy, environment(), horizon=HORIZON, seed=SEED)
+        live_with_delays(Bandit(policy, ARMS, seed=SEED), HORIZON, random.Random(SEED))
+    except PolicyError as error:
+        fail(str(error))
 
 
 def start_sets_what_it_reads(policy: Policy) -> None:

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.core.failures import specialise
 from lastblock.core.layout import record
 from lastblock.core.protocol import Detector, States
 from lastblock.core.registry import require_detector
-from lastblock.kernels.jit import entry, specialise
+from lastblock.kernels.jit import entry
 from lastblock.policies.restarting import Restarting
 from lastblock.policies.thompson import Thompson
 from lastblock.testing import declared, live_use, reproducible

@@ -7,10 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.arms.dirac import Dirac
+from lastblock.core.failures import specialise
 from lastblock.core.families import PARAMETERS, Arm, arm_support, code_of
 from lastblock.core.protocol import EnvironmentTable
 from lastblock.environments.piecewise import Stationary
-from lastblock.kernels.jit import DISABLED, entry, specialise
+from lastblock.kernels.jit import DISABLED, entry
 from lastblock.kernels.streams import Stream
 from lastblock.testing import declared
 from lastblock.testing.expectations import expect, expect_same

@@ -10,6 +10,7 @@ from lastblock.testing.suite import Check, list_checks, run_all
 POLICY_CHECKS: dict[str, Callable[[Policy], None]] = {
     check.__name__: check
     for check in (
+        declared.every_round_can_be_played,
         reproducible.same_seed_same_run,
         reproducible.threads_and_chunks_change_nothing,
         reproducible.trace_is_replication_0,

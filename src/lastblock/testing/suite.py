@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Generic, TypeVar
 
+from lastblock.core.checked import checks_on
 from lastblock.kernels.background import compiling
 from lastblock.support.parallel import progress_bar
 from lastblock.support.spelling import nearest
@@ -37,7 +38,7 @@ class Check(Generic[T]):
         """Run the check; an AssertionError names it and says what was seen."""
         __tracebackhide__ = True
         try:
-            with compiling("at once"):
+            with compiling("at once"), checks_on(self.subject):
                 self.function(self.subject)
         except AssertionError as error:
             raise AssertionError(f"{self.name}: {error}") from error
@@ -85,7 +86,8 @@ def run_all(checks: list[Check[T]], progress: bool | None) -> None:
     with progress_bar(len(checks), progress, unit="check") as bar:
         for check in checks:
             try:
-                check.function(check.subject)
+                with compiling("at once"), checks_on(check.subject):
+                    check.function(check.subject)
             except Exception as error:
                 first = first or error
                 failures.setdefault(_what(error), []).append(check.name)

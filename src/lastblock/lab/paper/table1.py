@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lastblock.arms.gaussian import Gaussian
+from lastblock.core.failures import specialise
 from lastblock.core.layout import state_dtype
 from lastblock.core.protocol import Policy, Record, held
 from lastblock.engine.simulate import Outcome, play
 from lastblock.environments.piecewise import Stationary
-from lastblock.kernels.jit import specialise
 from lastblock.kernels.streams import key_of
 from lastblock.lab.latex_tables import escape, latex_table
 from lastblock.policies.besa import BESA
