@@ -43,13 +43,14 @@ class Ran:
 class Meter:
     """Counts the computed steps and shows a progress bar on a terminal.
 
-    It shows no bar if `quiet` is true, if `total` is 0, or if standard error is not a terminal.
+    It shows no bar if `quiet` is true, if nothing is `missing`, or if standard error is not a
+    terminal. The bar of a run that goes on starts where the run was interrupted.
     """
 
-    def __init__(self, total: int, quiet: bool) -> None:
+    def __init__(self, total: int, missing: int, quiet: bool) -> None:
         self.steps = 0
-        wanted = not quiet and total > 0 and sys.stderr.isatty()
-        self._bar = progress_bar(total, wanted, unit="step")
+        wanted = not quiet and missing > 0 and sys.stderr.isatty()
+        self._bar = progress_bar(total, wanted, unit="step", done=total - missing)
 
     def update(self, steps: int) -> None:
         """Count `steps` more, and advance the bar."""
@@ -112,6 +113,7 @@ def run_scenarios(
             wanted = not options.quiet and sys.stderr.isatty()
             runner.compile_missing(scenarios, out=out, threads=options.threads, progress=wanted)
         meter = Meter(
+            sum(runner.scenario_steps(scenario) for scenario in scenarios),
             sum(runner.steps_missing(scenario, out=out) for scenario in scenarios),
             options.quiet,
         )

@@ -16,6 +16,7 @@ from lastblock.engine.simulate import Outcome, play
 from lastblock.kernels.jit import is_foreign, is_kept, signature_of
 from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.simulation.run import Environment, Run, Trace
+from lastblock.support.amounts import refuse_too_much
 from lastblock.support.checks import at_least, whole
 from lastblock.support.parallel import check_threads, compilation_bar, run_in_threads
 
@@ -169,6 +170,10 @@ class Player:
         """
         return Outcome.empty(replications, *self._shape, traced)
 
+    def outcome_size(self, traced: int = 0) -> int:
+        """Return the bytes that the outcome of one replication takes."""
+        return sum(table.nbytes for table in self.room(1, traced))
+
     def play(self, first: int, outcome: Outcome) -> None:
         """Play replications `first`, `first + 1`, … until `outcome` is full."""
         self.compile()._run(*self._arguments(first, outcome))
@@ -232,6 +237,11 @@ def _play(
 ) -> tuple[Outcome, float]:
     """Play all replications; return the outcome and the seconds it took, without compilation."""
     player = Player(policy, environment, horizon, key, times)
+    refuse_too_much(
+        f"replications={replications}: the outcome at {times.size} times",
+        player.outcome_size(traced) * replications,
+        "ask for fewer replications, or for the regret at fewer times",
+    )
     if not player.is_compiled:
         with compilation_bar(type(policy).__name__, progress):
             player.compile()

@@ -107,7 +107,12 @@ def compilation_bar(name: str, progress: bool | None) -> Iterator[None]:
 
 
 def progress_bar(
-    total: int | None, progress: bool | None, *, unit: str, name: str | None = None
+    total: int | None,
+    progress: bool | None,
+    *,
+    unit: str,
+    name: str | None = None,
+    done: int = 0,
 ) -> "tqdm[Any]":
     """Return a progress bar on standard error, which disappears when the work is done.
 
@@ -119,11 +124,14 @@ def progress_bar(
         True to show the bar, False not to; None to show it after two seconds, on a terminal only.
     unit, name
         The word for what is counted, and the text before the bar.
+    done
+        The count at the beginning, of a run that goes on; it does not count for the speed.
     """
     from tqdm import tqdm  # noqa: PLC0415  # it takes a tenth of the time to import this package
 
     return tqdm(
         total=total,
+        initial=done,
         desc=name,
         disable=not (sys.stderr.isatty() if progress is None else progress),
         delay=_BAR_AFTER_SECONDS if progress is None else 0.0,

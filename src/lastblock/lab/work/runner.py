@@ -18,6 +18,7 @@ from lastblock.lab.results import FORMAT, Result, check_place, concatenate
 from lastblock.lab.scenario import Scenario
 from lastblock.lab.work.aggregate import Aggregate
 from lastblock.lab.work.chunks import Chunk, Course, Shelf, compute, cut, sources_hash
+from lastblock.lab.work.needs import check_needs
 from lastblock.simulation.compiling import Job, compile_all
 from lastblock.simulation.simulate import times_taken
 from lastblock.support.parallel import check_threads, progress_bar
@@ -70,7 +71,7 @@ def run(
     Raises
     ------
     ScenarioError
-        If the scenario has a mistake.
+        If the scenario has a mistake, or would need more memory than this machine has, or years.
     ResultError
         If the results cannot be written to this place, or a worker has other versions.
     """
@@ -101,9 +102,11 @@ def run_chunks(
     if executor is None:
         shown = progress if progress is None or isinstance(progress, bool) else False
         _compile(missing, threads, shown)
+    done = scenario_steps(scenario) - sum(chunk.steps for chunk in missing)
     pool = ThreadPoolExecutor(threads) if executor is None else executor
     try:
-        _compute_all(missing, shelf, pool, progress, scenario.name)
+        with _bar(scenario_steps(scenario), done, progress, scenario.name) as bar:
+            _compute_all(missing, shelf, pool, bar)
     finally:
         if executor is None:  # after an interruption, do not wait for chunks that still run
             pool.shutdown(wait=False, cancel_futures=True)
@@ -158,8 +161,14 @@ def steps_missing(scenario: Scenario, *, out: str | Path = "results") -> int:
     return sum(chunk.steps for row in rows for chunk in row if not shelf.has_file(chunk))
 
 
+def scenario_steps(scenario: Scenario) -> int:
+    """Return the steps of all replications of all policies."""
+    return scenario.replications * scenario.horizon * len(scenario.policies)
+
+
 def _cut(scenario: Scenario) -> dict[str, list[Chunk]]:
-    """Return the chunks of every policy."""
+    """Return the chunks of every policy; refuse a run that is too large."""
+    check_needs(scenario)
     times = tuple(times_taken(None, scenario.horizon).tolist())
     return {
         label: cut(
@@ -174,39 +183,38 @@ def _compute_all(
     chunks: Sequence[Chunk],
     shelf: Shelf,
     executor: Executor,
-    progress: bool | Progress | None,
-    name: str,
+    bar: Progress,
 ) -> None:
     """Hand the chunks to the executor and keep each as soon as it is finished."""
     done: queue.SimpleQueue[Future[bytes]] = queue.SimpleQueue()
     waiting: dict[Future[bytes], Chunk] = {}
     sources = sources_hash()
-    steps = sum(chunk.steps for chunk in chunks)
     try:
-        with _bar(steps, progress, name) as bar:
-            for chunk in chunks:
-                future = executor.submit(compute, chunk, sources)
-                waiting[future] = chunk
-                future.add_done_callback(done.put)
-            while waiting:
-                try:
-                    future = done.get(timeout=_WAKE_SECONDS)  # wake up, to notice interruptions
-                except queue.Empty:
-                    continue
-                chunk = waiting.pop(future)  # remove it, or it would keep the bytes in memory
-                shelf.put(chunk, future.result())
-                bar.update(chunk.steps)
+        for chunk in chunks:
+            future = executor.submit(compute, chunk, sources)
+            waiting[future] = chunk
+            future.add_done_callback(done.put)
+        while waiting:
+            try:
+                future = done.get(timeout=_WAKE_SECONDS)  # wake up, to notice interruptions
+            except queue.Empty:
+                continue
+            chunk = waiting.pop(future)  # remove it, or it would keep the bytes in memory
+            shelf.put(chunk, future.result())
+            bar.update(chunk.steps)
     finally:  # after an interruption, do not start the chunks that still wait
         for future in waiting:
             future.cancel()
 
 
 def _bar(
-    steps: int, progress: bool | Progress | None, name: str
+    steps: int, done: int, progress: bool | Progress | None, name: str
 ) -> AbstractContextManager[Progress]:
     if progress is not None and not isinstance(progress, bool):
         return nullcontext(progress)  # the caller's bar, which the caller closes
-    return progress_bar(steps, progress, unit="step", name=name)
+    # Nothing to do, no bar.
+    wanted = False if done == steps else progress
+    return progress_bar(steps, wanted, unit="step", name=name, done=done)
 
 
 def _sum_up(scenario: Scenario, chunks: dict[str, list[Chunk]], shelf: Shelf) -> Result:
