@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lastblock.cli.program import main
 from lastblock.lab.scenario_files.reading import names, read
 from lastblock.support.errors import ScenarioError
 
@@ -70,7 +71,10 @@ def cases():
 @pytest.mark.parametrize(("old", "new", "expected"), [*cases()])
 def test_the_complaint_says_where_and_what(old, new, expected):
     assert all(GOOD.count(text) > 0 for text in old)
-    found = complaint(GOOD.replace(old[0], new, 1) if old else new)
+    if not old:  # a short file, in which the policies are missing as well
+        assert f"x.toml:{expected}" in complaints_of(new)
+        return
+    found = complaint(GOOD.replace(old[0], new, 1))
     if expected.endswith("…") and found != f"x.toml:{expected}":
         found = f"{found[: len('x.toml:') + len(expected) - 1]}…"
     assert found == f"x.toml:{expected}"
@@ -94,7 +98,68 @@ def test_whatever_stands_there_is_read_or_refused_with_its_place(value):
                 complaints.append(str(error))
     assert complaints
     for complaint in complaints:
-        assert re.fullmatch(r"x\.toml:\d+: \S[^\n]{10,700}", complaint)
+        head, *lines = complaint.splitlines()
+        assert not lines or head == f"x.toml has {len(lines)} mistakes:"
+        for line in lines or [head]:
+            assert re.fullmatch(r"x\.toml:\d+: \S[^\n]{10,700}", line)
+
+
+def complaints_of(text):
+    """All lines that are said about a text."""
+    Path("x.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ScenarioError) as caught:
+        read("x.toml")
+    return str(caught.value).splitlines()
+
+
+def test_all_mistakes_are_told_at_once():
+    text = GOOD
+    for old, new in [
+        ("replications = 10", "replication = 10\nseed = -1"),
+        ("mean = [0.9, 0.5, 0.4]", "mean = [0.9, 0.5, 'x']"),
+        ("start = 500", "start = 5000"),
+        ('"SWLBSDA.tuned"', '"SWLBSDA.tunde"'),
+        ('family = "gaussian"', 'famly = "gaussian"\nwindw = 3'),
+        ('text = "A is best"', 'texts = "A is best"'),
+    ]:
+        assert old in text
+        text = text.replace(old, new)
+    assert complaints_of(text) == [
+        "x.toml has 8 mistakes:",
+        "x.toml:2: unknown key 'replication' in a scenario; did you mean 'replications'?",
+        "x.toml:3: seed=-1 must be at least 0",
+        "x.toml:11: Gaussian: mean='x' must be a number",
+        "x.toml:14: this phase starts at 5000, beyond the horizon 1000; give a longer horizon or "
+        "remove the phase",
+        "x.toml:18: SWLBSDA has no constructor 'tunde'; did you mean 'SWLBSDA.tuned'?",
+        "x.toml:25: SlidingWindowThompson has no parameter 'famly'; did you mean 'family'?",
+        "x.toml:26: SlidingWindowThompson has no parameter 'windw'; did you mean 'window'?",
+        "x.toml:29: unknown key 'texts' in [[claims]]; did you mean 'text'?",
+    ]
+
+
+def test_an_empty_file():
+    assert [line.partition(";")[0] for line in complaints_of("")] == [
+        "x.toml has 3 mistakes:",
+        "x.toml:1: a scenario needs a horizon, in steps",
+        "x.toml:1: a scenario needs arms",
+        "x.toml:1: a scenario needs policies",
+    ]
+
+
+def test_more_mistakes_than_anybody_reads():
+    lines = complaints_of("\n".join(f"key{i} = 1" for i in range(40)) + "\n" + GOOD)
+    assert lines[0] == "x.toml has 40 mistakes:"
+    assert lines[-1] == "… and 20 more"
+    assert len(lines) == 22
+
+
+def test_the_command_shows_a_line_for_each(capsys):
+    Path("x.toml").write_text("horizon = 0\n")
+    assert main(["run", "x.toml"]) == 2
+    head, *lines = capsys.readouterr().err.splitlines()
+    assert head == "lastblock: error: x.toml has 3 mistakes:"
+    assert lines[0] == "x.toml:1: horizon=0 must be at least 1"
 
 
 @pytest.mark.parametrize(
@@ -120,7 +185,10 @@ policy = "{}"
 @pytest.mark.parametrize(
     ("mean", "expected"),
     [
-        ("{ centre = 0.9, amplitude = 0.2, period = 9 }", "Bernoulli: mean=1.1 must lie in [0, 1]"),
+        (
+            "{ centre = 0.9, amplitude = 0.2, period = 9 }",
+            "the mean is 1.1 at time step 2, but Bernoulli: mean=1.1 must lie in [0, 1]",
+        ),
         ("{ center = 0.9 }", "unknown key 'center' in the path of a mean; did you mean 'centre'?"),
         ("{ centre = 0.9, amplitude = 0.1, period = 0 }", "Sinusoid: period=0.0 must be positive"),
         (
@@ -143,6 +211,7 @@ def test_paths_of_means(mean, expected):
 
 def test_arms_whose_mean_cannot_drift():
     text = DRIFT.replace('"Bernoulli"', '"Beta"').replace("{}", "{ centre = 1 }", 1)
+    text = text.replace("{}", "LBSDA")
     assert complaint(text) == "x.toml:4: Beta has no parameter 'mean'; choose from a, b"
 
 

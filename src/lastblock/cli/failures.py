@@ -45,6 +45,9 @@ class UserError(ValueError):
 def explain(error: BaseException, options: argparse.Namespace) -> tuple[int, str]:
     """Return the exit status and the line for standard error."""
     status, text = _explain(error, options)
+    if isinstance(error, ScenarioError) and "\n" in text:  # all mistakes of a file
+        head, *lines = text.splitlines()
+        return status, "\n".join([f"lastblock: error: {one_line(head)}", *map(one_line, lines)])
     return status, f"lastblock: {'' if status == INTERRUPTED else 'error: '}{one_line(text)}"
 
 

@@ -55,6 +55,11 @@ class Sinusoid(NamedTuple):
         """Return the smallest and the largest mean of the path."""
         return self.centre - abs(self.amplitude), self.centre + abs(self.amplitude)
 
+    def extreme_times(self) -> tuple[int, int]:
+        """Return the first time steps at which the mean is about smallest and largest."""
+        high = (0.25 if self.amplitude >= 0.0 else 0.75) - self.phase
+        return round((high + 0.5) % 1.0 * self.period), round(high % 1.0 * self.period)
+
 
 @validated
 class Table(NamedTuple):
@@ -102,6 +107,11 @@ class Table(NamedTuple):
     def extremes(self) -> tuple[float, float]:
         """Return the smallest and the largest mean of the path."""
         return float(min(self.values)), float(max(self.values))
+
+    def extreme_times(self) -> tuple[int, int]:
+        """Return the first time steps at which the mean is smallest and largest."""
+        knots, values = self.knots(), np.asarray(self.values, dtype=np.float64)
+        return int(knots[values.argmin()]), int(knots[values.argmax()])
 
 
 @kernel
@@ -215,7 +225,14 @@ class Drifting:
                 raise ValueError(f"means: {path!r} is not a path; use Sinusoid or Table")
             if not getattr(arm, "movable", False):
                 raise ValueError(f"{arm!r} cannot drift: its mean is not one of its parameters")
-        self._extremes()  # the family rejects a mean that it does not allow
+        for k, (arm, path) in enumerate(zip(self.arms, self.paths, strict=True)):
+            for mean, time in zip(path.extremes(), path.extreme_times(), strict=True):
+                try:
+                    arm._replace(mean=mean)  # type: ignore[attr-defined]  # it is a NamedTuple
+                except ValueError as error:
+                    raise ValueError(
+                        f"means[{k}] is {mean:.6g} at time step {time}, but {error}"
+                    ) from None
 
     def __repr__(self) -> str:
         return f"Drifting({list(self.arms)}, means={list(self.paths)})"

@@ -3,7 +3,8 @@
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from lastblock.lab.scenario_files.locate import KeyPath, locate
 from lastblock.support.errors import ScenarioError, short
 from lastblock.support.spelling import advice
 
+_MOST_MISTAKES = 20
 _SYNTAX = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|.*)\)")
 
 
@@ -20,6 +22,36 @@ class Document:
 
     name: str
     text: str
+    mistakes: list[ScenarioError] = field(default_factory=list, compare=False)
+    """The mistakes that `noting` has found so far."""
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Note a `ScenarioError` that is raised in here and go on, so that all are reported."""
+        try:
+            yield
+        except ScenarioError as error:
+            if str(error) not in map(str, self.mistakes):
+                self.mistakes.append(error)
+
+    def report(self) -> None:
+        """Raise a `ScenarioError` that says all the mistakes noted so far, if there are any.
+
+        The message has a line for each of them, in the order of the file.
+        """
+        if not self.mistakes:
+            return
+        if len(self.mistakes) == 1:
+            raise self.mistakes[0]
+        lines = sorted(map(str, self.mistakes), key=self._line_in)
+        more = len(lines) - _MOST_MISTAKES
+        shown_lines = lines[:_MOST_MISTAKES] + ([f"… and {more} more"] if more > 0 else [])
+        raise ScenarioError("\n".join([f"{self.name} has {len(lines)} mistakes:", *shown_lines]))
+
+    def _line_in(self, message: str) -> int:
+        """Return the line that a message begins with; 0 if it names none."""
+        found = re.match(r"(\d+):", message.removeprefix(f"{self.name}:"))
+        return int(found[1]) if found else 0
 
     def error(self, path: KeyPath, message: object) -> ScenarioError:
         """Return an error for the key at `path`; its message is one line and names the place."""
@@ -73,11 +105,25 @@ class TomlTable:
         return self.error(error, *named[:1])
 
     def only(self, allowed: Iterable[str], where: str) -> None:
-        """Raise an error at the first key that is not allowed; `where` describes the table."""
+        """Raise an error at a key that is not allowed, and note those at further ones.
+
+        `where` describes the table.
+        """
         allowed = list(allowed)
-        for key in self:
-            if key not in allowed:
-                raise self.error(f"unknown key {key!r} in {where}; {advice(key, allowed)}", key)
+        self.refuse(
+            (self.error(f"unknown key {key!r} in {where}; {advice(key, allowed)}", key))
+            for key in self
+            if key not in allowed
+        )
+
+    def refuse(self, errors: Iterable[ScenarioError]) -> None:
+        """Raise the first of some errors, if there are any, and note the others."""
+        found = list(errors)
+        for error in found[1:]:
+            with self.document.noting():
+                raise error
+        for error in found[:1]:
+            raise error
 
     def need(self, key: str, what: str) -> Any:
         """Return the value of `key`; raise an error with the message `what` if it is missing."""

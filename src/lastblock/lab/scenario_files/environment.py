@@ -52,8 +52,21 @@ def read_environment(top: TomlTable, horizon: int) -> Environment:
     base = _read_base(top)
     phases = top.tables("phases") or [TomlTable(top.document, ("arms",), {})]
     size = _count_arms(top, base, phases)
-    described = [_describe(base, phase, size) for phase in phases]
-    starts = _read_starts(phases, horizon)
+    document = top.document
+    before = len(document.mistakes)
+    described: list[list[Description]] = []
+    starts: list[int] = []
+    for phase in phases:
+        with document.noting():
+            described.append(_describe(base, phase, size))
+    if len(document.mistakes) == before:
+        with document.noting():
+            starts = _read_starts(phases, horizon)
+    for arm in (arm for arms in described for arm in arms):
+        with document.noting():
+            _drifting(arm) if arm.drifts else _build(arm)
+    if len(document.mistakes) > before:
+        raise document.mistakes.pop()
     drifting = [arm for arms in described for arm in arms if arm.drifts]
     if drifting and len(phases) > 1:
         mean = drifting[0].settings["mean"]
@@ -210,8 +223,11 @@ def _settings(family: type[Any], table: TomlTable, k: int, size: int) -> dict[st
     return settings
 
 
-def _build(arm: Description, **instead: float) -> Arm:
-    """Return the arm, with the parameters of `instead` in place of the file's."""
+def _build(arm: Description, when: str = "", **instead: float) -> Arm:
+    """Return the arm, with the parameters of `instead` in place of the file's.
+
+    An error of the family begins with `when`.
+    """
     values = {key: setting.value for key, setting in arm.settings.items()} | instead
     missing = [name for name in arm.family._fields if name not in values]
     missing = [name for name in missing if name not in arm.family._field_defaults]
@@ -224,8 +240,8 @@ def _build(arm: Description, **instead: float) -> Arm:
     except ValueError as error:
         for key, setting in arm.settings.items():
             if f"{key}=" in str(error):
-                raise setting.error(error) from None
-        raise arm.where.error(error) from None
+                raise setting.error(f"{when}{error}") from None
+        raise arm.where.error(f"{when}{error}") from None
     except Exception as error:  # a user's own family may raise anything
         name = arm.family.__name__
         raise arm.where.error(f"{name}: {type(error).__name__}: {error}") from None
@@ -241,9 +257,11 @@ def _drifting(arm: Description) -> tuple[Arm, Sinusoid | Knots]:
     if not arm.family.movable:
         raise setting.error(f"the mean of {arm.family.__name__} arms cannot drift; give a number")
     path = _path(setting)
-    low, high = path.extremes()
-    _build(arm, mean=high)  # the family raises an error if it does not allow this mean
-    return _build(arm, mean=low), path
+    arms = [
+        _build(arm, f"the mean is {mean:.6g} at time step {time}, but ", mean=mean)
+        for mean, time in zip(path.extremes(), path.extreme_times(), strict=True)
+    ]
+    return arms[0], path
 
 
 def _path(setting: Setting) -> Sinusoid | Knots:

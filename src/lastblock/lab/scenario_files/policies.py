@@ -11,8 +11,8 @@ from lastblock.core.registry import DETECTORS, POLICIES, enumeration
 from lastblock.core.support import check_fit
 from lastblock.lab.scenario_files.document import TomlTable
 from lastblock.simulation.run import Environment
-from lastblock.support.errors import short
-from lastblock.support.spelling import advice
+from lastblock.support.errors import ScenarioError, short
+from lastblock.support.spelling import advice, nearest
 from lastblock.theory.tunings import TUNINGS
 
 _INNER = "of"
@@ -49,24 +49,49 @@ class World:
 def read_policies(top: TomlTable, world: World) -> dict[str, Policy]:
     """Return the policies by their labels."""
     policies: dict[str, Policy] = {}
+    for table in _policy_tables(top):
+        with top.document.noting():
+            _add_policy(policies, table, world)
+    return policies
+
+
+def _policy_tables(top: TomlTable) -> list[TomlTable]:
     tables = top.tables("policies")
     if not tables:
         raise top.error("a scenario needs policies; write [[policies]] with policy = …")
-    for table in tables:
-        policy = read_policy(table, world)
-        try:
-            state_dtype(policy, world.environment.n_arms, world.horizon)
-            check_fit(policy, world.environment)
-        except ValueError as error:  # too many arms or rewards for this policy, or other ones
-            raise table.error(str(error), "policy") from None
-        label = table.text("label", type(policy).__name__)
-        if label in policies:
-            raise table.error(
-                f"two policies are labelled {label!r}; give one of them another label",
-                "label" if "label" in table else "policy",
-            )
-        policies[label] = policy
-    return policies
+    return tables
+
+
+def _add_policy(policies: dict[str, Policy], table: TomlTable, world: World) -> None:
+    """Add the policy of a table."""
+    label = _label(table)
+    policy = read_policy(table, world)
+    try:
+        state_dtype(policy, world.environment.n_arms, world.horizon)
+        check_fit(policy, world.environment)
+    except ValueError as error:  # too many arms or rewards for this policy, or other ones
+        raise table.error(str(error), "policy") from None
+    label = label or type(policy).__name__
+    if label in policies:
+        raise table.error(
+            f"two policies are labelled {label!r}; give one of them another label",
+            "label" if "label" in table else "policy",
+        )
+    policies[label] = policy
+
+
+def _label(table: TomlTable) -> str:
+    """Return the label of a table, or the name of its policy's class."""
+    name = table.values.get("policy")
+    return table.text("label", name.partition(".")[0] if isinstance(name, str) else "")
+
+
+def check_names(top: TomlTable) -> None:
+    """Note unknown policies and parameters, if other mistakes forbid to make the policies."""
+    with top.document.noting():
+        for table in _policy_tables(top):
+            with top.document.noting():
+                _known_keys(table, POLICY)
 
 
 def read_policy(table: TomlTable, world: World) -> Policy:
@@ -77,18 +102,8 @@ def read_policy(table: TomlTable, world: World) -> Policy:
 
 def _read(table: TomlTable, world: World, sort: Sort) -> Any:
     """Return the policy or the detector of a table."""
-    name = table.need(sort.key, f'the name of the {sort.key} is missing; write {sort.key} = "…"')
-    if not isinstance(name, str):
-        raise table.error(f"{sort.key}={short(name)} must be a name in quotes", sort.key)
-    maker = _maker(table, name, sort)
-    given = [key for key in table if key not in (sort.key, "label")]
-    for key in given:
-        if key not in maker.keys:
-            plain = name.partition(".")[0]
-            hint = advice(key, maker.keys)
-            if name != plain and key in sort.registry[plain]._fields:
-                hint = f'to set it, write {sort.key} = "{plain}"'
-            raise table.error(f"{name} has no parameter {key!r}; {hint}", key)
+    maker, given = _known_keys(table, sort)
+    name = maker.name
     values = _values(table, maker, given, world)
     try:
         made = maker.make(**values)
@@ -99,6 +114,25 @@ def _read(table: TomlTable, world: World, sort: Sort) -> Any:
     except Exception as error:  # a user's own class may raise anything
         raise table.error(f"{name}: {type(error).__name__}: {error}", sort.key) from None
     return made
+
+
+def _known_keys(table: TomlTable, sort: Sort) -> "tuple[Maker, list[str]]":
+    """Return the maker of a table, and the keys of its parameters; refuse those it has not."""
+    name = table.need(sort.key, f'the name of the {sort.key} is missing; write {sort.key} = "…"')
+    if not isinstance(name, str):
+        raise table.error(f"{sort.key}={short(name)} must be a name in quotes", sort.key)
+    maker = _maker(table, name, sort)
+    given = [key for key in table if key not in (sort.key, "label")]
+    plain = name.partition(".")[0]
+
+    def unknown(key: str) -> ScenarioError:
+        hint = advice(key, maker.keys)
+        if name != plain and key in sort.registry[plain]._fields:
+            hint = f'to set it, write {sort.key} = "{plain}"'
+        return table.error(f"{name} has no parameter {key!r}; {hint}", key)
+
+    table.refuse(unknown(key) for key in given if key not in maker.keys)
+    return maker, given
 
 
 class Maker:
@@ -241,6 +275,12 @@ def _tuning(
     if not isinstance(name, str):
         raise own.error(f"tuning={short(name)} must be a name in quotes", "tuning")
     if name not in TUNINGS:
+        if name is value:
+            near = nearest(name, TUNINGS)
+            hint = f"did you mean {near!r}?" if near else f"the tunings are {', '.join(TUNINGS)}"
+            raise table.error(
+                f"{key}={name!r} must be a number, or the name of a published tuning; {hint}", key
+            )
         raise own.error(f"{key}: unknown tuning {name!r}; {advice(name, TUNINGS)}", "tuning")
     function = TUNINGS[name]
     asked = inspect.signature(function).parameters

@@ -1,18 +1,19 @@
 """Reads scenarios from TOML files, the user's own and those that come with the package."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 
+from lastblock.core.protocol import Policy
 from lastblock.environments.drifting import Drifting
 from lastblock.lab.scenario import NAME, Scenario
 from lastblock.lab.scenario_files.claims import read_claims
 from lastblock.lab.scenario_files.document import Document, TomlTable, read_text
 from lastblock.lab.scenario_files.environment import read_environment
 from lastblock.lab.scenario_files.imports import read_imports
-from lastblock.lab.scenario_files.policies import World, read_policies
+from lastblock.lab.scenario_files.policies import World, check_names, read_policies
 from lastblock.simulation.run import Environment
-from lastblock.simulation.simulate import check_size
-from lastblock.support.checks import whole
+from lastblock.simulation.simulate import LONGEST_HORIZON, check_size
+from lastblock.support.checks import at_least, whole
 from lastblock.support.errors import ScenarioError, short
 from lastblock.support.spelling import nearest
 from lastblock.theory import count_changes
@@ -79,19 +80,52 @@ def read(
     path, name = _find(source)
     document = Document(name, read_text(path, name))
     top = document.parse()
-    top.only(_KEYS, "a scenario")
-    numbers = ScenarioNumbers(top, {"horizon": horizon, "replications": replications, "seed": seed})
-    read_imports(top, path.parent)
-    environment = read_environment(top, numbers.values["horizon"])
-    numbers.check(environment)
-    changes = _read_changes(top, environment, numbers.values["horizon"])
-    policies = read_policies(top, World(environment, numbers.values["horizon"], changes))
+    with document.noting():
+        top.only(_KEYS, "a scenario")
+    meant = {nearest(key, _KEYS) for key in top if key not in _KEYS}  # these are not missing
+    instead = {"horizon": horizon, "replications": replications, "seed": seed}
+    numbers = ScenarioNumbers(top, instead, meant)
+    try:
+        read_imports(top, path.parent)
+    except ScenarioError as error:  # families and policies are unknown then, so read no further
+        document.mistakes.append(error)
+        document.report()
+    steps = numbers.values.get("horizon", LONGEST_HORIZON)
+    title, own_name = "", ""
+    with document.noting():
+        own_name = _read_name(top, path)
+    with document.noting():
+        title = top.text("title")
+    environment: Environment | None = None
+    fits = False
+    if "arms" not in meant:
+        with document.noting():
+            environment = read_environment(top, steps)
+    if environment is not None:
+        with document.noting():
+            numbers.check(environment)
+            fits = True
+    policies: dict[str, Policy] | None = None
+    if "policies" in meant:
+        pass
+    elif environment is None or not fits or "horizon" not in numbers.values:
+        check_names(top)
+    else:
+        before = len(document.mistakes)
+        with document.noting():
+            changes = _read_changes(top, environment, steps)
+            made = read_policies(top, World(environment, steps, changes))
+            policies = made if len(document.mistakes) == before else None
+    claims = read_claims(top, policies)
+    document.report()
+    if environment is None or policies is None:
+        raise AssertionError("a mistake in the scenario was not noted")
     scenario = Scenario(
-        name=_read_name(top, path),
-        title=top.text("title"),
+        name=own_name,
+        title=title,
         environment=environment,
         policies=policies,
-        claims=read_claims(top, policies),
+        claims=claims,
         source=document.text,
         **numbers.values,
     )
@@ -101,25 +135,29 @@ def read(
 class ScenarioNumbers:
     """The horizon, the replications and the seed: the caller's if given, else the file's."""
 
-    def __init__(self, top: TomlTable, instead: Mapping[str, int | None]) -> None:
+    def __init__(
+        self, top: TomlTable, instead: Mapping[str, int | None], meant: Container[str | None] = ()
+    ) -> None:
         self.top = top
         self.instead = {key: n for key, n in instead.items() if n is not None}
         self.values: dict[str, int] = {}
-        for key in instead:
-            if key in self.instead or key in top:
-                value = self.instead.get(key, top.values.get(key))
-                try:
-                    self.values[key] = whole(value, key)
-                except ValueError as error:
-                    raise self.error(key, error) from None
-        if "horizon" not in self.values:
-            raise top.error("a scenario needs a horizon, in steps; write horizon = 10_000")
         for key, least in {"horizon": 1, "replications": 1, "seed": 0}.items():
-            if self.values.get(key, least) < least:
-                raise self.error(key, f"{key}={self.values[key]} must be at least {least}")
+            with top.document.noting():
+                if key in self.instead or key in top:
+                    self.values[key] = self._read(key, least)
+                elif key == "horizon" and key not in meant:
+                    raise top.error("a scenario needs a horizon, in steps; write horizon = 10_000")
+
+    def _read(self, key: str, least: int) -> int:
+        try:
+            return at_least(least, self.instead.get(key, self.top.values.get(key)), key)
+        except ValueError as error:
+            raise self.error(key, error) from None
 
     def check(self, environment: Environment) -> None:
         """Raise an error if the horizon does not fit the arms of the environment."""
+        if "horizon" not in self.values:
+            return
         try:
             check_size(environment, self.values["horizon"], 1, 1)
         except ValueError as error:
