@@ -17,6 +17,7 @@ from lastblock.lab.figures import (
     regret_figure,
     takeover_figure,
 )
+from lastblock.lab.scenario_files import reading
 from lastblock.support.errors import ResultError
 from made_results import made_result
 
@@ -49,9 +50,9 @@ def lines(panel):
 def test_regret_figure_has_lines_bands_and_changes(result):
     (panel,) = regret_figure(result).axes
     drawn = lines(panel)
-    for label, colour in zip(SIZES, styles.COLOURS, strict=False):
+    for label, look in styles.looks(result.policy_names).items():
         curve = result.curves[result.curves["policy"] == label]
-        line = drawn[colour.lower()]
+        line = drawn[look.colour.lower()]
         assert (line.get_xdata() == curve["t"]).all()
         assert (line.get_ydata() == curve["mean"]).all()
     bands = [band.get_paths()[0].vertices for band in panel.collections]
@@ -71,6 +72,33 @@ def test_curves_differ_in_more_than_colour():
     assert len(set(many)) == 32
     assert len({(look.marker, look.dash) for look in many}) == 32
     assert len({look.colour for look in many[:8]}) == len({look.marker for look in many[:8]}) == 8
+
+
+def test_a_policy_looks_the_same_in_every_figure():
+    few = styles.looks({"SW-LB-SDA": "SWLBSDA", "TS": "Thompson", "mine": "MyPolicy"})
+    many = styles.looks(
+        {name: name for name in ("EXP3S", "Thompson", "UCB1", "MUCB", "DUCB", "SWLBSDA")}
+    )
+    assert few["SW-LB-SDA"] == many["SWLBSDA"]
+    assert few["TS"] == many["Thompson"]
+    assert list(few) == ["SW-LB-SDA", "TS", "mine"]
+    alone = styles.looks({"mine": "MyPolicy"})
+    assert few["mine"] == alone["mine"]
+
+
+def test_the_colours_of_the_papers_figures_differ():
+    for name in reading.names():
+        scenario = lb.lab.Scenario.load(name)
+        found = styles.looks({k: type(p).__name__ for k, p in scenario.policies.items()})
+        assert len({look.colour for look in found.values()}) == len(found)
+
+
+def test_a_policy_that_is_there_twice_takes_a_free_colour():
+    found = styles.looks({str(i): "SWLBSDA" for i in range(32)})
+    assert found["0"] == styles.looks({"x": "SWLBSDA"})["x"]
+    assert len({look.colour for look in list(found.values())[:8]}) == 8
+    assert len(set(found.values())) == 32
+    assert len(styles.looks({str(i): f"Own{i}" for i in range(40)})) == 40
 
 
 def test_the_bound_is_drawn_where_there_is_one(result):
@@ -108,7 +136,7 @@ def test_many_names_are_small_rather_than_on_top_of_each_other():
 
 def test_best_arm_figure_has_shares_over_time(result):
     (panel,) = best_arm_figure(result).axes
-    line = lines(panel)[styles.COLOURS[0].lower()]
+    line = lines(panel)[styles.looks(result.policy_names)["SW-LB-SDA"].colour.lower()]
     curve = result.curves[result.curves["policy"] == "SW-LB-SDA"]
     steps = np.diff(curve["t"], prepend=0)
     drawn = np.diff(line.get_xdata(), prepend=0)
@@ -122,8 +150,8 @@ def test_noise_of_few_pulls_is_averaged():
     result = made_result({"a": [1.0]}, horizon=100_000)
     result.curves["best_share"] = np.tile([0.0, 1.0], len(result.curves))[: len(result.curves)]
     (panel,) = best_arm_figure(result).axes
-    x = lines(panel)[styles.COLOURS[0].lower()].get_xdata()
-    assert np.diff(x).min() > 500
+    (line,) = lines(panel).values()
+    assert np.diff(line.get_xdata()).min() > 500
 
 
 def test_one_panel_a_result(result):

@@ -10,6 +10,7 @@ from lastblock.support.spelling import advice
 
 OUT = Path("results")
 FILE, FOLDER = "FILE", "DIRECTORY"  # names of shtab, which completes such paths
+RESULTS = "RESULTS"  # names of results in --out, which `completion` completes
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -91,7 +92,7 @@ def offer(
     names
         Returns the names to offer. It is called only when a completion script is printed.
     files
-        `FILE` or `FOLDER` to offer paths.
+        `FILE` or `FOLDER` to offer paths, `RESULTS` to offer names of results.
     """
     action.offered = names, files  # type: ignore[attr-defined]  # our own attribute
 

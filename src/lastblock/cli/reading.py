@@ -4,20 +4,20 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lastblock.cli.arguments import FOLDER, add_out, offer
+from lastblock.cli.arguments import RESULTS, add_out, offer
 from lastblock.cli.failures import UserError
 from lastblock.support.spelling import advice
 
 if TYPE_CHECKING:
     from lastblock.lab.results import Result
 
-_SIGN = "curves.parquet"  # a folder with this file holds results
+SIGN = "curves.parquet"  # a folder with this file holds results
 
 
 def add_results(parser: Any, nargs: str, text: str) -> None:
     """Add the arguments RESULT (as many as `nargs` says, with `text` as help) and --out."""
     results = parser.add_argument("results", nargs=nargs, metavar="RESULT", help=text)
-    offer(results, files=FOLDER)
+    offer(results, files=RESULTS)
     add_out(parser, "folder in which to look for results given by name")
 
 
@@ -44,7 +44,7 @@ def read_results(options: argparse.Namespace, at_least: int = 1) -> "list[Result
 def _find(name: str, out: Path) -> Path:
     """Return the folder of results `name`: a path, or the name of a folder in `out`."""
     for folder in (Path(name), out / name):
-        if (folder / _SIGN).is_file():
+        if (folder / SIGN).is_file():
             return folder
     if Path(name).is_dir():  # `load` says what is wrong with this folder
         return Path(name)
@@ -54,4 +54,4 @@ def _find(name: str, out: Path) -> Path:
 
 
 def _names(out: Path) -> list[str]:
-    return sorted(file.parent.name for file in out.glob(f"*/{_SIGN}"))
+    return sorted(file.parent.name for file in out.glob(f"*/{SIGN}"))

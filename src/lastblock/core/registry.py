@@ -20,7 +20,7 @@ from lastblock.core.declarations import without_parentheses as missing_parenthes
 from lastblock.core.protocol import CHANGE_FIELDS, Detector, Policy, Record
 from lastblock.core.support import SupportWord, declare_support
 from lastblock.support.checks import choice, flag, number, numbers, optional_wholes, whole
-from lastblock.support.spelling import advice
+from lastblock.support.spelling import advice, nearest
 
 T = TypeVar("T")
 
@@ -86,6 +86,7 @@ def policy(
         declared.grows = grows
         declared.oracle = oracle
         declared._is_checked = flag(checked, "checked")
+        declared.__str__ = as_written
         declare_support(cls, support)
         if not hasattr(cls, "full"):
             declared.full = _never_full
@@ -119,6 +120,7 @@ def detector(
         declared: Any = validated(cls)
         check_methods(cls, DETECTOR_METHODS, DETECTOR_EXTRAS)
         declared._is_checked = flag(checked, "checked")
+        declared.__str__ = as_written
         declare_support(cls, support)
         register_name(DETECTORS, cls)
         return cls
@@ -152,7 +154,9 @@ def require_policy(policy: object) -> None:
     if name in POLICIES:
         raise ValueError(f"policy={name} is a class; give an instance: {name}(…)")
     if POLICIES.get(type(policy).__name__) is not type(policy):
-        raise ValueError(f"policy={policy!r} is not a policy; give one such as LBSDAGM()")
+        near = nearest(policy, POLICIES) if isinstance(policy, str) else None
+        hint = f"did you mean {near}()?" if near else "give one such as LBSDAGM()"
+        raise ValueError(f"policy={policy!r} is not a policy; {hint}")
     made: Any = policy
     if not is_own(type(made)):
         fields = check_layout(made, made.layout(2, 2), HEADER_FIELDS)
@@ -163,7 +167,7 @@ def require_detector(detector: object) -> None:
     """Raise a ValueError unless `detector` is an instance of a registered change detector."""
     if DETECTORS.get(type(detector).__name__) is not type(detector):
         raise ValueError(
-            f"detector={detector!r} is not a change detector; give one such as MeanShift()"
+            f"detector={detector} is not a change detector; give one such as MeanShift()"
         )
     made: Any = detector
     layout = made.layout(2)
@@ -179,6 +183,20 @@ def require_detector(detector: object) -> None:
             "and since)"
         )
     check_names(made, fields)
+
+
+def as_written(part: Any) -> str:
+    """Return a policy or detector as a user writes it: without the parameters left at defaults.
+
+    Messages show it like this; `repr` has all parameters.
+    """
+    defaults = part._field_defaults
+    given = [
+        str(value) if hasattr(value, "layout") else f"{name}={value!r}"
+        for name, value in part._asdict().items()
+        if name not in defaults or value != defaults[name]
+    ]
+    return f"{type(part).__name__}({', '.join(given)})"
 
 
 def describe(policy: Policy | Detector) -> dict[str, Any]:

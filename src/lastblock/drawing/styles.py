@@ -1,6 +1,7 @@
 """Colours, markers and dashes of curves, the same in every figure and in the report."""
 
-from collections.abc import Sequence
+import zlib
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 # The palette of Okabe & Ito, which colour-blind readers can tell apart. In grey print the markers
@@ -22,10 +23,72 @@ class Look(NamedTuple):
     dash: tuple[float, ...]
 
 
-def looks(labels: Sequence[str]) -> dict[str, Look]:
-    """Return a look for each label; up to 32 of them are all different."""
-    found = {}
-    for i, label in enumerate(labels):
-        lap, place = divmod(i, len(COLOURS))
-        found[label] = Look(COLOURS[place], MARKERS[place], DASHES[(place + lap) % len(DASHES)])
-    return found
+_KNOWN = {
+    "LBSDA": 0,
+    "SWLBSDA": 8,
+    "LBSDALM": 5,
+    "LBSDAGM": 21,
+    "AdaptiveLBSDA": 6,
+    "Thompson": 9,
+    "SlidingWindowThompson": 1,
+    "DiscountedThompson": 4,
+    "UCB1": 3,
+    "KLUCB": 10,
+    "SWUCB": 18,
+    "SWKLUCB": 2,
+    "DUCB": 15,
+    "DKLUCB": 7,
+    "CUSUMUCB": 11,
+    "MUCB": 13,
+    "GLRKLUCB": 26,
+    "EXP3S": 14,
+    "OracleRestart": 23,
+}
+"""The places of policies that are often drawn together, so that their colours differ there."""
+
+
+def looks(curves: Sequence[str] | Mapping[str, str]) -> dict[str, Look]:
+    """Return a look for each label; up to 32 of them are all different.
+
+    Parameters
+    ----------
+    curves
+        The labels alone, for looks in this order. Or a mapping from labels to names of policies:
+        a policy then looks the same in every figure. Only where a figure has another policy of
+        that colour does one that is not in our list, or is there twice, take a free colour.
+
+    Returns
+    -------
+    dict
+        The look of each label, in the given order.
+    """
+    if not isinstance(curves, Mapping):
+        return {label: _look(i) for i, label in enumerate(curves)}
+    places: dict[str, int] = {}
+    for label, name in curves.items():
+        if name in _KNOWN and _KNOWN[name] not in places.values():
+            places[label] = _KNOWN[name]
+    for label, name in curves.items():
+        if label not in places:
+            places[label] = _free_place(_home(name), set(places.values()))
+    return {label: _look(places[label]) for label in curves}
+
+
+def _look(place: int) -> Look:
+    lap, colour = divmod(place, len(COLOURS))
+    return Look(COLOURS[colour], MARKERS[colour], DASHES[(colour + lap) % len(DASHES)])
+
+
+def _home(name: str) -> int:
+    """Return the place of a policy: ours if we have one, else one by its name alone."""
+    size = len(COLOURS) * len(DASHES)
+    return _KNOWN.get(name, zlib.crc32(name.encode()) % size)
+
+
+def _free_place(home: int, taken: set[int]) -> int:
+    """Return `home`, or the next place after it with a colour, or at least a look, that is free."""
+    colours, size = len(COLOURS), len(COLOURS) * len(DASHES)
+    used = {place % colours for place in taken}
+    near = [(home + step) % size for step in range(size)]
+    free = [place for place in near if place % colours not in used]
+    return (free or [place for place in near if place not in taken] or near)[0]

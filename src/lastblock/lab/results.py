@@ -79,6 +79,12 @@ class Result:
         return int(self.about["scenario"]["seed"])
 
     @property
+    def policy_names(self) -> dict[str, str]:
+        """The name of the policy behind each label, such as ``{"SW-LB-SDA": "SWLBSDA"}``."""
+        names = dict(zip(self.policies["policy"], self.policies["name"], strict=True))
+        return {label: str(names[label]) for label in self.labels}
+
+    @property
     def labels(self) -> list[str]:
         """The labels of the policies, in the scenario's order."""
         return list(self.about["scenario"]["policies"])

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, cast, overload
 
 from lastblock.core.protocol import Policy
@@ -13,6 +12,7 @@ from lastblock.live.decisions import Decision, Pending, no_context
 from lastblock.live.description import restore_desk
 from lastblock.live.journalled import JournalledDesk, new_desk
 from lastblock.live.labels import L, Label, check_label
+from lastblock.support import files
 from lastblock.support.checks import at_least
 
 _new = object.__new__
@@ -380,8 +380,13 @@ class Bandit(AppliesEvents[L]):
         ----------
         path
             The file.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be read.
         """
-        return cls.from_bytes(Path(path).read_bytes())
+        return cls.from_bytes(files.read(path, "give the name of a file that save() wrote"))
 
 
 def _ready(desk: JournalledDesk[L]) -> Bandit[L]:

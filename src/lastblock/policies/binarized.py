@@ -79,7 +79,7 @@ class Binarized(NamedTuple):
         inner = support_of(self.policy)
         if not inner.covers(Support(0.0, 1.0)):
             raise ValueError(
-                f"Binarized: the wrapped policy gets rewards 0 and 1, but {self.policy!r} takes "
+                f"Binarized: the wrapped policy gets rewards 0 and 1, but {self.policy} takes "
                 f"{inner}; wrap another policy"
             )
 

@@ -29,9 +29,8 @@ def draw_evaluations(
     about = f"events matched so far, {n:,} passes; band: middle half" if n > 1 else "one pass"
     title = f"Replay of {first.events:,} events"
     canvas.dress(panel, title, about, "events of the log", "mean reward")
-    curves = [
-        _curve(label, look, evaluations[label]) for label, look in looks(list(evaluations)).items()
-    ]
+    names = {label: type(made.policy).__name__ for label, made in evaluations.items()}
+    curves = [_curve(label, look, evaluations[label]) for label, look in looks(names).items()]
     draw_with_bands(panel, curves)
     ends = np.array([first.times[0], first.times[-1]])
     curves.append(draw_bound(panel, "best arm", ends, np.full(2, first.best_mean)))

@@ -42,7 +42,8 @@ def draw_runs(
     n = min(run.replications for run in runs)
     about = f"mean of {n:,} replications; band: quartiles" if n > 1 else "one replication"
     canvas.dress(panel, str(first.environment), about, "time step", "regret")
-    names = short_names([run.policy for run in runs])
+    labels = short_names([run.policy for run in runs])
+    names = {k: type(run.policy).__name__ for k, run in zip(labels, runs, strict=True)}
     curves = [
         Curve(label, look, run.times, run.mean(), run.quantile(0.25), run.quantile(0.75))
         for (label, look), run in zip(looks(names).items(), runs, strict=True)

@@ -7,11 +7,45 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from lastblock.support.spelling import nearest
+
 
 def write(path: Path, data: bytes) -> None:
     """Write a file, or replace it; a crash leaves the old file or the new one, nothing between."""
     with replacing(path) as file:
         file.write(data)
+
+
+def read(path: str | os.PathLike[str], remedy: str) -> bytes:
+    """Return the contents of a file that the user named.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read. The message says why and, if there is no such file, which name in its
+        folder is near, or else the `remedy`.
+    """
+    file = Path(path)
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        near = _near(file)
+        hint = remedy if near is None else f"did you mean {str(near)!r}?"
+        raise FileNotFoundError(f"there is no file {str(file)!r}; {hint}") from None
+    except IsADirectoryError:
+        raise IsADirectoryError(f"{str(file)!r} is a folder; give the name of a file") from None
+    except OSError as error:
+        raise type(error)(f"{str(file)!r} cannot be read: {error.strerror or error}") from None
+
+
+def _near(path: Path) -> Path | None:
+    """Return a file in the folder of `path` whose name is near."""
+    try:
+        names = [other.name for other in path.parent.iterdir() if other.is_file()]
+    except OSError:
+        return None
+    name = nearest(path.name, names)
+    return None if name is None else path.with_name(name)
 
 
 @contextmanager

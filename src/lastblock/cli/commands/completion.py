@@ -3,13 +3,15 @@
 import argparse
 from typing import Any
 
-from lastblock.cli.arguments import Parser
+from lastblock.cli.arguments import OUT, RESULTS, Parser
+from lastblock.cli.reading import SIGN
 
-SHELLS = ("bash", "zsh", "tcsh")
+SHELLS = ("bash", "zsh", "fish", "tcsh")
 _EPILOG = """\
 examples:
   eval "$(lastblock completion bash)"                  in this shell
   lastblock completion zsh > ~/.zfunc/_lastblock       in every shell with ~/.zfunc in $fpath
+  lastblock completion fish > ~/.config/fish/completions/lastblock.fish
 """
 
 
@@ -39,6 +41,8 @@ def execute(options: argparse.Namespace) -> int:
             action.complete = _names_or_files(list(offered()))  # type: ignore[attr-defined]  # shtab reads this attribute
         elif offered:
             action.choices = list(offered())
+        elif files == RESULTS:
+            action.complete = _RESULTS  # type: ignore[attr-defined]  # shtab reads this attribute
         elif files:
             action.complete = getattr(shtab, files)  # type: ignore[attr-defined]  # shtab reads this attribute
     print(shtab.complete(parser, options.shell))
@@ -61,6 +65,7 @@ def _names_or_files(names: list[str]) -> dict[str, Any]:
     return {
         "bash": "_lastblock_scenario_files",
         "zsh": "_lastblock_scenario_files",
+        "fish": "(_lastblock_scenario_files)",
         "tcsh": "f:*.toml",
         "preamble": {
             "bash": (
@@ -75,5 +80,56 @@ def _names_or_files(names: list[str]) -> dict[str, Any]:
                 f"  _alternative 'names:scenario:({words})' 'files:file:_files -g \"*.toml\"'\n"
                 "}\n"
             ),
+            "fish": (
+                "function _lastblock_scenario_files\n"
+                f"  printf '%s\\n' {words}\n"
+                "  __fish_complete_suffix .toml\n"
+                "end\n"
+            ),
         },
     }
+
+
+_RESULTS: dict[str, Any] = {
+    "bash": "_lastblock_results",
+    "zsh": "_lastblock_results",
+    "fish": "(_lastblock_results)",
+    "tcsh": "d",
+    "preamble": {
+        "bash": (
+            "_lastblock_results() {\n"
+            f"  local out={OUT} i file names=\n"
+            "  for ((i = 1; i < ${#COMP_WORDS[@]} - 1; i++)); do\n"
+            '    [[ ${COMP_WORDS[i]} == --out ]] && out="${COMP_WORDS[i + 1]}"\n'
+            "  done\n"
+            f'  for file in "$out"/*/{SIGN}; do\n'
+            f'    [[ -e $file ]] && file="${{file%/{SIGN}}}" && names+="${{file##*/}} "\n'
+            "  done\n"
+            '  compgen -W "$names" -- $1\n'
+            "  compgen -d -- $1\n"
+            "}\n"
+        ),
+        "zsh": (
+            "_lastblock_results() {\n"
+            "  local -a names\n"
+            f"  local out=${{words[${{words[(i)--out]}}+1]:-{OUT}}}\n"
+            f"  names=($out/*/{SIGN}(N:h:t))\n"
+            "  _alternative \"results:result:($names)\" 'folders:folder:_files -/'\n"
+            "}\n"
+        ),
+        "fish": (
+            "function _lastblock_results\n"
+            f"  set -l out {OUT}\n"
+            "  set -l typed (commandline -opc)\n"
+            "  if set -l place (contains -i -- --out $typed)\n"
+            "    set -q typed[(math $place + 1)]; and set out $typed[(math $place + 1)]\n"
+            "  end\n"
+            f"  for file in $out/*/{SIGN}\n"
+            "    basename (dirname $file)\n"
+            "  end\n"
+            "  __fish_complete_directories (commandline -ct)\n"
+            "end\n"
+        ),
+    },
+}
+"""shtab's completion of results: the names in --out, looked up when the key is pressed."""

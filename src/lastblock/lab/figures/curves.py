@@ -257,7 +257,7 @@ def _note_deviations(panel: "Axes", phases: Any, edges: Sequence[int]) -> None:
 
 def _curves(result: "Result", labels: Sequence[str], y: str, low: str, high: str) -> list[Curve]:
     curves = []
-    for label, look in looks(result.labels).items():
+    for label, look in looks(result.policy_names).items():
         if label not in labels:
             continue
         frame = result.curves[result.curves["policy"] == label]

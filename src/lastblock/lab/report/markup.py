@@ -5,7 +5,7 @@ Every text that comes from a user goes through `escape`.
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
@@ -37,8 +37,11 @@ class Style(NamedTuple):
     pale: bool
 
 
-def styles(labels: Sequence[str]) -> dict[str, Style]:
-    """Return the styles of policies, as in the other figures; black is light in dark mode."""
+def styles(policies: Mapping[str, str]) -> dict[str, Style]:
+    """Return the styles of policies, as in the other figures; black is light in dark mode.
+
+    `policies` has the name of the policy for each label.
+    """
     return {
         label: Style(
             "var(--ink)" if look.colour == "#000000" else look.colour,
@@ -46,7 +49,7 @@ def styles(labels: Sequence[str]) -> dict[str, Style]:
             " ".join(f"{_LINE_WIDTH * width:g}" for width in look.dash),
             look.colour == PALE,
         )
-        for label, look in looks(labels).items()
+        for label, look in looks(policies).items()
     }
 
 

@@ -74,7 +74,7 @@ def glance(results: "Sequence[Result]", links: Sequence[str], seen: Sequence[int
         rows.append(
             [
                 Cell(f'<a href="{link}">{escape(result.title)}</a>', numeric=False),
-                markup.policy(label, markup.styles(result.labels)[label]),
+                markup.policy(label, markup.styles(result.policy_names)[label]),
                 Cell(f"{markup.show(mean)} <small>± {markup.show(se, 3)}</small>", mean),
                 Cell(markup.badge(f"{found} of {claimed} seen", kind), found / claimed)
                 if claimed

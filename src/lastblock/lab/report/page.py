@@ -126,7 +126,7 @@ def _asset(name: str) -> str:
 
 def _scenario(result: "Result") -> tuple[str, int]:
     """Return the section of one scenario, and how many of its claims are seen."""
-    styles = markup.styles(result.labels)
+    styles = markup.styles(result.policy_names)
     claims, seen = results.claims(result)
     parts = [
         setup.head(result),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastblock.lab.report import markup
 from lastblock.lab.report.markup import Cell, Column, Style
-from lastblock.lab.suite.rivals import RIVALS, UNPLAYED
+from lastblock.lab.suite.rivals import CLASSES, RIVALS, UNPLAYED
 
 if TYPE_CHECKING:
     from lastblock.lab.suite.statistics import Suite
@@ -37,7 +37,7 @@ def sections(suites: "Sequence[Suite]") -> list[tuple[str, str, str]]:
 
 def _section(suite: "Suite") -> str:
     about = suite.about
-    styles = markup.styles(RIVALS)
+    styles = markup.styles(CLASSES)
     lead = (
         f"{about['problems']} random problem{'s' * (about['problems'] != 1)} ({suite.title}), "
         f"{about['replications']} replications of each. Every comparison is paired: policies meet "

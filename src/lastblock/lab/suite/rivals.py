@@ -33,18 +33,21 @@ from lastblock.policies.swlbsda import SWLBSDA
 ADAPTIVE = "Adaptive LB-SDA"
 TUNED = "SW-LB-SDA"
 ORACLE = "LB-SDA, told the changes"
-RIVALS = (
-    ADAPTIVE,
-    TUNED,
-    "LB-SDA",
-    "LB-SDA-LM",
-    "SW-TS",
-    "DTS",
-    "GLR-kl-UCB",
-    "CUSUM-UCB",
-    "M-UCB",
-    ORACLE,
-)
+CLASSES = {
+    ADAPTIVE: "AdaptiveLBSDA",
+    TUNED: "SWLBSDA",
+    "LB-SDA": "LBSDA",
+    "LB-SDA-LM": "LBSDALM",
+    "SW-TS": "SlidingWindowThompson",
+    "DTS": "DiscountedThompson",
+    "GLR-kl-UCB": "GLRKLUCB",
+    "CUSUM-UCB": "CUSUMUCB",
+    "M-UCB": "MUCB",
+    ORACLE: "OracleRestart",
+}
+"""The name of the policy behind each label."""
+
+RIVALS = tuple(CLASSES)
 """The labels of all policies, in the order of the tables."""
 
 COUNTED = (ADAPTIVE, "GLR-kl-UCB", "CUSUM-UCB", "M-UCB")
