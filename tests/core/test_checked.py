@@ -5,26 +5,41 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # as a user's own folder would be
-
-from wrong_policies import (
-    ARMS,
-    ENVIRONMENT,
-    LATE,
-    MISTAKES,
-    NUMBERS,
-    Wrong,
-    all_messages,
-    live,
-    simulated,
-)
 
 import lastblock as lb
 from lastblock.core.layout import layout_id, record_of
 from lastblock.kernels.background import compiling
+
+sys.path.insert(0, str(Path(__file__).parent))  # as a user's own folder would be
+# The import registers classes, which other tests must not find; `registered` does it again.
+with mock.patch.dict(lb.POLICIES), mock.patch.dict(lb.DETECTORS), mock.patch.dict(lb.FAMILIES):
+    from wrong_policies import (
+        ARMS,
+        ENVIRONMENT,
+        LATE,
+        MISTAKES,
+        NUMBERS,
+        Wrong,
+        WrongArm,
+        WrongDetector,
+        all_messages,
+        live,
+        simulated,
+    )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def registered():
+    with (
+        mock.patch.dict(lb.POLICIES, Wrong=Wrong),
+        mock.patch.dict(lb.DETECTORS, WrongDetector=WrongDetector),
+        mock.patch.dict(lb.FAMILIES, WrongArm=WrongArm),
+    ):
+        yield
+
 
 UNUSED = {"full reads outside"}  # a simulation and a fleet of this policy never ask whether full
 
