@@ -4,6 +4,7 @@ import importlib
 import json
 import re
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
@@ -15,6 +16,17 @@ import lastblock as lb
 ROOT = Path(__file__).parents[1]
 
 
+@contextmanager
+def imported(name):
+    """Import a benchmark; forget it and its policies later, but not what it has imported."""
+    with mock.patch.dict(lb.POLICIES):
+        try:
+            yield importlib.import_module(f"benchmarks.{name}")
+        finally:
+            for module in [each for each in sys.modules if each.partition(".")[0] == "benchmarks"]:
+                del sys.modules[module]
+
+
 @pytest.mark.parametrize(
     "name", sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py"))
 )
@@ -22,15 +34,15 @@ def test_every_benchmark_finds_what_it_imports(name, monkeypatch):
     if name == "peers":
         pytest.importorskip("scipy")
     monkeypatch.syspath_prepend(ROOT)
-    with mock.patch.dict(lb.POLICIES), mock.patch.dict(sys.modules):
-        importlib.import_module(f"benchmarks.{name}")
+    with imported(name):
+        pass
 
 
 @pytest.fixture
 def memory(monkeypatch):
     monkeypatch.syspath_prepend(ROOT)
-    with mock.patch.dict(lb.POLICIES), mock.patch.dict(sys.modules):  # it has a policy of its own
-        yield importlib.import_module("benchmarks.memory")
+    with imported("memory") as module:
+        yield module
 
 
 @pytest.fixture

@@ -33,6 +33,7 @@ and `unpacked(self, s, compact)` are for the compact records of fleets. A class 
 =================  ================================================================================
 `whole` *          a whole number, or a `ValueError` that names the argument
 `number` *         a finite number, likewise
+`choice` *         a member of an enumeration, given by its word, likewise
 =================  ================================================================================
 
 Fields that are annotated `int`, `float` or `bool` are converted and checked without these two; a
@@ -278,7 +279,7 @@ from lastblock.kernels.streams import (
     uniform,
 )
 from lastblock.kit import describing, divergences, history, marks, multiset, window
-from lastblock.support.checks import number, whole
+from lastblock.support.checks import choice, number, whole
 
 __all__ = [
     "ARM",
@@ -323,6 +324,7 @@ __all__ = [
     "capacity",
     "check_arms",
     "check_round",
+    "choice",
     "clear_duels",
     "clear_restarts",
     "clipped",

@@ -5,6 +5,7 @@
 `upper`                the largest q with kl(p, q) ≤ level: the index of kl-UCB
 `lower`                the smallest q with kl(p, q) ≤ level
 `inside`               the nearest mean that the family allows
+`family_support`       the smallest and the largest reward of the family
 =====================  ============================================================================
 
 Their first argument is a number: a field `Family | FamilyWord` of a policy, or one of `BERNOULLI`,
@@ -17,6 +18,7 @@ from lastblock.kernels.divergences import (
     GAUSSIAN,
     POISSON,
     divergence,
+    family_support,
     inside,
     lower,
     upper,
@@ -28,6 +30,7 @@ __all__ = [
     "GAUSSIAN",
     "POISSON",
     "divergence",
+    "family_support",
     "inside",
     "lower",
     "upper",
