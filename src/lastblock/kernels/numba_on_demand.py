@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -80,10 +81,14 @@ def hold_compiler() -> Callable[[], None]:
         numbas = compiler_lock()
         if numbas is not None:
             numbas.acquire()
-        importing.acquire()
-        if numbas is not None or compiler_lock() is None:
-            break
-        importing.release()  # another thread has imported numba meanwhile
+        # Whoever holds `importing` may wait for numba's lock, so hold none while waiting for one.
+        if importing.acquire(blocking=False):
+            if numbas is not None or compiler_lock() is None:
+                break
+            importing.release()  # another thread has imported numba meanwhile
+        if numbas is not None:
+            numbas.release()
+        time.sleep(0.001)
 
     def release() -> None:
         importing.release()
