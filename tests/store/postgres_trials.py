@@ -23,6 +23,7 @@ from postgres_server import Server
 from store_trials import fork, kill, wait_for
 
 import lastblock as lb
+from lastblock.kernels.background import compiling
 from lastblock.store import postgres_leases
 
 DURABILITIES = ("always", "interval")
@@ -262,4 +263,5 @@ def taken_over(store, name):
 
 if __name__ == "__main__":
     trial, *arguments = sys.argv[1:]
-    print(json.dumps(globals()[trial](*arguments)))
+    with compiling("at once"):  # children are forks, and shall find everything compiled
+        print(json.dumps(globals()[trial](*arguments)))

@@ -21,6 +21,7 @@ from databases import store_at
 from lives import change, new_bandit
 
 import lastblock as lb
+from lastblock.kernels.background import compiling
 from lastblock.store.opening import is_postgres
 
 NAME = "button"
@@ -258,4 +259,5 @@ def left_open(place):
 
 if __name__ == "__main__":
     trial, *arguments = sys.argv[1:]
-    print(json.dumps(globals()[trial](*arguments)))
+    with compiling("at once"):  # children are forks, and shall find everything compiled
+        print(json.dumps(globals()[trial](*arguments)))
