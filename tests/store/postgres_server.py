@@ -5,6 +5,7 @@ Debian's package, or of whatever is in the path, or of the wheel `pgserver`.
 """
 
 import contextlib
+import ctypes
 import functools
 import os
 import pwd
@@ -111,6 +112,7 @@ class Server:
                 stderr=log,
                 cwd=self.folder,
                 start_new_session=True,
+                preexec_fn=_end_with_parent,  # noqa: PLW1509  # it takes no lock
                 **self._account,
             )
         self.wait()
@@ -156,6 +158,12 @@ class Server:
         with psycopg.connect(self.url(database), autocommit=True) as connection:
             cursor = connection.execute(query, values)
             return cursor.fetchall() if cursor.description else []
+
+
+def _end_with_parent():
+    """Have the system end the server if the tests are killed, where it can do that."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, signal.SIGQUIT)  # PR_SET_PDEATHSIG
 
 
 def _has_children(data):
