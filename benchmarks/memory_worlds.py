@@ -84,10 +84,10 @@ def worlds() -> dict[str, list[World]]:
         "clicks": [
             World(".001 / .002", bernoulli(0.001, 0.002), 10**5, 20_000),
             World(".02 / .03", bernoulli(0.02, 0.03), 10**5, 20_000),
-            World(".05 / .055", bernoulli(0.05, 0.055), 10**5, 20_000),
+            World(".05 / .055", bernoulli(0.05, 0.055), 10**5, 4000),
             World(".05 / .1", bernoulli(0.05, 0.1), 10**4, 20_000),
         ],
-        "close": [World(".5 / .51", bernoulli(0.5, 0.51), 10**5, 20_000)],
+        "close": [World(".5 / .51", bernoulli(0.5, 0.51), 10**5, 4000)],
         "long": [
             World(".02 / .03", bernoulli(0.02, 0.03), 10**6, 400),
             World(".02 / .03", bernoulli(0.02, 0.03), 10**7, 40),
@@ -113,10 +113,8 @@ def worlds() -> dict[str, list[World]]:
                 oblige=True,
             )
         ],
-        "tails": [
-            World("revenue, tail to 2000", revenue, 10**5, 20_000, None, 2000.0, oblige=True)
-        ],
-        "ten": [World("ten arms, .02 to .04", bernoulli(*spread), 10**5, 20_000)],
+        "tails": [World("revenue, tail to 2000", revenue, 10**5, 2000, None, 2000.0, oblige=True)],
+        "ten": [World("ten arms, .02 to .04", bernoulli(*spread), 10**5, 1000)],
         "hundred": [
             World(
                 "100 arms, .01 to .05",
