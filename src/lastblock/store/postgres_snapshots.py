@@ -46,6 +46,9 @@ def keep_snapshot(
     if found is None:
         raise StoreError(f"{label} no longer has this bandit (number {bandit}): it was deleted")
     last, asked, first_asked = found
+    # Earlier events were dropped before; their entries in the index, which last until the next
+    # vacuum, need not be looked at again.
+    pruned = -1 if first_asked is not None else last
     if keep_events and first_asked is None:
         run(
             connection,
@@ -84,8 +87,8 @@ def keep_snapshot(
     if not keep_events:
         run(
             connection,
-            "DELETE FROM events WHERE bandit = %s AND event <= %s",
-            [bandit, snapshot.event],
+            "DELETE FROM events WHERE bandit = %s AND event > %s AND event <= %s",
+            [bandit, pruned, snapshot.event],
         )
     run(
         connection,
