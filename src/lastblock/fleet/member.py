@@ -15,12 +15,11 @@ from lastblock.core.failures import specialise
 from lastblock.core.last_round import BEGINNING, LEADER, SINCE
 from lastblock.core.rounds import leader_of
 from lastblock.engine.events import Event, Journal
-from lastblock.engine.fleet import BLOCK
 from lastblock.engine.live import open_live
 from lastblock.fleet.batches import Records
 from lastblock.fleet.plan import FleetPlan
+from lastblock.fleet.record_seal import RecordSeal
 from lastblock.kernels.record_memory import WORD
-from lastblock.kernels.seals import break_seal, seal_beginning
 from lastblock.kernels.streams import Seed
 from lastblock.live.bandit import Bandit, bandit_on
 from lastblock.live.decisions import Decision, Pending, no_context
@@ -34,25 +33,6 @@ FEW_OUT = 1024
 """Beyond this number of open decisions, or bandits with some, we check what the fleet answered."""
 
 CLOSED = "this fleet is closed; open its file again, or make a new one"
-
-
-class RecordSeal:
-    """The seal of one record of a fleet."""
-
-    def __init__(self, records: Records, number: int) -> None:
-        self._records, self._number = records, number
-
-    @contextmanager
-    def broken(self) -> Iterator[None]:
-        """Break the seal while the record changes, so that one left half changed is detected."""
-        states, memory, touched, sealed = self._records
-        s = states[self._number]
-        break_seal(s)
-        try:
-            yield
-        finally:
-            seal_beginning(s, memory, sealed, self._number)
-            touched[self._number // BLOCK] = 1
 
 
 class FleetBandits:

@@ -1,24 +1,20 @@
 """The live bandit: it decides, learns from rewards, and lets arms come and go."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast, overload
 
 from lastblock.core.protocol import Policy
 from lastblock.kernels.streams import Seed, key_of
-from lastblock.live import persistence as snapshot
-from lastblock.live.applying import AppliesEvents
 from lastblock.live.decisions import Decision, Pending, no_context
-from lastblock.live.description import restore_desk
 from lastblock.live.journalled import JournalledDesk, new_desk
 from lastblock.live.labels import L, Label, check_label
-from lastblock.support import files
+from lastblock.live.restoring import Restorable
 from lastblock.support.checks import at_least
 
 _new = object.__new__
 
 
-class Bandit(AppliesEvents[L]):
+class Bandit(Restorable[L]):
     """A bandit that decides for a live system.
 
     Rewards may come in any order, late, or never. If each is told before the next `ask`, the arms
@@ -309,90 +305,6 @@ class Bandit(AppliesEvents[L]):
         with self._desk.lock:
             self._desk.settle()
             self._desk.reseed(key)
-
-    @property
-    def is_compiled(self) -> bool:
-        """Whether it runs compiled code by now; until then it decides in plain Python."""
-        return self._desk.live.is_compiled
-
-    def compile(self) -> None:
-        """Wait until the code for this bandit is compiled, or loaded from the cache.
-
-        Nothing else waits for that: it happens in the background, and `ask` and `tell` take about a
-        millisecond meanwhile instead of a microsecond.
-
-        Raises
-        ------
-        Exception
-            What numba raises if your own policy cannot be compiled.
-        """
-        self._desk.live.compile()  # without the lock, so that other threads can go on
-
-    def copy(self) -> "Bandit[L]":
-        """Return an independent bandit in the same state.
-
-        Returns
-        -------
-        Bandit
-            It makes the same decisions after the same rewards, until one of the two is reseeded.
-        """
-        desk = self._desk
-        with desk.lock:
-            copied = JournalledDesk(desk.live.copy(), desk.labels, desk.floor_of_all)
-            desk.copy_to(copied).enter(desk.generations)
-            return bandit_on(copied)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return self.__class__.from_bytes, (self.to_bytes(),)
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "Bandit[Any]":
-        """Return the bandit that `to_bytes` wrote; it continues bit for bit.
-
-        Parameters
-        ----------
-        data
-            What `to_bytes` returned.
-
-        Raises
-        ------
-        StateFileError
-            If `data` is damaged, or is not the state of a bandit that this version can read.
-        """
-        return _ready(restore_desk(*snapshot.unpack(bytes(data))))
-
-    @classmethod
-    def from_json(cls, text: str) -> "Bandit[Any]":
-        """Return the bandit that `to_json` wrote; errors are those of `from_bytes`.
-
-        Parameters
-        ----------
-        text
-            What `to_json` returned.
-        """
-        return _ready(restore_desk(*snapshot.from_text(text)))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Bandit[Any]":
-        """Return the bandit that `save` wrote to a file; errors are those of `from_bytes`.
-
-        Parameters
-        ----------
-        path
-            The file.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be read.
-        """
-        return cls.from_bytes(files.read(path, "give the name of a file that save() wrote"))
-
-
-def _ready(desk: JournalledDesk[L]) -> Bandit[L]:
-    """Return a bandit that works on a new desk; have its kernels compiled."""
-    desk.live.compile_soon()
-    return bandit_on(desk)
 
 
 def bandit_on(desk: JournalledDesk[L]) -> Bandit[L]:
