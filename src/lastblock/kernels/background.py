@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from lastblock.kernels.interrupts import deferred_interrupts
 from lastblock.kernels.jit import plain, specialise, specialised_before
-from lastblock.kernels.numba_on_demand import DISABLED, in_background, make_ready
+from lastblock.kernels.numba_on_demand import DISABLED, hold_compiler, in_background, make_ready
 
 SLOW = 0.1
 """Seconds of a call in plain Python after which the next call waits for the compiled code: with a
@@ -237,9 +237,25 @@ class _Compiler:
 _compiler = _Compiler()
 
 
-def _begin_again() -> None:
+_held: dict[int, Callable[[], None]] = {}  # by the thread that forks
+
+
+def _before_fork() -> None:
+    """Wait until no thread compiles: its locks, also those of imports, would stay in the child."""
+    _held[threading.get_ident()] = hold_compiler()
+
+
+def _after_fork() -> None:
+    release = _held.pop(threading.get_ident(), None)
+    if release is not None:  # None: forked by somebody who does not call what must come before
+        release()
+
+
+def _after_in_child() -> None:
     global _compiler  # noqa: PLW0603
     _compiler = _Compiler()
+    _after_fork()
+    _held.clear()
 
 
 def _stop() -> None:
@@ -248,4 +264,6 @@ def _stop() -> None:
 
 atexit.register(_stop)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_again)
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_in_child
+    )

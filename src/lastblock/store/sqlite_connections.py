@@ -18,7 +18,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from lastblock.kernels.numba_on_demand import hold_compiler
 from lastblock.support.errors import StoreError
 
 Identity: TypeAlias = tuple[int, int]
@@ -59,8 +58,6 @@ _inherited: set[Identity] = set()
 _paused: dict[int, list[tuple[Use, Connection | None, bool]]] = {}
 """For each thread that is forking: all uses, their connections (which must not be freed now), and
 whether the thread got the lock."""
-_compilers: dict[int, Callable[[], None]] = {}
-"""For each thread that is forking: the function that lets others compile again."""
 
 
 def connect(database: str | Path, lock: Any, **options: Any) -> Connection:
@@ -111,8 +108,7 @@ def identity(path: str | Path) -> Identity | None:
 
 
 def _before_fork() -> None:
-    """Wait until no thread compiles or is inside SQLite; their locks would stay in the child."""
-    _compilers[threading.get_ident()] = hold_compiler()
+    """Wait until no thread is inside SQLite; its locks would stay in the child."""
     until = time.monotonic() + PAUSE
     paused = _paused[threading.get_ident()] = []
     for use in tuple(_open.values()):
@@ -127,7 +123,6 @@ def _after_fork() -> None:
     for use, _, is_held in paused:
         if is_held:
             use.lock.release()
-    _compilers.pop(threading.get_ident())()
 
 
 def _after_in_child() -> None:
