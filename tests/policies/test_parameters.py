@@ -73,6 +73,9 @@ def test_a_name_can_be_taken_once():
         class LBSDA(NamedTuple):
             x: int = 0
 
+            layout, start, plan = lb.LBSDA.layout, lb.LBSDA.start, lb.LBSDA.plan
+            observe = lb.LBSDA.observe
+
     with pytest.raises(ValueError, match="LBSDA is the name of"):
         steal()
 

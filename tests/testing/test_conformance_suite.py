@@ -7,11 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
+import numpy as np
 import pytest
 
 import lastblock as lb
-from lastblock import testing
+from lastblock import kit, testing
+from lastblock.kernels import jit
 from lastblock.testing import expectations
 from lastblock.testing.suite import Check, run_all
 
@@ -51,8 +54,41 @@ def test_every_mistake_is_found(found, kind):
 )
 def test_every_check_finds_a_mistake(found, kind, checks):
     caught = {name.partition("-")[2] for name in found[kind][1]}
-    # Bad rewards are refused before a policy sees them.
-    assert set(checks) - caught <= {"bad_rewards_change_nothing"}
+    # Bad rewards are refused before a policy sees them, and the mutants are not compiled.
+    missing = {"bad_rewards_change_nothing", "compiling_in_the_middle_changes_nothing"}
+    assert set(checks) - caught <= missing
+
+
+class Overflowing(NamedTuple):
+    """Pulls the arms in turn, and computes what compiled code computes otherwise."""
+
+    unused: float = 0.0
+
+    def layout(self, arms, horizon):
+        return [("seen", np.int64)]
+
+    def start(self, s):
+        s.seen = 0
+        kit.enqueue_all(s)
+
+    def plan(self, s):
+        kit.enqueue(s, s.round % s.arms)
+
+    def observe(self, s, arm, reward):
+        large = 1
+        for _ in range(70):
+            large *= 2  # 0 in compiled code, whose whole numbers have 64 bits
+        s.seen += large > 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
+def test_compiled_code_that_differs_from_python_is_found():
+    check = testing.POLICY_CHECKS["compiling_in_the_middle_changes_nothing"]
+    with mock.patch.dict(lb.POLICIES):
+        policy = lb.policy()(Overflowing)()
+        with pytest.raises(AssertionError, match="plain Python and compiled code have different"):
+            check(policy)
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ and mistakes in functions that the methods call.
 """
 
 import inspect
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,8 @@ from lastblock.support.spelling import advice
 
 _PLACE = re.compile(r"\bat (?P<file>\S[^\n]*?) \((?P<line>\d+)\)")
 _RAISED = re.compile(r"Raised from (?P<file>\S[^\n]*?) \((?P<line>\d+)\)")
+_SHOWN = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+):')
+_PLAIN_FUNCTION = re.compile(r"Untyped global name '(?P<name>\w+)':[^\n]*<class 'function'>")
 _RECORD = re.compile(r"Record\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)")
 _FUNCTION = re.compile(r"Function\(<(?:built-in )?function (\w+)[^>]*>\)")
 _LONGEST = 200
@@ -64,10 +67,11 @@ def explain_compile_error(error: Exception, classes: list[type[Any]]) -> PolicyE
 def _places(error: Exception) -> Iterator[tuple[str, int]]:
     """Yield the lines outside this package and numba that an error is about, innermost first."""
     text = str(error)
-    for pattern in (_RAISED, _PLACE):
+    for pattern in (_RAISED, _PLACE, _SHOWN):
         for match in pattern.finditer(text):
-            if _is_users(match["file"]):
-                yield match["file"], int(match["line"])
+            file = os.path.abspath(match["file"])  # numba may show it as seen from here
+            if not match["file"].startswith("<") and _is_users(file):
+                yield file, int(match["line"])
     for place in reversed(list(_places_in(error.__traceback__))):
         if _is_users(place.filename):
             yield place.filename, place.line
@@ -113,6 +117,9 @@ def _what(error: Exception) -> str:
         case KeyError(args=(str(name),)):
             return f"its record has no field {name!r}{_fields_near(error.__traceback__, name)}"
     text = _RECORD.sub("the record", str(error))
+    plain = _PLAIN_FUNCTION.search(text)
+    if plain is not None:
+        return f"{plain['name']} is a plain function; decorate it with lastblock.kit.kernel"
     for pattern in _SAID:
         said = [match["what"] for match in pattern.finditer(text)]
         if said:

@@ -118,9 +118,11 @@ def capacity(n: int, at_least: int = 1) -> int:
     return size
 
 
-_NUMPYS = frozenset({"dtype", "copy", "view", "tobytes", "item", "itemsize", "nbytes", "shape"})
-"""What plain code may ask of a record besides its fields. (Numpy has more, such as `sum`; compiled
-code has not, and there it is a misspelt field.)"""
+_NUMPYS = frozenset(
+    {"copy", "data", "dtype", "item", "itemsize", "nbytes", "shape", "tobytes", "view"}
+)
+"""What plain code may ask of a record besides its fields; numba asks for `data`. (Numpy has more,
+such as `sum`; compiled code has not, and there it is a misspelt field.)"""
 
 
 class Fields(np.record):  # type: ignore[misc]  # numpy's stubs call its base final

@@ -60,6 +60,8 @@ def make_ready() -> None:
         return
     with deferred_interrupts(), importing:
         numba()
+        # Numba imports it when it first sees an array, in any thread; here no fork cuts that off.
+        importlib.import_module("numpy.ma")
         logger = logging.getLogger("numba")
         if logger.level == logging.NOTSET:  # it would tell a DEBUG log of each of its steps
             logger.setLevel(logging.WARNING)
