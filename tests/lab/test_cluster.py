@@ -1,6 +1,8 @@
 """Chunks on a real Dask cluster: the same bytes as with threads, whoever dies on the way."""
 
+import importlib
 import os
+import pickle
 import signal
 import socket
 import sys
@@ -13,6 +15,7 @@ import pytest
 
 import lastblock as lb
 from lastblock.core.registry import require_policy
+from lastblock.kernels import jit, numba_on_demand
 from lastblock.lab.work import chunks, cluster, runner
 from lastblock.support.errors import ResultError
 
@@ -70,11 +73,15 @@ class Penny(NamedTuple):
         return 1.0 if to_unit(word) < a else 0.0
 '''
 HELPER = """
-from lastblock.kernels.jit import kernel
+from lastblock.kernels.jit import kernel, routine
+
+@routine
+def within(number, arms):
+    return number % arms
 
 @kernel
 def following(last, step, arms):
-    return (last + step) % arms
+    return within(last + step, arms)
 """
 
 SCENARIO = """
@@ -178,6 +185,28 @@ def test_code_of_the_users_travels(two_workers, tmp_path):
     # Every arm is pulled in turn: 50 pulls each in both phases.
     assert result.pulls["mean"].tolist() == [50.0] * 6
     assert result.final["regret"].tolist() == pytest.approx([50 * (0.8 + 0.8 + 0.7)] * 3)
+
+
+@pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
+@pytest.mark.parametrize("ready", [False, True])
+def test_kernels_travel_before_and_after_the_first_compilation(tmp_path, monkeypatch, ready):
+    (tmp_path / "travelling_helper.py").write_text(HELPER)
+    monkeypatch.syspath_prepend(tmp_path)
+    numba_on_demand.make_ready()
+    with monkeypatch.context() as patched:
+        patched.setattr(numba_on_demand, "_is_ready", ready)
+        module = importlib.import_module("travelling_helper")
+        assert hasattr(module.following, "_numba_type_") == ready
+        own_modules = cluster._OwnModules()
+        own_modules.pickle_by_value()
+        pickled = cluster._dumps((module.following, module.within))
+        own_modules.forget()
+    (tmp_path / "travelling_helper.py").unlink()
+    del sys.modules["travelling_helper"]
+    following, within = pickle.loads(pickled)
+    assert following is not module.following
+    assert following.__globals__["within"] is within
+    assert jit.compiled(following)(5, 3, 7) == following(5, 3, 7) == 1
 
 
 def test_a_worker_of_another_version_is_told_of(two_workers, tmp_path, monkeypatch):

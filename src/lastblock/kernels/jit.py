@@ -26,7 +26,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -97,6 +97,7 @@ def checked_kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 def _inner(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
     called: Any = function
+    called.kernel_options = options
 
     def let_kernels_call_it() -> None:
         from lastblock.kernels.bounds import CHECKED, KernelType  # noqa: PLC0415
@@ -110,6 +111,22 @@ def _inner(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
 
     when_compiling(let_kernels_call_it)
     return function
+
+
+def is_kernel(function: object) -> bool:
+    """Return whether kernels can call a function: it is a `kernel` or a `routine`."""
+    return hasattr(function, "kernel_options")
+
+
+def uncompiled(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a kernel without those that only this process can use."""
+    own = ("dispatcher", "_numba_type_")
+    return {name: value for name, value in attributes.items() if name not in own}
+
+
+def make_kernel_again(function: Any) -> None:
+    """Make a function with the `uncompiled` attributes of a kernel one again, in any process."""
+    _inner(function, function.kernel_options)
 
 
 def in_kernels(function: Callable[..., Any]) -> Callable[[F], F]:

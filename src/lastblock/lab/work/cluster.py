@@ -19,8 +19,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
+from lastblock.kernels.jit import is_kernel, make_kernel_again, uncompiled
 from lastblock.lab.registries import REGISTRIES
 
 _SECONDS_TO_CONNECT = 5
@@ -153,11 +155,24 @@ def _dumps(value: Any) -> bytes:
             # Any other way would make the worker look for the file of the user's class.
             if isinstance(obj, tuple) and _is_own(type(obj).__module__):
                 return type(obj), tuple(obj)
-            return super().reducer_override(obj)
+            reduced = super().reducer_override(obj)
+            if reduced is NotImplemented or not (isinstance(obj, FunctionType) and is_kernel(obj)):
+                return reduced
+            # Numba would pickle the function within its compiled code by the name of its module.
+            make, arguments, (attributes, others), *_, fill = reduced
+            state = fill, (uncompiled(attributes), others)
+            return make, arguments, state, None, None, _fill_kernel
 
     file = io.BytesIO()
     Pickler(file).dump(value)
     return file.getvalue()
+
+
+def _fill_kernel(function: Any, state: tuple[Callable[..., None], Any]) -> None:
+    """On a worker, give a new function its code and attributes, and make it a kernel."""
+    fill, contents = state
+    fill(function, contents)
+    make_kernel_again(function)
 
 
 class _OwnModules:
