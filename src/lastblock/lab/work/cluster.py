@@ -17,7 +17,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -105,6 +105,8 @@ def connect(address: str) -> Iterator[ClusterExecutor]:
                 "check the address, such as tcp://host:8786, and that the scheduler runs"
             ) from error
         executor = ClusterExecutor(client)
+        # A client that has lost its scheduler closes itself, and then refuses all calls.
+        closed = distributed.client.ClosedClientError
         try:
             yield executor
         except distributed.KilledWorker as error:
@@ -112,12 +114,13 @@ def connect(address: str) -> Iterator[ClusterExecutor]:
                 f"the workers at {address} died again and again over the same chunk; "
                 "look into their logs (too little memory?) and run again: finished work is kept"
             ) from error
-        except (CancelledError, distributed.comm.CommClosedError) as error:
+        except (CancelledError, distributed.comm.CommClosedError, closed) as error:
             raise ClusterError(
                 f"the scheduler at {address} is lost; start it and run again: finished work is kept"
             ) from error
         finally:
-            executor.shutdown(cancel_futures=True)
+            with suppress(closed):
+                executor.shutdown(cancel_futures=True)
             client.close(timeout=_SECONDS_TO_CONNECT)
 
 
