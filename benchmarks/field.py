@@ -1,4 +1,7 @@
-"""Measures every policy of the paper's experiments, and the time of all 27 curves together."""
+"""Measures the policies of the paper's experiments, Adaptive LB-SDA and others.
+
+It also measures the time of the paper's 27 curves together.
+"""
 
 import time
 
@@ -43,7 +46,7 @@ def main() -> None:
     seconds = 0.0
     curves = 0
     for scenario in map(Scenario.load, PAPER):
-        policies = dict(scenario.policies)
+        policies = {**scenario.policies, "Adaptive LB-SDA": lb.AdaptiveLBSDA()}
         if scenario.name == "bernoulli-changes":
             policies |= others()
         for name, policy in policies.items():
