@@ -1,6 +1,7 @@
 """A bandit answers at once, in plain Python, and goes on with compiled code: the same bytes."""
 
 import copy
+import ctypes
 import logging
 import os
 import pickle
@@ -8,6 +9,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -345,3 +348,28 @@ def test_compiling_never_means_never():
         play(bandit, 3)
     assert not bandit.is_compiled
     assert isinstance(desk_of(bandit).live._ask, SoonCompiled)
+
+
+def test_a_compiler_that_is_stopped_inside_a_callback_of_llvm_says_nothing():
+    """Callbacks of C swallow exceptions and print them; nobody wants to read of this one."""
+    seen = []
+    before, sys.unraisablehook = sys.unraisablehook, lambda args: seen.append(args.exc_type)
+
+    @ctypes.CFUNCTYPE(None)
+    def callback():
+        started.set()
+        while True:
+            time.sleep(0.001)
+
+    started, compiler = threading.Event(), background._Compiler()
+    compiler._thread = threading.Thread(target=callback, daemon=True)
+    try:
+        compiler._thread.start()
+        started.wait()
+        compiler.stop()
+        after = sys.unraisablehook
+        after(SimpleNamespace(exc_type=ValueError))  # others are shown, as before
+    finally:
+        sys.unraisablehook = before
+    assert not compiler._thread.is_alive()
+    assert seen == [ValueError]

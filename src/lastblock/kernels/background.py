@@ -10,6 +10,7 @@ import atexit
 import ctypes
 import logging
 import os
+import sys
 import threading
 import time
 import warnings
@@ -184,6 +185,22 @@ class _Stop(BaseException):
     """Ends the thread in the middle of its work, when the program ends."""
 
 
+@contextmanager
+def _quiet_in_callbacks() -> Iterator[None]:
+    """Print nothing where LLVM's callbacks swallow a `_Stop`: the next one ends the thread."""
+    before = sys.unraisablehook
+
+    def hook(unraisable: "sys.UnraisableHookArgs") -> None:
+        if unraisable.exc_type is not _Stop:
+            before(unraisable)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
 class _Compiler:
     """The queue of what to compile, and the thread that does it."""
 
@@ -228,10 +245,11 @@ class _Compiler:
         """Stop compiling: a thread that is inside the compiler when Python ends may crash it."""
         self._queue.clear()
         thread, until = self._thread, time.monotonic() + PATIENCE
-        while thread is not None and thread.is_alive() and time.monotonic() < until:
-            stop_in, what = ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_Stop)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(stop_in, what)
-            thread.join(0.05)
+        with _quiet_in_callbacks():
+            while thread is not None and thread.is_alive() and time.monotonic() < until:
+                stop_in, what = ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_Stop)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(stop_in, what)
+                thread.join(0.05)
 
 
 _compiler = _Compiler()
