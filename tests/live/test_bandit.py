@@ -66,8 +66,9 @@ def test_labels():
     ],
 )
 def test_impossible_labels(arms, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message) as error:
         lb.Bandit(POLICY, arms=arms)
+    assert error.value.__context__ is None or error.value.__suppress_context__  # one error to read
 
 
 def test_a_policy_may_not_fit_the_arms():

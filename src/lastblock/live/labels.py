@@ -39,17 +39,18 @@ def check_labels(arms: Sequence[Label] | int) -> list[Label]:
     given: object  # for a message: what the user gave
     if isinstance(arms, str | bytes | set | frozenset | dict):
         raise ValueError(f"arms={arms!r} is a {type(arms).__name__}; give a list of labels")
-    try:
+    count: int | None = None
+    with suppress(TypeError):
         count = operator.index(arms)  # type: ignore[arg-type]  # raises TypeError for a list
-        if count > MOST:
-            raise ValueError(f"arms={short(count)} is too many; give at most {MOST}")
-        labels, given = list(range(count)), count
-    except TypeError:
+    if count is None:
         try:
-            labels = [check_label(label) for label in arms]  # type: ignore[union-attr]  # a list?
-            given = labels
+            given = labels = [check_label(label) for label in arms]  # type: ignore[union-attr]
         except TypeError:
             raise ValueError(f"arms={arms!r}: give a list of labels, or a whole number") from None
+    elif count > MOST:
+        raise ValueError(f"arms={short(count)} is too many; give at most {MOST}")
+    else:
+        labels, given = list(range(count)), count
     if len(set(labels)) < len(labels):
         raise ValueError(f"arms={labels} repeats a label; give each arm its own")
     if len(labels) < 2:
