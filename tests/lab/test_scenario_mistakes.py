@@ -138,6 +138,16 @@ def test_all_mistakes_are_told_at_once():
     ]
 
 
+def test_one_wrong_arm_does_not_hide_another():
+    text = 'horizon = 300\nreplications = 20\n[[arms]]\nfamily = "Bernoulli"\nmean = 1.4\n'
+    text += '[[arms]]\nfamily = "Bernouli"\nmean = 0.4\n[[policies]]\npolicy = "UCB1"\n'
+    assert complaints_of(text) == [
+        "x.toml has 2 mistakes:",
+        "x.toml:5: Bernoulli: mean=1.4 must lie in [0, 1]",
+        "x.toml:7: unknown family 'Bernouli'; did you mean 'Bernoulli'?",
+    ]
+
+
 def test_an_empty_file():
     assert [line.partition(";")[0] for line in complaints_of("")] == [
         "x.toml has 3 mistakes:",

@@ -176,7 +176,10 @@ def _family(table: TomlTable) -> type[Any]:
 
 
 def _describe(base: Base, phase: TomlTable, size: int) -> list[Description]:
-    """Return each arm of a phase: the values of the phase, and those of ``[arms]`` otherwise."""
+    """Return each arm of a phase: the values of the phase, and those of ``[arms]`` otherwise.
+
+    Arms with a mistake, which is noted, are left out.
+    """
     overrides = phase.tables("arms")
     if overrides and len(overrides) != size:
         raise phase.error(
@@ -184,16 +187,24 @@ def _describe(base: Base, phase: TomlTable, size: int) -> list[Description]:
         )
     arms = []
     for k in range(size):
-        first = base[k] if isinstance(base, list) else base
-        family, settings = _family(first), _settings(_family(first), first, k, size)
-        own = TomlTable(phase.document, phase.path, _parameters(phase))
-        for table in (own, *overrides[k : k + 1]):
-            if "family" in table:  # a new family has other parameters, so drop the former values
-                family, settings = _family(table), {}
-            settings |= _settings(family, table, k, size)
-        where = phase if phase.path[0] == "phases" else first
-        arms.append(Description(family, settings, where))
+        with phase.document.noting():
+            arms.append(_describe_arm(base, phase, overrides[k : k + 1], k, size))
     return arms
+
+
+def _describe_arm(
+    base: Base, phase: TomlTable, overrides: Sequence[TomlTable], k: int, size: int
+) -> Description:
+    """Return arm `k` of a phase; `overrides` has the phase's table for it, if there is one."""
+    first = base[k] if isinstance(base, list) else base
+    family, settings = _family(first), _settings(_family(first), first, k, size)
+    own = TomlTable(phase.document, phase.path, _parameters(phase))
+    for table in (own, *overrides):
+        if "family" in table:  # a new family has other parameters, so drop the former values
+            family, settings = _family(table), {}
+        settings |= _settings(family, table, k, size)
+    where = phase if phase.path[0] == "phases" else first
+    return Description(family, settings, where)
 
 
 def _parameters(phase: TomlTable) -> dict[str, Any]:
