@@ -629,7 +629,9 @@ def test_long_lists_of_columns_are_cut_short():
 
 def test_files_that_cannot_be_read(tmp_path):
     for name in ("log.csv", "log.parquet"):
-        with pytest.raises(FileNotFoundError):
+        with pytest.raises(
+            FileNotFoundError, match=r"^there is no file .*; give the path of a log$"
+        ):
             lb.Replay(tmp_path / name)
     for name, data, message in [
         ("empty.csv", b"", "empty.csv' cannot be read as CSV: Empty CSV file"),

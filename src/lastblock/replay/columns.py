@@ -123,6 +123,8 @@ def _read(
             f"reading {format} files needs pyarrow: pip install 'lastblock[lab]', "
             "or give the columns as arrays"
         ) from None
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {str(path)!r}; give the path of a log")
     try:
         names, read_some = open_file(path)
         wanted = _check_names(wanted, choices, names)
