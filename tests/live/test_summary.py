@@ -224,3 +224,14 @@ def test_everything_is_plain_json(clicked):
     assert found["decision"].to_dict()["arm"] in ARMS
     assert found["summary"].to_dict()["policy"] == str(bandit.policy)
     assert found["summary"].to_dict()["arms"][1]["arm"] == "green"
+
+
+def test_it_is_never_wholly_sure():
+    """How sure it is rounds to 1.0 after many pulls of arms far apart."""
+    bandit = lb.Bandit(lb.UCB1(), arms=["red", "green"], seed=1, floor=0.2)
+    for _ in range(1000):
+        decisions = bandit.ask(10)
+        bandit.tell_many(decisions, [float(d.arm == "green") for d in decisions])
+    summary = bandit.summary()
+    assert summary.sure == 1.0
+    assert "'green' is best: 99.9 % sure, at any time." in str(summary)

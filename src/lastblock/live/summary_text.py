@@ -103,5 +103,5 @@ def _ends(ends: Sequence[float]) -> list[str]:
 
 def _percent(share: float) -> str:
     """Return a share in per cent, never rounded up to 100."""
-    percent = math.floor(share * 1000) / 10
+    percent = min(math.floor(share * 1000), 999) / 10  # 1 - 1e-20 is 1.0
     return f"{percent:g}"
