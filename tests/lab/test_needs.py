@@ -61,6 +61,12 @@ def test_a_simulation_of_too_many_replications(small_machine):
         )
 
 
+def test_a_simulation_that_nobody_waits_for():
+    arms = lb.Stationary([lb.Bernoulli(0.4), lb.Bernoulli(0.6)])
+    with pytest.raises(ValueError, match=r"10 replications of .* would take at least .* years? on"):
+        lb.simulate(lb.UCB1(), arms, horizon=10**15, replications=10, threads=1)
+
+
 def test_the_estimate_is_no_less_than_what_the_tables_take(tmp_path):
     made = scenario(replications=2000)
     result = lb.lab.run(made, out=tmp_path)

@@ -16,7 +16,7 @@ from lastblock.engine.simulate import Outcome, play
 from lastblock.kernels.jit import is_foreign, is_kept, signature_of
 from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.simulation.run import Environment, Run, Trace
-from lastblock.support.amounts import refuse_too_much
+from lastblock.support.amounts import refuse_too_long, refuse_too_much
 from lastblock.support.checks import at_least, whole
 from lastblock.support.parallel import check_threads, compilation_bar, run_in_threads
 
@@ -236,6 +236,12 @@ def _play(
     progress: bool | None,
 ) -> tuple[Outcome, float]:
     """Play all replications; return the outcome and the seconds it took, without compilation."""
+    refuse_too_long(
+        f"{replications:,} replications of {horizon:,} steps",
+        float(replications) * horizon,
+        threads,
+        "ask for fewer replications or a shorter horizon",
+    )
     player = Player(policy, environment, horizon, key, times)
     refuse_too_much(
         f"replications={replications}: the outcome at {times.size} times",

@@ -14,6 +14,12 @@ _SECONDS = (
     ("thousand years", 1e3),
     ("million years", float("inf")),
 )
+FASTEST_STEP = 1e-8
+"""Seconds: no policy takes less for a step, on any machine that we know."""
+
+LONGEST_WORK = 365.25 * 86400.0
+"""Seconds of one core, at `FASTEST_STEP`: nobody waits for more."""
+
 _CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -75,4 +81,26 @@ def refuse_too_much(what: str, needed: float, remedy: str) -> None:
         raise ValueError(
             f"{what} would need {in_bytes(needed)} of memory, and this machine has "
             f"{in_bytes(memory)}; {remedy}"
+        )
+
+
+def refuse_too_long(what: str, steps: float, threads: int, remedy: str) -> None:
+    """Raise a ValueError if so many steps would take more than a year of one core.
+
+    Parameters
+    ----------
+    what
+        What takes the steps, for the message.
+    steps
+        How many steps, of all replications.
+    threads
+        How many threads share them.
+    remedy
+        What to do instead.
+    """
+    seconds = steps * FASTEST_STEP
+    if seconds > LONGEST_WORK:
+        raise ValueError(
+            f"{what} would take at least {in_time(seconds / threads)} on {threads} threads; "
+            f"{remedy}"
         )

@@ -3,15 +3,15 @@
 from lastblock.core.layout import state_size
 from lastblock.lab.scenario import Scenario
 from lastblock.simulation.simulate import times_taken
-from lastblock.support.amounts import in_bytes, in_time, machine_memory
+from lastblock.support.amounts import (
+    FASTEST_STEP,
+    LONGEST_WORK,
+    in_bytes,
+    in_time,
+    machine_memory,
+)
 from lastblock.support.errors import ScenarioError
 from lastblock.support.parallel import cores
-
-FASTEST_STEP = 1e-8
-"""Seconds: no policy takes less for a step, on any machine that we know."""
-
-LONGEST = 10 * 365.25 * 86400.0
-"""Seconds of one core, at `FASTEST_STEP`: nobody waits for more."""
 
 _A_CHUNK = 3000.0  # bytes of a chunk that waits: the chunk, its future, its address
 _A_ROW = 48.0  # bytes of a row in the tables `final` and `delays`, by measurement
@@ -48,7 +48,7 @@ def check_needs(scenario: Scenario) -> None:
     needed, seconds = memory_of(scenario, n), core_seconds(scenario)
     memory = machine_memory()
     is_large = memory is not None and needed > memory
-    if not is_large and seconds <= LONGEST:
+    if not is_large and seconds <= LONGEST_WORK:
         return
     what = (
         f"scenario {scenario.name!r}: {n:,} replications of {scenario.horizon:,} steps with "
