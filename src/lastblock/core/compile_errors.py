@@ -105,7 +105,9 @@ def _method_at(classes: list[type[Any]], file: str, line: int) -> str | None:
     for cls in classes:
         for name, value in vars(cls).items():
             code = getattr(getattr(value, "__func__", value), "__code__", None)
-            if code is not None and code.co_filename == file and code.co_firstlineno <= line:
+            if code is None or os.path.abspath(code.co_filename) != file:
+                continue
+            if code.co_firstlineno <= line:
                 lines = [at for _, _, at in code.co_lines() if at is not None]
                 if line <= max(lines) and (best is None or best[0] < code.co_firstlineno):
                     best = code.co_firstlineno, f"{cls.__name__}.{name}"
