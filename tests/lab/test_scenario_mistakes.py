@@ -148,6 +148,23 @@ def test_one_wrong_arm_does_not_hide_another():
     ]
 
 
+def test_a_wrong_arm_does_not_hide_wrong_values_of_policies():
+    text = 'horizon = 300\nreplications = 20\n[[arms]]\nfamily = "Bernoulli"\nmean = 1.4\n'
+    text += '[[arms]]\nfamily = "Bernoulli"\nmean = 0.4\n'
+    text += '[[policies]]\npolicy = "LBSDALM"\nscale = "garivier_windw"\n'
+    text += '[[policies]]\npolicy = "SWLBSDA"\nwindow = -3\n'
+    text += '[[policies]]\npolicy = "KLUCB"\nfamily = "gausian"\n'
+    text += '[[policies]]\npolicy = "SWLBSDA.tuned"\n'  # needs the arms: nothing is said
+    first, *others = complaints_of(text)
+    assert first == "x.toml has 4 mistakes:"
+    assert [line.partition(": ")[0] for line in others] == [
+        f"x.toml:{line}" for line in (5, 11, 14, 17)
+    ]
+    assert "scale='garivier_windw' must be a number, or the name of a" in others[1]
+    assert "window=-3 must" in others[2]
+    assert "unknown family 'gausian'; did you mean 'gaussian'?" in others[3]
+
+
 def test_an_empty_file():
     assert [line.partition(";")[0] for line in complaints_of("")] == [
         "x.toml has 3 mistakes:",

@@ -86,12 +86,43 @@ def _label(table: TomlTable) -> str:
     return table.text("label", name.partition(".")[0] if isinstance(name, str) else "")
 
 
-def check_names(top: TomlTable) -> None:
-    """Note unknown policies and parameters, if other mistakes forbid to make the policies."""
+def check_without_world(top: TomlTable) -> None:
+    """Note the mistakes of policies that show while others hide the arms or the horizon."""
     with top.document.noting():
         for table in _policy_tables(top):
             with top.document.noting():
-                _known_keys(table, POLICY)
+                maker, given = _known_keys(table, POLICY)
+                _check_values(table, maker, given)
+
+
+def _check_values(table: TomlTable, maker: "Maker", given: list[str]) -> None:
+    """Raise an error about a value that is wrong in any world."""
+    needs_world = "." in maker.name or "environment" in maker.parameters
+    for key in given:
+        value, hint = table.values[key], maker.hints.get(key)
+        if isinstance(value, dict) or key == _INNER or hint in (Policy, Detector):
+            needs_world = True
+        elif _is_tuning(hint, value):
+            _check_tuning(table, key, value)
+            needs_world = True
+        elif isinstance(value, str) and value not in _words(hint):
+            raise table.error(f"unknown {key} {value!r}; {advice(value, _words(hint))}", key)
+    missing = [name for name in maker.parameters if maker.required(name) and name not in given]
+    if not needs_world and not missing:
+        try:
+            maker.make(**{key: table.values[key] for key in given})
+        except ValueError as error:
+            raise table.blame(error) from None
+
+
+def _check_tuning(table: TomlTable, key: str, name: str) -> None:
+    """Raise an error if there is no published tuning of this name."""
+    if name not in TUNINGS:
+        near = nearest(name, TUNINGS)
+        hint = f"did you mean {near!r}?" if near else f"the tunings are {', '.join(TUNINGS)}"
+        raise table.error(
+            f"{key}={name!r} must be a number, or the name of a published tuning; {hint}", key
+        )
 
 
 def read_policy(table: TomlTable, world: World) -> Policy:
@@ -274,13 +305,9 @@ def _tuning(
         )
     if not isinstance(name, str):
         raise own.error(f"tuning={short(name)} must be a name in quotes", "tuning")
+    if name is value:
+        _check_tuning(table, key, name)
     if name not in TUNINGS:
-        if name is value:
-            near = nearest(name, TUNINGS)
-            hint = f"did you mean {near!r}?" if near else f"the tunings are {', '.join(TUNINGS)}"
-            raise table.error(
-                f"{key}={name!r} must be a number, or the name of a published tuning; {hint}", key
-            )
         raise own.error(f"{key}: unknown tuning {name!r}; {advice(name, TUNINGS)}", "tuning")
     function = TUNINGS[name]
     asked = inspect.signature(function).parameters

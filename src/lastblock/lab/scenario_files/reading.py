@@ -10,7 +10,7 @@ from lastblock.lab.scenario_files.claims import read_claims
 from lastblock.lab.scenario_files.document import Document, TomlTable, read_text
 from lastblock.lab.scenario_files.environment import read_environment
 from lastblock.lab.scenario_files.imports import read_imports
-from lastblock.lab.scenario_files.policies import World, check_names, read_policies
+from lastblock.lab.scenario_files.policies import World, check_without_world, read_policies
 from lastblock.simulation.run import Environment
 from lastblock.simulation.simulate import LONGEST_HORIZON, check_size
 from lastblock.support.checks import at_least, whole
@@ -109,7 +109,7 @@ def read(
     if "policies" in meant:
         pass
     elif environment is None or not fits or "horizon" not in numbers.values:
-        check_names(top)
+        check_without_world(top)
     else:
         before = len(document.mistakes)
         with document.noting():
