@@ -161,7 +161,7 @@ def coins(inside, largest: float):
 def tails() -> list[tuple[World, dict]]:
     """Return worlds and policies for 99.9 % quantiles, with many replications.
 
-    LB-SDA and LB-SDA-GM only. T = 10⁶ and 10⁷, heavy tails, ten and a hundred arms would take too long.
+    LB-SDA and LB-SDA-GM only. T = 10⁶ and 10⁷, heavy tails, ten and a hundred arms would take long.
     """
     named = worlds()
     paper, rare, clicks, near, double = *named["paper"], *named["clicks"]
