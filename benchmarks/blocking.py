@@ -58,7 +58,7 @@ def main() -> None:
         for durability in ("interval", "always"):
             path = Path(folder) / f"{durability}.db"
             calls = CALLS if durability == "interval" else SLOW_CALLS
-            with lb.Store(path, durability=durability) as store:  # type: ignore[arg-type]
+            with lb.Store(path, durability=durability) as store:  # type: ignore[arg-type]  # one of its words
                 bandit = store.create("b", policy, ARMS, seed=1)
                 table[f'store, "{durability}"'] = rows(bandit, calls)
                 if durability == "interval":

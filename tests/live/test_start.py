@@ -137,7 +137,7 @@ def _own_policies(monkeypatch):
 
 def own_policy(observe):
     """A policy from outside the package, with a field `seen`."""
-    from lastblock.kit import enqueue, enqueue_all, policy  # noqa: PLC0415
+    from lastblock.kit import enqueue, enqueue_all, policy  # noqa: PLC0415  # as users do
 
     class Own(NamedTuple):
         unused: float = 0.0

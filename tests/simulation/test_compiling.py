@@ -94,7 +94,7 @@ def test_this_process_does_what_others_fail_to_do(program, nothing_compiled, mon
 def test_serve_compiles_what_it_reads(monkeypatch):
     """The other side of the pipe, in a process of its own."""
     process = compiling._start()
-    import pickle  # noqa: PLC0415
+    import pickle  # noqa: PLC0415  # for this test only
 
     answer, _ = process.communicate(pickle.dumps(JOBS[0]), timeout=600)
     assert answer == b"."

@@ -116,8 +116,8 @@ def _check_arm(s: Any, arm: Any) -> Any:
         return None
     if "checked" not in s.fields:
         return lambda s, arm: None
-    from numba.core import types  # noqa: PLC0415
-    from numba.core.errors import TypingError  # noqa: PLC0415
+    from numba.core import types  # noqa: PLC0415  # slow to import
+    from numba.core.errors import TypingError  # noqa: PLC0415  # slow to import
 
     if not isinstance(arm, types.Integer | types.Boolean | types.Literal):
         raise TypingError(f"enqueue(s, arm): an arm is a whole number, not a {arm}")

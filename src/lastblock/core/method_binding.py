@@ -21,8 +21,8 @@ def kernel_method(name: str) -> Callable[[F], F]:
 
     def register(find: F) -> F:
         def bind() -> None:
-            from numba import types  # noqa: PLC0415
-            from numba.extending import overload_method  # noqa: PLC0415
+            from numba import types  # noqa: PLC0415  # slow to import
+            from numba.extending import overload_method  # noqa: PLC0415  # slow to import
 
             overload: Any = overload_method  # not strict: the annotations of the bodies differ
             overload(types.BaseNamedTuple, name, jit_options=linked(INLINE), strict=False)(find)

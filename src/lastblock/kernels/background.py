@@ -51,7 +51,7 @@ def compiling(when: When) -> Iterator[None]:
 
     "soon": in the background; "at once": before they run; "never": plain Python runs them.
     """
-    global _when  # noqa: PLW0603
+    global _when  # noqa: PLW0603  # one a process
     before = _when
     _when = "never" if DISABLED else when
     try:
@@ -270,7 +270,7 @@ def _after_fork() -> None:
 
 
 def _after_in_child() -> None:
-    global _compiler  # noqa: PLW0603
+    global _compiler  # noqa: PLW0603  # one a process
     _compiler = _Compiler()
     _after_fork()
     _held.clear()

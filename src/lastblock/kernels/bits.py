@@ -19,9 +19,9 @@ def bit_length(n: int) -> int:
 @when_compiling
 def _compile_bits() -> None:
     """Give kernels a `trailing_zeros` of one instruction, and a `bit_length` of two."""
-    from llvmlite import ir  # noqa: PLC0415
-    from numba import types  # noqa: PLC0415
-    from numba.extending import intrinsic  # noqa: PLC0415
+    from llvmlite import ir  # noqa: PLC0415  # slow to import
+    from numba import types  # noqa: PLC0415  # slow to import
+    from numba.extending import intrinsic  # noqa: PLC0415  # slow to import
 
     def counted(name: str) -> Any:
         """Return a function that counts zeros with this instruction of LLVM."""

@@ -17,8 +17,8 @@ def fence() -> None:
 @when_compiling
 def _compile_fence() -> None:
     """Give kernels a `fence` that does something."""
-    from numba import types  # noqa: PLC0415
-    from numba.extending import intrinsic  # noqa: PLC0415
+    from numba import types  # noqa: PLC0415  # slow to import
+    from numba.extending import intrinsic  # noqa: PLC0415  # slow to import
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         builder.fence("seq_cst", targetscope="singlethread")

@@ -100,7 +100,7 @@ def _inner(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
     called.kernel_options = options
 
     def let_kernels_call_it() -> None:
-        from lastblock.kernels.bounds import CHECKED, KernelType  # noqa: PLC0415
+        from lastblock.kernels.bounds import CHECKED, KernelType  # noqa: PLC0415  # needs numba
 
         def compiler(**more: Any) -> Any:
             return numba().njit(**linked({**options, **more}))(_compilable(function))
@@ -138,7 +138,7 @@ def in_kernels(function: Callable[..., Any]) -> Callable[[F], F]:
 
     def register(find: F) -> F:
         def replace() -> None:
-            from numba.extending import overload  # noqa: PLC0415
+            from numba.extending import overload  # noqa: PLC0415  # slow to import
 
             overloaded: Any = overload  # not strict: the annotations of the two may differ
             overloaded(function, jit_options=linked(INLINE), strict=False)(find)

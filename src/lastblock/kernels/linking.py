@@ -32,10 +32,10 @@ def linked(options: dict[str, Any]) -> dict[str, Any]:
 def _compilers() -> tuple[type[Any], type[Any]] | None:
     """Return numba's compiler for kernels and for entries, or None if numba is too different."""
     try:
-        from llvmlite.binding import Linkage  # noqa: PLC0415
-        from numba.core import environment  # noqa: PLC0415
-        from numba.core.codegen import JITCodeLibrary  # noqa: PLC0415
-        from numba.core.compiler import Compiler  # noqa: PLC0415
+        from llvmlite.binding import Linkage  # noqa: PLC0415  # slow to import
+        from numba.core import environment  # noqa: PLC0415  # slow to import
+        from numba.core.codegen import JITCodeLibrary  # noqa: PLC0415  # slow to import
+        from numba.core.compiler import Compiler  # noqa: PLC0415  # slow to import
 
         for name in _NEEDED:
             getattr(JITCodeLibrary, name)
@@ -45,7 +45,7 @@ def _compilers() -> tuple[type[Any], type[Any]] | None:
     compiler: Any = Compiler
     environments: Any = environment
 
-    class KernelLibrary(library):  # type: ignore[misc]
+    class KernelLibrary(library):  # type: ignore[misc]  # numba has no types
         """The code of a kernel, as LLVM's intermediate code only."""
 
         _linking_libraries: list[Any]
@@ -77,7 +77,7 @@ def _compilers() -> tuple[type[Any], type[Any]] | None:
                 self._shared_module = module
             return self._shared_module
 
-    class EntryLibrary(library):  # type: ignore[misc]
+    class EntryLibrary(library):  # type: ignore[misc]  # numba has no types
         """The code of an entry and of all kernels that it needs."""
 
         _linking_libraries: list[Any]
@@ -98,11 +98,11 @@ def _compilers() -> tuple[type[Any], type[Any]] | None:
                 if found is not None:
                     self._codegen.set_env(variable.name, found)
 
-    class KernelCompiler(compiler):  # type: ignore[misc]
+    class KernelCompiler(compiler):  # type: ignore[misc]  # numba has no types
         def compile_extra(self, function: Any) -> Any:
             return _compile_into(KernelLibrary, self, super().compile_extra, function)
 
-    class EntryCompiler(compiler):  # type: ignore[misc]
+    class EntryCompiler(compiler):  # type: ignore[misc]  # numba has no types
         def compile_extra(self, function: Any) -> Any:
             return _compile_into(EntryLibrary, self, super().compile_extra, function)
 

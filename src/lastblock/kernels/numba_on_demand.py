@@ -55,7 +55,7 @@ def when_compiling(prepare: Callable[[], None]) -> Callable[[], None]:
 
 def make_ready() -> None:
     """Import numba and call what waits for it; every compilation begins with this."""
-    global _is_ready  # noqa: PLW0603
+    global _is_ready  # noqa: PLW0603  # one a process
     if DISABLED or (_is_ready and not _waiting):
         return
     with deferred_interrupts(), importing:

@@ -76,15 +76,15 @@ def keep_by_name(dispatcher: Any) -> Any:
 
 @functools.cache
 def _cache_class() -> type[Any]:
-    from numba.core.caching import FunctionCache  # noqa: PLC0415
-    from numba.core.compiler import CompileResult  # noqa: PLC0415
-    from numba.core.typing.templates import signature as signature_for  # noqa: PLC0415
+    from numba.core.caching import FunctionCache  # noqa: PLC0415  # slow to import
+    from numba.core.compiler import CompileResult  # noqa: PLC0415  # slow to import
+    from numba.core.typing.templates import signature as signature_for  # noqa: PLC0415  # slow to import
 
     base: Any = FunctionCache
     result: Any = CompileResult
     make_signature: Any = signature_for
 
-    class OwnCache(base):  # type: ignore[misc]
+    class OwnCache(base):  # type: ignore[misc]  # numba has no types
         """Numba's cache on disk, without types in what it writes."""
 
         def _index_key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:

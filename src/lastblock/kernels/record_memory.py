@@ -22,9 +22,9 @@ def copy_beginning(s: Any, target: npt.NDArray[np.uint64], first: int) -> None:
 @when_compiling
 def _compile_copy() -> None:
     """Give kernels a `copy_beginning` that is one memcpy."""
-    from numba import types  # noqa: PLC0415
-    from numba.core import cgutils  # noqa: PLC0415
-    from numba.extending import intrinsic  # noqa: PLC0415
+    from numba import types  # noqa: PLC0415  # slow to import
+    from numba.core import cgutils  # noqa: PLC0415  # slow to import
+    from numba.extending import intrinsic  # noqa: PLC0415  # slow to import
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         record, array, start = arguments
@@ -55,10 +55,10 @@ def fetch(states: npt.NDArray[Any], i: int) -> None:
 @when_compiling
 def _compile_fetch() -> None:
     """Give kernels a `fetch` that is one prefetch for each cache line."""
-    from llvmlite import ir  # noqa: PLC0415
-    from numba import types  # noqa: PLC0415
-    from numba.core import cgutils  # noqa: PLC0415
-    from numba.extending import intrinsic  # noqa: PLC0415
+    from llvmlite import ir  # noqa: PLC0415  # slow to import
+    from numba import types  # noqa: PLC0415  # slow to import
+    from numba.core import cgutils  # noqa: PLC0415  # slow to import
+    from numba.extending import intrinsic  # noqa: PLC0415  # slow to import
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])

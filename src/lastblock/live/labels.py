@@ -44,7 +44,7 @@ def check_labels(arms: Sequence[Label] | int) -> list[Label]:
         count = operator.index(arms)  # type: ignore[arg-type]  # raises TypeError for a list
     if count is None:
         try:
-            given = labels = [check_label(label) for label in arms]  # type: ignore[union-attr]
+            given = labels = [check_label(label) for label in arms]  # type: ignore[union-attr]  # else an int
         except TypeError:
             raise ValueError(f"arms={arms!r}: give a list of labels, or a whole number") from None
     elif count > MOST:
