@@ -373,3 +373,28 @@ def test_a_compiler_that_is_stopped_inside_a_callback_of_llvm_says_nothing():
         sys.unraisablehook = before
     assert not compiler._thread.is_alive()
     assert seen == [ValueError]
+
+
+def test_an_error_that_comes_of_being_stopped_is_not_logged(monkeypatch, caplog):
+    """Where a callback swallows the stop, the compiler goes on without the code, and fails."""
+    compiler = background._Compiler()
+    monkeypatch.setattr(background, "_compiler", compiler)
+    started, stopped = threading.Event(), threading.Event()
+
+    def fail(self):
+        started.set()
+        try:
+            while True:
+                time.sleep(0.001)
+        except background._Stop:
+            stopped.set()
+        raise RuntimeError("no compiled object yet")
+
+    monkeypatch.setattr(SoonCompiled, "wait", fail)
+    compiler.ask(SoonCompiled(lambda: None, POLICY))
+    thread = compiler._thread
+    started.wait()
+    compiler.stop()
+    assert stopped.is_set()
+    assert not thread.is_alive()
+    assert not caplog.records

@@ -146,6 +146,8 @@ class SoonCompiled:
         try:
             self.wait()
         except Exception as error:
+            if _compiler.is_stopping:  # LLVM swallowed the `_Stop`, and numba misses the code
+                raise _Stop from None
             self._error = error
             _log.error("%s cannot be compiled for %s: %s", name, self._subject(), _short(error))
         else:
@@ -208,6 +210,8 @@ class _Compiler:
         self._lock = threading.Lock()
         self._queue: deque[SoonCompiled] = deque()
         self._thread: threading.Thread | None = None
+        self.is_stopping = False
+        """Whether the program ends: an error of the compiler then says nothing of the kernel."""
 
     def ask(self, kernel: SoonCompiled) -> "_Compiler | None":
         """Have a kernel compiled; return self, or None if no thread can be started now."""
@@ -243,6 +247,7 @@ class _Compiler:
 
     def stop(self) -> None:
         """Stop compiling: a thread that is inside the compiler when Python ends may crash it."""
+        self.is_stopping = True
         self._queue.clear()
         thread, until = self._thread, time.monotonic() + PATIENCE
         with _quiet_in_callbacks():
