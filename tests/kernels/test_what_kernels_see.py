@@ -4,7 +4,7 @@ import importlib
 import pkgutil
 import types
 
-from lastblock.kernels.jit import KERNEL_FOLDERS
+from lastblock.kernels.compile_cache import KERNEL_FOLDERS
 from lastblock.support.checks import whole
 
 FORBIDDEN = "lastblock.support"

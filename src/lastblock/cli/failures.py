@@ -5,7 +5,7 @@ import errno
 import traceback
 from pathlib import Path
 
-from lastblock.kernels.jit import cache_folder
+from lastblock.kernels.compile_cache import cache_folder
 from lastblock.lab.registries import REGISTRIES
 from lastblock.support.errors import PolicyError, ResultError, ScenarioError, StoreError
 

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from lastblock.core.declarations import shown_place
-from lastblock.kernels.jit import PACKAGE
+from lastblock.kernels.compile_cache import PACKAGE
 from lastblock.kernels.numba_on_demand import numba
 from lastblock.support.errors import PolicyError
 from lastblock.support.spelling import advice

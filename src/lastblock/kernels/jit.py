@@ -1,4 +1,4 @@
-"""How kernels are compiled, and where the compiled code is kept.
+"""How kernels are compiled.
 
 Four decorators make a function one that can be compiled:
 
@@ -12,28 +12,19 @@ calls the function itself. So ``plain(entry)`` runs without a compiler, all the 
 returns the same bits. Numba is imported before the first compilation and not earlier, because that
 takes longer than the rest of the package; what needs numba waits for it with ``when_compiling``.
 
-The cache's folder has a hash of every source file that kernels can see in its name. Numba alone
-looks at the time stamp of the one file that holds the cached function: after an edit of a policy
-it would go on using an engine compiled with the old policy. The hash does not cover classes from
-outside the package (a user's own policy), so `specialise` keeps code for them apart, under a hash
-of their own code (`lastblock.kernels.own_code`).
+Compiled code is kept in a folder for exactly these sources (`lastblock.kernels.compile_cache`).
+`specialise` keeps code for classes from outside the package, such as a user's own policy, apart,
+under a hash of their own code (`lastblock.kernels.own_code`).
 """
 
 import functools
-import hashlib
-import logging
-import os
-import shutil
-import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from lastblock.kernels import numba_on_demand, own_code
+from lastblock.kernels.compile_cache import cache_folder, numba_cache_folder
 from lastblock.kernels.garbage import rare_collections
 from lastblock.kernels.interrupts import deferred_interrupts
 from lastblock.kernels.linking import linked
@@ -50,8 +41,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
 
-_log = logging.getLogger(__name__)
-
 DISABLED = numba_on_demand.DISABLED
 
 # No fastmath: compensated sums and reproducible comparisons need IEEE arithmetic as written.
@@ -62,22 +51,6 @@ DISABLED = numba_on_demand.DISABLED
 _FLAGS = {"error_model": "numpy", "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
 _INNER = {**_FLAGS, "no_cpython_wrapper": True}
 INLINE = {**_INNER, "forceinline": True}
-
-_KEPT_CACHES = 4
-_PREFIX = "lastblock-kernels-"
-PACKAGE = Path(__file__).parents[1]
-KERNEL_FOLDERS = (
-    "kernels",
-    "core",
-    "detectors",
-    "arms",
-    "theory",
-    "policies",
-    "environments",
-    "engine",
-)
-"""The folders that compiled code can come from. None of them imports a folder above them; the
-import contract of the layers enforces it."""
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -195,7 +168,7 @@ class Entry:
         folder = cache_folder()
         if folder is None:
             return _in_memory(self.py_func, self.nogil)
-        with _numba_cache_folder(folder):
+        with numba_cache_folder(folder):
             options = linked({**_FLAGS, "nogil": self.nogil})
             return _uninterrupted(numba().njit(cache=True, **options)(self.py_func))
 
@@ -308,7 +281,7 @@ def _own(function: Any, nogil: bool, mark: str) -> Any:
     """Return the dispatcher for classes from outside the package whose code has this hash."""
     folder = cache_folder()
     assert folder is not None
-    with importing, _numba_cache_folder(own_code.own_folder(folder, mark)):
+    with importing, numba_cache_folder(own_code.own_folder(folder, mark)):
         options = linked({**_FLAGS, "nogil": nogil})
         made = numba().njit(cache=True, **options)(own_code.named_by(mark, function.py_func))
         return _uninterrupted(own_code.keep_by_name(made))
@@ -343,75 +316,3 @@ def _uninterrupted(dispatcher: Any) -> Any:
 def is_foreign(value: object) -> bool:
     """Return whether `value`, or an item of it, is a NamedTuple defined outside this package."""
     return next(own_code.foreign_classes(value), None) is not None
-
-
-@functools.cache
-def cache_folder() -> Path | None:
-    """Return the cache folder for exactly these sources, and remove the oldest other ones.
-
-    Returns None if no folder can be written. Kernels are then compiled in memory, because numba
-    would fall back to a folder of its own, whose name does not depend on the sources.
-    """
-    tried = []
-    for root in _cache_roots():
-        folder = root / f"{_PREFIX}{source_hash()}"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
-                pass
-            os.utime(folder)
-            _prune(folder)
-        except OSError as error:
-            tried.append(f"{root} ({error.strerror})")
-            continue
-        return folder
-    _log.warning(
-        "compiled code cannot be kept, so every process compiles for seconds: no folder can be "
-        "written, tried %s; set NUMBA_CACHE_DIR to one that can",
-        ", ".join(tried),
-    )
-    return None
-
-
-@functools.cache
-def source_hash(folders: tuple[str, ...] = KERNEL_FOLDERS) -> str:
-    """Return a short hash of the sources in `folders` and of Python's, numba's, NumPy's version."""
-    digest = hashlib.blake2b(digest_size=10)
-    digest.update(f"{sys.version}|{numba().__version__}|{np.__version__}".encode())
-    for path in sorted(path for folder in folders for path in (PACKAGE / folder).rglob("*.py")):
-        digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
-        digest.update(path.read_bytes())
-        digest.update(b"\0")
-    return digest.hexdigest()
-
-
-def _cache_roots() -> Iterator[Path]:
-    """Yield where the cache may lie: NUMBA_CACHE_DIR, or the package, then the user's cache."""
-    chosen = numba().config.CACHE_DIR
-    if chosen:
-        yield Path(chosen)
-        return
-    yield PACKAGE / "__pycache__"
-    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    with suppress(RuntimeError):  # the user has no home folder
-        yield Path(base or Path.home() / ".cache") / "lastblock"
-
-
-def _prune(current: Path) -> None:
-    """Remove all but the four newest cache folders."""
-    siblings = [path for path in current.parent.glob(f"{_PREFIX}*") if path != current]
-    siblings.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in siblings[_KEPT_CACHES - 1 :]:
-        shutil.rmtree(path, ignore_errors=True)
-
-
-@contextmanager
-def _numba_cache_folder(folder: Path) -> Iterator[None]:
-    """Set numba's cache folder for the functions decorated inside this context only."""
-    config = numba().config
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(folder)
-    try:
-        yield
-    finally:
-        config.CACHE_DIR = before

@@ -16,7 +16,8 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from lastblock.core.protocol import Policy
-from lastblock.kernels.jit import DISABLED, cache_folder
+from lastblock.kernels.compile_cache import cache_folder
+from lastblock.kernels.jit import DISABLED
 from lastblock.kernels.streams import key_of
 from lastblock.simulation.run import Environment
 from lastblock.simulation.simulate import Player, times_taken

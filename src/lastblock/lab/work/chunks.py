@@ -19,8 +19,8 @@ import numpy.typing as npt
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import describe
 from lastblock.engine.simulate import Outcome
+from lastblock.kernels.compile_cache import KERNEL_FOLDERS, source_hash
 from lastblock.kernels.fingerprint import fingerprint
-from lastblock.kernels.jit import KERNEL_FOLDERS, source_hash
 from lastblock.kernels.streams import key_of
 from lastblock.lab.descriptions import describe_environment
 from lastblock.live import persistence as snapshot

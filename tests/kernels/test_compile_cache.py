@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import lastblock
-from lastblock.kernels import jit
+from lastblock.kernels import compile_cache
 
 PACKAGE = Path(lastblock.__file__).parent
 
@@ -48,11 +48,11 @@ def package_copy(tmp_path):
 
 
 def hash_of(package, monkeypatch):
-    monkeypatch.setattr(jit, "PACKAGE", package)
-    return jit.source_hash.__wrapped__()
+    monkeypatch.setattr(compile_cache, "PACKAGE", package)
+    return compile_cache.source_hash.__wrapped__()
 
 
-@pytest.mark.parametrize("folder", jit.KERNEL_FOLDERS)
+@pytest.mark.parametrize("folder", compile_cache.KERNEL_FOLDERS)
 def test_the_hash_sees_every_source_that_kernels_can_see(folder, package_copy, monkeypatch):
     original = hash_of(package_copy, monkeypatch)
     assert original == hash_of(package_copy, monkeypatch)
@@ -70,7 +70,9 @@ def test_the_hash_sees_every_source_that_kernels_can_see(folder, package_copy, m
 def test_the_hash_sees_no_source_above_the_kernels(package_copy, monkeypatch):
     """An error message that is worded better costs nobody a compilation."""
     original = hash_of(package_copy, monkeypatch)
-    above = {path.name for path in package_copy.iterdir() if path.is_dir()} - {*jit.KERNEL_FOLDERS}
+    above = {path.name for path in package_copy.iterdir() if path.is_dir()} - {
+        *compile_cache.KERNEL_FOLDERS
+    }
     assert {"live", "store", "fleet", "simulation", "lab", "cli", "support"} <= above
     for folder in above:
         edit(package_copy / folder / "__init__.py", '"""', "'''")
@@ -79,7 +81,7 @@ def test_the_hash_sees_no_source_above_the_kernels(package_copy, monkeypatch):
 
 
 def test_the_cache_folder_is_named_by_the_hash():
-    assert jit.cache_folder().name.endswith(jit.source_hash())
+    assert compile_cache.cache_folder().name.endswith(compile_cache.source_hash())
 
 
 def test_the_users_cache_folder_is_respected(tmp_path):
@@ -88,7 +90,8 @@ import numba
 import numpy as np
 import lastblock as lb
 from lastblock.engine.live import forget_live
-from lastblock.kernels.jit import cache_folder, specialise
+from lastblock.kernels.compile_cache import cache_folder
+from lastblock.kernels.jit import specialise
 from lastblock.core.layout import state_dtype
 
 states = np.zeros(1, state_dtype(lb.LBSDALM(), 2))
@@ -150,7 +153,7 @@ for _ in range(5):
     decision = bandit.ask()
     arms.append(decision.arm)
     bandit.tell(decision, 1.0)
-print(lb.kernels.jit.cache_folder() is not None, len(set(arms)))
+print(lb.kernels.compile_cache.cache_folder() is not None, len(set(arms)))
 """
 
 
@@ -170,14 +173,14 @@ def test_an_edited_package_is_compiled_anew(package_copy, tmp_path):
 
 
 def test_old_cache_folders_are_pruned(tmp_path, monkeypatch):
-    monkeypatch.setattr(jit, "_cache_roots", lambda: iter([tmp_path]))
+    monkeypatch.setattr(compile_cache, "_cache_roots", lambda: iter([tmp_path]))
     for age in range(1, 8):
         folder = tmp_path / f"lastblock-kernels-{age}"
         folder.mkdir()
         (folder / "kernel.nbc").write_text("")
         os.utime(folder, (10**9 - age, 10**9 - age))
     (tmp_path / "somebody-elses").mkdir()
-    current = jit.cache_folder.__wrapped__()
+    current = compile_cache.cache_folder.__wrapped__()
     assert {path.name for path in tmp_path.iterdir()} == {
         current.name,
         "lastblock-kernels-1",
@@ -197,7 +200,7 @@ def test_nowhere_to_write_means_no_cache_and_no_staleness(package_copy):
 
 
 def test_where_nothing_can_be_kept_it_says_so_once_and_what_to_do(caplog, monkeypatch):
-    monkeypatch.setattr(jit, "_cache_roots", lambda: iter([Path("/dev/null/nowhere")]))
-    assert jit.cache_folder.__wrapped__() is None
+    monkeypatch.setattr(compile_cache, "_cache_roots", lambda: iter([Path("/dev/null/nowhere")]))
+    assert compile_cache.cache_folder.__wrapped__() is None
     (said,) = caplog.messages
     assert "/dev/null/nowhere (Not a directory); set NUMBA_CACHE_DIR" in said
