@@ -1,5 +1,6 @@
 """The names of the package: what users find in it, and what they are told about the others."""
 
+import ast
 import pickle
 import runpy
 import subprocess
@@ -45,7 +46,7 @@ def test_a_forgotten_policy_is_named():
 
 def test_all_names_exist_once():
     assert len(set(lb.__all__)) == len(lb.__all__)
-    assert [name for name in lb.__all__ if name not in vars(lb)] == []
+    assert [name for name in lb.__all__ if not hasattr(lb, name)] == []
 
 
 @pytest.mark.parametrize(
@@ -67,13 +68,33 @@ def test_an_unknown_name():
         from lastblock import zzz  # noqa: F401, PLC0415  # likewise
 
 
-def test_the_lab_is_imported_when_it_is_used():
+SLOW = ("concurrent.futures", "difflib", "numba", "numpy.polynomial", "sqlite3", "statistics")
+"""Modules that an import of lastblock need not wait for."""
+
+
+def test_what_few_programs_use_is_imported_when_it_is_used():
     code = (
-        "import sys, lastblock as lb; assert 'lastblock.lab' not in sys.modules; "
-        "assert 'lab' in dir(lb) and 'Thompson' in dir(lb); "
-        "lb.lab.Scenario; assert 'lastblock.lab' in sys.modules"
+        "import sys, lastblock as lb; "
+        "unused = [f'lastblock.{room}' for room in lb._ROOMS] + ['lastblock.live.summary']; "
+        f"assert not {{*unused, *{SLOW}}} & {{*sys.modules}}; "
+        "assert {'lab', 'store', 'Store', 'simulate', 'Thompson'} <= {*dir(lb)}; "
+        "lb.lab.Scenario; assert 'lastblock.lab' in sys.modules; "
+        "assert lb.store.Store is lb.Store and 'Store' in vars(lb); "
+        "from lastblock import *; assert Store is lb.Store and simulate is lb.simulate"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_checkers_read_where_a_name_is_imported_from_on_first_use():
+    tree = ast.parse((Path(lb.__file__)).read_text(encoding="utf-8"))
+    blocks = [node.body for node in tree.body if isinstance(node, ast.If)]
+    imports = [node for node in blocks[0] if isinstance(node, ast.ImportFrom)]
+    read = {alias.name: node.module for node in imports for alias in node.names}
+    rooms = [name for name, module in read.items() if module == "lastblock"]
+    assert set(rooms) <= set(lb._ROOMS)
+    named = {name: f"lastblock.{module}" for name, module in lb._ON_FIRST_USE.items()}
+    assert named == {name: module for name, module in read.items() if name not in rooms}
+    assert set(named) <= set(lb.__all__)
 
 
 def test_the_good_user_code_runs():

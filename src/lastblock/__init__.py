@@ -26,14 +26,12 @@ from lastblock.detectors.glr import GLR
 from lastblock.detectors.meanshift import MeanShift
 from lastblock.environments.drifting import Drifting, Sinusoid, Table
 from lastblock.environments.piecewise import Piecewise, Stationary
-from lastblock.fleet import Fleet, FleetBandit
 from lastblock.kernels.divergences import Family
 from lastblock.live.bandit import Bandit
 from lastblock.live.changes import Change
 from lastblock.live.decisions import Decision, Pending
 from lastblock.live.explanation import Duel, Explanation
 from lastblock.live.hooks import BanditEvent
-from lastblock.live.summary import ArmSummary, Summary
 from lastblock.policies.adaptivelbsda import AdaptiveLBSDA
 from lastblock.policies.adswitch import AdSwitch
 from lastblock.policies.besa import BESA
@@ -69,13 +67,6 @@ from lastblock.policies.swlbsda import SWLBSDA
 from lastblock.policies.swucb import SWUCB
 from lastblock.policies.thompson import Thompson
 from lastblock.policies.ucb1 import UCB1
-from lastblock.replay.evaluation import Evaluation
-from lastblock.replay.evaluations import Evaluations, PairedDifference
-from lastblock.replay.propensities import Estimate
-from lastblock.replay.replay import Replay
-from lastblock.simulation.run import Run, Trace
-from lastblock.simulation.simulate import simulate, trace
-from lastblock.store import Store
 from lastblock.support import old_names
 from lastblock.support.errors import (
     BanditInUseError,
@@ -86,9 +77,18 @@ from lastblock.support.errors import (
 )
 from lastblock.support.spelling import nearest as _nearest
 
-if TYPE_CHECKING:
-    from lastblock import lab as lab  # these two at run time when they are first used: see below
+if TYPE_CHECKING:  # at run time when they are first used: see `_ON_FIRST_USE`
+    from lastblock import lab as lab
     from lastblock import testing as testing
+    from lastblock.fleet import Fleet, FleetBandit
+    from lastblock.live.summary import ArmSummary, Summary
+    from lastblock.replay.evaluation import Evaluation
+    from lastblock.replay.evaluations import Evaluations, PairedDifference
+    from lastblock.replay.propensities import Estimate
+    from lastblock.replay.replay import Replay
+    from lastblock.simulation.run import Run, Trace
+    from lastblock.simulation.simulate import simulate, trace
+    from lastblock.store import Store
 
 old_names.install()
 
@@ -186,20 +186,41 @@ __all__ = [
     "trace",
 ]
 
+_ROOMS = ("fleet", "lab", "replay", "simulation", "store", "testing")
+_ON_FIRST_USE = {
+    "ArmSummary": "live.summary",
+    "Estimate": "replay.propensities",
+    "Evaluation": "replay.evaluation",
+    "Evaluations": "replay.evaluations",
+    "Fleet": "fleet",
+    "FleetBandit": "fleet",
+    "PairedDifference": "replay.evaluations",
+    "Replay": "replay.replay",
+    "Run": "simulation.run",
+    "Store": "store",
+    "Summary": "live.summary",
+    "Trace": "simulation.run",
+    "simulate": "simulation.simulate",
+    "trace": "simulation.simulate",
+}
+"""Names, and the modules that they are imported from when a program first uses them. Most programs
+use few of these, and importing all of them would take as long as the rest of the package."""
+
 # Checkers must not see the next function: with it, every misspelt name would be a known one.
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        """Import the lab or the conformance suite when it is first used.
-
-        Most programs use neither; the lab is slow to import, and needs an extra.
-        """
-        if name in ("lab", "testing"):
+        """Import what a program uses for the first time."""
+        if name in _ROOMS:
             return _import_module(f"lastblock.{name}")
+        if name in _ON_FIRST_USE:
+            found = getattr(_import_module(f"lastblock.{_ON_FIRST_USE[name]}"), name)
+            globals()[name] = found
+            return found
         near = _nearest(name, [*__all__, "lab", "testing"])
         hint = "" if near is None else f"; did you mean {near!r}?"
         raise AttributeError(f"module 'lastblock' has no attribute {name!r}{hint}", name=name)
 
     def __dir__():
         """Return the names that completion offers, with those that are imported on first use."""
-        return sorted({*globals(), "lab", "testing"})
+        return sorted({*globals(), *_ROOMS, *_ON_FIRST_USE})

@@ -1,15 +1,23 @@
 """Gaussian rewards conditioned to lie in an interval."""
 
+import functools
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from lastblock.core.families import family
 from lastblock.kernels.samplers import normal_quantile
 from lastblock.kernels.streams import to_open_unit
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+Floats = npt.NDArray[np.float64]
+
+
+@functools.cache
+def _quadrature() -> tuple[Floats, Floats]:
+    """Return the nodes and weights of Gauss and Legendre on [−1, 1]."""
+    return np.polynomial.legendre.leggauss(24)
 
 
 def _cdf(x: float) -> float:
@@ -54,8 +62,9 @@ class TruncatedGaussian(NamedTuple):
     def mean(self) -> float:
         lower, upper, sign = self._standard()
         if upper - lower < 1.0:  # differences of the formula below would lose digits
-            z = 0.5 * (lower + upper) + 0.5 * (upper - lower) * _NODES
-            weights = _WEIGHTS * np.exp(-0.5 * (z - lower) * (z + lower))
+            nodes, weights = _quadrature()
+            z = 0.5 * (lower + upper) + 0.5 * (upper - lower) * nodes
+            weights = weights * np.exp(-0.5 * (z - lower) * (z + lower))
             mean = self.location + sign * self.scale * float(weights @ z / weights.sum())
         else:
             mass = _cdf(upper) - _cdf(lower)

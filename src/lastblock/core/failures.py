@@ -28,7 +28,6 @@ from lastblock.core.checked import (
     is_checked_class,
     is_own,
 )
-from lastblock.core.compile_errors import explain_compile_error
 from lastblock.core.declarations import shown_place
 from lastblock.core.families import FAMILIES
 from lastblock.core.protocol import Record, parts_of
@@ -70,7 +69,7 @@ def specialise(function: Callable[P, R], *arguments: Any, undo: bool = False) ->
     except PolicyError:
         raise
     except Exception as error:
-        raise explain_compile_error(error, _users_classes(arguments)) from None
+        raise _compile_error(error, arguments) from None
     if not any(is_checked(argument) for argument in arguments) and not jit.DISABLED:
         return compiled
     return explained(function, compiled, undo=undo)
@@ -101,7 +100,7 @@ class _SoonExplained(SoonCompiled):
         except PolicyError:
             raise
         except Exception as error:
-            raise explain_compile_error(error, _users_classes(self._examples)) from None
+            raise _compile_error(error, self._examples) from None
 
     def _around(self, code: Callable[..., Any]) -> Callable[..., Any]:
         return explained(self.function, code, undo=True)
@@ -326,6 +325,13 @@ def _at_work(states: Any) -> int | None:
 def _first_users(policy: Any) -> Any:
     users = [part for part, _ in _levels(policy, None) if is_checked_class(type(part))]
     return users[-1] if users else policy
+
+
+def _compile_error(error: Exception, arguments: Any) -> PolicyError:
+    """Return the PolicyError for an error of the compiler."""
+    from lastblock.core.compile_errors import explain_compile_error  # noqa: PLC0415  # rarely used
+
+    return explain_compile_error(error, _users_classes(arguments))
 
 
 def _users_classes(arguments: Any) -> list[type[Any]]:

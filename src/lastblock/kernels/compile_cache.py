@@ -44,7 +44,7 @@ def cache_folder() -> Path | None:
     Returns None if no folder can be written. Kernels are then compiled in memory, because numba
     would fall back to a folder of its own, whose name does not depend on the sources.
     """
-    import tempfile  # noqa: PLC0415  # slow to import, and only needed here
+    import tempfile  # noqa: PLC0415  # slow to import
 
     tried = []
     for root in _cache_roots():
@@ -70,7 +70,7 @@ def cache_folder() -> Path | None:
 @functools.cache
 def source_hash(folders: tuple[str, ...] = KERNEL_FOLDERS) -> str:
     """Return a short hash of the sources in `folders` and of Python's, numba's, NumPy's version."""
-    import hashlib  # noqa: PLC0415  # slow to import, and only needed here
+    import hashlib  # noqa: PLC0415  # slow to import
 
     digest = hashlib.blake2b(digest_size=10)
     digest.update(f"{sys.version}|{numba().__version__}|{np.__version__}".encode())
@@ -95,7 +95,7 @@ def _cache_roots() -> Iterator[Path]:
 
 def _prune(current: Path) -> None:
     """Remove all but the four newest cache folders."""
-    import shutil  # noqa: PLC0415  # slow to import, and only needed here
+    import shutil  # noqa: PLC0415  # slow to import
 
     siblings = [path for path in current.parent.glob(f"{_PREFIX}*") if path != current]
     siblings.sort(key=lambda path: path.stat().st_mtime, reverse=True)

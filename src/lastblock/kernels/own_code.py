@@ -10,7 +10,6 @@ and a class that a script or a notebook has defined is another one in every proc
 """
 
 import functools
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -45,6 +44,8 @@ def mark_of(classes: tuple[type[Any], ...]) -> str | None:
 
 def own_folder(cache: Path, mark: str) -> Path:
     """Return the folder for classes with this hash, and remove the oldest of many others."""
+    import shutil  # noqa: PLC0415  # slow to import
+
     folder = cache / f"{_PREFIX}{mark}"
     with suppress(OSError):
         folder.mkdir(exist_ok=True)

@@ -5,7 +5,7 @@ A decision is out from the moment it is asked for until it is told or forgotten.
 
 import logging
 from collections.abc import Iterable
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,10 @@ from lastblock.live.event_replay import replay_events, settle_out
 from lastblock.live.explanation import Explanation, explained
 from lastblock.live.labels import L, Label
 from lastblock.live.state import Live
-from lastblock.live.summary import Gathered, gather
 from lastblock.support.errors import UnknownDecisionError, short
+
+if TYPE_CHECKING:
+    from lastblock.live.summary import Gathered
 
 _log = logging.getLogger(__name__)
 
@@ -119,8 +121,10 @@ class Desk(Generic[L]):
             return self.last
         return explained(self.live.policy, now.states, now.planned[BEGINNING:], self.active)
 
-    def gather(self, confidence: float) -> Gathered[L]:
+    def gather(self, confidence: float) -> "Gathered[L]":
         """Return what a summary needs."""
+        from lastblock.live.summary import gather  # noqa: PLC0415  # slow to import, rarely used
+
         return gather(
             self.live.policy,
             self.live.s,

@@ -4,20 +4,21 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from lastblock.core.protocol import Policy
 from lastblock.live import persistence as snapshot
-from lastblock.live.best_arm import check_bounds
 from lastblock.live.changes import Change, changes_of
 from lastblock.live.decisions import Pending
 from lastblock.live.description import describe_desk
 from lastblock.live.explanation import Explanation
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import ACTIVE, RETIRED, ArmState, L
-from lastblock.live.summary import Summary, summarise
 from lastblock.support import files
 from lastblock.support.intervals import check_confidence
+
+if TYPE_CHECKING:
+    from lastblock.live.summary import Summary
 
 
 class BanditView(ABC, Generic[L]):
@@ -95,7 +96,7 @@ class BanditView(ABC, Generic[L]):
 
     def summary(
         self, *, confidence: float = 0.95, bounds: tuple[float, float] | None = None
-    ) -> Summary[L]:
+    ) -> "Summary[L]":
         """Summarise the bandit: which arm is best, how sure that is, and the means of all arms.
 
         Parameters
@@ -116,6 +117,9 @@ class BanditView(ABC, Generic[L]):
         ValueError
             If `confidence` does not lie between 0 and 1, or a reward lies outside of `bounds`.
         """
+        from lastblock.live.best_arm import check_bounds  # noqa: PLC0415  # slow to import
+        from lastblock.live.summary import summarise  # noqa: PLC0415  # slow to import
+
         confidence, limits = check_confidence(confidence), check_bounds(bounds)
         with self._desk.lock:
             self._desk.refresh()

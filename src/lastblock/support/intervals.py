@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +30,8 @@ def check_confidence(confidence: float) -> float:
 
 def normal_reach(confidence: float) -> float:
     """Return how many standard errors a normal interval extends to either side."""
+    from statistics import NormalDist  # noqa: PLC0415  # slow to import
+
     return NormalDist().inv_cdf(0.5 + check_confidence(confidence) / 2.0)
 
 

@@ -3,10 +3,9 @@
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_loader
 from types import ModuleType
+from typing import Any
 
 MOVED = {
     "bandit": ("live.bandit",),
@@ -41,14 +40,22 @@ RENAMED = {"lab.verdicts": {"Verdict": "Finding"}}
 _PACKAGE = __name__.partition(".")[0]
 
 
-class _OldModules(MetaPathFinder, Loader):
-    """Makes a module of an old name on import, with the classes that are elsewhere now."""
+class _OldModules:
+    """Makes a module of an old name on import, with the classes that are elsewhere now.
+
+    It finds and it loads, by the methods that Python calls; the classes of `importlib.abc` add
+    nothing to these, and are slow to import.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        loader: Any = self
         known = fullname.removeprefix(f"{_PACKAGE}.") in MOVED
-        return spec_from_loader(fullname, self) if known else None
+        return ModuleSpec(fullname, loader) if known else None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Let Python make the empty module."""
 
     def exec_module(self, module: ModuleType) -> None:
         old = module.__name__.removeprefix(f"{_PACKAGE}.")
@@ -68,6 +75,7 @@ def _fill(module: ModuleType, sources: Sequence[str]) -> None:
 def install() -> None:
     """Let Python find the old names; new code never needs them."""
     if not any(isinstance(finder, _OldModules) for finder in sys.meta_path):
-        sys.meta_path.append(_OldModules())
+        finder: Any = _OldModules()
+        sys.meta_path.append(finder)
     for old, sources in LEFT.items():
         _fill(sys.modules[f"{_PACKAGE}.{old}"], sources)

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Collection
-from difflib import get_close_matches
 
 
 def nearest(name: str, options: Collection[str]) -> str | None:
     """Return the option most similar to `name`, or None; case and punctuation do not matter."""
+    from difflib import get_close_matches  # noqa: PLC0415  # only a mistake needs it
+
     plain = {re.sub(r"[\W_]", "", option).lower(): option for option in options}
     found = get_close_matches(re.sub(r"[\W_]", "", name).lower(), plain, n=1)
     return plain[found[0]] if found else None
