@@ -6,6 +6,7 @@
 import json
 import pickle
 import shutil
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,12 @@ import pytest
 
 import lastblock as lb
 from data.before_the_move.make import live, next_arms, play_fleet
+from data.before_the_rooms.make import POLICY, play
+from lastblock.kernels.background import compiling
 from lastblock.lab.work import chunks
 
 FOLDER = Path(__file__).parent / "data" / "before_the_move"
+EXACT = Path(__file__).parent / "data" / "before_the_rooms"
 OLDER = Path(__file__).parent / "data" / "before_the_checkpoints"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
 
@@ -55,6 +59,52 @@ def test_a_store_goes_on(tmp_path):
             bandit.tell(bandit.pending[0], 1.0)
             fresh.tell(fresh.pending[0], 1.0)
             assert next_arms(bandit) == next_arms(fresh)
+
+
+@pytest.fixture
+def exact():
+    """What the version did that had a layout for each number of arms; nothing is compiled here."""
+    with compiling("never"):
+        yield json.loads((EXACT / "expected.json").read_text(encoding="utf-8"))
+
+
+def test_a_state_with_room_for_five_arms_goes_on(exact):
+    bandit = lb.Bandit.load(EXACT / "five.bandit")
+    fresh = lb.Bandit(POLICY, list("abcde"), seed=5)
+    assert play(fresh, 60) == exact["five"]["played"]
+    assert fresh.state_size > bandit.state_size
+    assert lb.Bandit.from_bytes(bandit.to_bytes()).to_bytes() == bandit.to_bytes()
+    grown = bandit.copy()
+    assert play(bandit, 40) == play(fresh, 40) == exact["five"]["next"]
+    grown.add_arm("f")
+    assert grown.state_size == fresh.state_size
+    play(grown, 40)
+
+
+def test_a_store_whose_bandit_grew_before_is_whole(exact, tmp_path):
+    """Its snapshot has room for six arms; replayed, the same events lead to room for eight."""
+    path = Path(shutil.copy(EXACT / "store.db", tmp_path))
+    with lb.Store(path, keep_events=True) as store:
+        assert store.verify("grown") == 182
+        bandit = store.bandit("grown")
+        assert play(bandit, 40) == exact["grown"]["next"]
+        for arm in "fgh":
+            bandit.add_arm(arm)
+            play(bandit, 10)
+        store.snapshot("grown")
+        assert store.verify("grown") == 182 + 80 + 3 * 21
+    with lb.Store(path) as store:
+        assert store.bandit("grown").to_bytes() == bandit.to_bytes()
+
+
+def test_verify_still_finds_damage_after_growing(exact, tmp_path):
+    path = Path(shutil.copy(EXACT / "store.db", tmp_path))
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE events SET reward = reward + 1e-9 WHERE event = 101")
+    database.close()
+    told = "its events lead to another state than its snapshot"
+    with lb.Store(path, keep_events=True) as store, pytest.raises(lb.StoreError, match=told):
+        store.verify("grown")
 
 
 @pytest.mark.parametrize("memory", ["full", "compact"])

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lastblock as lb
+from lastblock.core.layout import state_dtype
 from lastblock.engine.fleet import DIGIT_BITS, sort_own
 from lastblock.fleet import batches
 from lastblock.kernels.streams import key_of
@@ -129,7 +130,7 @@ def test_what_nobody_has_asked_stays_zero():
 def test_what_a_fleet_says_of_itself():
     fleet = new_fleet(size=1000, threads=3)
     assert (fleet.policy, fleet.arms, len(fleet), fleet.threads) == (POLICY, ARMS, 1000, 3)
-    assert fleet.state_size == lb.state_size(POLICY, ARMS) + 16 * ARMS  # told, unanswered
+    assert fleet.state_size == state_dtype(POLICY, ARMS).itemsize + 16 * ARMS  # told, unanswered
     assert fleet.nbytes == 1000 * fleet.state_size
     assert repr(fleet) == f"<Fleet of 1000 × {POLICY}, 3 arms, {fleet.nbytes} bytes>"
 

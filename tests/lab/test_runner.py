@@ -17,6 +17,7 @@ import pytest
 
 import lastblock as lb
 from lastblock.core import registry
+from lastblock.core.layout import state_dtype
 from lastblock.lab.work import chunks, runner
 from lastblock.support import files
 
@@ -78,7 +79,7 @@ def test_the_results_are_those_of_simulate(tmp_path):
         shares = np.diff(alone.best_pulls.mean(axis=0), prepend=0) / np.diff(alone.times, prepend=0)
         np.testing.assert_allclose(curve["best_share"], shares, rtol=1e-12)
     sizes = result.policies.set_index("policy")["state_bytes"]
-    assert sizes["window"] == lb.state_size(POLICIES["window"], 3, HORIZON)
+    assert sizes["window"] == state_dtype(POLICIES["window"], 3, HORIZON).itemsize
     assert (result.timing["ns_per_step"] > 0).all()
 
 

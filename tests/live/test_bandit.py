@@ -113,6 +113,10 @@ def test_state_size():
     bandit = new_bandit()
     play(bandit, 2000)
     assert bandit.state_size == lb.state_size(POLICY, 3)
+    sizes = [lb.state_size(POLICY, arms) for arms in range(2, 18)]
+    rooms = [2, 4, 4, *[8] * 4, *[16] * 8, 32]
+    assert sizes == [lb.state_size(POLICY, room) for room in rooms]
+    assert len(set(sizes)) == 5
     assert lb.state_size(lb.LBSDA(), 3, horizon=10_000) > lb.state_size(lb.LBSDA(), 3, horizon=100)
     with pytest.raises(ValueError, match="at least 2 arms, not 1"):
         lb.state_size(POLICY, 1)

@@ -99,9 +99,9 @@ _SEAL: Layout = [("seal", np.uint64)]
 
 
 def slots(arms: int) -> int:
-    """Return for how many arms to make room: exact up to 16, then at most an eighth more.
+    """Return the room for arms in a simulation or fleet: exact up to 16, then an eighth more.
 
-    Few layouts then serve all numbers of arms, so that few compilations do.
+    Records are small then, and no arm comes later. For live bandits see `room_for`.
     """
     step = 1 << max(0, (arms - 1).bit_length() - 4)
     return -(-arms // step) * step
@@ -116,6 +116,14 @@ def capacity(n: int, at_least: int = 1) -> int:
     while size < n:
         size *= 2
     return size
+
+
+def room_for(arms: int) -> int:
+    """Return for how many arms a live bandit's record has room: 2, 4, 8, 16, 32 …
+
+    A process with many bandits then compiles each policy a handful of times.
+    """
+    return capacity(arms, 2)
 
 
 _NUMPYS = frozenset(
@@ -285,8 +293,12 @@ def record_of(
     return record(header + policy.layout(room, horizon) + _END)
 
 
-def state_size(policy: Policy, arms: int, horizon: int | None = None) -> int:
-    """Return the size of one bandit's state in bytes; it stays the same whatever happens later.
+def state_size(
+    policy: Policy, arms: int, horizon: int | None = None, *, room: int | None = None
+) -> int:
+    """Return the size of a live bandit's state in bytes; it stays the same whatever happens later.
+
+    The state has room for 2, 4, 8, 16 … arms: as many as there are, or more.
 
     Parameters
     ----------
@@ -296,6 +308,8 @@ def state_size(policy: Policy, arms: int, horizon: int | None = None) -> int:
         The number of arms.
     horizon
         The number of steps, for a policy that keeps every reward; other policies ignore it.
+    room
+        The number of arms to reserve room for, as in `Bandit`.
 
     Returns
     -------
@@ -313,7 +327,7 @@ def state_size(policy: Policy, arms: int, horizon: int | None = None) -> int:
     >>> lb.state_size(lb.LBSDALM(), arms=4) // 4 < 5 * 1024
     True
     """
-    return state_dtype(policy, arms, horizon).itemsize
+    return state_dtype(policy, arms, horizon, room_for(max(arms, room or 0))).itemsize
 
 
 def layout_id(dtype: np.dtype[Any]) -> str:

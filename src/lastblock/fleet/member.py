@@ -13,6 +13,7 @@ import numpy.typing as npt
 from lastblock.core import resizing
 from lastblock.core.failures import specialise
 from lastblock.core.last_round import BEGINNING, LEADER, SINCE
+from lastblock.core.layout import room_for
 from lastblock.core.rounds import leader_of
 from lastblock.engine.events import Event, Journal
 from lastblock.engine.live import open_live
@@ -367,7 +368,7 @@ class FleetBandit(BanditView[int]):
         new = Live(self.policy, arms, width=old.width, depth=depth)
         resizing.unpack(self.policy, old.s, new.s)
         old.notes.keep(new.notes, list(range(arms)))
-        whole = JournalledDesk(new, desk.labels)
+        whole = JournalledDesk(new.with_room(room_for(arms)), desk.labels)
         whole.out, whole.next_id = dict(desk.out), desk.next_id
         whole.last = desk.explain()
         return whole

@@ -32,8 +32,9 @@ class Bandit(Restorable[L]):
         The least share of decisions: for some arms, as in ``{"control": 0.05}``, or for every arm
         including those added later, as in ``0.05``. Each decision then has a `probability`.
     room
-        The number of arms to reserve room for. An `add_arm` beyond it moves the bandit to a larger
-        record, for which new code must be compiled.
+        The number of arms to reserve room for; the next of 2, 4, 8, 16, 32 … is reserved, so that
+        bandits share their compiled code. An `add_arm` beyond it moves the bandit to the next
+        larger record, for which new code may have to be compiled.
     compiled
         Whether to wait until the code for this policy and number of arms is compiled, which takes
         seconds unless it is in the cache. Without it the bandit decides at once, in plain Python

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from lastblock.core.layout import room_for
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import require_policy
 from lastblock.engine.events import Event, Journal
@@ -265,7 +266,8 @@ def new_desk(
     if width is not None and width < len(labels):
         raise ValueError(f"room={room} is too small for {len(labels)} arms; increase it")
     key = key_of(seed)
-    live = Live(policy, len(labels), width=width, floored=shares is not None)
+    room = room_for(len(labels) if width is None else width)
+    live = Live(policy, len(labels), width=room, floored=shares is not None)
     live.start(len(labels), key)
     if shares is not None:
         live.notes.floor[: len(labels)] = shares

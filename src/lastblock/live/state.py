@@ -14,7 +14,7 @@ import numpy.typing as npt
 from lastblock.core import resizing
 from lastblock.core.failures import soon_compiled
 from lastblock.core.last_round import ASKED, BEGINNING, TAKEN, WANTED, note_round
-from lastblock.core.layout import FIRST_ROOM, layout_id, record_of, slots, state_dtype
+from lastblock.core.layout import FIRST_ROOM, layout_id, record_of, room_for, slots, state_dtype
 from lastblock.core.protocol import Policy, Record, States, resized
 from lastblock.engine.live import (
     ask_floored_live,
@@ -55,7 +55,8 @@ class Live:
     arms
         The number of arms.
     width
-        The number of arms that fit; by default, `arms` rounded up.
+        The number of arms that fit; by default, the next of 2, 4, 8, 16 … Others come from fleets
+        and from states of older versions.
     depth
         The number of rewards per arm that fit, for a policy that keeps all rewards.
     floored
@@ -75,7 +76,7 @@ class Live:
         states: States | None = None,
     ) -> None:
         self.policy = policy
-        self.width = slots(arms if width is None else width)
+        self.width = room_for(arms) if width is None else slots(width)
         self.depth = FIRST_ROOM if depth is None and getattr(policy, "grows", False) else depth
         self.is_borrowed = states is not None
         if states is None:
@@ -212,18 +213,19 @@ class Live:
                 f"this bandit's record has room for {self.width} arms only; add arms to a copy()"
             )
         else:
-            new = Live(
-                self.policy,
-                arms + 1,
-                width=arms + max(1, arms // 2),
-                depth=self.depth,
-                floored=self.is_floored,
-            )
+            new = Live(self.policy, arms + 1, depth=self.depth, floored=self.is_floored)
         self._keep(new, list(range(arms)))
         started = np.zeros(1, new.states.dtype)
         new._start(started, arms + 1, _KEY)
         resizing.enter(new.s, started[0], new._wider())
         resized(self.policy, new.s, self.s, arms)
+        return new
+
+    def with_room(self, width: int) -> "Live":
+        """Return a copy with room for this number of arms, without the notes of the last round."""
+        arms, floored = int(self.s.arms), self.is_floored
+        new = Live(self.policy, arms, width=width, depth=self.depth, floored=floored)
+        self._keep(new, list(range(arms)))
         return new
 
     def without_arm(self, arm: int) -> "Live":

@@ -17,7 +17,14 @@ from lastblock.store.group_commit import Write
 from lastblock.store.journal import EventLog, snapshot_of
 from lastblock.store.messages import number_of, open_elsewhere
 from lastblock.store.opening import open_storage, queue_of
-from lastblock.store.recovery import Known, Recovered, read_generations, recover, share_unknown
+from lastblock.store.recovery import (
+    Known,
+    Recovered,
+    read_generations,
+    recover,
+    share_room,
+    share_unknown,
+)
 from lastblock.store.storage import Storage
 from lastblock.support.checks import number, whole
 from lastblock.support.errors import StoreError
@@ -284,6 +291,7 @@ class Store(CreatesBandits):
             found = self._find(name, view.names())
             latest = recover(view, name, found)
             again = recover(view, name, found, first=True)
+        share_room(desk_of(latest.bandit), desk_of(again.bandit))
         share_unknown(desk_of(latest.bandit), desk_of(again.bandit))
         if (again.event, again.bandit.to_bytes()) != (latest.event, latest.bandit.to_bytes()):
             raise StoreError(

@@ -9,7 +9,9 @@ from typing import Any
 
 from lastblock.core.protocol import Held, Policy, held
 from lastblock.core.support import support_of
+from lastblock.kernels.background import compiling
 from lastblock.live.bandit import Bandit
+from lastblock.live.decisions import Decision
 from lastblock.testing.expectations import expect, expect_value_error
 from lastblock.testing.worlds import (
     ARMS,
@@ -145,6 +147,27 @@ def _replace_arm(
     expect(new in arms, f"the new arm {new!r} is not pulled in the round being handed out: {arms}")
     taken = live_with_delays(bandit, 60, world)
     expect(all(decision.arm != old for decision in taken), f"{old!r} has come back")
+
+
+def room_changes_no_decision(policy: Policy) -> None:
+    """Decisions do not depend on the room that is reserved for arms, nor on when it must grow."""
+    lives = [_decisions_with_room(policy, room) for room in (4, 16)]
+    for step, (small, large) in enumerate(zip(*lives, strict=True)):
+        expect(
+            small == large,
+            f"step {step}: with room for 4 arms it decides {small}, with room for 16 {large}",
+        )
+
+
+def _decisions_with_room(policy: Policy, room: int) -> list[Decision[int]]:
+    world = random.Random(SEED)
+    with compiling("never"):  # plain Python decides the same; compiling takes longer
+        bandit = Bandit(policy, ARMS, seed=SEED, room=room)
+        taken = live_with_delays(bandit, 40, world)
+        for arm in () if declares(policy, "oracle") else (ARMS, ARMS + 1):
+            bandit.add_arm(arm)
+            taken += live_with_delays(bandit, 20, world)
+    return taken
 
 
 def a_forced_arm_is_taken_in(policy: Policy) -> None:

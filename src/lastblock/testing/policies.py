@@ -32,6 +32,7 @@ POLICY_CHECKS: dict[str, Callable[[Policy], None]] = {
         live_use.bad_rewards_change_nothing,
         live_use.only_its_support_is_taken,
         live_use.arms_come_and_go,
+        live_use.room_changes_no_decision,
         live_use.a_forced_arm_is_taken_in,
         live_use.held_agrees_with_what_was_told,
         live_use.words_come_for_every_policy,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.core.layout import state_size
+from lastblock.core.layout import state_dtype
 from lastblock.core.registry import describe
 from lastblock.lab.scenario import Scenario
 from lastblock.lab.work.chunks import Chunk, Finished, Shelf
@@ -115,7 +115,7 @@ class Aggregate:
         """Return the name and the parameters of the policy, and the size of its state."""
         policy, scenario = self.scenario.policies[self.label], self.scenario
         parameters = describe(policy)["parameters"]
-        size = state_size(policy, scenario.environment.n_arms, scenario.horizon)
+        size = state_dtype(policy, scenario.environment.n_arms, scenario.horizon).itemsize
         return {
             "name": [type(policy).__name__],
             "parameters": [json.dumps(parameters, ensure_ascii=False, default=repr)],

@@ -1,6 +1,6 @@
 """What a scenario needs in memory and time, before anything of it is computed."""
 
-from lastblock.core.layout import state_size
+from lastblock.core.layout import state_dtype
 from lastblock.lab.scenario import Scenario
 from lastblock.simulation.simulate import times_taken
 from lastblock.support.amounts import (
@@ -31,7 +31,7 @@ def memory_of(scenario: Scenario, replications: int) -> float:
     waiting = policies * -(-replications // chunk) * _A_CHUNK
     in_work = cores() * (
         max(
-            state_size(policy, environment.n_arms, scenario.horizon)
+            state_dtype(policy, environment.n_arms, scenario.horizon).itemsize
             for policy in scenario.policies.values()
         )
         + chunk * (16 * times_taken(None, scenario.horizon).size + 8 * phases * environment.n_arms)
