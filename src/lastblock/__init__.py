@@ -70,9 +70,14 @@ from lastblock.policies.ucb1 import UCB1
 from lastblock.support import old_names
 from lastblock.support.errors import (
     BanditInUseError,
+    ExpiredDecisionError,
+    KeyReusedError,
     PolicyError,
+    SettledDecisionError,
     StateFileError,
     StoreError,
+    TokenError,
+    ToldOtherwiseError,
     UnknownDecisionError,
 )
 from lastblock.support.spelling import nearest as _nearest
@@ -143,6 +148,7 @@ __all__ = [
     "Estimate",
     "Evaluation",
     "Evaluations",
+    "ExpiredDecisionError",
     "Explanation",
     "Exponential",
     "Family",
@@ -150,6 +156,7 @@ __all__ = [
     "FleetBandit",
     "Gaussian",
     "Giro",
+    "KeyReusedError",
     "MeanShift",
     "OracleRestart",
     "PairedDifference",
@@ -161,6 +168,7 @@ __all__ = [
     "Replay",
     "Restarting",
     "Run",
+    "SettledDecisionError",
     "Sinusoid",
     "SlidingWindowThompson",
     "StateFileError",
@@ -170,6 +178,8 @@ __all__ = [
     "Summary",
     "Table",
     "Thompson",
+    "TokenError",
+    "ToldOtherwiseError",
     "Trace",
     "TruncatedGaussian",
     "UnknownDecisionError",

@@ -319,7 +319,7 @@ def test_the_log_of_what_was_out_when_events_began_to_be_kept(place, tmp_path):
 
     (row,) = pq.read_table(tmp_path / "log.parquet").to_pylist()
     assert (row["arm"], row["decision"], row["probability"]) == tuple(early[3])
-    assert (row["reward"], row["asked"]) == (2.5, None)
+    assert (row["reward"], row["asked"]) == (2.5, early[3].time)
 
 
 # Kills.
@@ -811,9 +811,9 @@ def test_files_of_others(path):
 def test_a_file_of_a_newer_version(path):
     prepared(path)
     connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 3")
+    connection.execute("PRAGMA user_version = 4")
     connection.close()
-    refuses(path, "has format 3, this lastblock reads up to 2; upgrade lastblock to open it")
+    refuses(path, "has format 4, this lastblock reads up to 3; upgrade lastblock to open it")
 
 
 @pytest.mark.parametrize(
@@ -828,7 +828,7 @@ def test_a_file_of_a_newer_version(path):
         ("UPDATE events SET decision = 2000 WHERE event = 500", "not out"),
         ("UPDATE events SET decision = 240 WHERE event = 500", "not out"),
         ("UPDATE events SET kind = 1 WHERE event = 501", "rewards must be finite"),
-        ("UPDATE events SET kind = 9 WHERE event = 501", "an event has the unknown kind 9"),
+        ("UPDATE events SET kind = 99 WHERE event = 501", "an event has the unknown kind 99"),
         ("UPDATE events SET kind = -1 WHERE event = 501", "not ask, tell or forget"),
         ("UPDATE events SET decision = 'x' WHERE event = 500", "could not convert"),
         ("UPDATE events SET decision = 249.5 WHERE event = 500", "must be whole numbers"),
@@ -840,9 +840,15 @@ def test_a_file_of_a_newer_version(path):
         ("UPDATE bandits SET last_event = 3000", "the snapshot is of event 0, not 3000"),
         ("UPDATE bandits SET last_event = 'x'", "the snapshot is of event 0, not x"),
         ("UPDATE bandits SET snapshot = 'text'", "encoding"),
-        ("INSERT INTO pending VALUES (1, 'x', 0, NULL, NULL)", "not supported"),
-        ("INSERT INTO pending VALUES (1, 0, 3, NULL, NULL)", "decision 0 cannot be out for arm 3"),
-        ("INSERT INTO pending VALUES (1, 5, 0, NULL, NULL)", "decision 5 cannot be out for arm 0"),
+        ("INSERT INTO pending VALUES (1, 'x', 0, NULL, NULL, 0)", "not supported"),
+        (
+            "INSERT INTO pending VALUES (1, 0, 3, NULL, NULL, 0)",
+            "decision 0 cannot be out for arm 3",
+        ),
+        (
+            "INSERT INTO pending VALUES (1, 5, 0, NULL, NULL, 0)",
+            "decision 5 cannot be out for arm 0",
+        ),
         ("UPDATE events SET kind = 4, arm = 7 WHERE event = 2000", "does not fit"),
         ("UPDATE bandits SET snapshot = zeroblob(99)", "not a lastblock state"),
         ("UPDATE bandits SET snapshot = substr(snapshot, 1, 999)", "truncated"),

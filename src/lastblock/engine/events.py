@@ -10,17 +10,31 @@ Event: TypeAlias = tuple[str, int | None, int | None, Any]
 """A change as a tuple of its kind, the decision, the arm, and a value. It is one of these:
 
 ("ask", decision, arm, probability or None), ("tell", decision, arm, reward),
-("forget", decision, arm, None), ("add_arm", None, arm, label), ("retire_arm", None, arm, None) or
-("reseed", None, None, words).
+("forget", decision, arm, None), ("add_arm", None, arm, label), ("retire_arm", None, arm, None),
+("reseed", None, None, words), or a note, which leaves the record as it is:
+
+("partial", decision, arm, [reward, key or None]): one of several rewards of a decision;
+("activate", decision, arm, None): the decision's clock starts again;
+("remember", decision or None, None, […]): what to answer if a request is repeated, see `Memory`;
+("configure", None, None, {"rewards": …, "remember": …}): how rewards are collected from now on.
 
 An arm is given by its place among all arms of the bandit, including retired ones."""
 
 Journal: TypeAlias = Callable[[Sequence[Event]], None]
 """A function that records events, or raises an error."""
 
-KINDS = ("ask", "tell", "forget", "add_arm", "retire_arm", "reseed")
+KINDS = (
+    *("ask", "tell", "forget", "add_arm", "retire_arm", "reseed"),
+    *("partial", "activate", "remember", "configure"),
+)
 ASK, TELL, FORGET = 0, 1, 2
 """Places in `KINDS` of the three kinds that make up almost all events."""
 
 NO_CHANCE = -1.0
 """The number that stands for a probability of None."""
+
+NOTES = frozenset(("partial", "activate", "remember", "configure"))
+"""The kinds that leave the record as it is, and change a bandit's ledger only."""
+
+REMEMBERED = tuple(KINDS.index(kind) for kind in ("partial", "remember"))
+"""Places in `KINDS` of the events that a bandit's memory is made of."""

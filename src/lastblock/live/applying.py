@@ -6,13 +6,15 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.engine.events import KINDS, Event, Journal
+from lastblock.engine.events import KINDS, NOTES, Event, Journal
 from lastblock.kernels.streams import STREAM_WORDS
 from lastblock.live.decisions import Decision
 from lastblock.live.hooks import Hook
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import L
+from lastblock.live.ledger import check_note
 from lastblock.live.view import BanditView
+from lastblock.support.errors import UNREADABLE, short
 
 
 class Changeable(Protocol):
@@ -118,27 +120,47 @@ def apply_event(bandit: Changeable, desk: JournalledDesk[Any], event: Event) -> 
     """Make the change that another bandit has written to its journal, or raise a ValueError."""
     if len(event) != 4 or event[0] not in KINDS:
         raise ValueError(f"event {event!r} is not known; give one of the kinds {tuple(KINDS)}")
-    kind, id, number, value = event
+    kind, id, place, value = event
     if kind == "ask":
         before = desk.copy()
         asked = bandit.ask()
         last = desk.next_id - 1
-        if (last, desk.number(last), asked.probability) != (id, number, value):
+        if (last, desk.number(last), asked.probability) != (id, place, value):
             desk.become(before)
             raise ValueError(f"event {event!r} does not fit: the bandit decided {asked}")
     elif kind in ("tell", "forget"):
         if id not in desk.out:
             raise desk.unknown(id, -1 if id is None else id)
-        if desk.number(id) != number:
+        if desk.number(id) != place:
             raise ValueError(f"event {event!r} does not fit: the decision was for another arm")
         found = desk.generations.id_of(id)
-        bandit.tell(found, value) if kind == "tell" else bandit.forget(found)
+        if kind == "forget":
+            bandit.forget(found)
+        elif desk.ledger.rule is None:
+            bandit.tell(found, value)
+        else:  # it is what several rewards came to
+            desk.tell_each([(id, desk.out[id], desk.check_reward(value))])
     elif kind == "add_arm":
         bandit.add_arm(value)
-    elif kind == "retire_arm" and number in desk.numbers:
-        bandit.retire_arm(desk.active[desk.numbers.index(number)])
+    elif kind == "retire_arm" and place in desk.numbers:
+        bandit.retire_arm(desk.active[desk.numbers.index(place)])
     elif kind == "reseed" and len(value) == STREAM_WORDS:
         desk.settle()
         desk.reseed(np.array(value, np.uint64))
+    elif kind in NOTES:
+        desk.settle()
+        try:
+            _check_note(desk, event)
+        except UNREADABLE as error:
+            raise ValueError(f"event {short(event)} does not fit the bandit: {error}") from None
+        desk.note_each([event])
     else:
         raise ValueError(f"event {event!r} does not fit the bandit")
+
+
+def _check_note(desk: JournalledDesk[Any], event: Event) -> None:
+    """Raise a ValueError if an event that changes the ledger only does not fit the bandit."""
+    kind, id, arm, value = event
+    check_note((kind, id, value), desk.next_id, len(desk.labels))
+    if id is not None and arm is not None and (id not in desk.out or desk.number(id) != arm):
+        raise ValueError("the decision is not out for that arm")

@@ -5,16 +5,19 @@ from typing import Any, cast, overload
 
 from lastblock.core.protocol import Policy
 from lastblock.kernels.streams import Seed, key_of
+from lastblock.live.aggregation import Rewards
+from lastblock.live.answering import answer, ask_again
 from lastblock.live.decisions import Decision, Pending, no_context
+from lastblock.live.ending import EndsDecisions
 from lastblock.live.journalled import JournalledDesk, new_desk
 from lastblock.live.labels import L, Label, check_label
-from lastblock.live.restoring import Restorable
+from lastblock.live.memory import Remember
 from lastblock.support.checks import at_least
 
 _new = object.__new__
 
 
-class Bandit(Restorable[L]):
+class Bandit(EndsDecisions[L]):
     """A bandit that decides for a live system.
 
     Rewards may come in any order, late, or never. If each is told before the next `ask`, the arms
@@ -39,6 +42,14 @@ class Bandit(Restorable[L]):
         Whether to wait until the code for this policy and number of arms is compiled, which takes
         seconds unless it is in the cache. Without it the bandit decides at once, in plain Python
         at first, and compiles in the background; its decisions are the same, bit for bit.
+    rewards
+        What to tell the policy if a decision may have several rewards: the "first", "sum", "max" or
+        "last" of them, once the decision is closed by `close` or `expire`. None: each has one
+        reward.
+    remember
+        For how long to recognise repeated requests: a timedelta, a number of decisions, or both as
+        a tuple. By default 24 hours, and 100 000 decisions at most; outside a store only the number
+        counts.
 
     Raises
     ------
@@ -65,6 +76,8 @@ class Bandit(Restorable[L]):
         floor: float | Mapping[int, float] | None = None,
         room: int | None = None,
         compiled: bool = False,
+        rewards: Rewards | None = None,
+        remember: Remember | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -76,6 +89,8 @@ class Bandit(Restorable[L]):
         floor: float | Mapping[L, float] | None = None,
         room: int | None = None,
         compiled: bool = False,
+        rewards: Rewards | None = None,
+        remember: Remember | None = None,
     ) -> None: ...
     def __init__(
         self,
@@ -86,18 +101,22 @@ class Bandit(Restorable[L]):
         floor: float | Mapping[Any, float] | None = None,
         room: int | None = None,
         compiled: bool = False,
+        rewards: Rewards | None = None,
+        remember: Remember | None = None,
     ) -> None:
-        self._desk = new_desk(policy, arms, seed, floor, room)
+        self._desk = new_desk(policy, arms, seed, floor, room, rewards, remember)
         if compiled:
             self.compile()
         else:
             self._desk.live.compile_soon()
 
     @overload
-    def ask(self) -> Decision[L]: ...
+    def ask(self, *, key: str | None = None) -> Decision[L]: ...
     @overload
-    def ask(self, n: int) -> list[Decision[L]]: ...
-    def ask(self, n: int | None = None, context: object = None) -> Decision[L] | list[Decision[L]]:
+    def ask(self, n: int, *, key: str | None = None) -> list[Decision[L]]: ...
+    def ask(
+        self, n: int | None = None, context: object = None, *, key: str | None = None
+    ) -> Decision[L] | list[Decision[L]]:
         """Take the next decision, even while earlier ones wait for their rewards.
 
         Parameters
@@ -106,6 +125,9 @@ class Bandit(Restorable[L]):
             The number of decisions to take; without it, one.
         context
             Not supported; it is here for the error that says what to use instead.
+        key
+            A text of your own for this request. Asked again with the same key, the bandit returns
+            the same decisions, for as long as `remember` says; so a request can be sent again.
 
         Returns
         -------
@@ -116,9 +138,11 @@ class Bandit(Restorable[L]):
         ------
         TypeError
             If a context is given.
+        KeyReusedError
+            If the key came before with another `n`.
         """
         desk = self._desk
-        if n is None and context is None:
+        if n is None and context is None and key is None:
             acquire, release = desk.acquire, desk.release  # Python calls local names faster
             try:  # does what `with desk.lock:` does, but faster; see `is_locked_here`
                 acquire()
@@ -142,24 +166,38 @@ class Bandit(Restorable[L]):
             return decision
         if context is not None:
             raise no_context()
-        count = at_least(1, n, "n")
+        count = 1 if n is None else at_least(1, n, "n")
         with desk.lock:
-            return desk.ask_each(count)
+            asked = desk.ask_each(count) if key is None else ask_again(desk, count, key)
+        return asked[0] if n is None else asked
 
-    def tell(self, decision: Decision[L] | Pending[L] | int, reward: float) -> None:
+    def tell(
+        self,
+        decision: Decision[L] | Pending[L] | int | str,
+        reward: float,
+        *,
+        key: str | None = None,
+    ) -> None:
         """Learn the reward of a decision. If this raises an error, the bandit has not changed.
 
         Parameters
         ----------
         decision
-            What `ask` returned, or its id. Rewards may come in any order.
+            What `ask` returned, or its id, or in a store its token. Rewards may come in any order.
+            A token may be told again: with the same reward this does nothing.
         reward
-            A finite number.
+            A finite number. If the bandit collects `rewards`, one of several.
+        key
+            For a bandit that collects `rewards`: a text of your own for this one. With the same key
+            it is taken once, however often it is told.
 
         Raises
         ------
         UnknownDecisionError
-            If the decision was never asked for, or has been told or forgotten before.
+            If the decision was never asked for. As a `TokenError`: if a token is not of this
+            bandit. As a `SettledDecisionError`: if it has been told or forgotten before; namely a
+            `ToldOtherwiseError` if the token was told another reward, an `ExpiredDecisionError` if
+            the decision has expired or was closed.
         ValueError
             If `reward` is not a finite number.
         """
@@ -168,7 +206,8 @@ class Bandit(Restorable[L]):
         try:
             acquire()
             told = False
-            if type(decision) is Decision and type(reward) is float and desk.is_quick:
+            is_quick = desk.is_quick and key is None
+            if type(decision) is Decision and type(reward) is float and is_quick:
                 id, out = decision.id, desk.out
                 arm = out.get(id, -1) if type(id) is int else -1
                 if arm >= 0 and desk.active[arm] == decision.arm:
@@ -180,7 +219,10 @@ class Bandit(Restorable[L]):
                     elif not desk.is_plain:
                         desk.chances.pop(id, None)
             if not told:
-                desk.tell_checked(decision, reward)
+                if type(decision) is str or key is not None or desk.ledger.rule is not None:
+                    answer(desk, [decision], [reward], key)
+                else:
+                    desk.tell_checked(decision, reward)
         except BaseException:
             if desk.is_locked_here():
                 release()
@@ -188,14 +230,14 @@ class Bandit(Restorable[L]):
         release()
 
     def tell_many(
-        self, decisions: Iterable[Decision[L] | Pending[L] | int], rewards: Iterable[float]
+        self, decisions: Iterable[Decision[L] | Pending[L] | int | str], rewards: Iterable[float]
     ) -> None:
         """Learn the rewards of several decisions, in this order: all of them, or none on an error.
 
         Parameters
         ----------
         decisions
-            What `ask` returned, or ids; each decision at most once.
+            What `ask` returned, or ids, or in a store tokens; each decision at most once.
         rewards
             As many finite numbers as there are decisions.
 
@@ -208,56 +250,18 @@ class Bandit(Restorable[L]):
         """
         desk = self._desk
         asked = list(decisions)  # before we lock: a generator may run any code, and slowly
-        values = [desk.check_reward(reward) for reward in rewards]
+        values = list(rewards)
+        if desk.ledger.rule is None:
+            values = [desk.check_reward(reward) for reward in values]
         if len(asked) != len(values):
             raise ValueError(f"{len(values)} rewards for {len(asked)} decisions; give one for each")
         with desk.lock:
+            if desk.ledger.rule is not None or any(type(each) is str for each in asked):
+                answer(desk, asked, values, None)
+                return
             desk.settle()
             found = desk.find_each(asked)
             desk.tell_each([(id, arm, x) for (id, arm), x in zip(found, values, strict=True)])
-
-    def forget(self, decision: Decision[L] | Pending[L] | int) -> None:
-        """Drop a decision whose reward will never come.
-
-        Parameters
-        ----------
-        decision
-            What `ask` returned, or its id.
-
-        Raises
-        ------
-        UnknownDecisionError
-            If the decision was never asked for, or has been told or forgotten before.
-        """
-        with self._desk.lock:
-            self._desk.settle()
-            self._desk.forget_each([self._desk.find(decision)])
-
-    def expire(self, *, older_than: int, reward: float | None = None) -> tuple[Pending[L], ...]:
-        """Stop waiting for old decisions: forget them, or tell each the same reward.
-
-        Parameters
-        ----------
-        older_than
-            Decisions with more than this number of decisions after them are old.
-        reward
-            The reward to tell the old decisions; without it they are forgotten.
-
-        Returns
-        -------
-        tuple of Pending
-            The old decisions, oldest first.
-        """
-        limit = at_least(0, older_than, "older_than")
-        reward = None if reward is None else self._desk.check_reward(reward)
-        with self._desk.lock:
-            self._desk.settle()
-            late = [pending for pending in self.pending if pending.age > limit]
-            if reward is not None:
-                self.tell_many(late, [reward] * len(late))
-            else:
-                self._desk.forget_each([self._desk.find(pending) for pending in late])
-            return tuple(late)
 
     def add_arm(self, label: L) -> None:
         """Add an arm. It is pulled once before the next round; from then on the policy decides.

@@ -3,9 +3,11 @@
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, NamedTuple
 
 from lastblock.live.labels import L
+from lastblock.live.tokens import BanditTokens, no_tokens
 from lastblock.support.errors import UnknownDecisionError, short
 from lastblock.support.json_safe import json_fields
 
@@ -40,9 +42,82 @@ class Decision(Generic[L]):
     def __iter__(self) -> Iterator[Any]:
         return iter((self.arm, self.id, self.probability))
 
+    @property
+    def time(self) -> datetime | None:
+        """When it was asked for, in UTC; None outside a store."""
+        return None
+
+    @property
+    def token(self) -> str:
+        """A short text, fit for URLs, that any process can `tell`; only in a store."""
+        raise no_tokens()
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the decision as values for JSON; in a store, with its time and its token."""
+        return json_fields(self)
+
+
+class StoredDecision(Decision[L]):
+    """A decision of a bandit in a store, which has a time and a token.
+
+    Parameters
+    ----------
+    arm, id, probability
+        As in `Decision`.
+    microseconds
+        When it was asked for, in microseconds since 1970.
+    token
+        Its token, or what makes it: most decisions are told without one, and it takes microseconds.
+    """
+
+    __slots__ = ("_microseconds", "_token")
+
+    def __init__(
+        self,
+        arm: L,
+        id: int,
+        probability: float | None,
+        microseconds: int,
+        token: BanditTokens | str,
+    ) -> None:
+        self.arm, self.id, self.probability = arm, id, probability
+        self._microseconds, self._token = microseconds, token
+
+    @property
+    def time(self) -> datetime:
+        """When it was asked for, in UTC."""
+        return utc(self._microseconds)
+
+    @property
+    def token(self) -> str:
+        """A short text, fit for URLs, that any process can `tell`."""
+        if not isinstance(self._token, str):
+            self._token = self._token.make(self.id)
+        return self._token
+
     def to_dict(self) -> dict[str, object]:
         """Return the decision as values for JSON."""
-        return json_fields(self)
+        return {**json_fields(self), "time": self.time.isoformat(), "token": self.token}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Decision) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as for every decision
+
+    def __repr__(self) -> str:
+        return f"Decision(arm={self.arm!r}, id={self.id!r}, probability={self.probability!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:  # without the secret that makes tokens
+        values = (self.arm, self.id, self.probability, self._microseconds, self.token)
+        return StoredDecision, values
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def utc(microseconds: int) -> datetime:
+    """Return a time, given in microseconds since 1970."""
+    return _EPOCH + timedelta(microseconds=microseconds)
 
 
 class Pending(NamedTuple, Generic[L]):
@@ -56,6 +131,8 @@ class Pending(NamedTuple, Generic[L]):
     """The probability with which the arm was chosen; None if the bandit has no traffic floors."""
     age: int
     """How many decisions have been asked for since."""
+    time: datetime | None = None
+    """When it was asked for, or activated, in UTC; None outside a store."""
 
     def to_dict(self) -> dict[str, object]:
         """Return the decision as values for JSON."""

@@ -16,6 +16,7 @@ from lastblock.core.reward_stats import Told
 from lastblock.live.desk import Desk
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import Label, check_labels
+from lastblock.live.ledger import Ledger, restore_ledger
 from lastblock.live.notes import Notes
 from lastblock.live.state import Live
 from lastblock.support.checks import flag, number, whole
@@ -37,6 +38,7 @@ class Described(NamedTuple):
     next_id: int
     out: dict[int, int]
     chances: dict[int, float]
+    ledger: Ledger
 
     @property
     def active(self) -> list[Label]:
@@ -50,6 +52,7 @@ def describe_desk(desk: Desk[Any], *, with_out: bool = True) -> dict[str, Any]:
     """
     number = {label: i for i, label in enumerate(desk.labels)}
     out = sorted(desk.out.items()) if with_out else []
+    ledger = desk.ledger.describe(for_store=not with_out, in_store=desk.clock is not None)
     return {
         "policy": describe(desk.live.policy),
         "layout": desk.live.layout,
@@ -64,6 +67,7 @@ def describe_desk(desk: Desk[Any], *, with_out: bool = True) -> dict[str, Any]:
         ],
         "next_id": desk.next_id,
         "out": [[id, int(arm), desk.chances.get(id)] for id, arm in out],
+        **({"ledger": ledger} if ledger else {}),
     }
 
 
@@ -81,7 +85,8 @@ def restore_desk(about: dict[str, Any], record: bytes) -> JournalledDesk[Any]:
         ) from error
     desk = JournalledDesk[Any](live, d.labels, d.floor_of_all)
     desk.active, desk.numbers, desk.retired = d.active, d.numbers, d.retired
-    desk.next_id, desk.out, desk.chances = d.next_id, d.out, d.chances
+    desk.next_id, desk.out, desk.chances, desk.ledger = d.next_id, d.out, d.chances, d.ledger
+    desk.attach(None, None)  # since it goes by the ledger which ways are fast
     return desk
 
 
@@ -118,6 +123,7 @@ def read_description(about: dict[str, Any]) -> Described:
         next_id,
         out,
         chances,
+        restore_ledger(about.get("ledger", {}), next_id, len(labels)),
     )
     _check_layout(made, about["layout"])
     return made

@@ -14,16 +14,20 @@ from lastblock.core.last_round import BEGINNING
 from lastblock.core.protocol import check_arms
 from lastblock.core.restarts import restarts_of
 from lastblock.core.reward_stats import Told
-from lastblock.core.support import refusal, support_of
+from lastblock.core.support import support_of
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.jit import is_foreign
 from lastblock.live.changes import last_change
-from lastblock.live.decisions import Decision, Generations, Pending, never_asked
+from lastblock.live.clock import Clock
+from lastblock.live.decisions import Decision, Generations, Pending, StoredDecision, never_asked
 from lastblock.live.event_replay import replay_events, settle_out
 from lastblock.live.explanation import Explanation, explained
 from lastblock.live.labels import L, Label
+from lastblock.live.ledger import Ledger
+from lastblock.live.reward_check import as_float, refused
 from lastblock.live.state import Live
-from lastblock.support.errors import UnknownDecisionError, short
+from lastblock.live.tokens import BanditTokens
+from lastblock.support.errors import SettledDecisionError, UnknownDecisionError
 
 if TYPE_CHECKING:
     from lastblock.live.summary import Gathered
@@ -70,6 +74,9 @@ class Desk(Generic[L]):
         self.floor_of_all = floor_of_all
         self.out: dict[int, int] = {}  # decision → place of its arm, or −1 − i if labels[i] retired
         self.chances: dict[int, float] = {}  # decision → probability, if there are floors
+        self.ledger = Ledger()
+        self.clock: Clock | None = None  # a store has one, and tokens
+        self.tokens: BanditTokens | None = None
         self.next_id = 0  # the number of the next decision; `Generations` turns numbers into ids
         self.generations = ONLY_ONE
         self.last: Explanation[L] | None = None  # kept when arms change, and the record loses it
@@ -96,15 +103,13 @@ class Desk(Generic[L]):
 
     def pending(self) -> tuple[Pending[L], ...]:
         """Return the decisions that are out, oldest first."""
-        return tuple(
-            Pending(
-                self.label(arm),
-                self.generations.id_of(id),
-                self.chances.get(id),
-                self.next_id - 1 - id,
-            )
-            for id, arm in sorted(self.out.items())
-        )
+        return tuple(self.pending_at(id) for id in sorted(self.out))
+
+    def pending_at(self, id: int) -> Pending[L]:
+        """Return the decision with this number, which is out."""
+        label, age = self.label(self.out[id]), self.next_id - 1 - id
+        time = self.ledger.begun_at(id)
+        return Pending(label, self.generations.id_of(id), self.chances.get(id), age, time)
 
     def pulls(self) -> dict[L, int]:
         """Return how many rewards each arm has had, including retired arms."""
@@ -139,7 +144,7 @@ class Desk(Generic[L]):
 
     # Checking what users give.
 
-    def find(self, decision: Decision[L] | Pending[L] | int) -> tuple[int, int]:
+    def find(self, decision: Decision[L] | Pending[L] | int | str) -> tuple[int, int]:
         """Return the number and the arm of a decision that is out, or raise an error."""
         id: Any = decision
         label: L | None = None
@@ -147,6 +152,8 @@ class Desk(Generic[L]):
             id, label = decision.id, decision.arm
         if isinstance(id, np.integer):  # tables of logs hold such ids
             id = int(id)
+        if type(id) is str and self.tokens is not None:
+            id = self.tokens.read(id)
         if type(id) is not int:
             raise self.unknown(id, -1)
         number = id - self.generations.tag
@@ -180,23 +187,18 @@ class Desk(Generic[L]):
     def unknown(self, id: object, number: int) -> UnknownDecisionError:
         """Return the error to raise for a decision that is not out."""
         if 0 <= number < self.next_id:
-            return UnknownDecisionError(
+            return SettledDecisionError(
                 f"decision {id} has been told or forgotten already; tell each decision once"
             )
         return never_asked(id)
 
     def check_reward(self, reward: Any) -> float:
         """Return a reward as a float whose sums stay finite, or raise a ValueError."""
-        value = reward + 0.0 if type(reward) is float else _as_float(reward)
-        if not -self.largest_reward < value < self.largest_reward:  # NaN fails as well
-            raise ValueError(
-                f"reward={short(reward)} must be finite and below {self.largest_reward:g} in "
-                "size; to drop the decision, forget it"
-            )
-        support = self.support
-        if not support.low <= value <= support.high:
-            raise refusal(self.live.policy, f"reward={short(reward)}")
-        return value
+        value = reward + 0.0 if type(reward) is float else as_float(reward)
+        low, high = self.support
+        if -self.largest_reward < value < self.largest_reward and low <= value <= high:
+            return value
+        raise refused(reward, value, self.largest_reward, self.live.policy)
 
     def check_resizable(self, arms: int) -> None:
         """Raise a ValueError unless the bandit can continue with this number of arms."""
@@ -218,15 +220,26 @@ class Desk(Generic[L]):
             asked = self.live.ask(id)
             arm, chance = asked if self.live.is_floored else (asked, None)
             self.note_out(id, arm, chance)
-            return Decision(self.active[arm], id + self.generations.tag, chance)
+            return self.decision(self.active[arm], id + self.generations.tag, chance)
         except BaseException:
             self.catch_up()
             raise
+
+    def decision(
+        self, label: L, id: int, chance: float | None, time: int | None = None
+    ) -> Decision[L]:
+        """Return a decision as users get it; `time` is now, unless it is given."""
+        if self.tokens is None or self.clock is None:
+            return Decision(label, id, chance)
+        time = self.clock.last if time is None else time
+        return StoredDecision(label, id, chance, time, self.tokens)
 
     def note_out(self, id: int, arm: int, chance: float | None) -> None:
         """Note that a decision has been taken and is out."""
         self.next_id = id + 1
         self.out[id] = arm
+        if self.clock is not None:
+            self.ledger.asked_at[id] = self.clock.last
         if chance is not None:
             self.chances[id] = chance
 
@@ -254,6 +267,7 @@ class Desk(Generic[L]):
             if self.tells_changes and restarts_of(self.live.s) > restarts:
                 _log.info("decision %d: %s", id, last_change(self.live.s, self.active))
         self.chances.pop(id, None)
+        self.ledger.drop(id)
 
     def tell_arms(self, answers: Iterable[Answer]) -> None:
         """Learn the rewards of several decisions."""
@@ -266,11 +280,13 @@ class Desk(Generic[L]):
         for id, _, _ in answers:
             del self.out[id]
             self.chances.pop(id, None)
+            self.ledger.drop(id)
 
     def forget_arm(self, id: int, arm: int) -> None:
         """Drop a decision whose reward will never come."""
         del self.out[id]
         self.chances.pop(id, None)
+        self.ledger.drop(id)
         if arm >= 0:
             self.live.forget(arm)
 
@@ -300,21 +316,29 @@ class Desk(Generic[L]):
 
     # Repeating past events, for a store.
 
-    def replay_events(self, run: npt.NDArray[np.float64], *, with_out: bool = True) -> None:
+    def replay_events(
+        self,
+        run: npt.NDArray[np.float64],
+        times: npt.NDArray[np.float64] | None = None,
+        *,
+        with_out: bool = True,
+    ) -> None:
         """Make many asks, tells and forgets at once; see `Bandit.apply_run`.
 
-        Without `with_out`, do not note which decisions are out.
+        Without `with_out`, do not note which decisions are out. `times` are those of the events.
         """
-        out = self.out if with_out else None
+        out, first = self.out if with_out else None, self.next_id
         self.next_id += replay_events(
             self.live, run, self.places(), self.next_id, out, self.chances
         )
+        if out is not None:
+            self.ledger.replayed(run, times, first, out)
 
-    def put_out(self, rows: Iterable[tuple[int, int, float | None]]) -> None:
-        """Set which decisions are out; a row is (decision, number of its arm, probability)."""
+    def put_out(self, rows: Iterable[tuple[int, int, float | None, int | None]]) -> None:
+        """Set which decisions are out; a row is (decision, number of arm, probability, time)."""
         places = self.places().tolist()
         self.out, self.chances = {}, {}
-        for id, number, chance in rows:
+        for id, number, chance, time in rows:
             if not 0 <= id < self.next_id or not 0 <= number < len(places):
                 raise ValueError(
                     f"decision {id} cannot be out for arm {number}: give decisions below "
@@ -323,19 +347,29 @@ class Desk(Generic[L]):
             self.out[id] = places[number] if places[number] >= 0 else -1 - number
             if chance is not None:
                 self.chances[id] = float(chance)
+            if time is not None:
+                self.ledger.asked_at[id] = time
+        self.ledger.keep_only(self.out)
 
-    def out_since(self, first: int) -> list[tuple[int, int, float | None]]:
+    def out_since(self, first: int) -> list[tuple[int, int, float | None, int | None]]:
         """Return the decisions from number `first` on that are out, as `put_out` takes them."""
+        times = self.ledger.asked_at
         return [
-            (id, self.number(id), self.chances.get(id))
+            (id, self.number(id), self.chances.get(id), times.get(id))
             for id in range(first, self.next_id)
             if id in self.out
         ]
 
-    def take_out(self, other: "Desk[Any]", late: npt.NDArray[np.float64]) -> None:
+    def take_out(
+        self,
+        other: "Desk[Any]",
+        late: npt.NDArray[np.float64],
+        times: npt.NDArray[np.float64],
+    ) -> None:
         """Take over the decisions that are out from `other`, which may differ by events `late`."""
         settle_out(late, self.places(), self.next_id, other.out, other.chances)
-        self.out, self.chances = other.out, other.chances
+        self.out, self.chances, self.ledger = other.out, other.chances, other.ledger
+        self.ledger.settle(late, times, self.next_id)
 
     # Copying and replacing the state.
 
@@ -344,7 +378,7 @@ class Desk(Generic[L]):
         self.live.become(other.live)
         self.labels, self.active, self.numbers = other.labels, other.active, other.numbers
         self.retired, self.out, self.chances = other.retired, other.out, other.chances
-        self.next_id = other.next_id
+        self.ledger, self.next_id = other.ledger, other.next_id
 
     def copy(self) -> "Desk[L]":
         """Return an independent desk in the same state."""
@@ -357,21 +391,11 @@ class Desk(Generic[L]):
         other.retired = dict(self.retired)
         other.out = dict(self.out)
         other.chances = dict(self.chances)
+        other.ledger = self.ledger.copy()
         other.next_id = self.next_id
         other.generations = self.generations
         other.last = self.last
         return other
-
-
-def _as_float(reward: Any) -> float:
-    if isinstance(reward, str | bytes):
-        raise ValueError(f"reward={short(reward)} is text; give a number")
-    try:
-        return float(reward) + 0.0  # turns −0.0 into 0.0, so that equal rewards have equal bytes
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(
-            f"reward={short(reward)} is not a number that fits a float; give a finite number"
-        ) from None
 
 
 def _same(label: Any, other: Label) -> bool:

@@ -13,12 +13,17 @@ from lastblock.core.protocol import Policy
 from lastblock.core.registry import require_policy
 from lastblock.engine.events import Event, Journal
 from lastblock.kernels.streams import Seed, Stream, key_of
+from lastblock.live.aggregation import Rewards, check_rule
 from lastblock.live.decisions import Decision, Generations, Pending
 from lastblock.live.desk import ONLY_ONE, Answer, Desk
 from lastblock.live.hooks import BanditEvent, Hook, Hooks
 from lastblock.live.labels import L, Label, check_floor, check_labels
+from lastblock.live.memory import Remember, check_remember
 from lastblock.live.state import Live
 from lastblock.support.checks import whole
+
+SILENT = ("remember", "configure")
+"""Kinds of events that functions given to `Bandit.on_event` are not told of."""
 
 
 class JournalledDesk(Desk[L]):
@@ -106,7 +111,8 @@ class JournalledDesk(Desk[L]):
         that cannot raise an error, and no log to tell of the changes that it notices.
         """
         is_simple = not self._is_followed and self.generations is ONLY_ONE
-        self.is_quick = is_simple and not self.may_raise and not self.tells_changes
+        collects = self.ledger.rule is not None
+        self.is_quick = is_simple and not self.may_raise and not self.tells_changes and not collects
         self.is_plain = is_simple and not self.live.is_floored
 
     @property
@@ -116,10 +122,12 @@ class JournalledDesk(Desk[L]):
 
     # The changes that users make.
 
-    def ask_each(self, count: int) -> list[Decision[L]]:
-        """Take the next `count` decisions."""
+    def ask_each(self, count: int, key: str | None = None) -> list[Decision[L]]:
+        """Take the next `count` decisions, and remember them by a key if there is one."""
         if self._journal is None:
             asked = [self.ask_arm() for _ in range(count)]
+            if key is not None:
+                self.take_notes([self._remembered(key, count)])
             if self._hooks:
                 self._hooks.call([BanditEvent("ask", *_columns(each)) for each in asked])
             return asked
@@ -129,10 +137,16 @@ class JournalledDesk(Desk[L]):
         self._is_unsure = True
         first = self.next_id
         try:
+            if self.clock is not None:
+                self.clock.tick()
             asked = [self.ask_arm() for _ in range(count)]
-            self._journal(  # after asking, since only now the arms are known
-                [("ask", id, self.number(id), d.probability) for id, d in enumerate(asked, first)]
-            )
+            notes = [] if key is None else [self._remembered(key, count)]
+            events: list[Event] = [
+                ("ask", id, self.number(id), d.probability) for id, d in enumerate(asked, first)
+            ]
+            self._journal(events + notes)  # after asking, since only now the arms are known
+            if notes:
+                self.take_notes(notes)
         except BaseException:
             self._go_back(before)
             raise
@@ -141,7 +155,13 @@ class JournalledDesk(Desk[L]):
             self._hooks.call([BanditEvent("ask", *_columns(each)) for each in asked])
         return asked
 
-    def tell_checked(self, decision: Decision[L] | Pending[L] | int, reward: Any) -> None:
+    def _remembered(self, key: str, count: int) -> Event:
+        """Return the event that remembers the last `count` decisions by a key."""
+        first = self.next_id - count
+        rows = [[id, self.number(id), self.chances.get(id)] for id in range(first, self.next_id)]
+        return "remember", first, None, ["asked", key, rows]
+
+    def tell_checked(self, decision: Decision[L] | Pending[L] | int | str, reward: Any) -> None:
         """Check a decision and its reward, then learn the reward."""
         if self._is_unsure:
             self.settle()
@@ -156,8 +176,14 @@ class JournalledDesk(Desk[L]):
 
     def tell_each(self, answers: list[Answer]) -> None:
         """Learn the rewards of several decisions: all of them, or none on an error."""
+        self.end_each(answers, [], [])
+
+    def end_each(
+        self, answers: list[Answer], dropped: list[tuple[int, int]], notes: list[Event]
+    ) -> None:
+        """Learn the rewards of some decisions and drop others, with notes: all, or none."""
         if not self._is_followed:
-            self.tell_arms(answers)
+            self._end(None, answers, dropped, notes)
             return
         live = self.live
         if self._journal is not None and live.depth is not None:
@@ -169,15 +195,48 @@ class JournalledDesk(Desk[L]):
                 if arm >= 0 and live is not self.live:
                     live.tell(arm, value)
         events: list[Event] = [("tell", id, self.number(id), value) for id, _, value in answers]
-        if live is self.live:
-            self.log(events, self.tell_arms, answers)
+        events += [("forget", id, self.number(id), None) for id, _ in dropped]
+        told = None if live is self.live else live
+        self.log(events + notes, self._end, told, answers, dropped, notes)
+
+    def _end(
+        self,
+        told: Live | None,
+        answers: list[Answer],
+        dropped: list[tuple[int, int]],
+        notes: list[Event],
+    ) -> None:
+        """Do what `end_each` says; `told` has learnt the rewards already, if it is given."""
+        if told is None:
+            self.tell_arms(answers)
         else:
-            self.log(events, self.become_told, live, answers)
+            self.become_told(told, answers)
+        self.forget_arms(dropped)
+        if notes:
+            self.take_notes(notes)
 
     def forget_each(self, found: list[tuple[int, int]]) -> None:
         """Drop several decisions."""
-        events: list[Event] = [("forget", id, self.number(id), None) for id, _ in found]
-        self.log(events, self.forget_arms, found)
+        self.end_each([], found, [])
+
+    def note_each(self, notes: list[Event]) -> None:
+        """Make changes of the ledger."""
+        self.log(notes, self.take_notes, notes)
+
+    def check_open(self) -> None:
+        """Raise an error if the journal refuses all changes, as that of a closed store does."""
+        if self._journal is not None:
+            self._journal([])
+
+    def take_notes(self, notes: list[Event]) -> None:
+        """Apply events that change the ledger only; a store has just written them as its last."""
+        before, time = 0, 0
+        if self.clock is not None:
+            before, time = self.clock.event - len(notes), self.clock.last
+        for event, (kind, decision, _, value) in enumerate(notes, before + 1):
+            self.ledger.take((kind, decision, value), event, time)
+            if kind == "configure":
+                self._choose_ways()
 
     def add_arm(self, label: L) -> None:
         """Add an arm; its label must be new."""
@@ -212,6 +271,8 @@ class JournalledDesk(Desk[L]):
         else:
             self._is_unsure = self._reload is not None
             try:
+                if self.clock is not None:
+                    self.clock.tick()
                 self._journal(events)
                 change(*arguments)
             except BaseException:
@@ -219,16 +280,17 @@ class JournalledDesk(Desk[L]):
                 raise
             self._is_unsure = False
         if self._hooks:
-            self._hooks.call([self._as_told(event) for event in events])
+            self._hooks.call([self._as_told(each) for each in events if each[0] not in SILENT])
 
     def _as_told(self, event: Event) -> BanditEvent[L]:
         """Return an event with the id of its decision and the label of its arm."""
         kind, decision, arm, value = event
+        reward = value if kind == "tell" else value[0] if kind == "partial" else None
         return BanditEvent(
             kind,
             None if decision is None else self.generations.id_of(decision),
             None if arm is None else self.labels[arm],
-            value if kind == "tell" else None,
+            reward,
         )
 
     def settle(self) -> None:
@@ -257,6 +319,8 @@ def new_desk(
     seed: Seed,
     floor: float | Mapping[Any, float] | None,
     room: int | None,
+    rewards: Rewards | None = None,
+    remember: Remember | None = None,
 ) -> JournalledDesk[Any]:
     """Return the desk of a new bandit; `Bandit` explains the parameters."""
     require_policy(policy)
@@ -273,4 +337,10 @@ def new_desk(
         live.notes.floor[: len(labels)] = shares
     everywhere = shares is not None and not isinstance(floor, Mapping)
     floor_of_all = shares[0] if shares and everywhere else None
-    return JournalledDesk(live, labels, floor_of_all)
+    desk = JournalledDesk[Any](live, labels, floor_of_all)
+    desk.ledger.rule = check_rule(rewards)
+    if remember is not None:
+        window, decisions = check_remember(remember)
+        desk.ledger.memory.limit(window, decisions, 0)
+    desk.attach(None, None)
+    return desk

@@ -13,13 +13,14 @@ from lastblock.support.container import DIGEST_SIZE, HEAD, digest, encode, make_
 from lastblock.support.errors import UNREADABLE, StateFileError
 
 MAGIC = b"lastblk\n"
-VERSION = 2
-"""The format. Format 1, which does not note the smallest and largest rewards, can still be read."""
+VERSION = 3
+"""The format. Format 1, which does not note the smallest and largest rewards, can still be read;
+format 2 has no ledger, and is written for bandits whose ledger is empty."""
 
 
 def pack(about: dict[str, Any], record: bytes) -> bytes:
     """Return a description and a record in the format above."""
-    body = make_head(MAGIC, VERSION, encode(about), len(record)) + record
+    body = make_head(MAGIC, _version(about), encode(about), len(record)) + record
     return body + digest(body)
 
 
@@ -50,12 +51,13 @@ def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
 
 def to_text(about: dict[str, Any], record: bytes) -> str:
     """Return JSON with the description, the record in base64, and a checksum of both."""
+    version = _version(about)
     return json.dumps(
         {
-            "lastblock": VERSION,
+            "lastblock": version,
             "bandit": about,
             "record": base64.b64encode(record).decode(),
-            "checksum": _text_digest(about, record, VERSION),
+            "checksum": _text_digest(about, record, version),
         },
         ensure_ascii=False,
     )
@@ -79,6 +81,11 @@ def from_text(text: str) -> tuple[dict[str, Any], bytes]:
     if not intact:
         raise StateFileError("the state is corrupt: its checksum is wrong; restore it from a copy")
     return about, record
+
+
+def _version(about: dict[str, Any]) -> int:
+    """Return the format that an older version must know to read a description rightly."""
+    return VERSION if "ledger" in about else 2
 
 
 def _text_digest(about: Any, record: bytes, version: int) -> str:

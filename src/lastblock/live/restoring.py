@@ -46,7 +46,10 @@ class Restorable(AppliesEvents[L]):
         desk = self._desk
         with desk.lock:
             copied = JournalledDesk(desk.live.copy(), desk.labels, desk.floor_of_all)
-            desk.copy_to(copied).enter(desk.generations)
+            desk.copy_to(copied)
+            if desk.clock is not None:
+                copied.ledger = desk.ledger.outside()
+            copied.enter(desk.generations)
             return self._on(copied)
 
     def __reduce__(self) -> tuple[Any, ...]:

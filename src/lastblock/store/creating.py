@@ -8,8 +8,10 @@ from typing import Any, overload
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import describe, require_policy
 from lastblock.kernels.streams import Seed
+from lastblock.live.aggregation import Rewards
 from lastblock.live.bandit import Bandit
 from lastblock.live.labels import L, check_labels
+from lastblock.live.memory import Remember
 from lastblock.support.checks import line, number
 from lastblock.support.errors import BanditInUseError, StoreError
 
@@ -50,6 +52,8 @@ class CreatesBandits(ABC):
         seed: Seed = None,
         floor: float | Mapping[int, float] | None = None,
         room: int | None = None,
+        rewards: Rewards | None = None,
+        remember: Remember | None = None,
     ) -> Bandit[int]: ...
     @overload
     def create(
@@ -61,6 +65,8 @@ class CreatesBandits(ABC):
         seed: Seed = None,
         floor: float | Mapping[L, float] | None = None,
         room: int | None = None,
+        rewards: Rewards | None = None,
+        remember: Remember | None = None,
     ) -> Bandit[L]: ...
     def create(
         self,
@@ -71,6 +77,8 @@ class CreatesBandits(ABC):
         seed: Seed = None,
         floor: float | Mapping[Any, float] | None = None,
         room: int | None = None,
+        rewards: Rewards | None = None,
+        remember: Remember | None = None,
     ) -> Bandit[Any]:
         """Create a bandit; it is on the disk when this returns.
 
@@ -78,7 +86,7 @@ class CreatesBandits(ABC):
         ----------
         name
             A new name: one line of text.
-        policy, arms, seed, floor, room
+        policy, arms, seed, floor, room, rewards, remember
             As for `Bandit`.
 
         Returns
@@ -92,7 +100,18 @@ class CreatesBandits(ABC):
             If the store has a bandit of this name.
         """
         line(name, "name")
-        return self._create(name, lambda: Bandit(policy, arms, seed=seed, floor=floor, room=room))
+        return self._create(
+            name,
+            lambda: Bandit(
+                policy,
+                arms,
+                seed=seed,
+                floor=floor,
+                room=room,
+                rewards=rewards,
+                remember=remember,
+            ),
+        )
 
     @overload
     def get_or_create(
@@ -104,6 +123,8 @@ class CreatesBandits(ABC):
         seed: Seed = None,
         floor: float | Mapping[int, float] | None = None,
         room: int | None = None,
+        rewards: Rewards | None = None,
+        remember: Remember | None = None,
         wait: float = 0.0,
     ) -> Bandit[int]: ...
     @overload
@@ -116,6 +137,8 @@ class CreatesBandits(ABC):
         seed: Seed = None,
         floor: float | Mapping[L, float] | None = None,
         room: int | None = None,
+        rewards: Rewards | None = None,
+        remember: Remember | None = None,
         wait: float = 0.0,
     ) -> Bandit[L]: ...
     def get_or_create(
@@ -127,6 +150,8 @@ class CreatesBandits(ABC):
         seed: Seed = None,
         floor: float | Mapping[Any, float] | None = None,
         room: int | None = None,
+        rewards: Rewards | None = None,
+        remember: Remember | None = None,
         wait: float = 0.0,
     ) -> Bandit[Any]:
         """Open a bandit, or create it if there is none of this name.
@@ -141,7 +166,7 @@ class CreatesBandits(ABC):
         policy, arms
             As for `Bandit`. An existing bandit must have this policy and these arms; arms that it
             has had besides, and retired ones, are fine.
-        seed, floor, room
+        seed, floor, room, rewards, remember
             As for `Bandit`, if the bandit is created; those of an existing one stay.
         wait
             The most seconds to wait while the bandit is open elsewhere, as in an old process that
@@ -168,7 +193,16 @@ class CreatesBandits(ABC):
             try:
                 if exists:
                     return self._found(name, policy, labels)
-                return self.create(name, policy, arms, seed=seed, floor=floor, room=room)
+                return self.create(
+                    name,
+                    policy,
+                    arms,
+                    seed=seed,
+                    floor=floor,
+                    room=room,
+                    rewards=rewards,
+                    remember=remember,
+                )
             except BanditInUseError:
                 if time.monotonic() >= until:
                     raise

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from lastblock.engine.events import ASK, FORGET, KINDS, TELL
+from lastblock.engine.events import ASK, FORGET, KINDS, NOTES, TELL
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.live import persistence
 from lastblock.live.decisions import Generations
@@ -21,6 +21,7 @@ What: TypeAlias = Literal["decisions", "events"]
 DECISIONS: Final = "decisions"
 EVENTS: Final = "events"
 
+_NOTES = {KINDS.index(kind) for kind in NOTES}
 ADD_ARM, RETIRE_ARM = KINDS.index("add_arm"), KINDS.index("retire_arm")
 
 
@@ -134,7 +135,7 @@ def _decisions(view: View, number: int, words: Sequence[Any]) -> Iterator[list[t
     first = view.snapshot(number, first=True)
     # What could be chosen is not known for decisions from before the first event.
     out: dict[Any, tuple[Any, ...]] = {
-        id: (arm, chance, None, None) for id, arm, chance in view.pending(number, first=True)
+        id: (arm, chance, None, time) for id, arm, chance, time in view.pending(number, first=True)
     }
     choices = Choices(bytes(first.body), words)
     for rows in _parts(view, number, first.event):
@@ -143,6 +144,8 @@ def _decisions(view: View, number: int, words: Sequence[Any]) -> Iterator[list[t
             _check(event, kind, value)
             if kind == ASK:
                 out[decision] = arm, value, choices.text, time
+            elif kind in _NOTES:
+                pass
             elif decision is not None:
                 if decision not in out:
                     raise LookupError(f"an event answers decision {decision}, which was not out")

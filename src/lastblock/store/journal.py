@@ -2,7 +2,6 @@
 
 import json
 import logging
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,9 +9,11 @@ from lastblock.engine.events import KINDS, Event
 from lastblock.kernels.background import SoonCompiled
 from lastblock.live import persistence as snapshot
 from lastblock.live.bandit import Bandit
+from lastblock.live.clock import Clock
 from lastblock.live.description import describe_desk
 from lastblock.live.desk import Desk
 from lastblock.live.event_replay import FEW, repeat_soon
+from lastblock.live.tokens import BanditTokens
 from lastblock.live.view import desk_of
 from lastblock.store.group_commit import Write
 from lastblock.store.platforms import this_platform
@@ -42,6 +43,8 @@ class EventLog:
         Returns the bandit as the storage has it.
     check_owned
         Raises a `StoreError` if the bandit may not take decisions now; None if it always may.
+    tokens
+        Makes the tokens of the bandit's decisions.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class EventLog:
         write: Write,
         recover: Callable[[Known], Recovered],
         check_owned: Callable[[int], None] | None,
+        tokens: BanditTokens,
     ) -> None:
         self.bandit, self.number = made.bandit, number
         self.event, self.saved = made.event, made.saved  # the last event, and that of the snapshot
@@ -61,15 +65,18 @@ class EventLog:
         self._write, self._recover, self._check_owned = write, recover, check_owned
         self._reason: str | None = None
         self._repeated: SoonCompiled | None = None  # the loop that repeats events
-        desk_of(self.bandit).live.compile_soon()
-        desk_of(self.bandit).attach(self, self.reload)
+        self._clock = Clock(made.time, made.event)
+        desk = desk_of(self.bandit)
+        desk.live.compile_soon()
+        desk.clock, desk.tokens = self._clock, tokens
+        desk.attach(self, self.reload)
 
     def __call__(self, events: Sequence[Event]) -> None:
         if self._reason is not None:
             raise StoreError(self._reason)
         if not events:
             return
-        now = time.time_ns() // 1000
+        now = self._clock.last  # the desk has read the clock, since asks have noted their time
         self._sure = before = self.event
         after = before + len(events)
         number = self.number
@@ -84,11 +91,12 @@ class EventLog:
                 self._write(rows, ())
             else:
                 # The bandit has made asks already, and makes any other change afterwards.
-                self._save(rows, after if events[0][0] == "ask" else before)
+                asks = sum(event[0] == "ask" for event in events)
+                self._save(rows, before + asks)
         except TakenOverError as error:
             self.end(str(error))
             raise
-        self.event = after
+        self.event = self._clock.event = after
         if self._repeated is None and after - self.saved > FEW:
             # If a call fails now, so many events are repeated that plain Python would take long.
             self._repeated = repeat_soon(desk_of(self.bandit).live)
@@ -113,6 +121,7 @@ class EventLog:
             self.end(str(error))
             raise
         self.event, self.saved = made.event, made.saved
+        self._clock.event = made.event
         _log.warning(
             "bandit number %d is as its log has it, after an error or an interrupt", self.number
         )
@@ -145,10 +154,16 @@ def snapshot_of(bandit: Bandit[Any], number: int, event: int, since: int = 0) ->
             "event": event,
             "platform": this_platform(),
         }
+        remembers = desk.ledger.memory.since
+        if desk.clock is not None:
+            about["time"] = desk.clock.last
+            if remembers is not None:
+                about["remembers"] = remembers
         body = snapshot.pack(about, desk.live.to_bytes())
         policy, layout = json.dumps(about["policy"]), about["layout"]
         out = desk.out_since(since)
-        return Snapshot(number, event, bandit.asked, policy, layout, body, since, out)
+        kept = event + 1 if remembers is None else remembers
+        return Snapshot(number, event, bandit.asked, policy, layout, body, since, out, kept)
 
 
 def _kept(value: Any) -> Any:

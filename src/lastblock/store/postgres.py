@@ -10,6 +10,7 @@ import psycopg
 
 from lastblock.engine.events import KINDS
 from lastblock.live.labels import Label
+from lastblock.store.messages import check_secret
 from lastblock.store.postgres_connections import (
     Connection,
     Connections,
@@ -81,6 +82,7 @@ class PostgresStorage:
         try:
             prepare(self._connections)
             self._sync = self._setting(sync)
+            self.secret = self._read_secret()
         except BaseException:
             self.close()
             raise
@@ -93,6 +95,11 @@ class PostgresStorage:
             ((found,),) = run(connection, "SHOW synchronous_commit")
         # Whoever has chosen a stronger setting than `on`, for standby servers, keeps it.
         return "SET LOCAL synchronous_commit = on" if found == "off" else "SELECT 1"
+
+    def _read_secret(self) -> bytes:
+        with self._connections.transaction() as connection:
+            found = run(connection, "SELECT value FROM settings WHERE name = 'secret'").fetchone()
+        return check_secret(self.label, found)
 
     @property
     def is_lost(self) -> bool:

@@ -13,7 +13,7 @@ COPY_EVENTS = (
     b'COPY events (bandit, event, "time", kind, decision, arm, reward, probability, extra) '
     b"FROM STDIN"
 )
-COPY_PENDING = b"COPY pending (bandit, decision, arm, probability, answered) FROM STDIN"
+COPY_PENDING = b'COPY pending (bandit, decision, arm, probability, answered, "time") FROM STDIN'
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 _ELEMENT = np.dtype([("size", ">i4"), ("value", ">f8")])

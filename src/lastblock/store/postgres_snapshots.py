@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from lastblock.engine.events import REMEMBERED
 from lastblock.store.postgres_connections import Connection, run
 from lastblock.store.postgres_rows import COPY_PENDING, copy_in, lines
 from lastblock.store.storage import Snapshot
@@ -78,17 +79,24 @@ def keep_snapshot(
         "first_asked": first_asked or 0,
     }
     # Earlier decisions that are out are stored already.
-    out = [(bandit, *each, None) for each in snapshot.out if each[0] >= asked]
+    out = [(bandit, *each[:3], None, each[3]) for each in snapshot.out if each[0] >= asked]
     if out:
         copy_in(connection, COPY_PENDING, lines(out))
     if first_asked:
         run(connection, _KEEP_ANSWERED, values)
     run(connection, _DROP_ANSWERED, values)
     if not keep_events:
+        first = min(snapshot.remembers, snapshot.event + 1)  # of the bandit's memory
         run(
             connection,
-            "DELETE FROM events WHERE bandit = %s AND event > %s AND event <= %s",
-            [bandit, pruned, snapshot.event],
+            "DELETE FROM events WHERE bandit = %s AND event > %s AND event <= %s "
+            f"AND (event < %s OR kind NOT IN {REMEMBERED})",
+            [bandit, pruned, snapshot.event, first],
+        )
+        run(
+            connection,
+            "DELETE FROM events WHERE bandit = %s AND event <= %s AND kind > 5",
+            [bandit, min(pruned, first - 1)],
         )
     run(
         connection,

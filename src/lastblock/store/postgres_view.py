@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.engine.events import FORGET, NO_CHANCE, TELL
+from lastblock.engine.events import FORGET, NO_CHANCE, REMEMBERED, TELL
 from lastblock.live.labels import Label
 from lastblock.store.postgres_connections import Connection, Connections, end, last_rows, run
 from lastblock.store.postgres_errors import explained
 from lastblock.store.postgres_leases import Leases
 from lastblock.store.postgres_rows import read_array
-from lastblock.store.storage import Copy, Kept, Out, Part, Row, Snapshot
+from lastblock.store.storage import Copy, Kept, NoteRow, Out, Part, Row, Snapshot
 from lastblock.support.errors import StoreError
 
 _MODE = "ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -20,13 +20,16 @@ _IDLE = 600  # seconds that a reader may compute between two reads
 
 _PART = (
     "SELECT array_send(array_agg(kind)), array_send(array_agg(decision)), "
-    "array_send(array_agg(arm)), array_send(array_agg(value)) FROM ("
+    "array_send(array_agg(arm)), array_send(array_agg(value)), array_send(array_agg(times)) FROM ("
     "SELECT kind::float8, coalesce(decision, -1)::float8 AS decision, "
     "coalesce(arm, -1)::float8 AS arm, "
     f"CASE kind WHEN {TELL} THEN coalesce(reward, 'NaN') "
-    f"ELSE coalesce(probability, {NO_CHANCE}) END AS value "
+    f'ELSE coalesce(probability, {NO_CHANCE}) END AS value, "time"::float8 AS times '
     "FROM events WHERE bandit = %s AND event > %s AND event <= %s ORDER BY event) AS part"
 )
+
+
+_NOTE = 'SELECT event, "time", kind, decision, arm, extra FROM events'
 
 
 class PostgresView:
@@ -104,7 +107,7 @@ class PostgresView:
             )
             values = [bandit, bandit]
         return self._read(
-            "SELECT decision, arm, probability FROM pending "
+            'SELECT decision, arm, probability, "time" FROM pending '
             f"WHERE bandit = %s AND {which} ORDER BY decision",
             *values,
         )
@@ -136,16 +139,17 @@ class PostgresView:
         values = bandit, after, after + size
         with explained(self.label):
             columns = self._open().execute(_PART.encode(), values, binary=True).fetchone()
-        run = np.column_stack([read_array(column) for column in columns or ()])
-        changes: list[Any] = []
+        *numbers, times = [read_array(column) for column in columns or ()]
+        run = np.column_stack(numbers)
+        changes: list[tuple[int, NoteRow]] = []
         if (run[:, 0] > FORGET).any():
-            changes = self._read(
-                "SELECT (event - %s - 1)::int, arm, extra FROM events WHERE bandit = %s "
-                f"AND event > %s AND event <= %s AND kind > {FORGET} ORDER BY event",
-                after,
+            rows = self._read(
+                f"{_NOTE} WHERE bandit = %s AND event > %s AND event <= %s AND kind > {FORGET} "
+                "ORDER BY event",
                 *values,
             )
-        return Part(run, changes)
+            changes = [(row[0] - after - 1, row) for row in rows]
+        return Part(run, times, changes)
 
     def rows(self, bandit: int, after: int, size: int) -> list[Row]:
         """Return up to `size` events after event `after`, as complete rows."""
@@ -159,6 +163,16 @@ class PostgresView:
         )
         return [(*row[:6], row[7] if row[6] is None else row[6]) for row in found]
 
+    def notes(self, bandit: int, first: int, last: int) -> list[NoteRow]:
+        """Return the events of the kinds `REMEMBERED` from event `first` to event `last`."""
+        return self._read(
+            f"{_NOTE} WHERE bandit = %s AND event >= %s AND event <= %s AND kind > 5 "
+            f"AND kind IN {REMEMBERED} ORDER BY event",
+            bandit,
+            first,
+            last,
+        )
+
     def arms(self, bandit: int) -> list[Label]:
         """Return the labels of all arms, including retired ones."""
         found = self._read("SELECT label FROM arms WHERE bandit = %s ORDER BY arm", bandit)
@@ -170,7 +184,7 @@ class PostgresView:
             f"SELECT {', '.join(Kept._fields)} FROM bandits WHERE bandit = %s", bandit
         )
         pending = self._read(
-            "SELECT decision, arm, probability, answered FROM pending "
+            'SELECT decision, arm, probability, answered, "time" FROM pending '
             "WHERE bandit = %s ORDER BY decision",
             bandit,
         )

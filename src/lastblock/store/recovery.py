@@ -1,6 +1,5 @@
 """Recover a bandit from a snapshot and the events after it."""
 
-import json
 import logging
 import math
 from collections.abc import Iterator, Sequence
@@ -9,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lastblock.engine.events import FORGET, KINDS, NO_CHANCE
 from lastblock.live import persistence as snapshot
 from lastblock.live.bandit import Bandit, bandit_on
 from lastblock.live.decisions import Generations
@@ -17,7 +15,9 @@ from lastblock.live.description import restore_desk
 from lastblock.live.desk import Desk
 from lastblock.live.view import desk_of
 from lastblock.store.platforms import difference
+from lastblock.store.replaying import part_of, recall_notes, replay_part
 from lastblock.store.storage import Part, Row, Snapshot, View
+from lastblock.support.checks import whole
 from lastblock.support.errors import StateFileError, StoreError
 
 _log = logging.getLogger(__name__)
@@ -36,6 +36,8 @@ class Recovered(NamedTuple):
     """The last event that the snapshot includes from which it was recovered."""
     asked: int
     """The number of decisions in that snapshot."""
+    time: int = 0
+    """The time of its last event; 0 if it has none."""
 
 
 class Known(NamedTuple):
@@ -81,27 +83,35 @@ def recover(
             view.check_owned(number)  # or it would be what another owner has made of it
         saved = view.snapshot(number, first=first)
         bandit, event = _restored(saved, origin), saved.event
+        time = origin["time"]
         last = max(event, view.last(number))
         rows = [row for row in waiting if row[0] == number and row[1] > last]
         if [row[1] for row in rows] != list(range(last + 1, last + 1 + len(rows))):
             raise ValueError(f"event {last + 1} is missing")
         if known is None:
             desk_of(bandit).put_out(view.pending(number, first=first))
-        late = [np.empty((0, 4))]
-        for part in (*_parts(view, number, event, last, first=first), _part_of(rows)):
-            _replay_part(bandit, part, with_out=known is None)
+            recall_notes(desk_of(bandit), view.notes(number, origin["remembers"], event))
+        late, times = [np.empty((0, 4))], [np.empty(0)]
+        for part in (*_parts(view, number, event, last, first=first), part_of(rows)):
+            replay_part(bandit, part, with_out=known is None)
+            if part.times.size:
+                time = int(part.times[-1])
             if known is not None:
                 begin = max(0, known.event - event)
-                if any(place >= begin and arm is not None for place, arm, _ in part.changes):
-                    return recover(view, name, number, waiting)  # since arms have come or gone
+                if any(place >= begin for place, _ in part.changes):
+                    # Arms have come or gone, or something is to be remembered.
+                    return recover(view, name, number, waiting)
                 late.append(part.run[begin:])
+                times.append(part.times[begin:])
             event += len(part.run)
         if known is not None:
-            desk_of(bandit).take_out(desk_of(known.bandit), np.concatenate(late))
+            desk_of(bandit).take_out(
+                desk_of(known.bandit), np.concatenate(late), np.concatenate(times)
+            )
     _log.info(
         "opened %r of %s: %d events since its snapshot", name, view.label, event - saved.event
     )
-    return Recovered(bandit, event, saved.event, saved.asked)
+    return Recovered(bandit, event, saved.event, saved.asked, time)
 
 
 @contextmanager
@@ -134,8 +144,10 @@ def _first_line(error: Exception) -> str:
 def _restored(saved: Snapshot, origin: dict[str, Any]) -> Bandit[Any]:
     about, record = snapshot.unpack(bytes(saved.body))
     origin["platform"] = about.get("platform")  # older snapshots have no such entry
+    origin["time"] = whole(about.get("time", 0), "time")
     if about.get("event", saved.event) != saved.event:  # older snapshots have no such entry
         raise ValueError(f"the snapshot is of event {about['event']}, not {saved.event}")
+    origin["remembers"] = whole(about.get("remembers", saved.event + 1), "remembers")
     if about.get("next_id") != saved.asked:
         raise ValueError(f"the snapshot has {about.get('next_id')} decisions, not {saved.asked}")
     return bandit_on(restore_desk(about, record))
@@ -147,6 +159,11 @@ def share_room(one: Desk[Any], other: Desk[Any]) -> None:
     if widths[0] != widths[1]:
         for desk in (one, other):
             desk.live = desk.live.with_room(max(widths))
+
+
+def state_of(made: Recovered) -> tuple[Any, ...]:
+    """Return everything of a recovered bandit, to compare with another one."""
+    return made.event, made.bandit.to_bytes(), desk_of(made.bandit).ledger.facts()
 
 
 def share_unknown(one: Desk[Any], other: Desk[Any]) -> None:
@@ -207,27 +224,3 @@ def check_kept(view: View, number: int, were_kept: bool) -> None:
             f"{view.label}: events were dropped while they were read; to keep them, the process "
             "that uses the bandit must open the store with keep_events=True"
         )
-
-
-def _part_of(rows: Sequence[Row]) -> Part:
-    """Return rows that are not stored yet in the form in which a view will read them."""
-    run = [
-        (kind, -1 if decision is None else decision, -1 if arm is None else arm)
-        + ((value,) if kind <= FORGET and value is not None else (NO_CHANCE,))
-        for _, _, _, kind, decision, arm, value in rows
-    ]
-    changes = [(place, row[5], row[6]) for place, row in enumerate(rows) if row[3] > FORGET]
-    return Part(np.array(run, np.float64).reshape(-1, 4), changes)
-
-
-def _replay_part(bandit: Bandit[Any], part: Part, *, with_out: bool) -> None:
-    begin = 0
-    for place, arm, extra in part.changes:
-        desk_of(bandit).replay_events(part.run[begin:place], with_out=with_out)
-        code = int(part.run[place, 0])
-        if code >= len(KINDS):
-            raise ValueError(f"an event has the unknown kind {code}")
-        kind = KINDS[code]
-        bandit.apply((kind, None, arm, extra and json.loads(extra)))
-        begin = place + 1
-    desk_of(bandit).replay_events(part.run[begin:], with_out=with_out)

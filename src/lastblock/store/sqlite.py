@@ -14,7 +14,7 @@ from lastblock.store.messages import place_of
 from lastblock.store.sqlite_connections import Connection, connect
 from lastblock.store.sqlite_errors import PATIENCE, explained
 from lastblock.store.sqlite_file import SQLiteFile
-from lastblock.store.sqlite_rows import EVENTS, PENDING, insert, receive
+from lastblock.store.sqlite_rows import EVENTS, PENDING, drop_events, insert, receive
 from lastblock.store.sqlite_schema import (
     APPLICATION,
     DROP_ANSWERED,
@@ -81,15 +81,16 @@ class SQLiteStorage:
                 "upgrade lastblock to open it"
             )
         if tables and version < VERSION:
-            self._upgrade()
+            self._upgrade(version)
         run("PRAGMA journal_mode = WAL")
         self._synchronise(self._sync)
         run(f"PRAGMA journal_size_limit = {1 << 22}")
         # Even without tables to make, this raises an error if the file is read-only.
         self._change(sqlite_schema.make if not tables else lambda run: None)
+        self.secret = sqlite_schema.read_secret(run, self.label)
         self._file.is_ready()
 
-    def _upgrade(self) -> None:
+    def _upgrade(self, version: int) -> None:
         """Upgrade a file that nobody else has open, since others may write the old format."""
         run = self._connection.execute
         run("PRAGMA busy_timeout = 1000")
@@ -101,7 +102,7 @@ class SQLiteStorage:
                 "then open it again"
             ) from error
         run(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
-        self._change(sqlite_schema.upgrade)
+        self._change(lambda run: sqlite_schema.upgrade(run, version))
         with suppress(OSError):
             os.unlink(f"{self._file.path}-owners")  # the old format noted owners there
 
@@ -329,14 +330,14 @@ class SQLiteStorage:
             "first_asked": first_asked or 0,
         }
         # Earlier decisions that are out are stored already.
-        out = [(bandit, *each, None) for each in snapshot.out if each[0] >= asked]
+        out = [(bandit, *each[:3], None, each[3]) for each in snapshot.out if each[0] >= asked]
         insert(run, PENDING, out)
         if first_asked:
             run(KEEP_ANSWERED, values)
         if run("SELECT 1 FROM pending WHERE bandit = ? LIMIT 1", (bandit,)).fetchone():
             run(DROP_ANSWERED, values)
         if not self._keep_events:
-            run("DELETE FROM events WHERE bandit = ? AND event <= ?", (bandit, snapshot.event))
+            drop_events(run, snapshot, last)
         run(
             "UPDATE bandits SET policy = ?, layout = ?, snapshot = ?, last_event = ?, asked = ?"
             " WHERE bandit = ?",

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from lastblock.engine.events import ASK, FORGET, TELL
+from lastblock.engine.events import ASK, FORGET, REMEMBERED, TELL
 from lastblock.store.sqlite_schema import Execute
-from lastblock.store.storage import Copy, Row, encoded
+from lastblock.store.storage import Copy, Row, Snapshot, encoded
 
 _ROWS = (*(2**k for k in range(12)), 4000)  # × 7 parameters is below SQLite's limit of 32 766
 
@@ -21,8 +21,9 @@ EVENTS = {
     for rows in _ROWS
 }
 PENDING = {
-    rows: "INSERT INTO pending SELECT column1, column2, column3, column4, column5 FROM (VALUES "
-    + ",".join(["(?,?,?,?,?)"] * rows)
+    rows: "INSERT INTO pending (bandit, decision, arm, probability, answered, time) SELECT "
+    "column1, column2, column3, column4, column5, column6 FROM (VALUES "
+    + ",".join(["(?,?,?,?,?,?)"] * rows)
     + ") LIMIT ?"
     for rows in _ROWS
 }
@@ -37,6 +38,28 @@ def insert(run: Execute, statements: Mapping[int, str], rows: Sequence[tuple[Any
         values += [None] * (len(part[0]) * (room - len(part)))
         values.append(len(part))
         run(statements[room], values)
+
+
+def drop_events(run: Execute, snapshot: Snapshot, last: int) -> None:
+    """Remove the events that a snapshot includes, except those that the bandit's memory needs.
+
+    Parameters
+    ----------
+    run
+        Executes a statement.
+    snapshot
+        The new snapshot.
+    last
+        The last event of the snapshot before, up to which they have been removed already.
+    """
+    bandit, first = snapshot.bandit, min(snapshot.remembers, snapshot.event + 1)
+    run("DELETE FROM events WHERE bandit = ? AND event < ?", (bandit, first))
+    if first <= snapshot.event:
+        run(
+            "DELETE FROM events WHERE bandit = ? AND event >= ? AND event <= ? "
+            f"AND kind NOT IN {REMEMBERED}",
+            (bandit, max(first, last + 1), snapshot.event),
+        )
 
 
 def receive(run: Execute, name: str, copy: Copy, parts: Iterable[Sequence[Row]]) -> None:

@@ -1,17 +1,19 @@
 """The tables of a store's SQLite file, and the upgrade of files with older tables."""
 
+import secrets
 import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeAlias
 
-from lastblock.engine.events import KINDS
+from lastblock.engine.events import ASK, KINDS
 from lastblock.live.decisions import TAG_BITS, TAGS
 from lastblock.live.persistence import unpack
+from lastblock.store.messages import check_secret
 
 Execute: TypeAlias = Callable[..., sqlite3.Cursor]
 
-VERSION = 2
+VERSION = 3
 APPLICATION = 0x6C617374  # "last": SQLite keeps this mark to say which program's file it is
 
 _BANDITS = """
@@ -78,17 +80,54 @@ CREATE VIEW log AS                  -- the events, to read, with the ids of deci
 """
 
 
+_THIRD = """
+ALTER TABLE pending ADD COLUMN time INTEGER;    -- microseconds since 1970
+CREATE TABLE settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE INDEX notes ON events (bandit, event) WHERE kind > 5
+"""
+"""The index finds the few events that a bandit's memory is made of, and costs others nothing."""
+
+
 def make(run: Execute) -> None:
     """Create all tables in an empty file."""
     _each(run, _BANDITS)
-    for code, kind in enumerate(KINDS):
-        run("INSERT INTO kinds VALUES (?, ?)", (code, kind))
     _each(run, _SECOND)
+    _third(run)
     run(f"PRAGMA application_id = {APPLICATION}")
+
+
+def upgrade(run: Execute, version: int) -> None:
+    """Upgrade a file of an older format."""
+    if version < 2:
+        _second(run)
+    _third(run)
+    run(
+        "UPDATE pending SET time = events.time FROM events WHERE events.bandit = pending.bandit "
+        f"AND events.decision = pending.decision AND events.kind = {ASK}"
+    )
+    # Nobody has noted when the others were asked for: by the next event, or now.
+    run(
+        "UPDATE pending SET time = coalesce((SELECT min(time) FROM events WHERE events.bandit = "
+        "pending.bandit AND event > (SELECT last_event FROM bandits WHERE bandits.bandit = "
+        "pending.bandit)), CAST(strftime('%s', 'now') AS INTEGER) * 1000000) WHERE time IS NULL"
+    )
+
+
+def read_secret(run: Execute, label: str) -> bytes:
+    """Return the secret of the store, or raise a `StoreError`."""
+    return check_secret(label, run("SELECT value FROM settings WHERE name = 'secret'").fetchone())
+
+
+def _third(run: Execute) -> None:
+    """Add times, a secret for tokens, and the kinds of events that came later."""
+    _each(run, _THIRD)
+    run("INSERT INTO settings VALUES ('secret', ?)", (secrets.token_bytes(32),))
+    for code, kind in enumerate(KINDS):
+        run("INSERT OR IGNORE INTO kinds VALUES (?, ?)", (code, kind))
     run(f"PRAGMA user_version = {VERSION}")
 
 
-def upgrade(run: Execute) -> None:
+def _second(run: Execute) -> None:
     """Upgrade a file of format 1: move the decisions that are out from snapshots into a table."""
     _each(run, _SECOND)
     bandits = run("SELECT bandit, snapshot, last_event, beginning FROM bandits").fetchall()
@@ -110,7 +149,6 @@ def upgrade(run: Execute) -> None:
             (asked, first_asked, bandit),
         )
         run("INSERT INTO generations VALUES (?, 0, 0)", (bandit,))
-    run(f"PRAGMA user_version = {VERSION}")
 
 
 def _out_of(body: bytes) -> tuple[dict[int, tuple[int, float | None]], int]:

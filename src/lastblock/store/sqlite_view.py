@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.engine.events import FORGET, NO_CHANCE, TELL
+from lastblock.engine.events import FORGET, NO_CHANCE, REMEMBERED, TELL
 from lastblock.live.labels import Label
 from lastblock.store.sqlite_connections import Connection, connect
 from lastblock.store.sqlite_errors import PATIENCE, explained
-from lastblock.store.storage import Copy, Kept, Out, Part, Row, Snapshot
+from lastblock.store.storage import Copy, Kept, NoteRow, Out, Part, Row, Snapshot
 from lastblock.support.errors import StoreError
+
+_NOTE = "SELECT event, time, kind, decision, arm, extra"
 
 
 class SQLiteView:
@@ -96,7 +98,7 @@ class SQLiteView:
                 "decision < ifnull((SELECT first_asked FROM bandits WHERE bandit = ?1), 1 << 62)"
             )
         return self._read(
-            "SELECT decision, arm, probability FROM pending "
+            "SELECT decision, arm, probability, time FROM pending "
             f"WHERE bandit = ?1 AND {which} ORDER BY decision",
             bandit,
         )
@@ -131,17 +133,15 @@ class SQLiteView:
         with explained(self.label), self._lock:
             cursor = self._connection.execute(
                 "SELECT kind, ifnull(decision, -1), ifnull(arm, -1), "
-                f"iif(kind = {TELL}, reward, ifnull(probability, {NO_CHANCE})) {wanted} "
+                f"iif(kind = {TELL}, reward, ifnull(probability, {NO_CHANCE})), time {wanted} "
                 "ORDER BY event",
                 values,
             )
             numbers = np.fromiter(chain.from_iterable(cursor), np.float64)
-        changes = self._read(
-            f"SELECT event - ? - 1, arm, extra {wanted} AND kind > {FORGET} ORDER BY event",
-            after,
-            *values,
-        )
-        return Part(numbers.reshape(-1, 4), changes)
+        rows = self._read(f"{_NOTE} {wanted} AND kind > {FORGET} ORDER BY event", *values)
+        table = numbers.reshape(-1, 5)
+        changes = [(row[0] - after - 1, row) for row in rows]
+        return Part(np.ascontiguousarray(table[:, :4]), table[:, 4], changes)
 
     def rows(self, bandit: int, after: int, size: int) -> list[Row]:
         """Return up to `size` events after event `after`, as complete rows."""
@@ -153,6 +153,16 @@ class SQLiteView:
             size,
         )
 
+    def notes(self, bandit: int, first: int, last: int) -> list[NoteRow]:
+        """Return the events of the kinds `REMEMBERED` from event `first` to event `last`."""
+        return self._read(
+            f"{_NOTE} FROM events WHERE bandit = ? AND event >= ? AND event <= ? AND kind > 5 "
+            f"AND kind IN {REMEMBERED} ORDER BY event",
+            bandit,
+            first,
+            last,
+        )
+
     def arms(self, bandit: int) -> list[Label]:
         """Return the labels of all arms, including retired ones."""
         found = self._read("SELECT label FROM arms WHERE bandit = ? ORDER BY arm", bandit)
@@ -162,7 +172,7 @@ class SQLiteView:
         """Return everything of a bandit but its events, for another storage."""
         kept = self._read(f"SELECT {', '.join(Kept._fields)} FROM bandits WHERE bandit = ?", bandit)
         pending = self._read(
-            "SELECT decision, arm, probability, answered FROM pending "
+            "SELECT decision, arm, probability, answered, time FROM pending "
             "WHERE bandit = ? ORDER BY decision",
             bandit,
         )

@@ -30,8 +30,11 @@ Row: TypeAlias = tuple[int, int, int, int, int | None, int | None, Any]
 It is a plain tuple because each call makes one, and tuples are quickest to make."""
 
 
-Out: TypeAlias = tuple[int, int, float | None]
-"""A decision that is out: its number, the number of its arm, and its probability."""
+Out: TypeAlias = tuple[int, int, float | None, int | None]
+"""A decision that is out: its number, the number of its arm, its probability, and its time."""
+
+NoteRow: TypeAlias = tuple[int, int, int, int | None, int | None, str | None]
+"""The event, time, kind, decision, arm and JSON of an event that is not an ask, tell or forget."""
 
 
 class TakenOverError(StoreError):
@@ -65,6 +68,7 @@ class Snapshot(NamedTuple):
     body: bytes
     since: int = 0
     out: Sequence[Out] = ()  # those from `since` on, and older ones that may be out
+    remembers: int = 1 << 62  # the first event that must be kept for the bandit's memory
 
     def after(self, earlier: "Snapshot | None") -> "Snapshot":
         """Return this snapshot, with what is out in an `earlier` one that may not be stored yet."""
@@ -80,8 +84,11 @@ class Part(NamedTuple):
     run: npt.NDArray[np.float64]
     """One row per event: kind, decision, arm, and reward or probability (−1 if it has none)."""
 
-    changes: Sequence[tuple[int, int | None, Any]]
-    """The events that are not an ask, tell or forget: the row in `run`, the arm, and the JSON."""
+    times: npt.NDArray[np.float64]
+    """The time of each event."""
+
+    changes: Sequence[tuple[int, NoteRow]]
+    """The events that are not an ask, tell or forget, each with its row in `run`."""
 
 
 class Kept(NamedTuple):
@@ -104,8 +111,8 @@ class Copy(NamedTuple):
     kept: Kept
     arms: Sequence[Label]
     generations: Sequence[tuple[int, int]]
-    pending: Sequence[tuple[int, int, float | None, int | None]]
-    """Decision, arm, probability, and the snapshot since which it is not out any more."""
+    pending: Sequence[tuple[int, int, float | None, int | None, int | None]]
+    """Decision, arm, probability, the snapshot since which it is not out any more, and the time."""
 
 
 def encoded(label: Label) -> str:
@@ -154,6 +161,9 @@ class View(Protocol):
     def rows(self, bandit: int, after: int, size: int) -> list[Row]:
         """Return up to `size` events after event `after`, as complete rows."""
 
+    def notes(self, bandit: int, first: int, last: int) -> list[NoteRow]:
+        """Return the events of the kinds `REMEMBERED` from event `first` to event `last`."""
+
     def arms(self, bandit: int) -> list[Label]:
         """Return the labels of all arms, including retired ones."""
 
@@ -167,6 +177,10 @@ class Storage(Protocol):
     @property
     def label(self) -> str:
         """The name of the storage in messages."""
+
+    @property
+    def secret(self) -> bytes:
+        """Random bytes that were made with the storage, for the checks in tokens."""
 
     def names(self) -> dict[str, int]:
         """Return the number of each bandit, by name."""

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 from lastblock.live.bandit import Bandit
+from lastblock.live.tokens import BanditTokens, TokenMaker
 from lastblock.live.view import desk_of
 from lastblock.store import export
-from lastblock.store.creating import CreatesBandits
 from lastblock.store.endings import end, open_stores
 from lastblock.store.group_commit import Write
 from lastblock.store.journal import EventLog, snapshot_of
@@ -24,8 +24,10 @@ from lastblock.store.recovery import (
     recover,
     share_room,
     share_unknown,
+    state_of,
 )
 from lastblock.store.storage import Storage
+from lastblock.store.telling import TakesTokens
 from lastblock.support.checks import number, whole
 from lastblock.support.errors import StoreError
 
@@ -33,7 +35,7 @@ Durability: TypeAlias = Literal["always", "interval", "never"]
 DURABILITIES = get_args(Durability)
 
 
-class Store(CreatesBandits):
+class Store(TakesTokens):
     """Named bandits that survive crashes: every change is written to a database as an event.
 
     A bandit of a store is an ordinary `Bandit`. While it is open in one store, no other store or
@@ -101,6 +103,7 @@ class Store(CreatesBandits):
         )
         self._groups = queue_of(self._storage, None if durability == "always" else seconds)
         self._write: Write = self._storage.write if self._groups is None else self._groups.put
+        self._tokens = TokenMaker(self._storage.secret, self._storage.label)
         self._lock = threading.RLock()
         self._journals: dict[str, EventLog] = {}
         self._is_closed = False
@@ -150,6 +153,15 @@ class Store(CreatesBandits):
     def _is_open(self, name: str) -> bool:
         return name in self._journals
 
+    def _name_of(self, number: int) -> str | None:
+        with self._lock:
+            self._check_open()
+            for name, journal in self._journals.items():
+                if journal.number == number:
+                    return name
+            names = self._storage.names()
+        return next((name for name, found in names.items() if found == number), None)
+
     @property
     def _label(self) -> str:
         return self._storage.label
@@ -175,6 +187,7 @@ class Store(CreatesBandits):
                 self._write,
                 partial(self._recover, name, found),  # so the store lives as long as its bandits
                 self._storage.check_owned if self._storage.is_remote else None,
+                BanditTokens(self._tokens, found, name),
             )
         except BaseException:
             self._storage.disown(found)
@@ -293,7 +306,7 @@ class Store(CreatesBandits):
             again = recover(view, name, found, first=True)
         share_room(desk_of(latest.bandit), desk_of(again.bandit))
         share_unknown(desk_of(latest.bandit), desk_of(again.bandit))
-        if (again.event, again.bandit.to_bytes()) != (latest.event, latest.bandit.to_bytes()):
+        if state_of(again) != state_of(latest):
             raise StoreError(
                 f"bandit {name!r} in {self._storage.label} is damaged: its events lead to "
                 "another state than its snapshot; restore the file from a copy"

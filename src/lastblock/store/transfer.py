@@ -60,7 +60,7 @@ def copy_bandit(source: Storage, target: Storage, name: str, advance: Advance) -
 
 
 def _parts(view: View, number: int, advance: Advance) -> Iterator[list[Row]]:
-    after = view.snapshot(number, first=True).event
+    after = 0  # events before the snapshot are there if the bandit's memory needs them
     while rows := view.rows(number, after, PART):
         yield rows
         after = rows[-1][1]

@@ -28,6 +28,42 @@ class UnknownDecisionError(ValueError):
     """Raised for a decision that was never asked for, or has been told or forgotten already."""
 
 
+class TokenError(UnknownDecisionError):
+    """Raised for a token that is damaged or forged, or of another store, bandit or decision."""
+
+
+class SettledDecisionError(UnknownDecisionError):
+    """Raised for a decision that has its reward, or waits for none any more.
+
+    Parameters
+    ----------
+    message
+        What happened, and what to do.
+    outcome
+        "told", "closed" or "forgotten" by its token; None if this is not known.
+    reward
+        The reward that the policy was told; None if there was none, or it is not remembered.
+    """
+
+    def __init__(
+        self, message: str, *, outcome: str | None = None, reward: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.outcome, self.reward = outcome, reward
+
+
+class ToldOtherwiseError(SettledDecisionError):
+    """Raised if a decision was told another reward before; `reward` is that one."""
+
+
+class ExpiredDecisionError(SettledDecisionError):
+    """Raised for the token of a decision that expired, or was closed, before its reward came."""
+
+
+class KeyReusedError(ValueError):
+    """Raised if a key that belongs to one request comes with a different one."""
+
+
 class StateFileError(ValueError):
     """Raised for a state that is damaged, was made by a newer version, or is something else."""
 

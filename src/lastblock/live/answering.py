@@ -1,0 +1,201 @@
+"""Requests that may be repeated, and decisions that have several rewards.
+
+The callers of these functions hold the lock of the desk, and give arguments as users did.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from lastblock.engine.events import Event
+from lastblock.live.aggregation import combined
+from lastblock.live.decisions import Decision
+from lastblock.live.desk import Answer
+from lastblock.live.journalled import JournalledDesk
+from lastblock.live.labels import L
+from lastblock.live.memory import check_key
+from lastblock.live.reward_check import as_float, refused
+from lastblock.support.errors import (
+    ExpiredDecisionError,
+    KeyReusedError,
+    SettledDecisionError,
+    ToldOtherwiseError,
+    UnknownDecisionError,
+    short,
+)
+
+
+def ask_again(desk: JournalledDesk[L], count: int, key: Any) -> list[Decision[L]]:
+    """Take `count` decisions, or return those that were taken with this key before."""
+    check_key(key)
+    desk.settle()
+    found = desk.ledger.memory.asked(key)
+    if found is None:
+        return desk.ask_each(count, key)
+    desk.check_open()
+    if len(found.rows) != count:
+        raise KeyReusedError(
+            f"key={short(key)} was for {len(found.rows)} decisions, not for {count}; "
+            "take another key for another request"
+        )
+    return [
+        desk.decision(desk.labels[arm], desk.generations.id_of(id), chance, found.time)
+        for id, arm, chance in found.rows
+    ]
+
+
+def answer(
+    desk: JournalledDesk[Any], decisions: Sequence[Any], rewards: Sequence[Any], key: Any
+) -> None:
+    """Take rewards of decisions, given in any way: all of them, or none on an error."""
+    desk.settle()
+    if key is not None:
+        check_key(key)
+        if desk.ledger.rule is None:
+            raise ValueError(
+                f"key={short(key)} is for bandits that collect several rewards (rewards=…); here a "
+                "decision has one, and a token may be told again without a key"
+            )
+    numbers = [_number(desk, decision) for decision in decisions]
+    if len(set(numbers)) < len(numbers):
+        raise UnknownDecisionError("a decision is given twice; tell each decision once")
+    if desk.ledger.rule is not None:  # then what is told is one of several rewards
+        _collect(desk, decisions, numbers, rewards, key)
+        return
+    answers: list[Answer] = []
+    notes: list[Event] = []
+    for decision, number, reward in zip(decisions, numbers, rewards, strict=True):
+        value = desk.check_reward(reward)
+        if number not in desk.out:
+            _check_told(desk, decision, number, value)
+            continue
+        answers.append((number, desk.out[number], value))
+        if type(decision) is str:
+            notes.append(("remember", number, None, ["told", value, [number]]))
+    if answers:
+        desk.end_each(answers, [], notes)
+    else:
+        desk.check_open()
+
+
+def _collect(
+    desk: JournalledDesk[Any],
+    decisions: Sequence[Any],
+    numbers: Sequence[int],
+    rewards: Sequence[Any],
+    key: str | None,
+) -> None:
+    """Add one more reward to each of some decisions."""
+    ledger, notes = desk.ledger, list[Event]()
+    for decision, number, reward in zip(decisions, numbers, rewards, strict=True):
+        value = as_float(reward)
+        if not abs(value) < desk.largest_reward:
+            raise refused(reward, value, desk.largest_reward, desk.live.policy)
+        known = None if key is None else ledger.memory.part(number, key)
+        if known is not None:
+            if known != value:
+                raise KeyReusedError(
+                    f"key={short(key)} came with the reward {known!r} before, now with {value!r}; "
+                    "take another key for another reward"
+                )
+            continue
+        if number not in desk.out:
+            raise ended_error(desk, decision, number)
+        _check_total(desk, number, value)
+        notes.append(("partial", number, desk.number(number), [value, key]))
+    if notes:
+        desk.note_each(notes)
+    else:
+        desk.check_open()
+
+
+def _check_total(desk: JournalledDesk[Any], number: int, value: float) -> None:
+    """Raise a ValueError if the policy would not take what a decision's rewards come to."""
+    rule = desk.ledger.rule
+    if rule is None:
+        return
+    total = combined(rule, desk.ledger.parts.get(number), value).value
+    try:
+        desk.check_reward(total)
+    except ValueError as error:
+        if total == value:
+            raise
+        raise ValueError(
+            f"with reward={value!r} the {rule} of decision {desk.generations.id_of(number)} would "
+            f"be refused: {error}"
+        ) from None
+
+
+def _number(desk: JournalledDesk[Any], decision: Any) -> int:
+    """Return the number of a decision, which may have ended if its reward may come again."""
+    if type(decision) is str and desk.tokens is not None:
+        return number_of_token(desk, decision)
+    try:
+        return desk.find(decision)[0]
+    except SettledDecisionError:
+        if desk.ledger.rule is None:
+            raise
+        return desk.generations.number_of(int(getattr(decision, "id", decision)))
+
+
+def number_of_token(desk: JournalledDesk[Any], token: str) -> int:
+    """Return the number of a token's decision, which may have ended."""
+    id = -1 if desk.tokens is None else desk.tokens.read(token)
+    number = desk.generations.number_of(id)
+    if not 0 <= number < desk.next_id:
+        raise desk.unknown(id, number)
+    return number
+
+
+def _check_told(desk: JournalledDesk[Any], decision: Any, number: int, value: float) -> None:
+    """Do nothing if a decision was told this reward; otherwise raise an error."""
+    ended = desk.ledger.memory.ended(number)
+    if ended is None or ended.outcome != "told":
+        raise ended_error(desk, decision, number)
+    if ended.reward != value:
+        raise ToldOtherwiseError(
+            f"decision {desk.generations.id_of(number)} was told the reward {ended.reward!r} "
+            f"before, and now {value!r}; a decision has one reward",
+            outcome=ended.outcome,
+            reward=ended.reward,
+        )
+
+
+def ended_error(desk: JournalledDesk[Any], decision: Any, number: int) -> UnknownDecisionError:
+    """Return the error for a decision that is not out, with what is remembered of it."""
+    id = desk.generations.id_of(number)
+    ended = desk.ledger.memory.ended(number)
+    if ended is None:
+        if type(decision) is not str:
+            return desk.unknown(id, number)
+        return ExpiredDecisionError(
+            f"decision {id} waits for no reward any more: it has expired, or was told or forgotten "
+            "too long ago or without its token; drop the reward"
+        )
+    outcome, reward = ended
+    if outcome == "told":
+        return SettledDecisionError(
+            f"decision {id} has been told already; tell each decision once",
+            outcome=outcome,
+            reward=reward,
+        )
+    return ExpiredDecisionError(
+        f"decision {id} was {outcome}, so it waits for no reward any more; drop the reward",
+        outcome=outcome,
+        reward=reward,
+    )
+
+
+def end(
+    desk: JournalledDesk[Any], numbers: Sequence[int], reward: float | None, notes: list[Event]
+) -> None:
+    """End decisions that are out: tell what was collected, else `reward`; forget without either."""
+    parts = desk.ledger.parts
+    told = {id: parts[id].value if id in parts else reward for id in numbers}
+    answers = [(id, desk.out[id], value) for id, value in told.items() if value is not None]
+    dropped = [(id, desk.out[id]) for id, value in told.items() if value is None]
+    if notes or (answers and dropped):
+        desk.end_each(answers, dropped, notes)
+    elif answers:
+        desk.tell_each(answers)
+    else:
+        desk.forget_each(dropped)

@@ -1,0 +1,253 @@
+"""What a bandit knows of its decisions besides arm and probability: times, rewards so far, keys."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.engine.events import ASK
+from lastblock.kernels.exact_sums import LARGEST_REWARD
+from lastblock.live.aggregation import Collected, Rewards, check_rule, combined
+from lastblock.live.decisions import utc
+from lastblock.live.memory import DAY, MOST, Item, Memory, check_key, check_payload
+from lastblock.support.checks import at_least, number, whole
+from lastblock.support.errors import short
+
+Rows = npt.NDArray[np.float64]
+Note = tuple[str, int | None, Any]
+"""The kind, the decision and the value of an event that changes a ledger and nothing else."""
+
+
+class Ledger:
+    """Times and rewards of the decisions that are out, and what to remember of others.
+
+    Parameters
+    ----------
+    rule
+        How several rewards of a decision become one; None if it gets one reward.
+    """
+
+    def __init__(self, rule: Rewards | None = None) -> None:
+        self.rule = rule
+        self.memory = Memory()
+        self.asked_at: dict[int, int] = {}
+        """When each decision that is out was asked for; empty outside a store. In order."""
+        self.activated: dict[int, int] = {}
+        """When the clocks of some decisions that are out were started again."""
+        self.parts: dict[int, Collected] = {}
+        """The rewards so far of decisions that are out."""
+
+    def begun_at(self, decision: int) -> datetime | None:
+        """Return the time from which the age of a decision counts; None outside a store."""
+        begun = self.activated.get(decision, self.asked_at.get(decision))
+        return None if begun is None else utc(begun)
+
+    def drop(self, decision: int) -> None:
+        """Note that a decision is no longer out."""
+        self.asked_at.pop(decision, None)
+        if self.parts:
+            self.parts.pop(decision, None)
+        if self.activated:
+            self.activated.pop(decision, None)
+
+    def keep_only(self, out: dict[int, int]) -> None:
+        """Drop what there is of decisions that are not out."""
+        for dictionary in (self.asked_at, self.parts, self.activated):
+            for decision in dictionary.keys() - out.keys():
+                del dictionary[decision]
+
+    def take(self, note: Note, event: int, time: int, out: dict[int, int] | None = None) -> None:
+        """Apply an event.
+
+        Parameters
+        ----------
+        note
+            The event.
+        event, time
+            Its number and its time; 0 outside a store.
+        out
+            The decisions that are out, if the event may be of one that has ended since.
+        """
+        kind, decision, value = note
+        if kind == "remember":
+            self.memory.add(Item(event, time, value))
+        elif kind == "configure":
+            self.rule = value["rewards"]
+            window, decisions = value["remember"]
+            self.memory.limit(window, decisions, time)
+        elif decision is None:
+            return  # no bandit writes such an event
+        elif kind == "activate":
+            if out is None or decision in out:
+                self.activated[decision] = time
+        else:
+            reward, key = value
+            if (out is None or decision in out) and self.rule is not None:
+                self.parts[decision] = combined(self.rule, self.parts.get(decision), reward)
+            if key is not None:
+                self.memory.add(Item(event, time, ["part", [reward, key], [decision]]))
+
+    # Repeating past events, for a store.
+
+    def replayed(self, run: Rows, times: Rows | None, first: int, out: dict[int, int]) -> None:
+        """Note that asks, tells and forgets were repeated.
+
+        Parameters
+        ----------
+        run
+            The events, as `Bandit.apply_run` takes them.
+        times
+            Their times; None if they are not known.
+        first
+            The number of the first decision that was asked for.
+        out
+            The decisions that are out now; the last ones are those asked for last.
+        """
+        if self.asked_at or self.parts or self.activated:
+            for decision in run[(run[:, 0] != ASK) & (run[:, 1] < first), 1].tolist():
+                self.drop(int(decision))
+        if times is not None:
+            asked = times[run[:, 0] == ASK]
+            new = []
+            for decision in reversed(out):
+                if decision < first:
+                    break
+                new.append((decision, int(asked[decision - first])))
+            self.asked_at.update(reversed(new))
+
+    def settle(self, late: Rows, times: Rows, next_id: int) -> None:
+        """Make the times agree with a log in which `next_id` decisions were asked for.
+
+        They differ from the log by the rows of at most one call, `late`.
+        """
+        phantom = next_id
+        while phantom in self.asked_at:
+            del self.asked_at[phantom]
+            phantom += 1
+        for row, time in zip(late.tolist(), times.tolist(), strict=True):
+            if row[0] == ASK:
+                self.asked_at[int(row[1])] = int(time)
+            else:
+                self.drop(int(row[1]))
+
+    def copy(self) -> "Ledger":
+        """Return an independent ledger with the same contents."""
+        other = Ledger(self.rule)
+        other.memory = self.memory.copy()
+        other.asked_at = dict(self.asked_at)
+        other.activated = dict(self.activated)
+        other.parts = dict(self.parts)
+        return other
+
+    def outside(self) -> "Ledger":
+        """Return a ledger for a copy of the bandit outside its store: without times and memory."""
+        other = Ledger(self.rule)
+        other.memory = Memory(self.memory.window, self.memory.decisions)
+        other.parts = dict(self.parts)
+        return other
+
+    # As plain data.
+
+    def describe(self, *, for_store: bool, in_store: bool) -> dict[str, Any]:
+        """Return the ledger as plain data, without what is as in every new bandit.
+
+        Parameters
+        ----------
+        for_store
+            Whether it is for a snapshot in a store, which keeps times and memory itself.
+        in_store
+            Whether it is of a bandit in a store. What only such a bandit has, times and memory, is
+            left out of a state that other bandits are to begin with.
+        """
+        about: dict[str, Any] = {}
+        if self.rule is not None:
+            about["rewards"] = self.rule
+        if self.memory.limits != [DAY, MOST]:
+            about["remember"] = self.memory.limits
+        if self.parts:
+            about["parts"] = [[id, *part] for id, part in sorted(self.parts.items())]
+        if for_store:
+            if self.activated:
+                about["activated"] = [list(pair) for pair in sorted(self.activated.items())]
+        elif self.memory and not in_store:
+            about["memory"] = self.memory.describe()
+        return about
+
+    def facts(self) -> list[Any]:
+        """Return everything in the ledger, to compare with another one."""
+        return [
+            self.describe(for_store=True, in_store=True),
+            sorted(self.asked_at.items()),
+            self.memory.describe(),
+        ]
+
+
+def check_note(note: Note, next_id: int, arms: int) -> None:
+    """Raise a ValueError, or one of the errors `UNREADABLE`, if no bandit wrote an event.
+
+    Parameters
+    ----------
+    note
+        The event.
+    next_id, arms
+        The number of the next decision; the number of arms, including retired ones.
+    """
+    kind, decision, value = note
+    if kind == "remember":
+        check_payload(value, next_id, arms)
+    elif kind == "configure":
+        check_rule(value["rewards"])
+        for limit in value["remember"]:
+            at_least(0, limit, "remember")
+    else:
+        _known(decision, next_id)
+        if kind == "partial":
+            reward, key = value
+            if not abs(number(reward, "reward")) < LARGEST_REWARD:
+                raise ValueError(f"reward={short(reward)} is too large")
+            if key is not None:
+                check_key(key)
+
+
+def restore_ledger(about: Any, next_id: int, arms: int) -> Ledger:
+    """Return the ledger of a description, or raise a ValueError.
+
+    Parameters
+    ----------
+    about
+        What `Ledger.describe` returned.
+    next_id
+        The number of the next decision.
+    arms
+        The number of arms, including retired ones.
+    """
+    if not isinstance(about, dict):
+        raise ValueError(f"the ledger is {short(about)}, not a description")
+    ledger = Ledger(check_rule(about.get("rewards")))
+    window, decisions = about.get("remember", [DAY, MOST])
+    ledger.memory = Memory(whole(window, "remember"), whole(decisions, "remember"))
+    for id, count, value in about.get("parts", []):
+        reward = number(value, "parts")
+        if _known(id, next_id) in ledger.parts or not abs(reward) < LARGEST_REWARD:
+            raise ValueError(f"the rewards of decision {short(id)} do not add up")
+        ledger.parts[id] = Collected(whole(count, "parts"), reward)
+    ledger.activated = {
+        _known(id, next_id): whole(time, "activated") for id, time in about.get("activated", [])
+    }
+    recall(ledger, about.get("memory", []), next_id, arms)
+    return ledger
+
+
+def recall(ledger: Ledger, items: Iterable[Any], next_id: int, arms: int) -> None:
+    """Add items to a memory, each an event, a time and what to remember; drop none."""
+    for event, time, payload in items:
+        found = check_payload(payload, next_id, arms)
+        ledger.memory.recall(Item(whole(event, "event"), whole(time, "time"), found))
+
+
+def _known(id: Any, next_id: int) -> int:
+    if not 0 <= whole(id, "decision") < next_id:
+        raise ValueError(f"decision {short(id)} was never asked for")
+    return int(id)

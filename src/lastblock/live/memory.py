@@ -1,0 +1,190 @@
+"""What a bandit remembers of answered requests, so that repeating one changes nothing.
+
+An item of the memory is plain data, as the event "remember" has it:
+
+["asked", key, [[decision, arm, probability], …]]: the decisions of one `ask` with a key;
+["told" | "closed" | "forgotten", reward or None, [decision]]: how a decision ended;
+["part", [reward, key], [decision]]: one of several rewards, from an event "partial".
+
+Old items are dropped when a new one comes, by the times and numbers of the events alone. So whoever
+replays the events has the same memory, and reads no clock.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any, NamedTuple, TypeAlias
+
+from lastblock.support.checks import at_least, number, whole
+from lastblock.support.errors import short
+
+DAY = 24 * 3600 * 1_000_000
+MOST = 100_000
+LONGEST_KEY = 255
+
+ENDINGS = ("told", "closed", "forgotten")
+
+Remember: TypeAlias = timedelta | int | tuple[timedelta, int]
+Handle: TypeAlias = str | int | tuple[int, str]
+"""The key of an `ask`, a decision that has ended, or a decision and the key of a reward."""
+
+
+class Asked(NamedTuple):
+    """The decisions of one `ask` with a key."""
+
+    time: int
+    rows: list[list[Any]]
+    """For each decision its number, the number of its arm, and its probability."""
+
+
+class Ended(NamedTuple):
+    """How a decision ended."""
+
+    outcome: str
+    reward: float | None
+
+
+class Item(NamedTuple):
+    """Something to remember."""
+
+    event: int
+    time: int
+    """Microseconds since 1970; 0 outside a store."""
+    payload: list[Any]
+
+
+class Memory:
+    """Answers to requests that may be repeated: the latest, up to an age and a number.
+
+    Parameters
+    ----------
+    window
+        The age in microseconds up to which an item is kept.
+    decisions
+        The number of decisions to remember. Each may take two places: its key and its end.
+    """
+
+    def __init__(self, window: int = DAY, decisions: int = MOST) -> None:
+        self.window, self.decisions = window, decisions
+        self._items: deque[Item] = deque()  # oldest first
+        self._found: dict[Handle, Any] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._items)
+
+    @property
+    def limits(self) -> list[int]:
+        """The window and the number of decisions, as events have them."""
+        return [self.window, self.decisions]
+
+    @property
+    def since(self) -> int | None:
+        """The event of the oldest item; None if there is none."""
+        return self._items[0].event if self._items else None
+
+    def asked(self, key: str) -> Asked | None:
+        """Return the decisions that were asked for with this key."""
+        found: Asked | None = self._found.get(key)
+        return found
+
+    def ended(self, decision: int) -> Ended | None:
+        """Return how a decision ended."""
+        found: Ended | None = self._found.get(decision)
+        return found
+
+    def part(self, decision: int, key: str) -> float | None:
+        """Return the reward that came with this key for a decision."""
+        found: float | None = self._found.get((decision, key))
+        return found
+
+    def add(self, item: Item) -> None:
+        """Remember an item, and drop those that are too old by its time, or too many."""
+        self.recall(item)
+        self.prune(item.time)
+
+    def recall(self, item: Item) -> None:
+        """Remember an item and drop none."""
+        self._items.append(item)
+        self._found.update(_handles(item))
+
+    def limit(self, window: int, decisions: int, time: int) -> None:
+        """Set how long to remember from now on."""
+        self.window, self.decisions = window, decisions
+        self.prune(time)
+
+    def prune(self, time: int) -> None:
+        """Drop the items that are too old at this time, or too many."""
+        items, found = self._items, self._found
+        while items and (len(found) > 2 * self.decisions or items[0].time < time - self.window):
+            for handle, _ in _handles(items.popleft()):
+                found.pop(handle, None)
+
+    def copy(self) -> "Memory":
+        """Return an independent memory with the same contents."""
+        other = Memory(self.window, self.decisions)
+        other._items, other._found = self._items.copy(), self._found.copy()
+        return other
+
+    def describe(self) -> list[list[Any]]:
+        """Return the items as plain data."""
+        return [[item.event, item.time, item.payload] for item in self._items]
+
+
+def _handles(item: Item) -> Iterator[tuple[Handle, Any]]:
+    what, value, rows = item.payload
+    if what == "asked":
+        yield value, Asked(item.time, rows)
+    elif what == "part":
+        reward, key = value
+        yield (rows[0], key), reward
+    else:
+        for decision in rows:
+            yield decision, Ended(what, value)
+
+
+def check_payload(payload: Any, next_id: int, arms: int) -> list[Any]:
+    """Return the payload of an event "remember", or raise a ValueError if no bandit wrote it."""
+    if not isinstance(payload, list) or len(payload) != 3 or not isinstance(payload[2], list):
+        raise ValueError(f"{short(payload)} is nothing that a bandit remembers")
+    what, value, rows = payload
+    if what == "asked":
+        check_key(value)
+        for number_, arm, chance in rows:
+            if not 0 <= whole(number_, "decision") < next_id or not 0 <= whole(arm, "arm") < arms:
+                raise ValueError(f"decision {short(number_)} for arm {short(arm)} does not exist")
+            if chance is not None:
+                number(chance, "probability")
+        return payload
+    if what == "part":
+        reward, key = value
+        number(reward, "reward")
+        check_key(key)
+        is_one = len(rows) == 1
+    else:
+        is_one = what in ENDINGS
+        if value is not None:
+            number(value, "reward")
+    if not is_one or not all(0 <= whole(each, "decision") < next_id for each in rows):
+        raise ValueError(f"{short(payload)} is nothing that a bandit remembers")
+    return payload
+
+
+def check_key(key: Any) -> str:
+    """Return a key as it is, or raise a ValueError."""
+    if not isinstance(key, str) or not 0 < len(key) <= LONGEST_KEY:
+        raise ValueError(f"key={short(key)} must be text of 1 to {LONGEST_KEY} characters")
+    if not key.isprintable():
+        raise ValueError(f"key={short(key)} must have printable characters only")
+    return key
+
+
+def check_remember(remember: Any) -> list[int]:
+    """Return a window in microseconds and a number of decisions, or raise a ValueError."""
+    window, decisions = remember if isinstance(remember, tuple) else (remember, MOST)
+    if not isinstance(window, timedelta):
+        if isinstance(remember, tuple):
+            raise ValueError(f"remember={short(remember)} must begin with a timedelta")
+        window, decisions = timedelta(microseconds=DAY), remember
+    if window < timedelta(0):
+        raise ValueError(f"remember={short(remember)} must not be a negative time")
+    return [window // timedelta(microseconds=1), at_least(0, decisions, "remember")]

@@ -1,0 +1,39 @@
+"""Check the rewards that users give."""
+
+from typing import Any
+
+from lastblock.core.protocol import Policy
+from lastblock.core.support import refusal
+from lastblock.support.errors import short
+
+
+def refused(reward: Any, value: float, largest: float, policy: Policy) -> ValueError:
+    """Return the error for a reward that a bandit does not take.
+
+    Parameters
+    ----------
+    reward, value
+        What the user gave, and the same as a float.
+    largest
+        Rewards must be smaller in size than this.
+    policy
+        The policy, which may take some rewards only.
+    """
+    if -largest < value < largest:
+        return refusal(policy, f"reward={short(reward)}")
+    return ValueError(  # it may also be NaN
+        f"reward={short(reward)} must be finite and below {largest:g} in "
+        "size; to drop the decision, forget it"
+    )
+
+
+def as_float(reward: Any) -> float:
+    """Return a number as a float, or raise a ValueError."""
+    if isinstance(reward, str | bytes):
+        raise ValueError(f"reward={short(reward)} is text; give a number")
+    try:
+        return float(reward) + 0.0  # turns −0.0 into 0.0, so that equal rewards have equal bytes
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"reward={short(reward)} is not a number that fits a float; give a finite number"
+        ) from None

@@ -1,0 +1,86 @@
+"""Repeat stored events on a bandit: asks, tells and forgets at once, the others one by one."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lastblock.engine.events import FORGET, KINDS, NO_CHANCE, NOTES
+from lastblock.live.bandit import Bandit
+from lastblock.live.desk import Desk
+from lastblock.live.ledger import check_note, recall
+from lastblock.live.view import desk_of
+from lastblock.store.storage import NoteRow, Part, Row
+
+
+def part_of(rows: Sequence[Row]) -> Part:
+    """Return rows that are not stored yet in the form in which a view will read them."""
+    run = [
+        (kind, -1 if decision is None else decision, -1 if arm is None else arm)
+        + ((value,) if kind <= FORGET and value is not None else (NO_CHANCE,))
+        for _, _, _, kind, decision, arm, value in rows
+    ]
+    changes = [(place, row[1:]) for place, row in enumerate(rows) if row[3] > FORGET]
+    times = np.array([row[2] for row in rows], np.float64)
+    return Part(np.array(run, np.float64).reshape(-1, 4), times, changes)
+
+
+def replay_part(bandit: Bandit[Any], part: Part, *, with_out: bool) -> None:
+    """Repeat events of a bandit.
+
+    Notes, which leave the record as it is, come last, so that they do not break up the asks and
+    tells between them. One whose decision has ended meanwhile counts for the memory only.
+
+    Parameters
+    ----------
+    bandit
+        The bandit as it was before these events.
+    part
+        The events.
+    with_out
+        Whether to note which decisions are out, and what the ledger has of them.
+    """
+    desk = desk_of(bandit)
+    kinds = [(place, _kind(row), row) for place, row in part.changes]
+    notes = [(place, row) for place, kind, row in kinds if kind in NOTES]
+    run, times = part.run, part.times
+    if notes:
+        places = [place for place, _ in notes]
+        run, times = np.delete(run, places, axis=0), np.delete(times, places)
+    begin = passed = 0
+    for place, kind, (_, _, _, _, arm, extra) in kinds:
+        if kind in NOTES:
+            passed += 1
+            continue
+        end = place - passed
+        desk.replay_events(run[begin:end], times[begin:end], with_out=with_out)
+        bandit.apply((kind, None, arm, extra and json.loads(extra)))
+        begin = end + 1
+    desk.replay_events(run[begin:], times[begin:], with_out=with_out)
+    if with_out:
+        for _, row in notes:
+            event, time, _, decision, _, extra = row
+            note = _kind(row), decision, None if extra is None else json.loads(extra)
+            check_note(note, desk.next_id, len(desk.labels))
+            desk.ledger.take(note, event, time, desk.out)
+
+
+def recall_notes(desk: Desk[Any], rows: Iterable[NoteRow]) -> None:
+    """Fill the memory of a bandit with the events of which it was made at its snapshot."""
+    items = []
+    for row in rows:
+        event, time, _, decision, _, extra = row
+        value = json.loads(extra or "null")
+        if _kind(row) == "partial":
+            if value[1] is None:
+                continue  # a reward without a key, of which nothing is remembered
+            value = ["part", value, [decision]]
+        items.append((event, time, value))
+    recall(desk.ledger, items, desk.next_id, len(desk.labels))
+
+
+def _kind(row: NoteRow) -> str:
+    if not 0 <= row[2] < len(KINDS):
+        raise ValueError(f"an event has the unknown kind {row[2]}")
+    return KINDS[row[2]]

@@ -1,0 +1,225 @@
+"""Times of decisions in a store: decisions expire by the clock, and replays read none."""
+
+import gzip
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from databases import fetch
+from lives import change, new_bandit
+
+import lastblock as lb
+from lastblock.live import clock
+from lastblock.store import postgres_schema
+from lastblock.store.opening import is_postgres
+
+NAME = "button"
+HOUR = 3_600_000_000
+BEGIN = 1_700_000_000_000_000
+DATA = Path(__file__).parents[1] / "data" / "store_format_2"
+
+
+def utc(microseconds):
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
+
+
+@pytest.fixture
+def now(monkeypatch):
+    """A clock to set: a list of one number, in microseconds since 1970."""
+    time = [BEGIN]
+    monkeypatch.setattr(clock, "wall", lambda: time[0])
+    return time
+
+
+def facts(bandit):
+    return bandit.to_bytes(), bandit._desk.ledger.facts()
+
+
+def test_decisions_have_the_time_of_their_event(place, now):
+    with lb.Store(place, keep_events=True, snapshot_every=4) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        times = []
+        for _ in range(10):
+            now[0] += 1_000_001
+            decisions = bandit.ask(2)
+            times += [decision.time for decision in decisions]
+        assert times[0] == times[1] == utc(BEGIN + 1_000_001)
+        assert [pending.time for pending in bandit.pending] == times
+        logged = fetch(place, "SELECT time FROM events WHERE kind = 0 ORDER BY event")
+        assert [utc(time) for (time,) in logged] == times
+        assert store.verify(NAME) == 20
+        assert bandit.copy().pending[0].time is None
+        state = facts(bandit)
+    with lb.Store(place) as store:
+        bandit = store.bandit(NAME)
+        assert [pending.time for pending in bandit.pending] == times
+        assert facts(bandit) == state
+        bandit.tell_many(bandit.pending[:15], [1.0] * 15)
+        store.snapshot(NAME)
+    with lb.Store(place) as store:
+        assert [pending.time for pending in store.bandit(NAME).pending] == times[15:]
+
+
+def test_decisions_expire_by_the_clock(place, now):
+    with lb.Store(place, snapshot_every=6) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        asked = []
+        for _ in range(8):
+            asked.append(bandit.ask())
+            now[0] += HOUR
+        bandit.tell(asked[2], 1.0)
+        assert bandit.expire(older_than=timedelta(hours=9)) == ()
+        gone = bandit.expire(older_than=timedelta(hours=6, microseconds=-1), reward=0.0)
+        assert [old.id for old in gone] == [asked[0].id, asked[1].id]
+        assert gone[0].time == utc(BEGIN)
+        for decision in asked[:2]:
+            with pytest.raises(
+                lb.ExpiredDecisionError, match="waits for no reward any more: it has expired"
+            ):
+                store.tell(decision.token, 1.0)
+    with lb.Store(place, snapshot_every=6) as store:
+        bandit = store.bandit(NAME)
+        gone = bandit.expire(older_than=timedelta(hours=3))  # more than three
+        assert [old.id for old in gone] == [decision.id for decision in asked[3:5]]
+        assert sum(bandit.pulls.values()) == 3
+        with pytest.raises(lb.ExpiredDecisionError, match="it has expired"):
+            store.tell(asked[3].token, 1.0)
+        assert len(bandit.expire(older_than=0)) == 2  # by number, as before
+        store.verify(NAME)
+        with pytest.raises(ValueError, match="must not be negative"):
+            bandit.expire(older_than=timedelta(-1))
+
+
+def test_a_clock_that_is_put_back(place, now):
+    with lb.Store(place) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        first = bandit.ask()
+        now[0] -= 5 * HOUR
+        second = bandit.ask()
+        assert second.time == first.time
+        now[0] += HOUR  # time goes on from there
+        assert bandit.ask().time == utc(BEGIN + HOUR)
+        assert len(bandit.expire(older_than=timedelta(minutes=30), reward=0.0)) == 2
+    now[0] -= 100 * HOUR
+    with lb.Store(place) as store:
+        bandit = store.bandit(NAME)
+        fourth = bandit.ask()
+        assert fourth.time == utc(BEGIN + HOUR)
+        now[0] += 2 * HOUR
+        assert len(bandit.expire(older_than=timedelta(hours=1))) == 2
+        store.snapshot(NAME)
+    now[0] -= 100 * HOUR
+    with lb.Store(place) as store:
+        assert store.bandit(NAME).ask().time == utc(BEGIN + 3 * HOUR)
+        times = [time for (time,) in fetch(place, "SELECT time FROM events ORDER BY event")]
+        assert times == sorted(times)
+
+
+def test_replays_read_no_clock(place, now, monkeypatch):
+    with lb.Store(place, keep_events=True, snapshot_every=13) as store:
+        bandit = new_bandit(store.create, name=NAME, remember=timedelta(minutes=90))
+        for step in range(60):
+            now[0] += HOUR // 10
+            change(bandit, step)
+            bandit.ask(key=f"key {step}")
+            bandit.expire(older_than=timedelta(hours=1), reward=0.0)
+        state = facts(bandit)
+
+        def stopped():
+            raise AssertionError("a replay has read the clock")
+
+        monkeypatch.setattr(clock, "wall", stopped)
+        assert store.verify(NAME) > 120
+    with lb.Store(place, keep_events=True) as store:
+        assert facts(store.bandit(NAME)) == state
+
+
+def test_activation_starts_the_clock_again(place, now):
+    with lb.Store(place, snapshot_every=3) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        ahead, shown, told = bandit.ask(3)
+        bandit.tell(told.token, 1.0)
+        now[0] += 5 * HOUR
+        bandit.activate(shown.token)
+        bandit.activate(shown)
+        with pytest.raises(lb.SettledDecisionError, match="told already"):
+            bandit.activate(told.token)
+        now[0] += HOUR
+        assert [pending.time for pending in bandit.pending] == [ahead.time, utc(BEGIN + 5 * HOUR)]
+        state = facts(bandit)
+    with lb.Store(place, snapshot_every=3) as store:
+        bandit = store.bandit(NAME)
+        assert facts(bandit) == state
+        gone = bandit.expire(older_than=timedelta(hours=2))
+        assert [old.id for old in gone] == [ahead.id]
+        now[0] += 2 * HOUR
+        assert [old.id for old in bandit.expire(older_than=timedelta(hours=2))] == [shown.id]
+        assert not bandit._desk.ledger.activated
+        with pytest.raises(lb.ExpiredDecisionError, match="it has expired"):
+            bandit.activate(shown.token)
+
+
+def test_many_expire_at_once(place, now):
+    with lb.Store(place, durability="never") as store:
+        bandit = new_bandit(store.create, name=NAME)
+        asked = bandit.ask(2500)
+        now[0] += HOUR
+        assert len(bandit.expire(older_than=timedelta(minutes=1), reward=0.0)) == 2500
+        state = facts(bandit)
+    with lb.Store(place) as store:
+        assert facts(store.bandit(NAME)) == state
+        for decision in (asked[0], asked[-1]):
+            with pytest.raises(lb.ExpiredDecisionError, match="it has expired"):
+                store.tell(decision.token, 1.0)
+
+
+def test_a_store_of_format_2_opens(tmp_path):
+    path = tmp_path / "shop.db"
+    path.write_bytes(gzip.decompress((DATA / "store.db.gz").read_bytes()))
+    states = json.loads((DATA / "states.json").read_text(encoding="utf-8"))
+    with lb.Store(path, keep_events=True) as store:
+        for name, text in states.items():
+            twin, bandit = lb.Bandit.from_json(text), store.bandit(name)
+            assert store.verify(name) > 0
+            assert bandit.to_bytes() == twin.to_bytes()
+            assert all(pending.time is not None for pending in bandit.pending)
+            for step in range(1000, 1050):
+                for each in (bandit, twin):
+                    change(each, step)
+            assert bandit.to_bytes() == twin.to_bytes()
+            store.verify(name)
+            decision = bandit.ask(key="a")
+            store.tell(decision.token, 1.0)
+            assert bandit.expire(older_than=timedelta(days=365_000)) == ()
+            assert len(bandit.expire(older_than=timedelta(0))) > 0
+
+
+def test_a_schema_of_two_migrations_is_migrated(url, monkeypatch):
+    both = postgres_schema.migrations()
+    monkeypatch.setattr(postgres_schema, "migrations", lambda: both[:2])
+    with pytest.raises(lb.StoreError):  # this lastblock needs the third, but makes the tables
+        lb.Store(url)
+    fetch(url, "INSERT INTO bandits (name, policy, layout, snapshot, last_event) VALUES"
+               " ('x', '', '', '', 5)")  # fmt: skip
+    for decision, time in ((1, 7000), (2, 9000)):
+        fetch(url, f"INSERT INTO pending VALUES (1, {decision}, 0, NULL, NULL)")
+        fetch(url, 'INSERT INTO events (bandit, event, "time", kind)'
+                   f" VALUES (1, {decision + 5}, {time}, 0)")  # fmt: skip
+    monkeypatch.undo()
+    with pytest.raises(lb.StoreError, match="has schema 2, this lastblock needs"):
+        lb.Store(url)
+    from lastblock.store.postgres_connections import Connections, read_address  # noqa: PLC0415
+
+    connections = Connections(read_address(url), "test")
+    try:
+        assert postgres_schema.migrate(connections)[0].number == 3
+    finally:
+        connections.close()
+    assert is_postgres(url)
+    assert fetch(url, 'SELECT decision, "time" FROM pending ORDER BY decision') == [
+        (1, 7000),
+        (2, 7000),
+    ]
+    assert len(fetch(url, "SELECT value FROM settings")[0][0]) == 32
+    lb.Store(url).close()
