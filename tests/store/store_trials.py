@@ -17,7 +17,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from databases import store_at
+from databases import fetch, store_at
 from lives import change, new_bandit
 
 import lastblock as lb
@@ -110,6 +110,52 @@ def write(path, options, steps, cells):
         change(bandit, steps)
         cells[ACKNOWLEDGED] = store._journals[NAME].event
         steps += 1
+
+
+def retries(place, kills, seed):
+    """Kill a writer again and again; the next one sends the last request once more.
+
+    Nothing is asked, told or closed twice, and nothing is left out.
+    """
+    path, rng = store_at(place), random.Random(int(seed))
+    cells = memoryview(mmap.mmap(-1, 4096)).cast("q")
+    with lb.Store(path, keep_events=True) as store:
+        new_bandit(store.create, name=NAME, rewards="sum")
+    for _ in range(int(kills)):
+        cells[READY] = 0
+        child = fork(serve, path, cells)
+        while not cells[READY]:
+            time.sleep(0.0005)
+        time.sleep(rng.uniform(0.0, 0.25 if is_postgres(path) else 0.06))
+        os.kill(child, signal.SIGKILL)
+        assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    with lb.Store(path, keep_events=True) as store:
+        bandit = store.bandit(NAME)
+        serve_one(store, bandit, cells[ACKNOWLEDGED])
+        steps = cells[ACKNOWLEDGED] + 1
+        store.verify(NAME)
+        told = fetch(path, "SELECT decision, reward FROM events WHERE kind = 1 ORDER BY decision")
+        assert told == [(step, 3.0) for step in range(steps)]
+        assert (bandit.asked, bandit.pending) == (steps, ())
+        token = bandit.ask(key=f"request {steps - 1}").token
+        assert bandit.close(token) == 3.0
+    return {"steps": steps}
+
+
+def serve(path, cells):
+    store = lb.Store(path, keep_events=True, snapshot_every=50)
+    bandit = store.bandit(NAME)
+    cells[READY] = 1
+    while True:
+        serve_one(store, bandit, cells[ACKNOWLEDGED])
+        cells[ACKNOWLEDGED] += 1
+
+
+def serve_one(store, bandit, step):
+    token = bandit.ask(key=f"request {step}").token
+    for key, reward in (("a", 1.0), ("b", 2.0)):
+        store.tell(token, reward, key=key)
+    bandit.close(token)
 
 
 def full(folder, durability):

@@ -28,7 +28,7 @@ def utc(microseconds):
 def now(monkeypatch):
     """A clock to set: a list of one number, in microseconds since 1970."""
     time = [BEGIN]
-    monkeypatch.setattr(clock, "wall", lambda: time[0])
+    monkeypatch.setattr(clock, "time_ns", lambda: 1000 * time[0])
     return time
 
 
@@ -129,7 +129,7 @@ def test_replays_read_no_clock(place, now, monkeypatch):
         def stopped():
             raise AssertionError("a replay has read the clock")
 
-        monkeypatch.setattr(clock, "wall", stopped)
+        monkeypatch.setattr(clock, "time_ns", stopped)
         assert store.verify(NAME) > 120
     with lb.Store(place, keep_events=True) as store:
         assert facts(store.bandit(NAME)) == state

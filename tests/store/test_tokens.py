@@ -19,7 +19,7 @@ NAME = "button"
 def now(monkeypatch):
     """A clock to set: a list of one number, in microseconds since 1970."""
     time = [1_700_000_000_000_000]
-    monkeypatch.setattr(clock, "wall", lambda: time[0])
+    monkeypatch.setattr(clock, "time_ns", lambda: 1000 * time[0])
     return time
 
 

@@ -206,8 +206,12 @@ class Bandit(EndsDecisions[L]):
         try:
             acquire()
             told = False
-            is_quick = desk.is_quick and key is None
-            if type(decision) is Decision and type(reward) is float and is_quick:
+            if (
+                type(decision) is Decision
+                and type(reward) is float
+                and desk.is_quick
+                and key is None
+            ):
                 id, out = decision.id, desk.out
                 arm = out.get(id, -1) if type(id) is int else -1
                 if arm >= 0 and desk.active[arm] == decision.arm:

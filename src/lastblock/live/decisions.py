@@ -66,11 +66,11 @@ class StoredDecision(Decision[L]):
         As in `Decision`.
     microseconds
         When it was asked for, in microseconds since 1970.
-    token
+    origin
         Its token, or what makes it: most decisions are told without one, and it takes microseconds.
     """
 
-    __slots__ = ("_microseconds", "_token")
+    __slots__ = ("microseconds", "origin")
 
     def __init__(
         self,
@@ -78,22 +78,22 @@ class StoredDecision(Decision[L]):
         id: int,
         probability: float | None,
         microseconds: int,
-        token: BanditTokens | str,
+        origin: BanditTokens | str,
     ) -> None:
         self.arm, self.id, self.probability = arm, id, probability
-        self._microseconds, self._token = microseconds, token
+        self.microseconds, self.origin = microseconds, origin
 
     @property
     def time(self) -> datetime:
         """When it was asked for, in UTC."""
-        return utc(self._microseconds)
+        return utc(self.microseconds)
 
     @property
     def token(self) -> str:
         """A short text, fit for URLs, that any process can `tell`."""
-        if not isinstance(self._token, str):
-            self._token = self._token.make(self.id)
-        return self._token
+        if not isinstance(self.origin, str):
+            self.origin = self.origin.make(self.id)
+        return self.origin
 
     def to_dict(self) -> dict[str, object]:
         """Return the decision as values for JSON."""
@@ -108,7 +108,7 @@ class StoredDecision(Decision[L]):
         return f"Decision(arm={self.arm!r}, id={self.id!r}, probability={self.probability!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the secret that makes tokens
-        values = (self.arm, self.id, self.probability, self._microseconds, self.token)
+        values = (self.arm, self.id, self.probability, self.microseconds, self.token)
         return StoredDecision, values
 
 

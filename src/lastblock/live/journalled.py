@@ -140,13 +140,14 @@ class JournalledDesk(Desk[L]):
             if self.clock is not None:
                 self.clock.tick()
             asked = [self.ask_arm() for _ in range(count)]
-            notes = [] if key is None else [self._remembered(key, count)]
             events: list[Event] = [
                 ("ask", id, self.number(id), d.probability) for id, d in enumerate(asked, first)
             ]
-            self._journal(events + notes)  # after asking, since only now the arms are known
-            if notes:
-                self.take_notes(notes)
+            if key is not None:
+                events.append(self._remembered(key, count))
+            self._journal(events)  # after asking, since only now the arms are known
+            if key is not None:
+                self.take_notes(events[-1:])
         except BaseException:
             self._go_back(before)
             raise

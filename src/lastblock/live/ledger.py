@@ -47,9 +47,8 @@ class Ledger:
     def drop(self, decision: int) -> None:
         """Note that a decision is no longer out."""
         self.asked_at.pop(decision, None)
-        if self.parts:
+        if self.parts or self.activated:
             self.parts.pop(decision, None)
-        if self.activated:
             self.activated.pop(decision, None)
 
     def keep_only(self, out: dict[int, int]) -> None:

@@ -48,6 +48,7 @@ def export(view: View, name: str, number: int, path: str | os.PathLike[str], wha
             "reward": pa.float64(),
             "asked": time,
             "told": time,
+            "key": pa.string(),
         },
         EVENTS: {
             "event": pa.int64(),
@@ -135,7 +136,8 @@ def _decisions(view: View, number: int, words: Sequence[Any]) -> Iterator[list[t
     first = view.snapshot(number, first=True)
     # What could be chosen is not known for decisions from before the first event.
     out: dict[Any, tuple[Any, ...]] = {
-        id: (arm, chance, None, time) for id, arm, chance, time in view.pending(number, first=True)
+        id: (arm, chance, None, time, None)
+        for id, arm, chance, time in view.pending(number, first=True)
     }
     choices = Choices(bytes(first.body), words)
     for rows in _parts(view, number, first.event):
@@ -143,21 +145,31 @@ def _decisions(view: View, number: int, words: Sequence[Any]) -> Iterator[list[t
         for _, event, time, kind, decision, arm, value in rows:
             _check(event, kind, value)
             if kind == ASK:
-                out[decision] = arm, value, choices.text, time
+                out[decision] = arm, value, choices.text, time, None
             elif kind in _NOTES:
-                pass
+                _note_keys(out, kind, value)
             elif decision is not None:
                 if decision not in out:
                     raise LookupError(f"an event answers decision {decision}, which was not out")
-                _, chance, could_be, asked = out.pop(decision)
+                _, chance, could_be, asked, key = out.pop(decision)
                 if kind == TELL:
-                    told.append((decision, arm, chance, could_be, value, asked, time))
+                    told.append((decision, arm, chance, could_be, value, asked, time, key))
             elif kind == ADD_ARM:
                 choices.add(arm)
             elif kind == RETIRE_ARM:
                 choices.retire(arm)
         if told:
             yield told
+
+
+def _note_keys(out: dict[Any, tuple[Any, ...]], kind: int, value: Any) -> None:
+    """Note with which key decisions were asked for, if an event says so."""
+    if KINDS[kind] == "remember":
+        what, key, rows = json.loads(value)
+        if what == "asked":
+            for decision, _, _ in rows:
+                if decision in out:
+                    out[decision] = (*out[decision][:-1], key)
 
 
 class Choices:

@@ -1,0 +1,182 @@
+"""Several rewards of a decision in a store: each is an event, and nothing counts twice."""
+
+import json
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from databases import fetch, given
+from lives import new_bandit
+
+import lastblock as lb
+from lastblock.live import clock
+from lastblock.live.aggregation import RULES
+from lastblock.store.opening import is_postgres
+
+NAME = "button"
+TRIALS = Path(__file__).parent / "store_trials.py"
+EXPECTED = {"first": 0.25, "sum": 1.0, "max": 0.5, "last": 0.25}
+
+
+def facts(bandit):
+    return bandit.to_bytes(), bandit._desk.ledger.facts()
+
+
+@pytest.mark.parametrize("rewards", RULES)
+def test_rewards_wait_in_the_store(place, rewards):
+    options = {"snapshot_every": 7, "keep_events": rewards in ("sum", "max")}
+    with lb.Store(place, **options) as store:
+        bandit = new_bandit(store.create, name=NAME, rewards=rewards)
+        asked = bandit.ask(6)
+        for decision in asked[:4]:
+            bandit.tell(decision.token, 0.25)
+            bandit.tell(decision, 0.5)
+        state = facts(bandit)
+    with lb.Store(place, **options) as store:
+        bandit = store.bandit(NAME)
+        assert facts(bandit) == state
+        assert bandit.rewards == rewards
+        bandit.tell_many([decision.token for decision in asked[:4]], [0.25] * 4)
+        store.verify(NAME)
+    with lb.Store(place, **options) as store:
+        bandit = store.bandit(NAME)
+        for _ in range(2):
+            assert bandit.close(asked[0].token) == EXPECTED[rewards]
+        assert bandit.close(asked[4].token) is None
+        assert bandit.close(asked[5].token, reward=0.0) == 0.0
+        with pytest.raises(
+            lb.ExpiredDecisionError, match="was closed, so it waits for no"
+        ) as error:
+            store.tell(asked[0].token, 1.0)
+        assert (error.value.outcome, error.value.reward) == ("closed", EXPECTED[rewards])
+        bandit.ask()
+        assert len(bandit.expire(older_than=0)) == 3  # they had rewards, so these are told
+        assert sum(bandit.pulls.values()) == 5
+        assert not bandit._desk.ledger.parts
+        store.verify(NAME)
+
+
+def test_a_retried_reward_counts_once(place):
+    with lb.Store(place, snapshot_every=3) as store:
+        bandit = new_bandit(store.create, name=NAME, rewards="sum")
+        token = bandit.ask().token
+        for _ in range(3):
+            bandit.tell(token, 2.0, key="order 1")
+        bandit.tell(token, 2.0)
+        bandit.tell(bandit.ask(), 0.0)
+        bandit.ask(5)
+    with lb.Store(place, snapshot_every=3) as store:
+        store.tell(token, 2.0, key="order 1")
+        with pytest.raises(lb.KeyReusedError, match=r"with the reward 2\.0 before, now with 3\.0"):
+            store.tell(token, 3.0, key="order 1")
+        bandit = store.bandit(NAME)
+        assert bandit.close(token) == 4.0
+        store.tell(token, 2.0, key="order 1")  # once more, after it was closed
+        with pytest.raises(lb.ExpiredDecisionError, match="was closed"):
+            store.tell(token, 2.0, key="order 2")
+
+
+def test_a_window_by_the_clock(place, monkeypatch):
+    now = [1_700_000_000_000_000]
+    monkeypatch.setattr(clock, "time_ns", lambda: 1000 * now[0])
+    with lb.Store(place) as store:
+        bandit = new_bandit(store.create, name=NAME, rewards="max")
+        bought, left = bandit.ask(2)
+        store.tell(bought.token, 3.0)
+        now[0] += 7_200_000_001
+        store.tell(bought.token, 5.0)  # late, but nobody has closed it
+        gone = bandit.expire(older_than=timedelta(hours=2), reward=0.0)
+        assert [old.id for old in gone] == [bought.id, left.id]
+        told = fetch(place, "SELECT decision, reward FROM events WHERE kind = 1 ORDER BY event")
+        assert told == [(0, 5.0), (1, 0.0)]
+
+
+def test_refused_and_interrupted_rewards(place, monkeypatch):
+    """The state is that of the log, whatever the database does."""
+    with lb.Store(place, durability="interval", interval=1000.0) as store:
+        bandit = new_bandit(store.create, name=NAME, rewards="sum")
+        twin = new_bandit(rewards="sum")
+        for each in (bandit, twin):
+            each.tell(each.ask(key="a"), 1.0, key="a")
+        journal = store._journals[NAME]
+        write = journal._write
+
+        def refuse(rows, snapshots):
+            raise lb.StoreError("no")
+
+        def interrupt(rows, snapshots):
+            write(rows, snapshots)
+            raise KeyboardInterrupt
+
+        calls = (
+            lambda each: each.ask(key="b"),
+            lambda each: each.tell(0, 2.0, key="b"),
+            lambda each: each.close(0),
+            lambda each: each.configure(remember=7),
+            lambda each: each.ask(2),
+            lambda each: each.expire(older_than=0, reward=0.5),
+        )
+        for call in calls:
+            before = facts(bandit)
+            journal._write = refuse
+            with pytest.raises(lb.StoreError, match="no"):
+                call(bandit)
+            assert facts(bandit) == before
+            journal._write = interrupt
+            with pytest.raises(KeyboardInterrupt):
+                call(bandit)
+            journal._write = write
+            call(twin)
+            bandit.tell_many((), ())
+            assert bandit.pulls == twin.pulls
+            assert bandit._desk.ledger.parts == twin._desk.ledger.parts
+            assert [one[2] for one in bandit._desk.ledger.memory.describe()] == [
+                one[2] for one in twin._desk.ledger.memory.describe()
+            ]
+        state = facts(bandit)
+    with lb.Store(place) as store:
+        assert facts(store.bandit(NAME)) == state
+
+
+def test_the_log_has_it_all(place, tmp_path):
+    import pyarrow.parquet as pq  # noqa: PLC0415  # optional, and slow to import
+
+    with lb.Store(place, keep_events=True) as store:
+        bandit = new_bandit(store.create, name=NAME, rewards="sum")
+        decision = bandit.ask(key="a")
+        other = bandit.ask()
+        bandit.activate(decision)
+        bandit.tell(decision, 1.0, key="b")
+        bandit.tell(decision, 2.0)
+        bandit.close(decision.token)
+        bandit.close(other, reward=0.0)
+        assert store.export(NAME, tmp_path / "log.parquet") == 2
+        assert store.export(NAME, tmp_path / "events.parquet", "events") == 9
+    rows = pq.read_table(tmp_path / "log.parquet").to_pylist()
+    assert [row["reward"] for row in rows] == [3.0, 0.0]
+    assert [row["key"] for row in rows] == ["a", None]
+    assert [row["asked"] for row in rows] == [decision.time, other.time]
+    events = pq.read_table(tmp_path / "events.parquet").to_pylist()
+    assert [row["kind"] for row in events] == [
+        *("ask", "remember", "ask", "activate", "partial", "partial"),
+        *("tell", "remember", "tell"),
+    ]
+    partial = [json.loads(row["extra"]) for row in events if row["kind"] == "partial"]
+    assert partial == [[1.0, "b"], [2.0, None]]
+    kinds = fetch(place, "SELECT kind FROM log ORDER BY event")
+    assert [kind for (kind,) in kinds] == [row["kind"] for row in events]
+
+
+def test_kills_with_retries(place):
+    """`python tests/store/store_trials.py retries PLACE 300 5` kills it 300 times."""
+    kills = 4 if is_postgres(place) else 12
+    done = subprocess.run(
+        [sys.executable, str(TRIALS), "retries", str(given(place)), str(kills), "5"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["steps"] > 1
