@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.core.last_round import BEGINNING
-from lastblock.core.protocol import check_arms
 from lastblock.core.restarts import restarts_of
 from lastblock.core.reward_stats import Told
 from lastblock.core.support import support_of
@@ -200,17 +199,6 @@ class Desk(Generic[L]):
         if -self.largest_reward < value < self.largest_reward and low <= value <= high:
             return value
         raise refused(reward, value, self.largest_reward, self.live.policy)
-
-    def check_resizable(self, arms: int) -> None:
-        """Raise a ValueError unless the bandit can continue with this number of arms."""
-        policy = self.live.policy
-        if getattr(policy, "oracle", False):
-            name = type(policy).__name__
-            raise ValueError(
-                f"{name} knows the arms in advance, so arms cannot be added or retired; "
-                "choose another policy"
-            )
-        check_arms(policy, arms)
 
     # The six changes.
 

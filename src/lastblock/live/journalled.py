@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from lastblock.core.layout import room_for
-from lastblock.core.protocol import Policy
+from lastblock.core.protocol import Policy, check_arms
 from lastblock.core.registry import require_policy
 from lastblock.engine.events import Event, Journal
 from lastblock.kernels.streams import Seed, Stream, key_of
@@ -245,7 +245,7 @@ class JournalledDesk(Desk[L]):
             raise ValueError(f"arm {label!r} was retired; give the new arm another label")
         if label in self.labels:
             raise ValueError(f"arm {label!r} exists; give the new arm another label")
-        self.check_resizable(len(self.active) + 1)
+        _check_resizable(self.live.policy, len(self.active) + 1)
         if self.floor_of_all is not None:
             check_floor(self.floor_of_all, [*self.active, label])
         live, last = self.live.with_arm(), self.explain()
@@ -255,7 +255,7 @@ class JournalledDesk(Desk[L]):
 
     def retire_arm(self, arm: int) -> None:
         """Retire the arm at this place of the record."""
-        self.check_resizable(len(self.active) - 1)
+        _check_resizable(self.live.policy, len(self.active) - 1)
         live, last = self.live.without_arm(arm), self.explain()
         self.log([("retire_arm", None, self.numbers[arm], None)], self.retire, arm, live, last)
 
@@ -307,6 +307,17 @@ class JournalledDesk(Desk[L]):
             self._is_unsure = False
         with suppress(Exception):  # if this fails, the next change tries again
             self.settle()
+
+
+def _check_resizable(policy: Policy, arms: int) -> None:
+    """Raise a ValueError unless a bandit with this policy can continue with this many arms."""
+    if getattr(policy, "oracle", False):
+        name = type(policy).__name__
+        raise ValueError(
+            f"{name} knows the arms in advance, so arms cannot be added or retired; "
+            "choose another policy"
+        )
+    check_arms(policy, arms)
 
 
 def _columns(asked: Decision[L]) -> tuple[int, L, float | None]:

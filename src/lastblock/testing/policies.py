@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import require_policy
-from lastblock.testing import declared, live_use, reproducible
+from lastblock.testing import declared, live_use, reproducible, service_use
 from lastblock.testing.suite import Check, list_checks, run_all
 
 POLICY_CHECKS: dict[str, Callable[[Policy], None]] = {
@@ -36,6 +36,8 @@ POLICY_CHECKS: dict[str, Callable[[Policy], None]] = {
         live_use.a_forced_arm_is_taken_in,
         live_use.held_agrees_with_what_was_told,
         live_use.words_come_for_every_policy,
+        service_use.several_rewards_count_as_their_sum,
+        service_use.a_store_takes_tokens_again_and_again,
     )
 }
 """Every check of a policy: a function that takes it and raises an AssertionError if it fails."""
