@@ -87,6 +87,7 @@ if TYPE_CHECKING:  # at run time when they are first used: see `_ON_FIRST_USE`
     from lastblock import testing as testing
     from lastblock.fleet import Fleet, FleetBandit
     from lastblock.live.summary import ArmSummary, Summary
+    from lastblock.live.warming import Warmed, Warmth, warm
     from lastblock.replay.evaluation import Evaluation
     from lastblock.replay.evaluations import Evaluations, PairedDifference
     from lastblock.replay.propensities import Estimate
@@ -183,6 +184,8 @@ __all__ = [
     "Trace",
     "TruncatedGaussian",
     "UnknownDecisionError",
+    "Warmed",
+    "Warmth",
     "arms",
     "detector",
     "detectors",
@@ -194,6 +197,7 @@ __all__ = [
     "state_size",
     "theory",
     "trace",
+    "warm",
 ]
 
 _ROOMS = ("fleet", "lab", "replay", "simulation", "store", "testing")
@@ -210,8 +214,11 @@ _ON_FIRST_USE = {
     "Store": "store",
     "Summary": "live.summary",
     "Trace": "simulation.run",
+    "Warmed": "live.warming",
+    "Warmth": "live.warming",
     "simulate": "simulation.simulate",
     "trace": "simulation.simulate",
+    "warm": "live.warming",
 }
 """Names, and the modules that they are imported from when a program first uses them. Most programs
 use few of these, and importing all of them would take as long as the rest of the package."""

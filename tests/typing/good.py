@@ -94,6 +94,14 @@ def decide_by_name() -> None:
     assert report(bandit) == report(again)
 
 
+def compile_ahead() -> None:
+    """One policy or several, one room or several."""
+    done = lb.warm([lb.LBSDALM(), lb.UCB1()], rooms=(4,), processes=1)
+    assert_type(done, lb.Warmth)
+    assert [row.room for row in done] == [4, 4]
+    assert_type(lb.warm(lb.LBSDALM(), 4, floors=False)[0].was_there, bool)
+
+
 def report(bandit: lb.Bandit) -> str:
     """A bandit whose labels do not matter."""
     return str(bandit.summary())
@@ -161,6 +169,7 @@ def main() -> None:
     choose_policies()
     decide_by_name()
     decide_by_number()
+    compile_ahead()
     keep()
     replay_a_log()
     use_the_lab()

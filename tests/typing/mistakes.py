@@ -51,6 +51,8 @@ lb.Stationary([lb.LBSDA(), lb.LBSDA()])  # mistake
 lb.KLUCB(sigma="one")  # mistake
 bandit.tell(bandit.ask(), "clicked")  # mistake
 lb.BestArm(lb.LBSDA())  # mistake
+lb.warm(lb.LBSDA)  # mistake
+lb.warm(lb.LBSDA(), room=4)  # mistake
 
 # Labels of another type.
 bandit.add_arm(4)  # mistake

@@ -13,9 +13,13 @@ from lastblock.cli.commands import (
     run,
     scenarios,
     store,
+    warm,
 )
 
-COMMANDS = (reproduce, run, init, policies, scenarios, compare, report, plot, store, completion)
+COMMANDS = (
+    *(reproduce, run, init, policies, scenarios, compare, report, plot),
+    *(store, warm, completion),
+)
 _EPILOG = """\
 examples:
   lastblock reproduce                          all figures and tables of the paper

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.kernels.interrupts import deferred_interrupts
-from lastblock.kernels.jit import plain, specialise, specialised_before
+from lastblock.kernels.jit import is_kept, plain, signature_of, specialise, specialised_before
 from lastblock.kernels.numba_on_demand import DISABLED, hold_compiler, in_background, make_ready
 
 SLOW = 0.1
@@ -96,6 +96,15 @@ class SoonCompiled:
         """Return when the code is compiled; raise the error if it cannot be compiled."""
         if self.code is None and not DISABLED:
             self.code = self._around(specialise(self.function, *self._examples))
+
+    def is_kept(self) -> bool:
+        """Return whether the code is in memory or on the disk, from which this loads it."""
+        return self.code is not None or is_kept(self.function, *self._examples)
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """What its code is compiled for: kernels with the same one share their code."""
+        return self.function, *signature_of(*self._examples)
 
     def run(self, *arguments: Any) -> Any:
         """Run the kernel: its compiled code, or the Python function while there is none.

@@ -135,9 +135,15 @@ def settle_out(
 
 def repeat_soon(live: Live) -> SoonCompiled:
     """Have the loop for this bandit compiled in the background, so that nobody waits for it."""
-    kernel = SoonCompiled(relive, *_arguments(live, np.zeros((1, 4)), 0, np.zeros(1, np.int64)))
+    kernel = repeating(live)
     kernel.look()
     return kernel
+
+
+def repeating(live: Live) -> SoonCompiled:
+    """Return the loop for this bandit, to be compiled when somebody wants it."""
+    example = _arguments(live, np.zeros((1, 4)), 0, np.zeros(1, np.int64))
+    return SoonCompiled(relive, *example)
 
 
 def _arguments(live: Live, run: EventRows, row: int, places: Places) -> tuple[Any, ...]:

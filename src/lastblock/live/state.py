@@ -133,9 +133,14 @@ class Live:
         return run
 
     @property
+    def kernels(self) -> tuple[SoonCompiled, ...]:
+        """What every bandit needs: the kernels of `ask`, `tell` and `forget`."""
+        return self._ask, self._tell, self._forget
+
+    @property
     def is_compiled(self) -> bool:
         """Whether `ask`, `tell` and `forget` have their compiled code."""
-        return all(kernel.code is not None for kernel in (self._ask, self._tell, self._forget))
+        return all(kernel.code is not None for kernel in self.kernels)
 
     def compile_soon(self) -> None:
         """Have `ask`, `tell` and `forget` compiled in the background, if they are not yet."""
@@ -143,12 +148,12 @@ class Live:
         self._bind()
 
     def _look(self) -> None:
-        for kernel in (self._ask, self._tell, self._forget):
+        for kernel in self.kernels:
             kernel.look()
 
     def compile(self) -> None:
         """Wait until `ask`, `tell` and `forget` are compiled; they are bound at the next call."""
-        for kernel in (self._ask, self._tell, self._forget):
+        for kernel in self.kernels:
             kernel.wait()
 
     def start(self, arms: int, key: Stream) -> None:
