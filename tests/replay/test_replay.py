@@ -607,11 +607,11 @@ GOOD = {"arm": ["a", "b", "a"], "reward": [1.0, 0.0, 1.0]}
             "'t' mixes times that cannot be compared",
         ),
         ({**GOOD, "t": np.ones(3, complex)}, {"time": "t"}, "'t' holds complex128, not times"),
-        (np.ones((3, 2)), {}, "log is a ndarray; give a CSV or Parquet file, a data frame"),
-        (5, {}, "log is a int; give a CSV or Parquet file"),
+        (np.ones((3, 2)), {}, "log is a ndarray; give a CSV, JSON lines or Parquet file"),
+        (5, {}, "log is a int; give a CSV, JSON lines or Parquet file"),
         (([0, 1],), {}, r"log is a tuple of 1; give \(arms, rewards\) or"),
         (([0, 1], [1, 1], [1, 1]), {"propensity": 0.5}, "log is a tuple of 3"),
-        ("log.txt", {}, "log='log.txt' is neither .csv nor .parquet"),
+        ("log.txt", {}, "log='log.txt' is neither .csv nor .jsonl nor .parquet"),
     ],
 )
 def test_impossible_logs(log, arguments, message):

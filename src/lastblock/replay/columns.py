@@ -1,5 +1,6 @@
 """Read the columns of a log from a file, a data frame, a mapping or arrays."""
 
+import json
 import operator
 import os
 import re
@@ -11,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.live.labels import Label
+from lastblock.support import files
 from lastblock.support.spelling import nearest
 
 Source: TypeAlias = Any
-"""A CSV or Parquet file, a data frame, a mapping of columns, a structured array, or a tuple of two
-or three arrays: arms, rewards and propensities."""
+"""A CSV, JSON lines or Parquet file, a data frame, a mapping of columns, a structured array, or a
+tuple of two or three arrays: arms, rewards and propensities."""
 
 CHOICES = "choices"
 """The column of the arms that could be chosen, which a log need not have; stores write it."""
@@ -58,8 +60,8 @@ def read_columns(source: Source, wanted: list[str], choices: str | None = None) 
         names = source.columns
     else:
         raise ValueError(
-            f"log is a {type(source).__name__}; give a CSV or Parquet file, a data frame, "
-            "a mapping of columns, or (arms, rewards)"
+            f"log is a {type(source).__name__}; give a CSV, JSON lines or Parquet file, a data "
+            "frame, a mapping of columns, or (arms, rewards)"
         )
     wanted = _check_names(wanted, choices, names)
     columns = {name: _array(source[name]) for name in wanted if name != choices}
@@ -106,7 +108,35 @@ def _file(path: Path, wanted: list[str], choices: str | None) -> Columns:
         return _read(path, wanted, choices, "Parquet", _open_parquet)
     if ".csv" in (suffix.lower() for suffix in path.suffixes):  # .csv.gz and the like as well
         return _read(path, wanted, choices, "CSV", _open_csv)
-    raise ValueError(f"log={str(path)!r} is neither .csv nor .parquet; give one of them, or arrays")
+    if path.suffix.lower() in (".jsonl", ".ndjson"):
+        return _read_lines(path, wanted, choices)
+    raise ValueError(
+        f"log={str(path)!r} is neither .csv nor .jsonl nor .parquet; give one of them, or arrays"
+    )
+
+
+def _read_lines(path: Path, wanted: list[str], choices: str | None) -> Columns:
+    """Read a file with one JSON object a line."""
+    data = files.read(path, "give the path of a log")
+    rows: list[dict[str, Any]] = []
+    for number, line in enumerate(data.splitlines()):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(
+                f"log={str(path)!r} cannot be read as JSON: line {number + 1}: {_line(error)}"
+            ) from None
+        if not isinstance(row, dict):
+            raise ValueError(
+                f"log={str(path)!r} cannot be read as JSON: line {number + 1} is not an object; "
+                'write lines such as {"arm": "red", "reward": 1}'
+            )
+        rows.append(row)
+    names = dict.fromkeys(name for row in rows for name in row)
+    wanted = _check_names(wanted, choices, names) if rows else wanted
+    return {name: _lists([row.get(name) for row in rows]) for name in wanted}
 
 
 def _read(
@@ -136,7 +166,7 @@ def _read(
     for name in wanted:
         values = table[name]
         if open_file is _open_csv and name == wanted[0]:
-            columns[name] = _labels_of_text(values)
+            columns[name] = _labels_of_text(values, choices in wanted and _quotes(table[choices]))
             continue
         if name == choices and _is_text(values.type):
             columns[name] = _shared_text(values)
@@ -147,12 +177,20 @@ def _read(
     return columns
 
 
-def _labels_of_text(values: Any) -> npt.NDArray[Any]:
-    """Return the arms of a CSV file: numbers if all are whole and written alike, else text."""
+def _quotes(lists: Any) -> bool:
+    """Return whether lists of labels, as JSON text, have labels that are text."""
+    return any('"' in (text or "") for text in lists.unify_dictionaries().unique().to_pylist())
+
+
+def _labels_of_text(values: Any, are_text: bool) -> npt.NDArray[Any]:
+    """Return the arms of a CSV file: numbers if all are whole and written alike, else text.
+
+    They are text as well if another column says so with `are_text`.
+    """
     labels: npt.NDArray[Any]
     column = values.unify_dictionaries().combine_chunks()
     texts = column.dictionary.to_pylist()
-    for whole in _WHOLE:
+    for whole in () if are_text else _WHOLE:
         if column.null_count == 0 and all(whole.fullmatch(text) for text in texts):
             numbers = np.array([int(text.partition(".")[0]) for text in texts])
             labels = numbers[column.indices.to_numpy(zero_copy_only=False)]

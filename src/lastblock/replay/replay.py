@@ -38,8 +38,9 @@ class Replay:
     Parameters
     ----------
     log
-        A CSV or Parquet file, a data frame, a mapping of columns, a structured array, or the arrays
-        ``(arms, rewards)`` or ``(arms, rewards, propensities)``.
+        A CSV, Parquet or JSON lines file (.csv, .parquet, .jsonl), a data frame, a mapping of
+        columns, a structured array, or the arrays ``(arms, rewards)`` or
+        ``(arms, rewards, propensities)``.
     arm, reward
         The names of these columns. Arms are strings or whole numbers.
     propensity

@@ -1,11 +1,12 @@
-"""Export a bandit's log as Parquet: decisions with their rewards, or all events."""
+"""Export a bandit's log: decisions with their rewards, or all events."""
 
 import json
 import math
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from lastblock.engine.events import ASK, FORGET, KINDS, NOTES, TELL
 from lastblock.kernels.exact_sums import LARGEST_REWARD
@@ -13,6 +14,7 @@ from lastblock.live import persistence
 from lastblock.live.decisions import Generations
 from lastblock.live.description import read_floors
 from lastblock.live.labels import Label
+from lastblock.store.export_formats import Columns, Format, format_of, writer_of
 from lastblock.store.recovery import PART, check_kept, damage_explained
 from lastblock.store.storage import Row, View
 from lastblock.support import files
@@ -25,60 +27,95 @@ _NOTES = {KINDS.index(kind) for kind in NOTES}
 ADD_ARM, RETIRE_ARM = KINDS.index("add_arm"), KINDS.index("retire_arm")
 
 
-def export(view: View, name: str, number: int, path: str | os.PathLike[str], what: What) -> int:
-    """Write the log of bandit `number`, and return how many rows it has."""
-    try:
-        import pyarrow as pa  # noqa: PLC0415  # slow to import, and not always installed
-        import pyarrow.parquet as pq  # noqa: PLC0415  # for the same reasons
-    except ImportError:
-        raise ImportError("Parquet files need pyarrow: pip install 'lastblock[lab]'") from None
+def export(
+    view: View,
+    name: str,
+    number: int,
+    path: str | os.PathLike[str],
+    what: What,
+    format: Format | None = None,
+) -> int:
+    """Write the log of bandit `number` to a file, and return how many rows it has."""
+    make = writer_of(format_of(Path(path), format))
+    log = read_log(view, name, number, what)
+    written = 0
+    with (
+        files.replacing(Path(path)) as file,
+        closing(make(file, log.columns)) as writer,
+        damage_explained(view, name),  # some damage shows only when values are written
+    ):
+        for rows in log.parts:
+            writer.write(rows)
+            written += len(rows)
+    return written
+
+
+class ExportedLog(NamedTuple):
+    """The log of a bandit as a table, which is read part by part."""
+
+    columns: Columns
+    parts: Iterator[list[list[Any]]]
+    """Rows of plain values in the order of the columns. A `StoreError` if the log is damaged."""
+
+
+def read_log(view: View, name: str, number: int, what: What) -> ExportedLog:
+    """Return the log of bandit `number`, to be read while the view is open.
+
+    Raises
+    ------
+    ValueError
+        If there is no such log.
+    StoreError
+        If the stored data are damaged.
+    """
     if what not in (DECISIONS, EVENTS):
         raise ValueError(f"what={what!r} must be {DECISIONS!r} or {EVENTS!r}")
     with damage_explained(view, name):
         labels = view.arms(number)
-        ids = Generations(view.generations(number))
-    of_arms = pa.int64() if all(_is_small(label) for label in labels) else pa.string()
-    time = pa.timestamp("us", tz="UTC")
-    columns: dict[str, Any] = {
-        DECISIONS: {
-            "decision": pa.int64(),
-            "arm": of_arms,
-            "probability": pa.float64(),
-            "choices": pa.string(),  # few distinct texts, which Parquet keeps once each
-            "reward": pa.float64(),
-            "asked": time,
-            "told": time,
-            "key": pa.string(),
-        },
-        EVENTS: {
-            "event": pa.int64(),
-            "time": time,
-            "kind": pa.string(),
-            "decision": pa.int64(),
-            "arm": of_arms,
-            "reward": pa.float64(),
-            "probability": pa.float64(),
-            "extra": pa.string(),
-        },
-    }[what]
-    schema = pa.schema(list(columns.items()))
+    columns: Columns = {**_COLUMNS[what]}
+    columns["arm"] = "int" if all(map(_is_small, labels)) else "text"
+    return ExportedLog(columns, _labelled(view, name, number, what, list(columns), labels))
+
+
+_COLUMNS: dict[What, Columns] = {
+    DECISIONS: {
+        "decision": "int",
+        "arm": "text",
+        "probability": "float",
+        "choices": "text",
+        "reward": "float",
+        "asked": "time",
+        "told": "time",
+        "key": "text",
+    },
+    EVENTS: {
+        "event": "int",
+        "time": "time",
+        "kind": "text",
+        "decision": "int",
+        "arm": "text",
+        "reward": "float",
+        "probability": "float",
+        "extra": "text",
+    },
+}
+
+
+def _labelled(
+    view: View, name: str, number: int, what: What, columns: list[str], labels: Sequence[Label]
+) -> Iterator[list[list[Any]]]:
+    """Yield the rows, with labels of arms and ids of decisions instead of their numbers."""
     words = _words(labels)
-    parts = _decisions(view, number, words) if what == DECISIONS else _events(view, number)
-    arm, decision = list(columns).index("arm"), list(columns).index("decision")
-    written = 0
-    with (
-        files.replacing(Path(path)) as file,
-        pq.ParquetWriter(file, schema) as writer,
-        damage_explained(view, name),
-    ):
+    arm, decision = columns.index("arm"), columns.index("decision")
+    with damage_explained(view, name):
+        ids = Generations(view.generations(number))
+        parts = _decisions(view, number, words) if what == DECISIONS else _events(view, number)
         for part in parts:
-            values = [list(column) for column in zip(*part, strict=True)]
-            values[arm] = [_word(words, n) for n in values[arm]]
-            values[decision] = [n if n is None else ids.id_of(n) for n in values[decision]]
-            arrays = [pa.array(v, t) for v, t in zip(values, columns.values(), strict=True)]
-            writer.write_table(pa.table(arrays, schema=schema))
-            written += len(part)
-    return written
+            rows = [list(row) for row in part]
+            for row in rows:
+                row[arm] = _word(words, row[arm])
+                row[decision] = None if row[decision] is None else ids.id_of(row[decision])
+            yield rows
 
 
 def _is_small(label: Label) -> bool:

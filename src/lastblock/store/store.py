@@ -13,6 +13,7 @@ from lastblock.live.tokens import BanditTokens, TokenMaker
 from lastblock.live.view import desk_of
 from lastblock.store import export
 from lastblock.store.endings import end, open_stores
+from lastblock.store.export_formats import Format
 from lastblock.store.group_commit import Write
 from lastblock.store.journal import EventLog, snapshot_of
 from lastblock.store.messages import number_of, open_elsewhere
@@ -314,9 +315,14 @@ class Store(TakesTokens):
         return again.event - again.saved
 
     def export(
-        self, name: str, path: str | os.PathLike[str], what: export.What = export.DECISIONS
+        self,
+        name: str,
+        path: str | os.PathLike[str],
+        what: export.What = export.DECISIONS,
+        *,
+        format: Format | None = None,
     ) -> int:
-        """Write the log of a bandit as a Parquet file; this needs pyarrow.
+        """Write the log of a bandit to a file: Parquet (which needs pyarrow), CSV or JSON lines.
 
         The log holds the events that are in the file: open the store with `keep_events`.
 
@@ -325,19 +331,29 @@ class Store(TakesTokens):
         name
             The bandit.
         path
-            The Parquet file to write.
+            The file to write.
         what
             "decisions": each decision that has its reward, with arm and probability, for `Replay`;
             "events": everything that happened.
+        format
+            "parquet", "csv" or "jsonl"; by default what the suffix of `path` says.
 
         Returns
         -------
         int
             The number of rows.
+
+        Raises
+        ------
+        StoreError
+            If there is no bandit of this name, or its data are damaged.
+        ValueError
+            If the suffix names no format.
         """
         self.flush()
         with self._storage.view() as view:
-            return export.export(view, name, self._find(name, view.names()), path, what)
+            number = self._find(name, view.names())
+            return export.export(view, name, number, path, what, format)
 
     def close(self) -> None:
         """Write all events and close the bandits; closing a store twice is not an error."""
