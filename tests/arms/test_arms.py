@@ -244,6 +244,25 @@ def test_a_family_of_ones_own_works_beside_the_others(request):
     assert (trace(EVERY_FAMILY).rewards == before.rewards).all()
 
 
+def test_code_knows_the_families_of_its_environment_and_common_ones(request):
+    def families(*arms):
+        found = lb.Stationary([lb.Bernoulli(0.5), *arms]).compile(10).families
+        assert len(found.used) <= len(lb.FAMILIES)
+        used = [name for name, use in zip(lb.FAMILIES, found.used, strict=False) if use]
+        return type(found), found.used, set(used)
+
+    kind, used, common = families(lb.Gaussian(0.0))
+    assert common == {"Bernoulli", "Dirac", "Discrete", "Gaussian"}
+    assert families(lb.Dirac(0.5)) == families(lb.Gaussian(0.0))  # so they share their code
+    assert families(lb.Poisson(1.0))[2] == common | {"Poisson"}
+    Uniform = request.getfixturevalue("uniform_family")
+    assert families(lb.Dirac(0.5)) == (kind, used, common)  # also beside a user's family
+    users = families(lb.Beta(1.0, 1.0), Uniform(0.0, 1.0))
+    assert users[2] == common | {"Beta", "Uniform"}
+    assert Uniform in users[0].members
+    assert users[0] is not kind is families(lb.Beta(1.0, 1.0))[0]
+
+
 def test_afterwards_nothing_is_left_of_it():
     assert "Uniform" not in lb.FAMILIES
     assert (draws_of(lb.Bernoulli(0.5)) <= 1.0).all()

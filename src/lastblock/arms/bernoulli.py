@@ -6,7 +6,7 @@ from lastblock.core.families import family
 from lastblock.kernels.streams import to_unit
 
 
-@family(movable=True)
+@family(movable=True, common=True)
 class Bernoulli(NamedTuple):
     """Rewards that are 1 with probability `mean`, else 0."""
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from lastblock.core.families import family
 
 
-@family(movable=True)
+@family(movable=True, common=True)
 class Dirac(NamedTuple):
     """A reward that is always the same, `mean`."""
 

@@ -11,7 +11,7 @@ from lastblock.core.families import family
 from lastblock.kernels.streams import to_unit
 
 
-@family()
+@family(common=True)
 class Discrete(NamedTuple):
     """Rewards that take each of `values` with its probability; `probabilities` sum to 1."""
 

@@ -7,7 +7,7 @@ from lastblock.core.families import family
 from lastblock.kernels.samplers import normal_of
 
 
-@family(movable=True)
+@family(movable=True, common=True)
 class Gaussian(NamedTuple):
     """Rewards from a normal law with mean `mean` and standard deviation `std`."""
 

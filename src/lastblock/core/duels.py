@@ -50,7 +50,7 @@ def update_leader(s: Record, pulls: Any, reference: bool) -> Any:
     if not is_ahead(s, pulls, s.leader):
         incumbent = s.leader if reference else NOBODY
         s.leader = most_pulled(s, pulls, s.sums, s.candidate, incumbent)
-    return s.leader
+    return np.int64(s.leader)
 
 
 @kernel

@@ -17,7 +17,7 @@ compared see common random numbers. A sampler that needs more expands the word i
 stream.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -55,6 +55,7 @@ def family(
     /,
     *,
     movable: bool = False,
+    common: bool = False,
     checked: bool = True,
 ) -> Callable[[type[T]], type[T]]:
     """Register a NamedTuple as an arm family and validate its parameters on construction.
@@ -63,6 +64,9 @@ def family(
     ----------
     movable
         The mean is the field `mean` and the first parameter, so that `Drifting` can move it.
+    common
+        Compile the family into the code for every environment. Otherwise an environment with this
+        family needs code of its own. For a few families that compile quickly.
     checked
         Check every index and every reward of a family from outside the package, as for `policy`.
     """
@@ -75,6 +79,7 @@ def family(
         check_methods(cls, FAMILY_METHODS, {})
         declared._is_checked = flag(checked, "checked")
         declared.movable = movable
+        declared.common = common
         register_name(FAMILIES, cls)
         return cls
 
@@ -131,13 +136,15 @@ def scale_of(arms: Sequence[Arm]) -> Scale | None:
 
 
 class Families(NamedTuple):
-    """All registered families, as an argument of kernels. Its *type* stands for the set.
+    """The families that kernels can draw from, as an argument of kernels.
 
-    When a user registers a family, `families` makes a new type. Kernels are compiled anew for it,
-    and the compile cache knows them by the code of its `members`.
+    Its *type* stands for the set: compiled code knows of each item of `used` whether it is True or
+    None. The first item is about the first registered family, and so on, up to the last one used.
+    A set with a user's families is a subclass, and the compile cache knows it by the code of its
+    `members`.
     """
 
-    size: int
+    used: tuple[bool | None, ...]
 
     def draw(
         self,
@@ -158,20 +165,30 @@ class Families(NamedTuple):
 _types: dict[tuple[type[Any], ...], type[Families]] = {}
 
 
-def families() -> Families:
-    """Return the families that are registered now."""
-    registered = tuple(FAMILIES.values())
+def families(codes: Collection[int]) -> Families:
+    """Return the families with these codes, and those that are always compiled.
+
+    Code for few families compiles in less time. Most environments have no others than the `common`
+    ones, and so share their code.
+    """
+    registered = list(FAMILIES.values())
+    members = {code: cls for code, cls in enumerate(registered) if code in codes or cls.common}
+    used = tuple(True if code in members else None for code in range(max(members) + 1))
+    return _type_of(tuple(members.values()))(used)
+
+
+def _type_of(members: tuple[type[Any], ...]) -> type[Families]:
     package = __name__.partition(".")[0]
-    if registered not in _types:
-        own = all(cls.__module__.partition(".")[0] == package for cls in registered)
+    if members not in _types:
+        own = all(cls.__module__.partition(".")[0] == package for cls in members)
         foreign = {
             "__module__": "foreign",
             "__slots__": (),
-            "members": registered,
-            "_is_checked": any(is_checked_class(cls) for cls in registered),
+            "members": members,
+            "_is_checked": any(is_checked_class(cls) for cls in members),
         }
-        _types[registered] = Families if own else type("Families", (Families,), foreign)
-    return _types[registered](len(registered))
+        _types[members] = Families if own else type("Families", (Families,), foreign)
+    return _types[members]
 
 
 def check_drawn(policy: Any, environment: Any, reward: float) -> None:
@@ -253,10 +270,14 @@ def _draw(
 ) -> Any:
     if not issubclass(self.instance_class, Families):
         return None
+    from numba.core.types import NoneType  # noqa: PLC0415  # slow to import
+
     chain: Any = _no_family
-    for code, cls in reversed(list(enumerate(FAMILIES.values()))):
-        compiled = checked_kernel if is_checked_class(cls) else kernel
-        chain = _link(code, compiled(cls.draw), chain)
+    used = zip(self[0].types, FAMILIES.values(), strict=False)
+    for code, (kind, cls) in reversed(list(enumerate(used))):
+        if not isinstance(kind, NoneType):
+            compiled = checked_kernel if is_checked_class(cls) else kernel
+            chain = _link(code, compiled(cls.draw), chain)
 
     def draw(
         self: Any,

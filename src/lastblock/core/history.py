@@ -169,7 +169,7 @@ def block_mean(h: Record, arm: int, n: int) -> float:
 @kernel
 def forget_oldest(h: Record, arm: int) -> None:
     """Forget the oldest reward of `arm`; there must be one."""
-    forget_if(h, arm, True)
+    forget_if(h, arm, h.kept[arm] > 0)
 
 
 @kernel

@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from lastblock.core.checked import check_index
 from lastblock.core.layout import INDEX
 from lastblock.core.protocol import Record
@@ -56,4 +58,4 @@ def argmax(s: Record, index: Any) -> Any:
                     chosen = INDEX(k)
                 skip -= 1
         best = chosen
-    return best
+    return np.int64(best)

@@ -27,7 +27,11 @@ from lastblock.support.spelling import advice
 
 INDEX = np.uint32
 """Fields that are used as an index: unsigned, so that the compiler leaves out the test for negative
-ones. (Arithmetic with whole numbers of other types is signed again.)"""
+ones. (Arithmetic with whole numbers of other types is signed again.)
+
+A kernel that hands an arm from such a field to other kernels makes it an ``np.int64``, like the
+variable of a loop: what takes an arm would be compiled once for each of the two types. Where the
+code is copied into its caller, the compiler still sees that the number is not negative."""
 
 # Arms come and go, and are renumbered then. These two types are unsigned as well. What else they
 # say is for `resizing`; compiled code sees no difference.

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from lastblock.core.checked import check_arm, check_round
 from lastblock.core.layout import LARGEST_COUNT, MOST_LOST, MOST_OUT, NOBODY
 from lastblock.core.protocol import Policy, Record
@@ -78,9 +80,9 @@ def come_back(s: Record, arm: int) -> None:
 
 
 @kernel
-def take_arm(s: Record) -> int:
+def take_arm(s: Record) -> Any:
     """Hand out the next arm of the round."""
-    arm: int = s.queue[s.taken]
+    arm: Any = np.int64(s.queue[s.taken])
     s.taken += 1
     if s.out.itemsize == WORD or s.out[arm] < MOST_LOST:
         s.out[arm] += 1
@@ -91,7 +93,7 @@ def take_arm(s: Record) -> int:
 
 
 @kernel
-def next_arm(policy: Policy, s: Record) -> int:
+def next_arm(policy: Policy, s: Record) -> Any:
     """Return the arm of the next decision; plan a new round first if this one is handed out."""
     plan_if_due(policy, s)
     return take_arm(s)

@@ -87,7 +87,7 @@ def encode(phases: Sequence[Sequence[Arm]]) -> dict[str, Any]:
         "parameters": parameters,
         "tables": np.concatenate(tables),
         "offsets": offsets,
-        "families": families(),
+        "families": families(set(codes.ravel().tolist())),
     }
 
 

@@ -111,7 +111,7 @@ def update_leader(s: Record) -> Any:
         for k in range(s.arms):
             others += d.count[k] >= most
         if others == 1:
-            return s.leader
+            return np.int64(s.leader)
     for k in range(s.arms):
         n = d.count[k]
         total = sum_of(d, k)
@@ -120,7 +120,7 @@ def update_leader(s: Record) -> Any:
             n, total = last_block(d, k, s.memory)
         s.means[k] = total / n if n > 0 else 0.0
     s.leader = most_pulled(s, s.pulls, s.means, s.candidate, NOBODY)
-    return s.leader
+    return np.int64(s.leader)
 
 
 @kernel

@@ -102,7 +102,7 @@ def choose_leader(s: Record, window: int, reference: bool, naive: bool) -> Any:
             k = s.queue[i]
             if k != previous and pulls[k] >= pulls[previous] and s.arms * pulls[k] >= horizon:
                 contested = True
-    return elect(s, horizon, anyone, reference) if contested else previous
+    return np.int64(elect(s, horizon, anyone, reference) if contested else previous)
 
 
 @routine
