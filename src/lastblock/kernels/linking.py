@@ -14,6 +14,8 @@ import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from lastblock.kernels.quicker_numba import quicken
+
 
 def linked(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of `numba.njit` with the compiler that links as this module describes.
@@ -31,6 +33,7 @@ def linked(options: dict[str, Any]) -> dict[str, Any]:
 @functools.cache
 def _compilers() -> tuple[type[Any], type[Any]] | None:
     """Return numba's compiler for kernels and for entries, or None if numba is too different."""
+    quicken()
     try:
         from llvmlite.binding import Linkage  # noqa: PLC0415  # slow to import
         from numba.core import environment  # noqa: PLC0415  # slow to import
