@@ -1,7 +1,7 @@
 """lastblock: multi-armed bandits by last-block subsampling duels, simulated and live.
 
 >>> import lastblock as lb
->>> env = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.15)])
+>>> env = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.1), lb.Bernoulli(0.15)])
 >>> run = lb.simulate(lb.LBSDALM(), env, horizon=1000, replications=10, seed=1)
 >>> run.regret.shape == (10, run.times.size)
 True

@@ -258,13 +258,13 @@ class MeanShift(NamedTuple):
     --------
     >>> import lastblock as lb
     >>> arms = lb.Piecewise({
-    ...     0: [lb.Bernoulli(0.9), lb.Bernoulli(0.5)],
-    ...     5000: [lb.Bernoulli(0.1), lb.Bernoulli(0.5)],
+    ...     0: [lb.Bernoulli(0.9), lb.Bernoulli(0.5), lb.Bernoulli(0.2)],
+    ...     5000: [lb.Bernoulli(0.1), lb.Bernoulli(0.5), lb.Bernoulli(0.2)],
     ... })
-    >>> policy = lb.Restarting(lb.UCB1(), lb.MeanShift())
+    >>> policy = lb.Restarting(lb.Thompson(), lb.MeanShift())
     >>> plain, restarted = (
     ...     lb.simulate(p, arms, horizon=10_000, replications=20, seed=1).mean()[-1]
-    ...     for p in (lb.UCB1(), policy)
+    ...     for p in (lb.Thompson(), policy)
     ... )
     >>> bool(restarted < plain / 2)
     True

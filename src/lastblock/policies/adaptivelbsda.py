@@ -237,11 +237,11 @@ class AdaptiveLBSDA(NamedTuple):
     --------
     >>> import lastblock as lb
     >>> arms = lb.Piecewise({
-    ...     0: [lb.Gaussian(0.9), lb.Gaussian(0.0)],
-    ...     5000: [lb.Gaussian(0.0), lb.Gaussian(0.9)],
+    ...     0: [lb.Gaussian(0.9), lb.Gaussian(0.0), lb.Gaussian(0.2)],
+    ...     1000: [lb.Gaussian(0.0), lb.Gaussian(0.9), lb.Gaussian(0.2)],
     ... })
     >>> adaptive, plain = (
-    ...     lb.simulate(policy, arms, horizon=10_000, replications=20, seed=1).mean()[-1]
+    ...     lb.simulate(policy, arms, horizon=2000, replications=20, seed=1).mean()[-1]
     ...     for policy in (lb.AdaptiveLBSDA(), lb.LBSDA())
     ... )
     >>> bool(adaptive < plain)

@@ -131,7 +131,7 @@ class AdSwitch(NamedTuple):
     Examples
     --------
     >>> import lastblock as lb
-    >>> arms = lb.Stationary([lb.Bernoulli(0.1), lb.Bernoulli(0.9)])
+    >>> arms = lb.Stationary([lb.Bernoulli(0.1), lb.Bernoulli(0.5), lb.Bernoulli(0.9)])
     >>> run = lb.simulate(lb.AdSwitch(horizon=5000), arms, horizon=5000, replications=20, seed=1)
     >>> bool(run.mean()[-1] < 0.4 * 5000)  # the regret of taking turns
     True

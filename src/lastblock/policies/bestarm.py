@@ -45,8 +45,8 @@ class BestArm(_BestArms):
     --------
     >>> import lastblock as lb
     >>> arms = lb.Piecewise({
-    ...     0: [lb.Bernoulli(0.9), lb.Bernoulli(0.1)],
-    ...     500: [lb.Bernoulli(0.1), lb.Bernoulli(0.9)],
+    ...     0: [lb.Bernoulli(0.9), lb.Bernoulli(0.1), lb.Bernoulli(0.5)],
+    ...     500: [lb.Bernoulli(0.1), lb.Bernoulli(0.9), lb.Bernoulli(0.5)],
     ... })
     >>> lb.BestArm(arms)
     BestArm(starts=(0, 500), arms=(0, 1))

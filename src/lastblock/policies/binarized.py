@@ -50,10 +50,10 @@ class Binarized(NamedTuple):
     Examples
     --------
     >>> import lastblock as lb
-    >>> arms = lb.Stationary([lb.Beta(2.0, 6.0), lb.Beta(6.0, 2.0)])
-    >>> policy = lb.Binarized(lb.SWLBSDA(window=200))
+    >>> arms = lb.Stationary([lb.Beta(2.0, 6.0), lb.Beta(4.0, 4.0), lb.Beta(6.0, 2.0)])
+    >>> policy = lb.Binarized(lb.Thompson())
     >>> run = lb.simulate(policy, arms, horizon=1000, replications=50, seed=1)
-    >>> bool(run.pulls[:, 1].mean() > 900)
+    >>> bool(run.pulls[:, 2].mean() > 900)
     True
 
     References

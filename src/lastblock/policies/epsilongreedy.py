@@ -28,7 +28,7 @@ class EpsilonGreedy(NamedTuple):
     Examples
     --------
     >>> import lastblock as lb
-    >>> arms = lb.Stationary([lb.Dirac(0.0), lb.Dirac(1.0)])
+    >>> arms = lb.Stationary([lb.Dirac(0.0), lb.Dirac(0.5), lb.Dirac(1.0)])
     >>> run = lb.simulate(lb.EpsilonGreedy(0.1), arms, horizon=1000, replications=100, seed=1)
     >>> bool(45 < run.mean()[-1] < 55)  # half of the explorations
     True

@@ -32,9 +32,9 @@ class IMED(NamedTuple):
     Examples
     --------
     >>> import lastblock as lb
-    >>> arms = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.15)])
+    >>> arms = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.1), lb.Bernoulli(0.15)])
     >>> run = lb.simulate(lb.IMED(), arms, horizon=1000, replications=100, seed=1)
-    >>> bool(2 < run.mean()[-1] < 15)
+    >>> bool(5 < run.mean()[-1] < 25)
     True
 
     References

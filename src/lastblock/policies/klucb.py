@@ -39,9 +39,9 @@ class KLUCB(NamedTuple):
     Examples
     --------
     >>> import lastblock as lb
-    >>> arms = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.15)])
+    >>> arms = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.1), lb.Bernoulli(0.15)])
     >>> run = lb.simulate(lb.KLUCB(), arms, horizon=1000, replications=100, seed=1)
-    >>> bool(5 < run.mean()[-1] < 15)
+    >>> bool(10 < run.mean()[-1] < 25)
     True
 
     References

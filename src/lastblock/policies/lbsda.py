@@ -33,9 +33,9 @@ class LBSDA(NamedTuple):
     Examples
     --------
     >>> import lastblock as lb
-    >>> arms = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.15)])
-    >>> run = lb.simulate(lb.LBSDA(), arms, horizon=10_000, replications=100, seed=1)
-    >>> bool(run.mean()[-1] < 15)
+    >>> arms = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.1), lb.Bernoulli(0.15)])
+    >>> run = lb.simulate(lb.LBSDA(), arms, horizon=2000, replications=100, seed=1)
+    >>> bool(run.mean()[-1] < 25)
     True
 
     References

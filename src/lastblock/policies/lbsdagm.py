@@ -69,7 +69,7 @@ class LBSDAGM(NamedTuple):
     Examples
     --------
     >>> import lastblock as lb
-    >>> arms = lb.Stationary([lb.Bernoulli(0.02), lb.Bernoulli(0.03)])  # click rates
+    >>> arms = lb.Stationary([lb.Bernoulli(p) for p in (0.02, 0.02, 0.03)])  # click rates
     >>> geometric, limited = (
     ...     lb.simulate(policy, arms, horizon=50_000, replications=10, seed=1).mean()[-1]
     ...     for policy in (lb.LBSDAGM(), lb.LBSDALM())

@@ -65,7 +65,7 @@ class LBSDALM(NamedTuple):
     Examples
     --------
     >>> import lastblock as lb
-    >>> bandit = lb.Bandit(lb.LBSDALM(), arms=["red", "green"], seed=7)
+    >>> bandit = lb.Bandit(lb.LBSDALM(), arms=["red", "green", "blue"], seed=7)
     >>> for _ in range(1000):
     ...     decision = bandit.ask()
     ...     bandit.tell(decision, 1.0 if decision.arm == "green" else 0.0)

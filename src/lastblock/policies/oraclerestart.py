@@ -60,12 +60,14 @@ class OracleRestart(_Restarts):
     --------
     >>> import lastblock as lb
     >>> arms = lb.Piecewise({
-    ...     0: [lb.Bernoulli(0.9), lb.Bernoulli(0.1)],
-    ...     500: [lb.Bernoulli(0.1), lb.Bernoulli(0.9)],
+    ...     0: [lb.Bernoulli(0.9), lb.Bernoulli(0.5), lb.Bernoulli(0.1)],
+    ...     500: [lb.Bernoulli(0.1), lb.Bernoulli(0.9), lb.Bernoulli(0.5)],
+    ...     1000: [lb.Bernoulli(0.5), lb.Bernoulli(0.1), lb.Bernoulli(0.9)],
     ... })
-    >>> lb.OracleRestart(lb.LBSDA(), arms)
-    OracleRestart(policy=LBSDA(reference=False), changes=(0, 500))
-    >>> run = lb.simulate(_, arms, horizon=1000, replications=50, seed=1)
+    >>> policy = lb.OracleRestart(lb.Thompson(), arms)
+    >>> policy.changes
+    (0, 500, 1000)
+    >>> run = lb.simulate(policy, arms, horizon=1500, replications=50, seed=1)
     >>> bool(run.mean()[-1] < 30)
     True
     """

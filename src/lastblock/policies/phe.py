@@ -33,7 +33,7 @@ class PHE(NamedTuple):
     Examples
     --------
     >>> import lastblock as lb
-    >>> arms = lb.Stationary([lb.Bernoulli(0.2), lb.Bernoulli(0.8)])
+    >>> arms = lb.Stationary([lb.Bernoulli(0.2), lb.Bernoulli(0.5), lb.Bernoulli(0.8)])
     >>> run = lb.simulate(lb.PHE(a=1.1), arms, horizon=1000, replications=100, seed=1)
     >>> bool(run.mean()[-1] < 20)
     True

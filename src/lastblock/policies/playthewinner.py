@@ -28,10 +28,10 @@ class PlayTheWinner(NamedTuple):
     1/q: here 0.9 : 0.1.
 
     >>> import lastblock as lb
-    >>> arms = lb.Stationary([lb.Bernoulli(0.1), lb.Bernoulli(0.9)])
+    >>> arms = lb.Stationary([lb.Bernoulli(0.1), lb.Bernoulli(0.5), lb.Bernoulli(0.9)])
     >>> run = lb.simulate(lb.PlayTheWinner(), arms, horizon=10_000, replications=50, seed=1)
-    >>> round(float(run.pulls[:, 1].mean()) / 10_000, 1)
-    0.9
+    >>> round(float(run.pulls[:, 2].mean()) / 10_000, 1)
+    0.8
 
     References
     ----------

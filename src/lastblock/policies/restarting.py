@@ -87,10 +87,10 @@ class Restarting(NamedTuple):
     --------
     >>> import lastblock as lb
     >>> arms = lb.Piecewise({
-    ...     0: [lb.Bernoulli(0.9), lb.Bernoulli(0.5)],
-    ...     5000: [lb.Bernoulli(0.1), lb.Bernoulli(0.5)],
+    ...     0: [lb.Bernoulli(0.9), lb.Bernoulli(0.5), lb.Bernoulli(0.2)],
+    ...     5000: [lb.Bernoulli(0.1), lb.Bernoulli(0.5), lb.Bernoulli(0.2)],
     ... })
-    >>> policy = lb.Restarting(lb.KLUCB(), lb.GLR(delta=0.01))
+    >>> policy = lb.Restarting(lb.Thompson(), lb.GLR(delta=0.01))
     >>> run = lb.simulate(policy, arms, horizon=10_000, replications=20, seed=1)
     >>> bool(run.mean()[-1] < 100)
     True

@@ -59,9 +59,9 @@ class SSMC(NamedTuple):
     Examples
     --------
     >>> import lastblock as lb
-    >>> arms = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.15)])
-    >>> run = lb.simulate(lb.SSMC(), arms, horizon=10_000, replications=100, seed=1)
-    >>> bool(run.mean()[-1] < 20)
+    >>> arms = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.1), lb.Bernoulli(0.15)])
+    >>> run = lb.simulate(lb.SSMC(), arms, horizon=2000, replications=100, seed=1)
+    >>> bool(run.mean()[-1] < 25)
     True
 
     References

@@ -37,9 +37,9 @@ class Thompson(NamedTuple):
     Examples
     --------
     >>> import lastblock as lb
-    >>> arms = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.15)])
+    >>> arms = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.1), lb.Bernoulli(0.15)])
     >>> run = lb.simulate(lb.Thompson(), arms, horizon=1000, replications=100, seed=1)
-    >>> bool(run.mean()[-1] < 15)
+    >>> bool(run.mean()[-1] < 25)
     True
 
     References

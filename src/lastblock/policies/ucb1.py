@@ -26,7 +26,7 @@ class UCB1(NamedTuple):
     Examples
     --------
     >>> import lastblock as lb
-    >>> arms = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.15)])
+    >>> arms = lb.Stationary([lb.Bernoulli(0.05), lb.Bernoulli(0.1), lb.Bernoulli(0.15)])
     >>> run = lb.simulate(lb.UCB1(), arms, horizon=1000, replications=100, seed=1)
     >>> bool(run.mean()[-1] < 40)
     True

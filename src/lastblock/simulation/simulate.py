@@ -73,10 +73,10 @@ def simulate(
     Examples
     --------
     >>> import lastblock as lb
-    >>> arms = lb.Stationary([lb.Bernoulli(0.4), lb.Bernoulli(0.6)])
+    >>> arms = lb.Stationary([lb.Bernoulli(0.4), lb.Bernoulli(0.5), lb.Bernoulli(0.6)])
     >>> run = lb.simulate(lb.LBSDALM(), arms, horizon=1000, replications=20, seed=1)
     >>> run.regret[:, -1].shape, run.pulls.shape
-    ((20,), (20, 2))
+    ((20,), (20, 3))
     """
     require_policy(policy)
     horizon, replications, threads = check_size(environment, horizon, replications, threads)
