@@ -24,7 +24,7 @@ BATCHES = 25
 SIZE = BATCH * BATCHES
 POLICIES = {
     "Restarting": lb.Restarting(lb.UCB1(), lb.MeanShift()),
-    "LBSDALM": lb.LBSDALM(minimum=64, scale=0.0),
+    "LBSDALM": lb.LBSDALM(minimum=4, scale=0.5),
 }
 LONGEST = 0.01
 """Seconds before a kill."""

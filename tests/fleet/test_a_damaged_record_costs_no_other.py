@@ -15,7 +15,7 @@ from lastblock.fleet import file
 from lastblock.fleet.file import PAGE
 from lastblock.kernels.seals import ALL_SEALED, BEGINNING, BEGINNING_SEALED, BUSY
 
-POLICY = lb.LBSDALM(minimum=64, scale=0.0)
+POLICY = lb.LBSDALM(minimum=4, scale=0.5)
 ARMS = 3
 SIZE = 70
 OPTIONS = {"arms": ARMS, "size": SIZE, "seed": 7, "memory": "compact"}

@@ -17,7 +17,7 @@ from lastblock.kernels.streams import key_of
 from lastblock.simulation.simulate import Player
 from lastblock.testing import worlds
 
-POLICY = lb.LBSDALM()
+POLICY = lb.LBSDALM(minimum=4, scale=0.5)
 GROWING = lb.LBSDA()
 ARMS = worlds.ARMS
 SEED = worlds.SEED

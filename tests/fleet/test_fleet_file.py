@@ -15,7 +15,7 @@ from lastblock.fleet import file as fleet_file
 from lastblock.fleet.file import MAGIC, PAGE
 from lastblock.kernels.seals import BUSY
 
-POLICY = lb.LBSDALM()
+POLICY = lb.LBSDALM(minimum=4, scale=0.5)
 ARMS = 3
 SIZE = 200
 OPTIONS = {"arms": ARMS, "size": SIZE, "seed": 7}
@@ -66,7 +66,7 @@ def test_untouched_bandits_take_no_room(tmp_path):
     with lb.Fleet.create(tmp_path / "fleet", POLICY, arms=ARMS, size=100_000) as fleet:
         fleet.ask([3, 50_000])
         fleet.flush()
-        assert fleet.nbytes > 1e9
+        assert fleet.nbytes > 5e8
         assert fleet.path.stat().st_blocks * 512 < 1e6
         assert fleet.path.stat().st_size == PAGE + fleet.nbytes
     with lb.Fleet.create(tmp_path / "reserved", POLICY, **OPTIONS, reserve=True) as fleet:
@@ -91,7 +91,7 @@ def test_a_killed_process_leaves_what_it_told(tmp_path):
     code = f"""
 import os, signal
 import lastblock as lb
-fleet = lb.Fleet.create({str(path)!r}, lb.LBSDALM(), arms={ARMS}, size={SIZE}, seed=7)
+fleet = lb.Fleet.create({str(path)!r}, lb.{POLICY!r}, arms={ARMS}, size={SIZE}, seed=7)
 ids = list(range({SIZE}))
 fleet.tell(ids, fleet.ask(ids), [1.0] * {SIZE})
 os.kill(os.getpid(), signal.SIGKILL)
@@ -183,7 +183,7 @@ DAMAGE = [
     ("unanswered", [0, -1, 0], "unanswered[1] is -1, not between 0 and"),
     ("leader", 3, "leader is 3, not between 0 and 2"),
     ("pulls", [0, 0, -5], "pulls[2] is -5, not between 0 and"),
-    ("kept", [1, 1, 512], "history.kept[2] is 512, not between 0 and 511"),
+    ("kept", [1, 1, 512], "history.kept[2] is 512, not between 0 and 255"),
     ("written", [-1, 0, 0], "history.written[0] is -1, not between 0 and"),
 ]
 
@@ -203,9 +203,9 @@ def test_a_damaged_record_is_found(path, field, value, message):
 
 
 def test_a_policy_may_name_bounds_of_its_own(path, monkeypatch):
-    bounds = {"memory": (1, 40)}
+    bounds = {"memory": (1, 3)}
     monkeypatch.setattr(lb.LBSDALM, "bounds", lambda self, arms: bounds, raising=False)
-    with pytest.raises(lb.StateFileError, match=r"bandit 0, memory is 50, not between 1 and 40"):
+    with pytest.raises(lb.StateFileError, match=r"bandit 0, memory is 4, not between 1 and 3"):
         lb.Fleet.open(path)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import lastblock as lb
 
-POLICY = lb.LBSDALM(minimum=64, scale=0.0)
+POLICY = lb.LBSDALM(minimum=4, scale=0.5)
 OPTIONS = {"arms": 3, "size": 5000, "seed": 7, "memory": "compact", "threads": 2}
 IDS = np.arange(5000)
 

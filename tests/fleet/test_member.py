@@ -14,7 +14,7 @@ from lastblock.fleet import member as fleet_bandit
 
 ARMS = 3
 SEED = 7
-FULL = {"policy": lb.LBSDALM(), "memory": "full"}
+FULL = {"policy": PAPER["LBSDALM"], "memory": "full"}
 COMPACT = {"policy": PAPER["LBSDALM"], "memory": "compact"}
 WINDOW = {"policy": PAPER["SWLBSDA"], "memory": "compact"}
 both = pytest.mark.parametrize("kind", [FULL, COMPACT], ids=["full", "compact"])
