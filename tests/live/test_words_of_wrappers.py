@@ -17,6 +17,7 @@ _ALL = """
 import math, random, sys, warnings
 import numpy as np
 import lastblock as lb
+from lastblock.core.protocol import held
 from lastblock.core.verdicts import LOOKED, REASONS
 warnings.simplefilter("error")
 
@@ -32,7 +33,7 @@ for cls in list(lb.POLICIES.values()):
     bandit = lb.Bandit(lb.Restarting(wrapped, lb.MeanShift(0.0), alertness), 3, seed=1)
     world = random.Random(1)
     since, restarts, looks, means = [[], [], []], 0, 0, 0
-    for t in range(240):
+    for t in range(240 if alertness < 1.0 else 160):
         # The first decision is planned when the bandit is made, all others when they are asked for.
         look = t > 0 and is_look(bandit._desk.live.s, alertness)
         decision = bandit.ask()
@@ -54,7 +55,7 @@ for cls in list(lb.POLICIES.values()):
             new = bandit.summary()
             assert new.leader is None
             assert all((row.held, row.held_mean) == (0.0, None) for row in new.arms), (cls, new)
-        if t % 7 == 0:
+        if t % 9 == 0:
             summary = bandit.summary()
             for row, own in zip(summary.arms, since):
                 if row.held_mean is not None and row.held == len(own) > 0:
@@ -82,12 +83,12 @@ for policy in (
     for t in range(400):
         decision = bandit.ask()
         reward = (decision.arm + t // 150) % 3 / 2 * 15 / 16 + t % 2 / 16
-        before = bandit.summary()
+        before = [held(policy, bandit._desk.live.s, k).size for k in range(3)]
         bandit.tell(decision, reward)
         own[decision.arm].append(reward)
         after = bandit.summary()
         for k in range(3):
-            if after.arms[k].held == 0 or before.arms[k].held == 0:
+            if after.arms[k].held == 0 or before[k] == 0:
                 forgotten += len(own[k]) > 1
                 own[k] = [reward] if k == decision.arm and after.arms[k].held > 0 else []
             assert after.arms[k].held == len(own[k]), (policy, t, k, after)
