@@ -115,7 +115,7 @@ def test_the_container_runs_one_worker_with_threads(tmp_path):
         check=True,
         cwd=CONTAINER,
         env=environment,
-        timeout=120,
+        timeout=300,
     )
     with lb.Store(tmp_path / "shop.db") as store:
         assert store.names() == ("button",)
@@ -144,6 +144,6 @@ assert get("/summary")[1]["asked"] >= 1
         "STORE": str(tmp_path / "shop.db"),
         "NUMBA_DISABLE_JIT": "1",
     }
-    subprocess.run([sys.executable, "-c", code], check=True, env=environment, timeout=120)
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment, timeout=300)
     warm_up = [sys.executable, str(CONTAINER / "warm_up.py")]
-    subprocess.run(warm_up, check=True, env=environment, timeout=120)
+    subprocess.run(warm_up, check=True, env=environment, timeout=300)

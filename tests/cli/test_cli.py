@@ -209,7 +209,7 @@ def test_reproduce_runs_what_is_named(lastblock, folder, monkeypatch):
 
 
 def test_reproduce_compares_with_nothing_at_another_horizon(lastblock, folder):
-    status, out, _ = lastblock("reproduce", "stationary", "--horizon", 50, "--replications", 2)
+    status, out, _ = lastblock("reproduce", "stationary", "--horizon", 9000, "--replications", 2)
     assert status == 0
     assert "the authors' figures are for T = 10000: not compared" in out
     assert not (folder / "results/authors.csv").exists()
@@ -662,13 +662,13 @@ def test_an_interrupted_run_goes_on(folder):
     with heard_interrupts():
         started = program(*many, cwd=folder)
     chunks = folder / "results/.chunks"
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while sum(path.is_file() for path in chunks.rglob("*")) < 4:
         assert started.poll() is None, started.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.02)
     started.send_signal(signal.SIGINT)
-    out, err = started.communicate(timeout=60)
+    out, err = started.communicate(timeout=300)
     assert started.returncode == 130
     assert out == ""
     assert err == (
@@ -702,7 +702,7 @@ def test_interrupts_are_heard_where_the_caller_ignores_them():
 def test_a_reader_that_leaves_is_no_error(folder):
     started = program("policies", cwd=folder)
     started.stdout.close()
-    assert started.wait(60) == 141
+    assert started.wait(300) == 141
     assert started.stderr.read() == ""
     started.stderr.close()
 
@@ -721,5 +721,5 @@ def test_the_program_has_an_exit_status(folder):
 
 
 def finished(started):
-    out, err = started.communicate(timeout=120)
+    out, err = started.communicate(timeout=300)
     return started.returncode, out, err

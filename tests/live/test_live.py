@@ -752,7 +752,7 @@ def test_interrupts_lose_nothing(floor):
                 signal.setitimer(signal.ITIMER_REAL, 0.0)
             other = threading.Thread(target=take_lock, daemon=True)
             other.start()
-            other.join(10.0)
+            other.join(60.0)
             assert len(free) == n + 1
             assert sum(bandit.pulls.values()) + len(bandit.pending) == bandit.asked
     finally:

@@ -99,7 +99,7 @@ class Workers:
 
     def end(self):
         for worker in self.all:
-            worker.communicate(timeout=60)
+            worker.communicate(timeout=300)
             assert worker.returncode == 0
 
 
