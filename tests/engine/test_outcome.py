@@ -41,10 +41,8 @@ def found_after(is_best):
 
 
 def test_drifting_arms_are_one_phase():
-    env = lb.Drifting(
-        [lb.Bernoulli(0.5)] * 2,
-        means=[lb.Sinusoid(0.5, 0.4, period=100), lb.Sinusoid(0.5, 0.4, period=100, phase=0.5)],
-    )
-    run = lb.simulate(lb.SWLBSDA(window=60), env, horizon=HORIZON, seed=5)
-    assert run.phase_pulls.shape == (1, 1, 2)
+    paths = [lb.Sinusoid(0.5, 0.4, period=100, phase=k / 4) for k in range(4)]
+    env = lb.Drifting([lb.Bernoulli(0.5)] * 4, means=paths)
+    run = lb.simulate(lb.LBSDALM(), env, horizon=HORIZON, seed=5)
+    assert run.phase_pulls.shape == (1, 1, 4)
     assert run.pulls.sum() == HORIZON
