@@ -50,10 +50,12 @@ class Binarized(NamedTuple):
     Examples
     --------
     >>> import lastblock as lb
-    >>> arms = lb.Stationary([lb.Beta(2.0, 6.0), lb.Beta(4.0, 4.0), lb.Beta(6.0, 2.0)])
+    >>> ratings = [0.0, 0.25, 0.5, 0.75, 1.0]
+    >>> likely = [0.3, 0.3, 0.2, 0.1, 0.1], [0.2, 0.2, 0.2, 0.2, 0.2], [0.1, 0.1, 0.2, 0.3, 0.3]
+    >>> arms = lb.Stationary([lb.Discrete(ratings, chances) for chances in likely])
     >>> policy = lb.Binarized(lb.Thompson())
     >>> run = lb.simulate(policy, arms, horizon=1000, replications=50, seed=1)
-    >>> bool(run.pulls[:, 2].mean() > 900)
+    >>> bool(run.pulls[:, 2].mean() > 800)
     True
 
     References
