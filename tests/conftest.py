@@ -1,5 +1,7 @@
 """Settings of every test."""
 
+import gc
+import importlib
 import re
 from unittest import mock
 
@@ -7,9 +9,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import lastblock as lb
+from lastblock.core.layout import state_dtype
 from lastblock.kernels.background import compiling
 from lastblock.kernels.numba_on_demand import make_ready
 from lastblock.lab.scenario_files import imports
+from lastblock.testing import worlds
 from store.postgres_server import Server, why_not
 
 # The same examples on every run and every machine. The first example of a test may compile a
@@ -22,6 +26,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("fixed")
+
+# Each compilation leaves hundreds of thousands of objects. Python would look for garbage among them
+# right after it, in vain, for a twentieth of the time.
+gc.set_threshold(100_000, *gc.get_threshold()[1:])
 
 make_ready()  # some tests call kernels from code that they compile themselves
 
@@ -166,6 +174,27 @@ def server():
     made = Server()
     yield made
     made.close()
+
+
+SHARED_HORIZONS = (worlds.HORIZON, 1600, 10_000)
+"""Those of the conformance suite and of the paper, for which records are compiled anyway."""
+
+
+@pytest.fixture
+def shared_records(monkeypatch):
+    """`simulate` plays in records with room to spare, if that saves a compilation.
+
+    Two arms take a record for three. If a policy keeps every reward, a short run takes the record
+    of a longer one. No decision depends on the room that is left; the conformance suite and the
+    oracles play in records that are full.
+    """
+
+    def roomy(policy, arms, horizon):
+        longer = next((long for long in SHARED_HORIZONS if horizon <= long), horizon)
+        return state_dtype(policy, arms, longer, room=max(arms, worlds.ARMS))
+
+    simulating = importlib.import_module("lastblock.simulation.simulate")
+    monkeypatch.setattr(simulating, "state_dtype", roomy)
 
 
 @pytest.fixture
