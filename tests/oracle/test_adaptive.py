@@ -9,7 +9,7 @@ from lastblock.core.restarts import REMEMBERED, last_changes
 from oracle.adaptivelbsda import AdaptiveLBSDA
 from oracle.randomised import EpsilonGreedy, Sampler, twin
 from oracle.restarting import Restarting, likelihood_ratio, mean_shift
-from oracle.worlds import KINDS, World
+from oracle.worlds import KINDS, World, room
 
 
 def jumps(rng, levels, t, arm):
@@ -48,9 +48,9 @@ def assert_same(bandit, naive, world, horizon):
 def test_adaptive(kind, alertness):
     restarts = probes = 0
     for arms, seed in [(2, 1), (3, 2), (3, 3)]:
-        bandit = lb.Bandit(lb.AdaptiveLBSDA(alertness), arms, seed=seed)
+        bandit = lb.Bandit(lb.AdaptiveLBSDA(alertness), arms, seed=seed, room=room(arms))
         naive = AdaptiveLBSDA(arms, seed, alertness)
-        assert_same(bandit, naive, World(kind, arms, seed), 700)
+        assert_same(bandit, naive, World(kind, arms, seed), 500)
         restarts += len(naive.restarts)
         probes += naive.probes
     assert restarts > 0 or kind not in (jumps, steps)
@@ -67,7 +67,7 @@ def test_adaptive_with_full_memories(age, horizon, memory):
         pulls[arm] += 1
         return float(rng.randint(0, 3)) + 0.5 * (pulls[arm] <= pulls[1 - arm])
 
-    bandit = lb.Bandit(lb.AdaptiveLBSDA(), 2, seed=5)
+    bandit = lb.Bandit(lb.AdaptiveLBSDA(), 2, seed=5, room=room(2))
     naive = AdaptiveLBSDA(2, 5)
     bandit._desk.live.s["before"] = naive.now = age
     assert_same(bandit, naive, World(level, 2, 5), horizon)
