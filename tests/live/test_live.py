@@ -348,6 +348,8 @@ def test_a_context_is_refused_with_what_to_use_instead(bandit):
         for arguments in ({}, {"n": 2}):
             with pytest.raises(TypeError, match=r"takes no context: .* a bandit for each"):
                 one.ask(context={"age": 40}, **arguments)
+    with pytest.raises(TypeError, match=r"takes no context: .* a bandit for each"):
+        fleet.ask([0, 1], context=[{"age": 40}, {"age": 41}])
     assert bandit.to_bytes() == before
 
 

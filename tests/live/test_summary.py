@@ -166,6 +166,15 @@ def test_bounds():
             bandit.summary(bounds=wrong)
 
 
+def test_blank_intervals_are_explained():
+    bandit, rng = lb.Bandit(lb.LBSDAGM(), ARMS, seed=7), np.random.default_rng(7)
+    play(bandit, 40, lambda world, arm: float(rng.standard_cauchy()), {})
+    note = "the rewards so far do not tell how much they vary. If you know the smallest and the"
+    assert f"No interval for 'red', 'green', 'blue': {note}" in str(bandit.summary())
+    assert "No interval" not in str(bandit.summary(bounds=(-1e9, 1e9)))
+    assert "No interval" not in str(lb.Bandit(lb.LBSDAGM(), ARMS, seed=7).summary())  # no rewards
+
+
 def test_the_policy_may_know_the_bounds():
     bandit = lb.Bandit(lb.Thompson(), ARMS, seed=7)
     play(bandit, 200, lambda world, arm: world.random(), {})

@@ -502,7 +502,7 @@ def test_ways_to_name_a_target():
     [
         ("pink", r"target: 'pink' is not one of the arms \['blue', 'green', 'red'\]"),
         ({"pink": 1.0}, "target: 'pink' is not one of the arms"),
-        ({"red": 0.5}, "target: the probabilities must add up to 1"),
+        ({"red": 0.5}, "target: the probabilities add up to 0.5; make them add up to 1"),
         ({"red": 1.5, "blue": -0.5}, r"target: probabilities must lie in \[0, 1\]"),
         ({"red": math.nan}, "target: 'red'=nan must be finite"),
         ({"red": "all"}, "target: 'red'='all' must be a number"),
@@ -510,7 +510,7 @@ def test_ways_to_name_a_target():
         ([0.5, math.nan, 0.5], r"target: probabilities must lie in \[0, 1\]"),
         (0.5, r"target has the shape \(\)"),
         (object(), "target must be probabilities, not object"),
-        ([[0.5, 0.5, 0.0]] * 599 + [[0.5, 0.5, 0.5]], "probabilities in row 599 must add up to 1"),
+        ([[0.5, 0.5, 0.0]] * 599 + [[0.5, 0.5, 0.5]], "probabilities in row 599 add up to 1.5;"),
     ],
 )
 def test_impossible_targets(target, message):

@@ -100,14 +100,14 @@ def check_arm_list(arms: Sequence[Arm], where: str = "arms") -> tuple[Arm, ...]:
     if not isinstance(arms, Sequence) or isinstance(arms, str):
         raise ValueError(f"{where}={arms!r} must be a list of arms")
     checked = tuple(arms)
-    if len(checked) < 2:
-        raise ValueError(f"{where}: a bandit needs at least 2 arms, not {len(checked)}; add arms")
     for arm in checked:
         code_of(arm)
         if not abs(arm.mean) < LARGEST_MEAN:
             raise ValueError(
                 f"{where}: {arm!r} has a mean beyond {LARGEST_MEAN:g}; use a smaller one"
             )
+    if len(checked) < 2:
+        raise ValueError(f"{where}: a bandit needs at least 2 arms, not {len(checked)}; add arms")
     return checked
 
 

@@ -20,6 +20,7 @@ from lastblock.fleet.messages import HALF_DONE, SHARED, in_words
 from lastblock.fleet.plan import FleetPlan, Memory
 from lastblock.kernels.seals import sealed_words
 from lastblock.kernels.streams import Seed, key_of
+from lastblock.live.decisions import no_context
 from lastblock.support.checks import flag, whole
 from lastblock.support.errors import UNREADABLE, StateFileError
 from lastblock.support.parallel import check_threads
@@ -290,19 +291,28 @@ class Fleet:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def ask(self, ids: npt.ArrayLike) -> Numbers:
+    def ask(self, ids: npt.ArrayLike, *, context: object = None) -> Numbers:
         """Take a decision with each of these bandits.
 
         Parameters
         ----------
         ids
             The bandits; one may occur several times.
+        context
+            Not supported: decisions depend on rewards alone.
 
         Returns
         -------
         numpy.ndarray
             The arms to pull, in the order of `ids`.
+
+        Raises
+        ------
+        TypeError
+            If a context is given.
         """
+        if context is not None:
+            raise no_context()
         batch = check_ids(ids, self._plan.size)
         with self._lock:
             return self._batches.ask(self._open_records, batch)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from lastblock.live.summary import Summary
 
 _LISTED = 6
-"""How many contenders the text names."""
+"""How many arms a sentence names."""
 
 
 def summary_text(summary: "Summary[Any]") -> str:
@@ -33,10 +33,14 @@ def _best(summary: "Summary[Any]") -> str:
     if chance is not None:
         first += f" and is best with a probability of {chance:.3g}"
     others = [repr(arm) for arm in summary.contenders if arm != summary.best]
-    listed = ", ".join(others[:_LISTED])
-    if len(others) > _LISTED:
-        listed += f" and {len(others) - _LISTED} other arms"
-    return f"{first}. Not ruled out at {_percent(summary.confidence)} %, at any time: {listed}."
+    level = _percent(summary.confidence)
+    return f"{first}. Not ruled out at {level} %, at any time: {_listed(others)}."
+
+
+def _listed(arms: Sequence[str]) -> str:
+    """Return some arms by name, and how many others there are."""
+    listed = ", ".join(arms[:_LISTED])
+    return f"{listed} and {len(arms) - _LISTED} other arms" if len(arms) > _LISTED else listed
 
 
 def _table(summary: "Summary[Any]") -> list[str]:
@@ -82,6 +86,15 @@ def _notes(summary: "Summary[Any]") -> list[str]:
     else:
         notes.append(
             f'Means and "at any time": all pulls, for {summary.rewards}, if no arm\'s mean changes.'
+        )
+    blank = [
+        repr(row.arm) for row in summary.arms if row.mean is not None and _ends(row[6:8]) == [""]
+    ]
+    if blank:
+        notes.append(
+            f"No interval for {_listed(blank)}: the rewards so far do not tell how much they vary. "
+            "If you know the smallest and the largest possible reward, give them: "
+            "summary(bounds=(…, …))."
         )
     if _forgets(summary):
         notes.append(

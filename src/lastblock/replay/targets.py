@@ -80,10 +80,13 @@ def _probabilities(log: Log, target: Any) -> npt.NDArray[np.float64]:
         table = check_probabilities(table, "target", table.shape)
     else:
         table = check_probabilities(target, "target", (k,), (log.size, k))
-    off = np.abs(table.sum(axis=-1) - 1.0)
-    if off.max() > 1e-6:
-        where = f" in row {int(np.argmax(off))}" if table.ndim == 2 else ""
-        raise ValueError(f"target: the probabilities{where} must add up to 1")
+    sums = np.atleast_1d(table.sum(axis=-1))
+    row = int(np.argmax(np.abs(sums - 1.0)))
+    if abs(sums[row] - 1.0) > 1e-6:
+        where = f" in row {row}" if table.ndim == 2 else ""
+        raise ValueError(
+            f"target: the probabilities{where} add up to {sums[row]:.7g}; make them add up to 1"
+        )
     return table if table.ndim == 1 else table[log.rows]
 
 

@@ -54,6 +54,9 @@ def read_environment(top: TomlTable, horizon: int) -> Environment:
     size = _count_arms(top, base, phases)
     document = top.document
     before = len(document.mistakes)
+    with document.noting():  # the arm itself may have mistakes, too
+        if size == 1:
+            raise top.error("a bandit needs at least 2 arms, not 1; add arms", "arms")
     described: list[list[Description]] = []
     starts: list[int] = []
     for phase in phases:
@@ -150,8 +153,6 @@ def _count_arms(top: TomlTable, base: Base, phases: Sequence[TomlTable]) -> int:
             "arm, such as mean = […]",
             "arms",
         )
-    if size == 1:
-        raise top.error("a bandit needs at least 2 arms, not 1; add arms", "arms")
     return size
 
 
