@@ -68,7 +68,8 @@ def _explain(error: BaseException, options: argparse.Namespace) -> tuple[int, st
             return YOURS, f"this needs {package}: pip install 'lastblock[{_EXTRAS[package]}]'"
         case MemoryError():
             return YOURS, "not enough memory; ask for fewer --replications or --threads"
-        case IsADirectoryError(errno=None):  # lastblock raised it and says what to change
+        case IsADirectoryError(errno=None) | FileNotFoundError(errno=None):
+            # lastblock raised it and says what to change
             return YOURS, str(error)
         case OSError() if error.errno in _FULL:
             return YOURS, _no_space(error, options)

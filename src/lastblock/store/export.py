@@ -138,7 +138,7 @@ def _word(words: Sequence[Any], arm: int | None) -> Any:
     return None if arm is None else words[arm]
 
 
-def _parts(view: View, number: int, after: int) -> Iterator[list[Row]]:
+def event_rows(view: View, number: int, after: int) -> Iterator[list[Row]]:
     """Yield the events after event `after`, in parts, up to the last one at the start."""
     end, are_kept = view.last(number), view.keeps(number)
     while after < end:
@@ -153,7 +153,7 @@ def _parts(view: View, number: int, after: int) -> Iterator[list[Row]]:
 
 
 def _events(view: View, number: int) -> Iterator[list[tuple[Any, ...]]]:
-    for rows in _parts(view, number, view.snapshot(number, first=True).event):
+    for rows in event_rows(view, number, view.snapshot(number, first=True).event):
         events = []
         for _, event, time, kind, decision, arm, value in rows:
             _check(event, kind, value)
@@ -177,7 +177,7 @@ def _decisions(view: View, number: int, words: Sequence[Any]) -> Iterator[list[t
         for id, arm, chance, time in view.pending(number, first=True)
     }
     choices = Choices(bytes(first.body), words)
-    for rows in _parts(view, number, first.event):
+    for rows in event_rows(view, number, first.event):
         told = []
         for _, event, time, kind, decision, arm, value in rows:
             _check(event, kind, value)

@@ -67,7 +67,9 @@ def writer_of(format: Format) -> Callable[[BinaryIO, Columns], Writer]:
         try:
             import pyarrow.parquet  # noqa: F401, PLC0415  # slow to import, not always installed
         except ImportError:
-            raise ImportError("Parquet files need pyarrow: pip install 'lastblock[lab]'") from None
+            raise ModuleNotFoundError(
+                "Parquet files need pyarrow: pip install 'lastblock[lab]'", name="pyarrow"
+            ) from None
         return ParquetWriter
     return CSVWriter if format == "csv" else JSONWriter
 

@@ -33,6 +33,15 @@ def load_psycopg() -> None:
         ) from None
 
 
+def check_kind(place: str | os.PathLike[str]) -> None:
+    """Raise a `StoreError` for the URL of a database that we have no storage for."""
+    if isinstance(place, str) and not is_postgres(place) and (url := _URL.match(place)):
+        raise StoreError(
+            f"lastblock has no store on {url[0]!r}; give the path of a file, or "
+            "postgresql://user@host/database"
+        )
+
+
 def open_storage(place: str | os.PathLike[str], *, keep_events: bool, sync: bool) -> Storage:
     """Open the storage at a place: an SQLite file, or a PostgreSQL database.
 
@@ -57,11 +66,7 @@ def open_storage(place: str | os.PathLike[str], *, keep_events: bool, sync: bool
         from lastblock.store.postgres import PostgresStorage  # noqa: PLC0415  # needs psycopg
 
         return PostgresStorage(str(place), keep_events=keep_events, sync=sync)
-    if isinstance(place, str) and (url := _URL.match(place)):
-        raise StoreError(
-            f"lastblock has no store on {url[0]!r}; give the path of a file, or "
-            "postgresql://user@host/database"
-        )
+    check_kind(place)
     return SQLiteStorage(place, keep_events=keep_events, sync=sync)
 
 

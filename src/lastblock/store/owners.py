@@ -81,6 +81,10 @@ class Owners:
         _share(self._file, byte)
         return True
 
+    def is_free(self, place: int) -> bool:
+        """Return whether nobody else has locked a place; True on systems that cannot tell."""
+        return _is_free(self._file, FAR + place, 1)
+
     def take(self, place: int, *, wait: bool = False) -> bool:
         """Lock a place; return False if somebody else has locked it."""
         self._mine.add(place)  # before we lock, since an interrupt may come right afterwards

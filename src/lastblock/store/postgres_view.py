@@ -129,10 +129,37 @@ class PostgresView:
         if found != [(self._leases.epoch(bandit),)]:
             raise self._leases.lose([bandit])
 
+    def lease(self, bandit: int) -> tuple[int | None, str | None, str | None, float] | None:
+        """Return process, host and identity of the owner, and the seconds left; None if free."""
+        found = self._read(
+            "SELECT process, host, identity, extract(epoch FROM expires - clock_timestamp())"
+            "::float8 FROM owners WHERE bandit = %s AND holder IS NOT NULL",
+            bandit,
+        )
+        return found[0] if found else None
+
     def last(self, bandit: int) -> int:
         """Return the number of the last event; 0 if there is none."""
         ((last,),) = self._read("SELECT max(event) FROM events WHERE bandit = %s", bandit)
         return last or 0
+
+    def since_snapshot(self, bandit: int) -> dict[int, int]:
+        """Return the number of events of each kind after the latest snapshot."""
+        return dict(
+            self._read(
+                "SELECT kind, count(*) FROM events WHERE bandit = %s AND event > "
+                "(SELECT last_event FROM bandits WHERE bandit = %s) GROUP BY kind",
+                bandit,
+                bandit,
+            )
+        )
+
+    def last_time(self, bandit: int) -> int | None:
+        """Return the time of the last event that is kept, in microseconds since 1970, or None."""
+        found = self._read(
+            'SELECT "time" FROM events WHERE bandit = %s ORDER BY event DESC LIMIT 1', bandit
+        )
+        return found[0][0] if found else None
 
     def part(self, bandit: int, after: int, size: int) -> Part:
         """Return up to `size` events after event `after`."""

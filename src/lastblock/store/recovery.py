@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -56,6 +56,7 @@ def recover(
     *,
     first: bool = False,
     known: Known | None = None,
+    tick: Callable[[int], object] = lambda events: None,
 ) -> Recovered:
     """Return a bandit as it was after its last event.
 
@@ -72,6 +73,8 @@ def recover(
     known
         The bandit in memory, from which to take the decisions that are out. So the time does not
         depend on how many they are.
+    tick
+        It is called with numbers of events that have been replayed.
 
     Raises
     ------
@@ -104,6 +107,7 @@ def recover(
                 late.append(part.run[begin:])
                 times.append(part.times[begin:])
             event += len(part.run)
+            tick(len(part.run))
         if known is not None:
             desk_of(bandit).take_out(
                 desk_of(known.bandit), np.concatenate(late), np.concatenate(times)

@@ -126,6 +126,24 @@ class SQLiteView:
         ((last,),) = self._read("SELECT max(event) FROM events WHERE bandit = ?", bandit)
         return last or 0
 
+    def since_snapshot(self, bandit: int) -> dict[int, int]:
+        """Return the number of events of each kind after the latest snapshot."""
+        return dict(
+            self._read(
+                "SELECT kind, count(*) FROM events WHERE bandit = ? AND event > "
+                "(SELECT last_event FROM bandits WHERE bandit = ?) GROUP BY kind",
+                bandit,
+                bandit,
+            )
+        )
+
+    def last_time(self, bandit: int) -> int | None:
+        """Return the time of the last event that is kept, in microseconds since 1970, or None."""
+        found = self._read(
+            "SELECT time FROM events WHERE bandit = ? ORDER BY event DESC LIMIT 1", bandit
+        )
+        return found[0][0] if found else None
+
     def part(self, bandit: int, after: int, size: int) -> Part:
         """Return up to `size` events after event `after`."""
         wanted = "FROM events WHERE bandit = ? AND event > ? AND event <= ?"

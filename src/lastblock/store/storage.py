@@ -155,6 +155,12 @@ class View(Protocol):
     def last(self, bandit: int) -> int:
         """Return the number of the last event; 0 if there is none."""
 
+    def since_snapshot(self, bandit: int) -> dict[int, int]:
+        """Return the number of events of each kind after the latest snapshot."""
+
+    def last_time(self, bandit: int) -> int | None:
+        """Return the time of the last event that is kept, in microseconds since 1970, or None."""
+
     def part(self, bandit: int, after: int, size: int) -> Part:
         """Return up to `size` events after event `after`."""
 

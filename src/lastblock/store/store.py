@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from lastblock.live.bandit import Bandit
 from lastblock.live.tokens import BanditTokens, TokenMaker
 from lastblock.live.view import desk_of
-from lastblock.store import export
+from lastblock.store import export, verifying
 from lastblock.store.endings import end, open_stores
 from lastblock.store.export_formats import Format
 from lastblock.store.group_commit import Write
@@ -23,9 +23,6 @@ from lastblock.store.recovery import (
     Recovered,
     read_generations,
     recover,
-    share_room,
-    share_unknown,
-    state_of,
 )
 from lastblock.store.storage import Storage
 from lastblock.store.telling import TakesTokens
@@ -302,17 +299,7 @@ class Store(TakesTokens):
         """
         self.flush()
         with self._storage.view() as view:
-            found = self._find(name, view.names())
-            latest = recover(view, name, found)
-            again = recover(view, name, found, first=True)
-        share_room(desk_of(latest.bandit), desk_of(again.bandit))
-        share_unknown(desk_of(latest.bandit), desk_of(again.bandit))
-        if state_of(again) != state_of(latest):
-            raise StoreError(
-                f"bandit {name!r} in {self._storage.label} is damaged: its events lead to "
-                "another state than its snapshot; restore the file from a copy"
-            )
-        return again.event - again.saved
+            return verifying.verify(view, name, self._find(name, view.names()))
 
     def export(
         self,

@@ -3,13 +3,26 @@
 import argparse
 
 from lastblock.cli.arguments import Parser, finish
-from lastblock.cli.store_actions import check, copy, migrate
+from lastblock.cli.store_actions import (
+    check,
+    copy,
+    evaluate,
+    export,
+    list,
+    migrate,
+    show,
+    verify,
+)
 
-ACTIONS = (migrate, check, copy)
+ACTIONS = (list, show, verify, export, evaluate, migrate, check, copy)
 _EPILOG = """\
 A STORE is the path of an SQLite file, or postgresql://user:password@host/database.
 
 examples:
+  lastblock store list shop.db
+  lastblock store show shop.db checkout-button --html button.html
+  lastblock store export shop.db checkout-button log.csv
+  lastblock store evaluate shop.db checkout-button --policy LBSDAGM --policy UCB1
   lastblock store check shop.db
   lastblock store migrate postgresql://shop@db.example.com/shop
   lastblock store copy shop.db postgresql://shop@db.example.com/shop
@@ -20,7 +33,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
     """Declare the arguments."""
     parser = commands.add_parser(
         "store",
-        help="migrate, check and copy stores of bandits",
+        help="list, show, verify, export, evaluate and copy bandits of a store",
         description="Look after stores of bandits, in SQLite files and on PostgreSQL.",
         epilog=_EPILOG,
     )

@@ -1,5 +1,6 @@
-"""The argument that names a store."""
+"""The arguments that name a store and a bandit, and others that actions share."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,23 @@ from lastblock.support.errors import StoreError
 def add_place(parser: Parser, name: str, text: str) -> None:
     """Add an argument for a store: a path or a URL."""
     offer(parser.add_argument(name, metavar=name.upper(), help=text), files=FILE)
+
+
+def add_bandit(parser: Parser) -> None:
+    """Add an argument for the name of a bandit."""
+    parser.add_argument("bandit", metavar="BANDIT", help="the name of a bandit")
+
+
+def add_json(parser: Parser) -> None:
+    """Add --json."""
+    parser.add_argument("--json", action="store_true", help="print JSON on standard output")
+
+
+def shown_time(microseconds: int | None) -> str:
+    """Return a time to the second, in UTC."""
+    if microseconds is None:
+        return "–"
+    return f"{datetime.fromtimestamp(microseconds / 1e6, UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def open_existing(place: str) -> Storage:

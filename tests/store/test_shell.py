@@ -1,0 +1,371 @@
+"""``lastblock store list|show|verify|export|evaluate`` on both kinds of store."""
+
+import csv
+import functools
+import io
+import json
+import os
+import sqlite3
+
+import numpy as np
+import pytest
+
+import lastblock as lb
+from lastblock.cli import main
+from lastblock.kernels.background import compiling
+from lastblock.live import persistence
+from lastblock.store.history import MOST, read_history
+from lastblock.store.reading import reading, written_policy
+from store.databases import fetch
+
+POLICY = lb.LBSDALM()  # compiled by other tests, for three arms and with floors
+HOSTILE = "<script>alert('é')</script>"
+
+
+@pytest.fixture(autouse=True)
+def _plain():
+    """Few decisions: plain Python takes less time than compiling."""
+    with compiling("never"):
+        yield
+
+
+def play(bandit, n, seed=1):
+    rng = np.random.default_rng(seed)
+    rates = {arm: 0.2 + 0.2 * i for i, arm in enumerate(bandit.arms)}
+    for _ in range(n):
+        decision = bandit.ask()
+        bandit.tell(decision, float(rng.random() < rates[decision.arm]))
+
+
+def made(place):
+    """A store with a bandit that has floors, one that has none, and one that was never asked."""
+    with lb.Store(place, keep_events=True, snapshot_every=50) as store:
+        button = store.create("button", POLICY, arms=["red", HOSTILE, "blue"], seed=7, floor=0.2)
+        play(button, 60)
+        button.ask(3)
+        title = store.create("title", lb.UCB1(), arms=3, seed=7)
+        play(title, 20)
+        title.retire_arm(0)
+        play(title, 5)
+        store.create("new", POLICY, arms=3, seed=1)
+    return place
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def shop(request, tmp_path_factory):
+    """A store of either kind, for all tests that only read it."""
+    with compiling("never"):
+        if request.param == "sqlite":
+            yield made(tmp_path_factory.mktemp("shop") / "shop.db")
+        else:
+            yield made(request.getfixturevalue("server").url(schema="shell"))
+
+
+@pytest.fixture
+def shell_on(capsys):
+    """Run an action on a store; returns status, output and errors."""
+
+    def run(store, action, *arguments):
+        status = main(["store", action, str(store), *map(str, arguments)])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def shell(shop, shell_on):
+    """Run an action on the shop."""
+    return functools.partial(shell_on, shop)
+
+
+def test_list(shell):
+    status, out, err = shell("list")
+    assert (status, err) == (0, "")
+    head, *rows = (line.split() for line in out.splitlines())
+    assert head[:4] == ["bandit", "policy", "arms", "decisions"]
+    assert [row[:3] for row in rows] == [
+        ["button", "LBSDALM()", "3"],
+        ["new", "LBSDALM()", "3"],
+        ["title", "UCB1()", "2"],
+    ]
+    assert rows[0][3] == "63"
+    assert rows[2][3:7] == ["+", "1", "retired", "25"]
+    assert rows[1][-2:] == ["–", "–"]  # nothing has happened, and nobody has it open
+
+
+def test_list_while_the_store_is_in_use(place, shell_on):
+    with lb.Store(made(place), keep_events=True) as store:
+        bandit = store.bandit("button")
+        play(bandit, 2, seed=5)
+        status, out, _ = shell_on(place, "list", "--json")
+        told = {each["name"]: each for each in json.loads(out)}
+        assert status == 0
+        assert told["button"]["owner"] == "another Store of this process"
+        assert told["new"]["owner"] is None
+        assert told["button"]["decisions"] == 65
+        assert told["button"]["last"].endswith("+00:00")
+        play(bandit, 2, seed=5)  # reading has disturbed nobody
+        assert store.verify("button") == 60 * 2 + 3 + 8
+
+
+def test_show(shell):
+    status, out, err = shell("show", "button")
+    assert (status, err) == (0, "")
+    assert out.startswith("button\n")
+    assert "waiting for a reward  3, the oldest with 2 decisions after it" in out
+    assert "log                   from decision 0 on" in out
+    assert "LBSDALM(), 63 decisions" in out
+    assert "95 % at any time" in out
+    told = json.loads(shell("show", "button", "--json", "--confidence", "0.9")[1])
+    assert told["summary"]["asked"] == told["decisions"] == 63
+    assert told["summary"]["confidence"] == 0.9
+    assert told["log_begins"] == 0
+    assert told["changes"] == []
+    assert [arm["arm"] for arm in told["summary"]["arms"]] == ["red", HOSTILE, "blue"]
+
+
+def test_show_changes_nothing(shop, shell):
+    before = fetch(shop, "SELECT * FROM bandits ORDER BY bandit")
+    for action in (["show", "button"], ["list"], ["verify"], ["export", "title", "-"]):
+        assert shell(*action)[0] == 0
+    assert fetch(shop, "SELECT * FROM bandits ORDER BY bandit") == before
+
+
+def test_a_page(shop, shell, tmp_path):
+    page = tmp_path / "button.html"
+    status, out, _ = shell("show", "button", "--html", page)
+    assert status == 0
+    assert out.endswith(f"page: {page}\n")
+    text = page.read_text(encoding="utf-8")
+    assert HOSTILE not in text
+    assert "&lt;script&gt;alert" in text
+    assert "<script" not in text
+    assert "prefers-color-scheme: dark" in text
+    assert "http://" not in text
+    assert "https://" not in text
+    for word in ("Arms", "Traffic", "Mean of all rewards so far", "The same as a table"):
+        assert word in text
+    assert "No arm came or went" in text
+    status, out, _ = shell("show", "title", "--html", page, "--json")
+    assert json.loads(out)["page"] == str(page)
+    assert "arm retired: 0" in page.read_text(encoding="utf-8")
+    assert shell("show", "new", "--html", page)[0] == 0
+    assert "The store has no decisions in its log" in page.read_text(encoding="utf-8")
+
+
+def test_a_page_with_many_arms_and_changes(tmp_path, shell_on):
+    """Arms beyond seven share a curve; what the policy noticed is on the page."""
+    place = tmp_path / "many.db"
+    rng = np.random.default_rng(2)
+    with lb.Store(place, keep_events=True, durability="never", snapshot_every=100) as store:
+        bandit = store.create("slots", lb.AdaptiveLBSDA(), arms=12, seed=1)
+        for step in range(400):
+            decision = bandit.ask()
+            rate = 0.05 if decision.arm else 0.95 if step < 180 else 0.5
+            bandit.tell(decision, float(rng.random() < rate))
+        assert bandit.changes
+    page = tmp_path / "slots.html"
+    assert shell_on(place, "show", "slots", "--html", page)[0] == 0
+    text = page.read_text(encoding="utf-8")
+    assert "5 other arms" in text
+    assert text.count("The world changed around decision") >= 2
+
+
+def test_the_course_of_a_log(tmp_path):
+    """Stretches are merged as the log grows, and nothing is lost."""
+    place = tmp_path / "long.db"
+    with lb.Store(place, keep_events=True, durability="never", snapshot_every=100) as store:
+        bandit = store.create("long", lb.EpsilonGreedy(), arms=3, seed=1)
+        play(bandit, 2 * MOST + 7)
+        bandit.add_arm(3)
+        play(bandit, 3)
+        pulls = list(bandit.pulls.values())
+    with reading(place) as store:
+        history = read_history(store.view, "long", store.number("long"))
+    assert history.size == 4
+    assert history.decisions == 2 * MOST + 10
+    assert np.sum(history.asked, axis=0).tolist() == pulls
+    assert np.sum(history.told, axis=0)[0].tolist() == pulls
+    assert history.starts()[:3] == [0, 4, 8]
+    assert history.starts()[-1] == history.decisions
+    assert len(history.times) == len(history.asked) == len(history.starts()) - 1 <= MOST
+    assert history.times == sorted(history.times)
+    (added,) = history.happenings
+    assert (added.kind, added.arm, added.decision) == ("add_arm", 3, 2 * MOST + 7)
+
+
+def test_verify(place, shell_on):
+    shell = functools.partial(shell_on, made(place))
+    status, out, _ = shell("verify")
+    assert status == 0
+    assert out.splitlines() == [
+        "good  button: 123 events lead to its state",
+        "good  new: 0 events lead to its state",
+        "good  title: 51 events lead to its state",
+    ]
+    fetch(place, "UPDATE events SET reward = reward + 0.125 WHERE bandit = 2 AND event = 2")
+    status, out, err = shell("verify", "title", "new", "--json")
+    assert (status, err) == (2, "")
+    bad, good = json.loads(out)
+    assert good == {
+        "bandit": "new",
+        "is_good": True,
+        "events": 0,
+        "text": "0 events lead to its state",
+    }
+    assert not bad["is_good"]
+    assert "is damaged" in bad["text"]
+    assert shell("verify", "title")[1].startswith("BAD   title: bandit 'title' in ")
+
+
+def test_export(shop, shell, tmp_path):
+    status, out, _ = shell("export", "button", tmp_path / "log.csv")
+    assert (status, out) == (0, f"{tmp_path / 'log.csv'}: 60 decisions of button\n")
+    assert len(lb.Replay(tmp_path / "log.csv", propensity="probability")) == 60
+    told = json.loads(shell("export", "button", tmp_path / "log.pq", "--json")[1])
+    assert told["rows"] == 60
+    assert len(lb.Replay(tmp_path / "log.pq")) == 60
+    shell("export", "title", tmp_path / "log", "--format", "jsonl", "--what", "events")
+    assert len((tmp_path / "log").read_text().splitlines()) == 51
+
+
+class Output(io.TextIOWrapper):
+    """A standard output with bytes behind it."""
+
+    def __init__(self):
+        super().__init__(io.BytesIO(), encoding="utf-8", write_through=True)
+
+
+def test_export_to_standard_output(shell, monkeypatch):
+    for arguments, count in ((["button"], 60), (["title", "--what", "events"], 51)):
+        with monkeypatch.context() as patch:
+            output = Output()
+            patch.setattr("sys.stdout", output)
+            assert shell("export", arguments[0], "-", *arguments[1:])[0] == 0
+            lines = output.buffer.getvalue().decode().splitlines()
+        assert len([json.loads(line) for line in lines]) == count
+    with monkeypatch.context() as patch:
+        output = Output()
+        patch.setattr("sys.stdout", output)
+        assert shell("export", "button", "-", "--format", "csv")[0] == 0
+        rows = list(csv.DictReader(io.StringIO(output.buffer.getvalue().decode())))
+    assert len(rows) == 60
+    assert {row["arm"] for row in rows} == {"red", HOSTILE, "blue"}
+
+
+def test_evaluate(shell):
+    arguments = ["evaluate", "button", "--policy", "LBSDALM", "--bootstrap", "20"]
+    status, out, err = shell(*arguments, "--policy", "LBSDALM(reference=True)")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert [line.split()[0] for line in lines[:4]] == [
+        "policy",
+        "as",
+        "LBSDALM()",
+        "LBSDALM(reference=True)",
+    ]
+    assert "of 60 decisions, in which all 3 arms are equally likely." in lines[4]
+    told = json.loads(shell(*arguments, "--json")[1])
+    again = json.loads(shell(*arguments, "--json")[1])
+    assert told == again  # the seed has a default
+    assert told["decisions"] == told["with_these_arms"] == 60
+    assert 0 < told["used"] < 60
+    assert told["logged"]["mean"] == pytest.approx(told["logged"]["mean"])
+    (policy,) = told["policies"]
+    low, high = policy["interval"]
+    assert low <= policy["mean"] <= high
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["show", "buton"], "has no bandit 'buton'; did you mean 'button'? It has: button, new"),
+        (["verify", "buton"], "did you mean 'button'?"),
+        (["export", "buton", "-"], "did you mean 'button'?"),
+        (["show", "button", "--confidence", "2"], "confidence=2"),
+        (["export", "button", "log.xls"], "does not say in which format to write"),
+        (["export", "button", "-", "--format", "parquet"], "cannot be written to standard output"),
+        (["export", "button", "-", "--json"], "--json prints on standard output, as - does"),
+        (["export", "button", "no/such/log.csv"], "there is no folder"),
+        (["evaluate", "button"], "--policy"),
+        (["evaluate", "button", "--policy", "LBSDAML"], "unknown policy 'LBSDAML'; did you mean"),
+        (["evaluate", "title", "--policy", "UCB1"], "does not say with which probability"),
+        (["evaluate", "new", "--policy", "UCB1"], "has no decisions with a reward in its log"),
+        (["lst"], "unknown action 'lst'; did you mean 'list'?"),
+    ],
+)
+def test_mistakes_are_one_line(arguments, told, shell, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = shell(*arguments)
+    assert (status, out) == (2, "")
+    assert told in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("action", [["list"], ["show", "x"], ["verify"], ["export", "x", "-"]])
+def test_places_without_a_store(action, shell_on, tmp_path):
+    (tmp_path / "text.db").write_text("no database " * 100)
+    other = sqlite3.connect(tmp_path / "other.db")
+    other.execute("CREATE TABLE x (y)")
+    other.close()
+    for name, told in (
+        ("shp.db", "there is no file"),
+        ("text.db", "is not a store"),
+        ("other.db", "is not a store"),
+        ("", "is a folder; give the path of a store's file"),
+    ):
+        status, _, err = shell_on(tmp_path / name, *action)
+        assert status == 2
+        assert told in err
+        assert err.count("\n") == 1
+    status, _, err = shell_on("mysql://shop", *action)
+    assert (status, "lastblock has no store on 'mysql://'" in err) == (2, True)
+    assert not (tmp_path / "shp.db").exists()
+
+
+def test_the_nearest_file_is_named(tmp_path, shell_on):
+    (tmp_path / "checkout.db").write_bytes(b"")
+    _, _, err = shell_on(tmp_path / "chekout.db", "list")
+    assert f"did you mean {str(tmp_path / 'checkout.db')!r}?" in err
+
+
+def test_formats_of_other_versions(tmp_path, shell_on):
+    place = tmp_path / "shop.db"
+    lb.Store(place).close()
+    for version, told in ((1, "run: lastblock store migrate"), (999, "upgrade lastblock")):
+        fetch(place, f"PRAGMA user_version = {version}")
+        status, _, err = shell_on(place, "list")
+        assert (status, told in err) == (2, True)
+
+
+def test_a_database_without_tables(url, shell_on):
+    status, _, err = shell_on(url, "list")
+    assert status == 2
+    assert "has no tables of a store" in err
+
+
+def test_a_store_that_may_only_be_read(tmp_path, shell_on):
+    place = tmp_path / "shop.db"
+    with lb.Store(place) as store:
+        store.create("button", POLICY, arms=3, seed=7)
+    place.chmod(0o444)
+    if os.access(place, os.W_OK):  # the superuser may write anything
+        place.chmod(0o644)
+    assert shell_on(place, "list")[0] == 0
+
+
+def test_a_damaged_snapshot_spoils_no_list(shop, shell, monkeypatch):
+    def damaged(body):
+        raise lb.StateFileError("the state is corrupt: its checksum is wrong")
+
+    monkeypatch.setattr(persistence, "unpack", damaged)
+    status, out, _ = shell("list")
+    assert status == 0
+    assert "button: the state is corrupt" in out
+
+
+def test_a_policy_that_is_not_imported_is_named():
+    own = '{"name": "Mine", "parameters": {"window": 3}}'
+    assert written_policy(own) == "Mine(window=3)"
+    assert written_policy("not JSON") == "?"
