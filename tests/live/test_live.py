@@ -533,7 +533,7 @@ def test_texts_with_something_wrong(bandit):
     refused(text[:-5], "not JSON")
     refused("[1]", "not a lastblock state")
     refused("{}", "not a lastblock state")
-    refused(json.dumps({**data, "lastblock": 3}), "upgrade lastblock")
+    refused(json.dumps({**data, "lastblock": 4}), "upgrade lastblock")
     refused(json.dumps({**data, "record": data["record"][4:]}), "checksum is wrong")
     refused(json.dumps({**data, "bandit": {**data["bandit"], "next_id": 9}}), "checksum is wrong")
     refused(json.dumps({"lastblock": 1}), "corrupt")

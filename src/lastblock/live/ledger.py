@@ -243,7 +243,9 @@ def recall(ledger: Ledger, items: Iterable[Any], next_id: int, arms: int) -> Non
     """Add items to a memory, each an event, a time and what to remember; drop none."""
     for event, time, payload in items:
         found = check_payload(payload, next_id, arms)
-        ledger.memory.recall(Item(whole(event, "event"), whole(time, "time"), found))
+        if type(event) is not int or type(time) is not int:
+            raise ValueError(f"event {short(event)} at {short(time)} must be whole numbers")
+        ledger.memory.recall(Item(event, time, found))
 
 
 def _known(id: Any, next_id: int) -> int:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any, NamedTuple, TypeAlias
 
-from lastblock.support.checks import at_least, number, whole
+from lastblock.support.checks import at_least, number
 from lastblock.support.errors import short
 
 DAY = 24 * 3600 * 1_000_000
@@ -144,29 +144,35 @@ def _handles(item: Item) -> Iterator[tuple[Handle, Any]]:
 
 def check_payload(payload: Any, next_id: int, arms: int) -> list[Any]:
     """Return the payload of an event "remember", or raise a ValueError if no bandit wrote it."""
-    if not isinstance(payload, list) or len(payload) != 3 or not isinstance(payload[2], list):
-        raise ValueError(f"{short(payload)} is nothing that a bandit remembers")
+    if type(payload) is not list or len(payload) != 3 or type(payload[2]) is not list:
+        raise _strange(payload)
     what, value, rows = payload
     if what == "asked":
         check_key(value)
-        for number_, arm, chance in rows:
-            if not 0 <= whole(number_, "decision") < next_id or not 0 <= whole(arm, "arm") < arms:
-                raise ValueError(f"decision {short(number_)} for arm {short(arm)} does not exist")
-            if chance is not None:
-                number(chance, "probability")
+        for id, arm, chance in rows:
+            if not _is_below(id, next_id) or not _is_below(arm, arms):
+                raise _strange(payload)
+            if chance is not None and not isinstance(chance, float):
+                raise _strange(payload)
         return payload
+    if len(rows) != 1 or not _is_below(rows[0], next_id):
+        raise _strange(payload)
     if what == "part":
-        reward, key = value
-        number(reward, "reward")
+        value, key = value
         check_key(key)
-        is_one = len(rows) == 1
-    else:
-        is_one = what in ENDINGS
-        if value is not None:
-            number(value, "reward")
-    if not is_one or not all(0 <= whole(each, "decision") < next_id for each in rows):
-        raise ValueError(f"{short(payload)} is nothing that a bandit remembers")
+    elif what not in ENDINGS:
+        raise _strange(payload)
+    if value is not None:
+        number(value, "reward")
     return payload
+
+
+def _is_below(value: Any, limit: int) -> bool:
+    return type(value) is int and 0 <= value < limit
+
+
+def _strange(payload: Any) -> ValueError:
+    return ValueError(f"{short(payload)} is nothing that a bandit remembers")
 
 
 def check_key(key: Any) -> str:

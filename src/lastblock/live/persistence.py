@@ -85,7 +85,7 @@ def from_text(text: str) -> tuple[dict[str, Any], bytes]:
 
 def _version(about: dict[str, Any]) -> int:
     """Return the format that an older version must know to read a description rightly."""
-    return VERSION if "ledger" in about else 2
+    return VERSION if isinstance(about, dict) and "ledger" in about else 2
 
 
 def _text_digest(about: Any, record: bytes, version: int) -> str:

@@ -23,6 +23,7 @@ from lastblock.support.errors import StoreError
 
 _log = logging.getLogger(__name__)
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make one each time
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
 
 
@@ -170,4 +171,4 @@ def _kept(value: Any) -> Any:
     """Return the value of an event as the storage keeps it: a float, None, or JSON."""
     if type(value) is float or value is None:
         return value
-    return json.dumps(value, ensure_ascii=False)
+    return _encode(value)

@@ -68,15 +68,14 @@ def replay_part(bandit: Bandit[Any], part: Part, *, with_out: bool) -> None:
 
 def recall_notes(desk: Desk[Any], rows: Iterable[NoteRow]) -> None:
     """Fill the memory of a bandit with the events of which it was made at its snapshot."""
-    items = []
-    for row in rows:
-        event, time, _, decision, _, extra = row
-        value = json.loads(extra or "null")
-        if _kind(row) == "partial":
-            if value[1] is None:
-                continue  # a reward without a key, of which nothing is remembered
-            value = ["part", value, [decision]]
-        items.append((event, time, value))
+    items, found = [], list(rows)
+    values = json.loads(f"[{','.join(row[5] or 'null' for row in found)}]")  # at once: faster
+    for row, value in zip(found, values, strict=True):
+        event, time, _, decision, _, _ = row
+        if _kind(row) != "partial":
+            items.append((event, time, value))
+        elif value[1] is not None:  # of a reward without a key nothing is remembered
+            items.append((event, time, ["part", value, [decision]]))
     recall(desk.ledger, items, desk.next_id, len(desk.labels))
 
 
