@@ -13,6 +13,7 @@ import pytest
 
 import lastblock as lb
 from lastblock.core.layout import state_dtype
+from lastblock.kernels.background import compiling
 from lastblock.kernels.streams import key_of
 from lastblock.live.bandit import bandit_on
 from lastblock.live.journalled import JournalledDesk
@@ -727,7 +728,14 @@ def test_rewards_that_never_come_do_not_silence_an_arm(policy):
         assert asked[1500:].count(2) > 1000
 
 
+@pytest.fixture(params=["at once", "never"], ids=["compiled", "plain"])
+def _kernels(request):
+    with compiling(request.param):
+        yield
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
+@pytest.mark.usefixtures("_kernels")
 @pytest.mark.parametrize("floor", [None, 0.1])
 def test_interrupts_lose_nothing(floor):
     """At whatever moment one comes: the lock is free, and every decision is out or told."""

@@ -214,9 +214,9 @@ class Bandit(EndsDecisions[L]):
             ):
                 id, out = decision.id, desk.out
                 arm = out.get(id, -1) if type(id) is int else -1
-                if arm >= 0 and desk.active[arm] == decision.arm:
+                take_in = desk.live.tell_compiled
+                if arm >= 0 and take_in is not None and desk.active[arm] == decision.arm:
                     del out[id]  # first, since an interrupt would come after the telling
-                    take_in = desk.live.tell_compiled
                     told = take_in(arm, reward)
                     if not told:
                         out[id] = arm

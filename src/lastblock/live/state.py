@@ -117,8 +117,8 @@ class Live:
             self._tell, *record, self.told
         )
         """Learn a reward of an arm; return False if the reward is too large or the record full."""
-        self.tell_compiled = self.tell_at_once if self._tell.code else _tell_nothing
-        """The same if it is compiled, and so cannot fail; else it returns False."""
+        self.tell_compiled = self.tell_at_once if self._tell.code else None
+        """The same if it is compiled, and so cannot be interrupted; else None."""
 
     def _bound(self, kernel: SoonCompiled, *arguments: Any) -> Callable[..., Any]:
         if kernel.code is not None:
@@ -326,10 +326,6 @@ class Live:
         planned.view(np.uint8)[:size] = self.planned[BEGINNING:].view(np.uint8)
         if planned[0]["round"] != 0:
             check_record(self.policy, planned, arms, size)
-
-
-def _tell_nothing(arm: int, reward: float) -> bool:
-    return False
 
 
 def to_little(record: States) -> bytes:
