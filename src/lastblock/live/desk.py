@@ -47,8 +47,8 @@ _new = object.__new__
 class Desk(Generic[L]):
     """Everything in a live bandit that changes over time, and the operations that change it.
 
-    Every change of a bandit is one of six: `ask_arm`, `tell_arm`, `forget_arm`, `add`, `retire` and
-    `live.reseed`. They expect checked arguments, and use neither locks nor journals.
+    Every change of the record is one of six: `ask_arm`, `tell_arm`, `forget_arm`, `add`, `retire`
+    and `live.reseed`. They expect checked arguments, and use neither locks nor journals.
 
     Parameters
     ----------

@@ -75,7 +75,8 @@ class EventLog:
     def __call__(self, events: Sequence[Event]) -> None:
         if self._reason is not None:
             raise StoreError(self._reason)
-        if not events:
+        if not events:  # a repeated request, which is answered by who owns the bandit
+            self._confirm()
             return
         now = self._clock.last  # the desk has read the clock, since asks have noted their time
         self._sure = before = self.event
@@ -101,6 +102,15 @@ class EventLog:
         if self._repeated is None and after - self.saved > FEW:
             # If a call fails now, so many events are repeated that plain Python would take long.
             self._repeated = repeat_soon(desk_of(self.bandit).live)
+
+    def _confirm(self) -> None:
+        """Raise a `StoreError` if the bandit may not take decisions now."""
+        try:
+            if self._check_owned is not None:
+                self._check_owned(self.number)
+        except TakenOverError as error:
+            self.end(str(error))
+            raise
 
     def save(self) -> None:
         """Write a snapshot of the bandit."""
