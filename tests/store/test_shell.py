@@ -365,6 +365,19 @@ def test_a_damaged_snapshot_spoils_no_list(shop, shell, monkeypatch):
     assert "button: the state is corrupt" in out
 
 
+def test_the_older_actions_speak_json(place, shell_on, tmp_path):
+    made(place)
+    status, out, _ = shell_on(place, "check", "--json")
+    findings = json.loads(out)
+    assert (status == 0) == all(
+        found["is_good"] for found in findings
+    )  # a test's server may not sync
+    assert any("bandit 'button'" in found["text"] and found["is_good"] for found in findings)
+    assert json.loads(shell_on(place, "migrate", "--json")[1])["migrations"] == []
+    _, out, _ = shell_on(place, "copy", tmp_path / "copy.db", "button", "--json")
+    assert json.loads(out) == [{"bandit": "button", "events": 123}]
+
+
 def test_a_policy_that_is_not_imported_is_named():
     own = '{"name": "Mine", "parameters": {"window": 3}}'
     assert written_policy(own) == "Mine(window=3)"

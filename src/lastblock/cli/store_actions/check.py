@@ -1,10 +1,11 @@
 """``lastblock store check``: can a store be used, and is it whole?"""
 
 import argparse
+import json
 
 from lastblock.cli.arguments import Parser
 from lastblock.cli.failures import YOURS
-from lastblock.cli.store_actions.places import add_place
+from lastblock.cli.store_actions.places import add_json, add_place
 from lastblock.store.checking import check_store
 
 
@@ -18,14 +19,18 @@ def add(actions: "argparse._SubParsersAction[Parser]") -> Parser:
         "if something is wrong.",
     )
     add_place(parser, "store", "the path or URL of a store")
+    add_json(parser)
     parser.set_defaults(execute=execute)
     return parser
 
 
 def execute(options: argparse.Namespace) -> int:
     """Print what was found."""
-    is_good = True
+    found = []
     for finding in check_store(options.store):
-        print(f"{'good' if finding.is_good else 'BAD '}  {finding.text}", flush=True)
-        is_good = is_good and finding.is_good
-    return 0 if is_good else YOURS
+        if not options.json:
+            print(f"{'good' if finding.is_good else 'BAD '}  {finding.text}", flush=True)
+        found.append(finding)
+    if options.json:
+        print(json.dumps([each._asdict() for each in found], indent=2, ensure_ascii=False))
+    return 0 if all(finding.is_good for finding in found) else YOURS

@@ -1,10 +1,11 @@
 """``lastblock store copy``: copy bandits from one store to another."""
 
 import argparse
+import json
 
 from lastblock.cli.arguments import Parser
 from lastblock.cli.failures import UserError
-from lastblock.cli.store_actions.places import add_place, open_any, open_existing
+from lastblock.cli.store_actions.places import add_json, add_place, open_any, open_existing
 from lastblock.store.transfer import copy_bandit, events_to_copy
 from lastblock.support.parallel import progress_bar
 
@@ -23,6 +24,7 @@ def add(actions: "argparse._SubParsersAction[Parser]") -> Parser:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="the bandits to copy (default: all of them)"
     )
+    add_json(parser)
     parser.set_defaults(execute=execute)
     return parser
 
@@ -39,10 +41,15 @@ def execute(options: argparse.Namespace) -> int:
             with progress_bar(2 * sum(events.values()), None, unit="event") as bar:
                 for name, count in events.items():
                     copy_bandit(source, target, name, bar.update)
-                    bar.write(f"{name}: {count:,} events")
+                    if not options.json:
+                        bar.write(f"{name}: {count:,} events")
         finally:
             target.close()
     finally:
         source.close()
+    if options.json:
+        rows = [{"bandit": name, "events": count} for name, count in events.items()]
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        return 0
     print(f"{len(events)} bandits copied to {target.label}, and compared")
     return 0
