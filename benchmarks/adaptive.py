@@ -174,9 +174,9 @@ def promises() -> list[str]:
         print(lines[-1], flush=True)
     sizes = ", ".join(
         f"{lb.state_size(lb.AdaptiveLBSDA(), arms) / arms / 1024:.2f} KiB with {arms}"
-        for arms in (2, 10, 100)
+        for arms in (2, 16, 128)
     )
-    return [*lines, "", f"The state of an arm takes {sizes} arms."]
+    return [*lines, "", f"The state of an arm takes {sizes} arms (live, the room for arms)."]
 
 
 def fill(lines: list[str]) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import lastblock as lb
+from lastblock.core.layout import room_for, state_dtype
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,11 @@ def test_arms_keep_their_own_numbers():
 
 @pytest.mark.parametrize("arms", [2, 3, 5, 9, 17, 33, 100])
 def test_memory_of_a_billion_rounds(arms):
-    assert lb.state_size(lb.LBSDALM(), arms=arms) / arms < 5 * 1024
+    simulated = state_dtype(lb.LBSDALM(), arms).itemsize
+    assert simulated / arms < 5 * 1024
+    live = lb.state_size(lb.LBSDALM(), arms=arms)
+    assert live / room_for(arms) < 4.3 * 1024  # an arm, used or spare
+    assert live < 2 * simulated
 
 
 def test_a_name_can_be_taken_once():
