@@ -13,6 +13,8 @@ import pytest
 import lastblock as lb
 from lastblock.cli import main
 from lastblock.kernels.background import compiling
+from lastblock.lab.scenario_files import imports
+from lastblock.lab.scenario_files.imports import import_item
 from lastblock.live import persistence
 from lastblock.store.history import MOST, read_history
 from lastblock.store.reading import reading, written_policy
@@ -277,6 +279,24 @@ def test_evaluate(shell):
     assert low <= policy["mean"] <= high
 
 
+def test_evaluate_where_arms_came_and_went(tmp_path, shell_on):
+    place = tmp_path / "shop.db"
+    with lb.Store(place, keep_events=True, durability="never") as store:
+        some = store.create("some", POLICY, arms=["a", "b", "c"], seed=7, floor={"a": 0.3})
+        play(some, 20)
+        bandit = store.create("button", POLICY, arms=["a", "b", "c", "d"], seed=7, floor=0.1)
+        play(bandit, 30)
+        bandit.retire_arm("d")
+        play(bandit, 60)
+    arguments = ["--policy", "LBSDALM", "--bootstrap", "0"]
+    _, out, _ = shell_on(place, "evaluate", "button", *arguments)
+    assert "30 others, in which other arms could be chosen, are left out." in out
+    status, _, err = shell_on(place, "evaluate", "some", *arguments)
+    assert (status, "give every arm a traffic floor" in err) == (2, True)
+    status, _, err = shell_on(place, "evaluate", "button", *arguments[:3], "1")
+    assert (status, "bootstrap=1 must be 0 or at least 2" in err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -376,6 +396,49 @@ def test_the_older_actions_speak_json(place, shell_on, tmp_path):
     assert json.loads(shell_on(place, "migrate", "--json")[1])["migrations"] == []
     _, out, _ = shell_on(place, "copy", tmp_path / "copy.db", "button", "--json")
     assert json.loads(out) == [{"bandit": "button", "events": 123}]
+
+
+OWN = """
+from typing import NamedTuple
+from lastblock.kit import enqueue, enqueue_all, policy
+
+
+@policy()
+class InTurn(NamedTuple):
+    step: int = 1
+
+    def layout(self, arms, horizon):
+        return []
+
+    def start(self, s):
+        enqueue_all(s)
+
+    def plan(self, s):
+        enqueue(s, (self.step * s.round) % s.arms)
+
+    def observe(self, s, arm, reward):
+        pass
+"""
+
+
+def test_a_policy_of_the_users_own(tmp_path, shell_on, own_imports):
+    (tmp_path / "mine.py").write_text(OWN)
+    import_item("mine.py", tmp_path)
+    place = tmp_path / "shop.db"
+    with lb.Store(place, keep_events=True) as store:
+        bandit = store.create("turns", lb.POLICIES["InTurn"](step=2), arms=3, seed=1)
+        play(bandit, 9)
+    del lb.POLICIES["InTurn"]
+    imports.forget_files()
+    assert "InTurn(step=2)" in shell_on(place, "list")[1]
+    status, _, err = shell_on(place, "show", "turns")
+    assert status == 2
+    assert "policy 'InTurn' is not known; import the module that defines it first" in err
+    mine = ("--imports", tmp_path / "mine.py")
+    assert "InTurn(step=2), 9 decisions" in shell_on(place, "show", "turns", *mine)[1]
+    assert shell_on(place, "verify", *mine)[1] == "good  turns: 18 events lead to its state\n"
+    status, _, err = shell_on(place, "verify", "--imports", "no.py")
+    assert (status, "--imports: there is no file 'no.py'" in err) == (2, True)
 
 
 def test_a_policy_that_is_not_imported_is_named():

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 from lastblock.cli.arguments import Parser, whole
 from lastblock.cli.failures import UserError
 from lastblock.cli.policy_words import offer_policies, read_policy
-from lastblock.cli.store_actions.places import add_bandit, add_json, add_place
+from lastblock.cli.store_actions.places import (
+    add_bandit,
+    add_imports,
+    add_json,
+    add_place,
+    import_all,
+)
 from lastblock.cli.tables import table
 from lastblock.core.registry import as_written
 from lastblock.support.json_safe import json_safe
@@ -28,8 +34,8 @@ def add(actions: "argparse._SubParsersAction[Parser]") -> Parser:
         "bandit to them (Li, Chu, Langford & Wang, 2011). The bandit needs a traffic floor for "
         "every arm, since only then do decisions have probabilities, and a store with "
         "keep_events. Events are dropped at random until all arms are equally likely: about K "
-        "times the floor of them are left. If arms came and went, only the decisions since the "
-        "last change count.",
+        "times the floor of them are left. If arms came and went, only those decisions count in "
+        "which the same arms could be chosen as in the last one.",
     )
     add_place(parser, "store", "the path or URL of a store")
     add_bandit(parser)
@@ -56,6 +62,7 @@ def add(actions: "argparse._SubParsersAction[Parser]") -> Parser:
     parser.add_argument(
         "--seed", type=whole(0), default=0, metavar="N", help="seed of all draws (default: 0)"
     )
+    add_imports(parser)
     add_json(parser)
     parser.set_defaults(execute=execute)
     return parser
@@ -63,12 +70,13 @@ def add(actions: "argparse._SubParsersAction[Parser]") -> Parser:
 
 def execute(options: argparse.Namespace) -> int:
     """Evaluate the policies, and print a table."""
+    import_all(options)
     policies = {as_written(made): made for made in map(read_policy, options.policies)}
     log = _read(options)
     try:
         whole_log = _replay(log)
-        parts = whole_log.by_choices()
-        usable = parts[-1].uniform(seed=options.seed)
+        part = _with_present_arms(options, whole_log, log["choices"])
+        usable = part.uniform(seed=options.seed)
         found: Evaluations = usable.evaluate(
             policies,
             replications=options.replications,
@@ -77,8 +85,8 @@ def execute(options: argparse.Namespace) -> int:
         )
     except ValueError as error:
         raise UserError(f"bandit {options.bandit!r}: {error}") from None
-    logged = parts[-1].estimate()
-    told = _told(options, whole_log, parts[-1], usable, found, logged)
+    logged = part.estimate()
+    told = _told(options, whole_log, part, usable, found, logged)
     if options.json:
         print(json.dumps(json_safe(told), indent=2, ensure_ascii=False))
         return 0
@@ -126,6 +134,21 @@ def _replay(columns: dict[str, list[Any]]) -> "Replay":
     return Replay(
         {name: columns[name] for name in ("arm", "reward", "probability", "choices")},
         propensity="probability",
+    )
+
+
+def _with_present_arms(
+    options: argparse.Namespace, log: "Replay", choices: list[str | None]
+) -> "Replay":
+    """Return the decisions in which the same arms could be chosen as in the last one."""
+    known = [text for text in choices if text is not None]
+    wanted = set(json.loads(known[-1])) if known else set()
+    for part in log.by_choices() if known else ():
+        if set(part.arms) == wanted:
+            return part
+    raise UserError(
+        f"the log of bandit {options.bandit!r} does not have the decisions of all arms that could "
+        "be chosen; give every arm a traffic floor: create(…, floor=0.05)"
     )
 
 
@@ -177,6 +200,6 @@ def _note(told: dict[str, Any]) -> str:
     words += f"{len(told['arms'])} arms are equally likely"
     left = told["decisions"] - told["with_these_arms"]
     if left:
-        words += f"; {left:,} from before the last change of the arms are left out"
+        words += f"; {left:,} others, in which other arms could be chosen, are left out"
     covers = told["policies"][0]["covers"]
     return f"{words}.\nThe errors of policies cover {covers}."

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from lastblock.cli.arguments import FILE, Parser, offer
 from lastblock.cli.failures import UserError
-from lastblock.cli.store_actions.places import add_bandit, add_json, add_place, shown_time
+from lastblock.cli.store_actions.places import (
+    add_bandit,
+    add_imports,
+    add_json,
+    add_place,
+    import_all,
+    shown_time,
+)
 
 if TYPE_CHECKING:
     from lastblock.store.reading import About
@@ -38,6 +45,7 @@ def add(actions: "argparse._SubParsersAction[Parser]") -> Parser:
         help="write a page with traffic, means and changes over time (needs keep_events)",
     )
     offer(page, files=FILE)
+    add_imports(parser)
     add_json(parser)
     parser.set_defaults(execute=execute)
     return parser
@@ -45,6 +53,7 @@ def add(actions: "argparse._SubParsersAction[Parser]") -> Parser:
 
 def execute(options: argparse.Namespace) -> int:
     """Print the summary, and write the page."""
+    import_all(options)
     from lastblock.store.history import read_history  # noqa: PLC0415  # slow to import
     from lastblock.store.reading import reading  # noqa: PLC0415  # slow to import
 

@@ -5,7 +5,12 @@ import json
 
 from lastblock.cli.arguments import Parser
 from lastblock.cli.failures import YOURS
-from lastblock.cli.store_actions.places import add_json, add_place
+from lastblock.cli.store_actions.places import (
+    add_imports,
+    add_json,
+    add_place,
+    import_all,
+)
 from lastblock.support.errors import StoreError
 from lastblock.support.parallel import progress_bar
 
@@ -23,6 +28,7 @@ def add(actions: "argparse._SubParsersAction[Parser]") -> Parser:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="the bandits to verify (default: all of them)"
     )
+    add_imports(parser)
     add_json(parser)
     parser.set_defaults(execute=execute)
     return parser
@@ -30,6 +36,7 @@ def add(actions: "argparse._SubParsersAction[Parser]") -> Parser:
 
 def execute(options: argparse.Namespace) -> int:
     """Verify one bandit after the other, and print what was found."""
+    import_all(options)
     from lastblock.store.reading import reading  # noqa: PLC0415  # slow to import
 
     found: list[dict[str, object]] = []

@@ -16,7 +16,7 @@ from typing import Any
 
 from lastblock.lab.registries import REGISTRIES
 from lastblock.lab.scenario_files.document import TomlTable, read_text
-from lastblock.support.errors import short
+from lastblock.support.errors import ScenarioError, short
 from lastblock.support.spelling import nearest
 
 
@@ -45,6 +45,20 @@ def read_imports(top: TomlTable, folder: Path) -> None:
             _import(item, folder)
         except Exception as error:  # a user's own file may raise anything
             raise top.error(f"imports: {_reason(item, error)}", "imports", i) from None
+
+
+def import_item(item: str, folder: Path) -> None:
+    """Import one file or module that a command line names; paths are relative to `folder`.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be imported; the message says why.
+    """
+    try:
+        _import(item, folder)
+    except Exception as error:  # a user's own file may raise anything
+        raise ScenarioError(f"--imports: {_reason(item, error)}") from None
 
 
 def _import(item: Any, folder: Path) -> None:
