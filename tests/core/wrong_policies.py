@@ -76,7 +76,7 @@ class Wrong(NamedTuple):
         if self.mistake != 1:
             enqueue_all(s)
         if self.mistake == 2:
-            s.sums[s.arms] = 1.0
+            s.sums[s.sums.shape[0]] = 1.0
         if self.mistake == 3:
             enqueue_all(s)
 
