@@ -1,8 +1,8 @@
-"""Measures how long a live bandit takes to start: ``python -m benchmarks.start``.
+"""Measures how long lastblock takes to start: ``python -m benchmarks.start``.
 
 Each line comes from a new process, ten arms, LB-SDA-GM: the import, the first decision after it,
 and how long plain Python decides before compiled code is ready, from an empty compile cache (cold)
-and from a full one (warm). Then, for every policy, a call in plain Python.
+and from a full one (warm). Then README's `simulate`, and, for every policy, a call in plain Python.
 """
 
 import json
@@ -18,7 +18,7 @@ from lastblock.kernels.background import compiling
 ARMS = 10
 REPEATS = 5
 CALLS = 200
-GOALS = {"import": 250.0, "first decision": 50.0, "call": 2.0}
+GOALS = {"import": 250.0, "first decision": 50.0, "call": 2.0, "simulate": 6000.0}
 """Milliseconds."""
 
 FRESH = """
@@ -42,13 +42,27 @@ found = imported - begun, decided - imported, time.perf_counter() - begun
 print(json.dumps([*found, max(calls, default=0.0)]))
 """
 
+SIMULATION = """
+import json, time
+begun, used = time.perf_counter(), time.process_time()
+import lastblock as lb
+env = lb.Piecewise({
+    0: [lb.Bernoulli(0.5), lb.Bernoulli(0.3), lb.Bernoulli(0.4)],
+    3000: [lb.Bernoulli(0.3), lb.Bernoulli(0.7), lb.Bernoulli(0.2)],
+    5000: [lb.Bernoulli(0.5), lb.Bernoulli(0.3), lb.Bernoulli(0.6)],
+})
+policy = lb.SWLBSDA.tuned(horizon=10_000, changes=2)
+run = lb.simulate(policy, env, horizon=10_000, replications=2000, seed=1)
+print(json.dumps([time.perf_counter() - begun, time.process_time() - used, run.seconds]))
+"""
 
-def fresh(way: str, cache: str) -> list[float]:
+
+def fresh(way: str, cache: str, program: str = FRESH) -> list[float]:
     """Return what a new process measures, in milliseconds."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     done = subprocess.run(
-        [sys.executable, "-c", FRESH, way], env=environment, capture_output=True, check=True
+        [sys.executable, "-c", program, way], env=environment, capture_output=True, check=True
     )
     return [seconds * 1e3 for seconds in json.loads(done.stdout)]
 
@@ -81,6 +95,21 @@ def starts() -> None:
     print(f"goals: import {GOALS['import']:.0f}, decision {GOALS['first decision']:.0f}")
 
 
+def simulations() -> None:
+    print("\nREADME's simulate in a new process, milliseconds, the best of 3")
+    print(f"{'':<34}{'all':>9}{'CPU':>10}{'the run':>10}")
+    with tempfile.TemporaryDirectory() as full:
+        for name in ("cold", "warm"):
+            found = []
+            for _ in range(3):
+                with tempfile.TemporaryDirectory() as empty:
+                    cache = empty if name == "cold" else full
+                    found.append(fresh("", cache, SIMULATION))
+            every, cpu, run = (min(column) for column in zip(*found, strict=True))
+            print(f"{name:<34}{every:>9.0f}{cpu:>10.0f}{run:>10.0f}", flush=True)
+    print(f"goal, cold, on two quiet cores: {GOALS['simulate']:.0f}")
+
+
 def plain_call(policy: object) -> tuple[float, float]:
     """Return the milliseconds of an ask and of a tell in plain Python, on average."""
     with compiling("never"):
@@ -109,6 +138,7 @@ def calls() -> None:
 
 def main() -> None:
     starts()
+    simulations()
     calls()
 
 

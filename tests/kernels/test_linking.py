@@ -96,25 +96,6 @@ def test_a_kernel_has_no_machine_code():
     assert name not in outside.library.get_llvm_str()  # copied, then dropped
 
 
-def test_options_compare_as_numba_s_do():
-    from numba.core.compiler import Flags  # noqa: PLC0415  # slow to import
-
-    def ours(theirs):
-        target = numba.core.registry.cpu_target
-        contexts = target.typing_context, target.target_context
-        return linking._compilers()[0](*contexts, None, (), None, theirs, {}).state.flags
-
-    plain, inlined, unset = Flags(), Flags(), Flags()
-    inlined.forceinline = True
-    unset.forceinline = False  # as by default
-    flags = [ours(theirs) for theirs in (plain, inlined, unset)]
-    assert [one.values() for one in flags] == [one.values() for one in (plain, inlined, unset)]
-    assert flags[0] == flags[0].copy() == plain == flags[2] != flags[1] == inlined
-    assert len({flags[0], flags[2], plain, flags[1], inlined}) == 2
-    inlined.forceinline = False
-    assert flags[1] != inlined  # it is a copy
-
-
 def test_another_numba_compiles_its_way(monkeypatch):
     monkeypatch.setattr(linking, "_NEEDED", ("a_method_of_the_future",))
     assert linking._compilers.__wrapped__() is None

@@ -38,9 +38,8 @@ def _compilers() -> tuple[type[Any], type[Any]] | None:
         from llvmlite.binding import Linkage  # noqa: PLC0415  # slow to import
         from numba.core import environment  # noqa: PLC0415  # slow to import
         from numba.core.codegen import JITCodeLibrary  # noqa: PLC0415  # slow to import
-        from numba.core.compiler import Compiler, Flags  # noqa: PLC0415  # slow to import
+        from numba.core.compiler import Compiler  # noqa: PLC0415  # slow to import
 
-        defaults = {name: option.default for name, option in Flags.options.items()}
         for name in _NEEDED:
             getattr(JITCodeLibrary, name)
     except (ImportError, AttributeError):
@@ -48,25 +47,6 @@ def _compilers() -> tuple[type[Any], type[Any]] | None:
     library: Any = JITCodeLibrary
     compiler: Any = Compiler
     environments: Any = environment
-    flags: Any = Flags
-
-    class QuickFlags(flags):  # type: ignore[misc]  # numba has no types
-        """Numba's options of a compilation, which it compares ten thousand times in each.
-
-        Numba looks up every option for that; here one dict is copied. What is equal stays equal.
-        """
-
-        _hash = hash(flags())
-
-        def values(self) -> dict[str, Any]:
-            return {**defaults, **self._values}
-
-        def __eq__(self, other: object) -> Any:
-            mine = type(other) is QuickFlags and self._values == other._values
-            return mine or super().__eq__(other)
-
-        def __hash__(self) -> int:
-            return self._hash  # numba's depends on the names of the options alone
 
     class KernelLibrary(library):  # type: ignore[misc]  # numba has no types
         """The code of a kernel, as LLVM's intermediate code only."""
@@ -121,15 +101,11 @@ def _compilers() -> tuple[type[Any], type[Any]] | None:
                 if found is not None:
                     self._codegen.set_env(variable.name, found)
 
-    class QuickCompiler(compiler):  # type: ignore[misc]  # numba has no types
-        def __init__(self, *given: Any) -> None:
-            super().__init__(*(QuickFlags(one) if type(one) is Flags else one for one in given))
-
-    class KernelCompiler(QuickCompiler):
+    class KernelCompiler(compiler):  # type: ignore[misc]  # numba has no types
         def compile_extra(self, function: Any) -> Any:
             return _compile_into(KernelLibrary, self, super().compile_extra, function)
 
-    class EntryCompiler(QuickCompiler):
+    class EntryCompiler(compiler):  # type: ignore[misc]  # numba has no types
         def compile_extra(self, function: Any) -> Any:
             return _compile_into(EntryLibrary, self, super().compile_extra, function)
 
