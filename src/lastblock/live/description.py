@@ -83,7 +83,7 @@ def restore_desk(about: dict[str, Any], record: bytes) -> JournalledDesk[Any]:
             f"the state does not fit this version of lastblock: {error}; "
             "load it with the version that wrote it, or begin a new bandit"
         ) from error
-    desk = JournalledDesk[Any](live, d.labels, d.floor_of_all)
+    desk: JournalledDesk[Any] = JournalledDesk(live, d.labels, d.floor_of_all)
     desk.active, desk.numbers, desk.retired = d.active, d.numbers, d.retired
     desk.next_id, desk.out, desk.chances, desk.ledger = d.next_id, d.out, d.chances, d.ledger
     desk.attach(None, None)  # since it goes by the ledger which ways are fast

@@ -349,7 +349,7 @@ def new_desk(
         live.notes.floor[: len(labels)] = shares
     everywhere = shares is not None and not isinstance(floor, Mapping)
     floor_of_all = shares[0] if shares and everywhere else None
-    desk = JournalledDesk[Any](live, labels, floor_of_all)
+    desk: JournalledDesk[Any] = JournalledDesk(live, labels, floor_of_all)
     desk.ledger.rule = check_rule(rewards)
     if remember is not None:
         window, decisions = check_remember(remember)
