@@ -285,3 +285,57 @@ def test_edited_memory_is_damage(place, edit, snapshot):
     fetch(place, edit)
     with lb.Store(place) as store, pytest.raises(lb.StoreError, match="is damaged"):
         store.bandit(NAME)
+
+
+def test_a_stale_owner_repeats_no_answer(url):
+    """The next owner does, with what the first one had acknowledged."""
+    with lb.Store(url) as store, lb.Store(url) as other:
+        bandit = new_bandit(store.create, name=NAME)
+        decision = bandit.ask(key="a")
+        store.tell(decision.token, 1.0)
+        fetch(url, "UPDATE owners SET expires = now() - interval '1 s'")
+        mine = other.bandit(NAME)
+        assert mine.ask(key="a") == decision
+        other.tell(decision.token, 1.0)
+        with pytest.raises(lb.ToldOtherwiseError):
+            other.tell(decision.token, 0.0)
+        with pytest.raises(lb.StoreError, match="was taken over"):
+            bandit.ask()
+        for call in (lambda: bandit.ask(key="a"), lambda: bandit.tell(decision.token, 1.0)):
+            with pytest.raises(lb.StoreError, match="was taken over"):
+                call()
+        with pytest.raises(lb.BanditInUseError, match="is open in another Store"):
+            store.tell(decision.token, 1.0)
+
+
+def test_decisions_of_old_keys_keep_their_ids(place):
+    """Also if no decision is out, and the bandit has been opened often since."""
+    for opening in range(4):
+        with lb.Store(place, snapshot_every=2) as store:
+            if opening == 0:
+                bandit = new_bandit(store.create, name=NAME)
+                bandit.tell(bandit.ask(), 1.0)
+                decision = bandit.ask(key="a")
+                token = decision.token
+                bandit.tell(token, 1.0)
+            bandit = store.bandit(NAME)
+            assert bandit.ask(key="a") == decision
+            assert bandit.ask(key="a").token == token
+            for _ in range(3):
+                bandit.tell(bandit.ask(), 0.0)
+
+
+def test_events_that_were_kept_go_and_memory_stays(place):
+    with lb.Store(place, keep_events=True, snapshot_every=5) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        decision = bandit.ask(key="a")
+        for _ in range(20):
+            bandit.tell(bandit.ask(), 1.0)
+    with lb.Store(place, snapshot_every=5) as store:
+        bandit = store.bandit(NAME)
+        store.snapshot(NAME)
+        assert count(place) == 1
+        assert bandit.ask(key="a") == decision
+    with lb.Store(place) as store:
+        store.verify(NAME)
+        assert store.bandit(NAME).ask(key="a") == decision

@@ -82,6 +82,11 @@ class Memory:
         """The event of the oldest item; None if there is none."""
         return self._items[0].event if self._items else None
 
+    def oldest(self, default: int) -> int:
+        """Return the number of the oldest decision that is remembered; `default` without one."""
+        found = (row for item in self._items for row in item.payload[2])
+        return min((row if isinstance(row, int) else row[0] for row in found), default=default)
+
     def asked(self, key: str) -> Asked | None:
         """Return the decisions that were asked for with this key."""
         found: Asked | None = self._found.get(key)

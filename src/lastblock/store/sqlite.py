@@ -307,6 +307,7 @@ class SQLiteStorage:
                 f"{self.label} no longer has this bandit (number {bandit}): it was deleted"
             )
         last, asked, first_asked = found
+        pruned = last if first_asked is None else 0  # earlier events were dropped before
         if self._keep_events and first_asked is None:
             run(
                 "UPDATE bandits SET (beginning, first_event, first_asked)"
@@ -337,7 +338,7 @@ class SQLiteStorage:
         if run("SELECT 1 FROM pending WHERE bandit = ? LIMIT 1", (bandit,)).fetchone():
             run(DROP_ANSWERED, values)
         if not self._keep_events:
-            drop_events(run, snapshot, last)
+            drop_events(run, snapshot, pruned)
         run(
             "UPDATE bandits SET policy = ?, layout = ?, snapshot = ?, last_event = ?, asked = ?"
             " WHERE bandit = ?",

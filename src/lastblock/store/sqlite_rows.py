@@ -40,7 +40,7 @@ def insert(run: Execute, statements: Mapping[int, str], rows: Sequence[tuple[Any
         run(statements[room], values)
 
 
-def drop_events(run: Execute, snapshot: Snapshot, last: int) -> None:
+def drop_events(run: Execute, snapshot: Snapshot, pruned: int) -> None:
     """Remove the events that a snapshot includes, except those that the bandit's memory needs.
 
     Parameters
@@ -49,8 +49,8 @@ def drop_events(run: Execute, snapshot: Snapshot, last: int) -> None:
         Executes a statement.
     snapshot
         The new snapshot.
-    last
-        The last event of the snapshot before, up to which they have been removed already.
+    pruned
+        The event up to which they have been removed already.
     """
     bandit, first = snapshot.bandit, min(snapshot.remembers, snapshot.event + 1)
     run("DELETE FROM events WHERE bandit = ? AND event < ?", (bandit, first))
@@ -58,7 +58,7 @@ def drop_events(run: Execute, snapshot: Snapshot, last: int) -> None:
         run(
             "DELETE FROM events WHERE bandit = ? AND event >= ? AND event <= ? "
             f"AND kind NOT IN {REMEMBERED}",
-            (bandit, max(first, last + 1), snapshot.event),
+            (bandit, max(first, pruned + 1), snapshot.event),
         )
 
 

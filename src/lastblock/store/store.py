@@ -176,6 +176,7 @@ class Store(TakesTokens):
             if new is None:
                 desk = desk_of(made.bandit)
                 oldest = min(desk.out, default=desk.next_id)
+                oldest = min(oldest, desk.ledger.memory.oldest(oldest))
                 begun = self._storage.begin(found, desk.next_id, oldest)
                 desk.enter(read_generations(self._storage.label, name, begun, desk.next_id))
             self._journals[name] = EventLog(
