@@ -8,6 +8,7 @@ record has 2.1 GB.
 import random
 import time
 from collections.abc import Callable
+from functools import partial
 
 import lastblock as lb
 from benchmarks.timing import best_of
@@ -65,6 +66,11 @@ def call_us(call: Callable[[], object], n: int = 200) -> float:
     return best_of(once)
 
 
+def tell_some(bandit: lb.Bandit) -> None:
+    """Take a decision without one of the arms, and tell its reward."""
+    bandit.tell(bandit.ask(without=[0]), 1.0)
+
+
 def main() -> None:
     pool = rewards()
     print(f"\nLive, microseconds for one ask and its tell, {ARMS} arms (goal: at most {LIMIT})")
@@ -85,6 +91,8 @@ def main() -> None:
     live(floored, 10_000, pool)
     print("\nLB-SDA-LM, microseconds a call")
     print(f"  ask and tell with floors  {pair_us(floored, pool):8.1f}")
+    print(f"  ask among some, and tell  {call_us(partial(tell_some, bandit.copy())):8.1f}")
+    print(f"  observe                   {call_us(partial(bandit.copy().observe, 0, 1.0)):8.1f}")
     print(f"  explain                   {call_us(bandit.explain):8.1f}")
     print(f"  summary                   {call_us(bandit.summary):8.1f}")
     print(f"  to_bytes                  {call_us(bandit.to_bytes):8.1f}")

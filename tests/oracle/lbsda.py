@@ -15,9 +15,9 @@ class LBSDA(Oracle):
 
     def plan(self):
         pulls = [len(rewards) for rewards in self.rewards]
-        self.leader = self.most_pulled(range(self.arms), pulls, self.rewards)
+        self.leader = self.most_pulled(self.present, pulls, self.rewards)
         chosen = []
-        for k in range(self.arms):
+        for k in self.present:
             if k != self.leader:
                 if self.is_owed(pulls[k], pulls[self.leader]) or self.wins(k):
                     chosen.append(k)

@@ -28,9 +28,9 @@ class LBSDALM(Oracle):
         return max(self.minimum, ceil(self.scale * log(self.r()) ** 2) + self.offset)
 
     def plan(self):
-        self.leader = self.most_pulled(range(self.arms), self.pulls, self.all_rewards)
+        self.leader = self.most_pulled(self.present, self.pulls, self.all_rewards)
         chosen = []
-        for k in range(self.arms):
+        for k in self.present:
             if k != self.leader:
                 if self.is_owed(k) or self.wins(k):
                     chosen.append(k)

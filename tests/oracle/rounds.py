@@ -27,24 +27,47 @@ class Oracle:
         self.round = 0  # the paper's r: the round being planned, then pulled
         self.leader = None
         self.queue = []
+        self.handed_out = []  # of the arms that had a turn, those since the last plan
+        self.present = list(range(arms))  # the arms that can be chosen now
         self.rounds = []
 
-    def ask(self):
-        if not self.queue:
-            self.round += 1
-            flagged = []
-            if self.round == 1:
-                chosen = list(range(self.arms))
-            else:
-                chosen, flagged = self.plan()
-                if len(chosen) == 0:
-                    chosen = [self.leader]
-            self.rounds.append(Round(self.leader, chosen, flagged))
-            self.queue = list(chosen)
-            # The authors' code goes through the first round in order.
-            if self.round > 1 or not self.reference:
-                self.stream.shuffle(self.queue)
-        return self.queue.pop(0)
+    def ask(self, without=()):
+        """The next arm, none of those `without`: these keep their turns until they are back."""
+        self.present = [k for k in range(self.arms) if k not in without]
+        if self.round == 0:
+            self.begin_round()
+        if len(self.present) == 1:  # nothing to decide
+            (arm,) = self.present
+            if arm in self.queue:
+                self.queue.remove(arm)
+                self.handed_out.append(arm)
+            return arm
+        if not any(k in self.present for k in self.queue):
+            self.begin_round()
+        arm = next(k for k in self.queue if k in self.present)
+        self.queue.remove(arm)
+        self.handed_out.append(arm)
+        return arm
+
+    def begin_round(self):
+        self.round += 1
+        flagged = []
+        if self.round == 1:
+            chosen = list(range(self.arms))
+        else:
+            if self.leader not in self.present:
+                self.leader = None
+            self.handed_out = [k for k in self.handed_out if k in self.present]
+            chosen, flagged = self.plan()
+            if len(chosen) == 0:
+                chosen = [self.leader]
+        self.rounds.append(Round(self.leader, chosen, flagged))
+        self.handed_out = []
+        new = list(chosen)
+        # The authors' code goes through the first round in order.
+        if self.round > 1 or not self.reference:
+            self.stream.shuffle(new)
+        self.queue += new
 
     # Arms come and go, in plain lists. A subclass says in `PER_ARM` which of its lists have an
     # entry for each arm, and what a new one gets.
@@ -66,6 +89,7 @@ class Oracle:
         self.arms -= 1
         self.leader = moved(self.leader, arm)
         self.queue = [moved(k, arm) for k in self.queue if k != arm]
+        self.handed_out = [moved(k, arm) for k in self.handed_out if k != arm]
         for past in self.rounds:
             past.leader = moved(past.leader, arm)
             past.arms = [moved(k, arm) for k in past.arms if k != arm]

@@ -30,7 +30,7 @@ class SWLBSDA(Oracle):
         if self.leader != before:
             self.changed_leader = self.round - 1
         chosen, flagged = [], []
-        for k in range(self.arms):
+        for k in self.present:
             if self.is_owed(pulls[k]) and (k != self.leader or self.reference):
                 chosen.append(k)
             elif k == self.leader:
@@ -57,17 +57,14 @@ class SWLBSDA(Oracle):
         # With r + 1 finished rounds the paper says min(r, τ); the authors' r is all of them.
         finished = self.round - 1
         least = min(finished if self.reference else finished - 1, self.window)
-        everyone = list(range(self.arms))
+        everyone = self.present
         if self.leader is None or self.naive_leader:
             return everyone
-        if pulls[self.leader] < least / (2 * self.arms):
+        if pulls[self.leader] < least / (2 * len(self.present)):
             return everyone
-        drawn = self.rounds[-1].arms
-        return [
-            k
-            for k in everyone
-            if k == self.leader or (k in drawn and pulls[k] >= least / self.arms)
-        ]
+        enough = least / len(everyone)
+        drawn = self.handed_out
+        return [k for k in everyone if k == self.leader or (k in drawn and pulls[k] >= enough)]
 
     def is_owed(self, pulls):
         """The sampling obligation."""
@@ -79,7 +76,7 @@ class SWLBSDA(Oracle):
         """D_k^τ: leader and arm k unchanged and unpulled for long, and k scarce."""
         if pulls > log(self.window) ** 2:
             return False
-        delay = (self.arms - 1) * log(self.window) ** 2
+        delay = (len(self.present) - 1) * log(self.window) ** 2
         if self.reference:
             r = self.round - 1
             return (

@@ -62,6 +62,54 @@ def test_arms_come_and_go(name, seed, kind, reference):
 
 
 @named
+@settings(max_examples=40)
+@given(SEEDS, st.sampled_from(KINDS))
+def test_arms_that_cannot_be_chosen(name, seed, kind):
+    """Arms are left out of single decisions, or paused for long; some come and go meanwhile."""
+    bandit, twin = pair(name, seed, reference=False)
+    chance = random.Random(seed)
+    world = World(kind, ROOM, seed)
+    active, paused, next_label = [0, 1, 2], set(), 3
+    for t in range(200):
+        if chance.random() < 0.05 and len(active) < ROOM and t > 0:
+            bandit.add_arm(next_label)
+            twin.add_arm()
+            active.append(next_label)
+            next_label += 1
+        elif chance.random() < 0.03 and len(active) > 2 and t > 0:
+            place = chance.randrange(len(active))
+            paused.discard(active[place])
+            bandit.retire_arm(active.pop(place))
+            twin.retire_arm(place)
+        elif chance.random() < 0.1 and len(paused) + 1 < len(active):
+            label = chance.choice([label for label in active if label not in paused])
+            bandit.pause_arm(label)
+            paused.add(label)
+        if len(paused) == len(active) or (chance.random() < 0.1 and paused):
+            label = chance.choice(sorted(paused))
+            bandit.resume_arm(label)
+            paused.remove(label)
+        some = active
+        if chance.random() < 0.3:
+            eligible = [label for label in active if label not in paused]
+            some = chance.sample(eligible, chance.randint(1, len(eligible)))
+            decision = bandit.ask(among=some)
+        else:
+            decision = bandit.ask()
+        absent = [k for k, label in enumerate(active) if label in paused or label not in some]
+        arm = twin.ask(absent)
+        assert decision.arm == active[arm], f"step {t}, round {twin.round}"
+        reward = world.reward(arm)
+        bandit.tell(decision, reward)
+        twin.tell(arm, reward)
+        if chance.random() < 0.05:
+            other = chance.randrange(len(active))
+            reward = world.reward(other)
+            bandit.observe(active[other], reward)
+            twin.tell(other, reward)
+
+
+@named
 @settings(max_examples=20)
 @given(SEEDS, st.sampled_from(KINDS), st.booleans())
 def test_words_are_true(name, seed, kind, reference):

@@ -17,9 +17,18 @@ def change(bandit, step):
     rng = random.Random(step)
     act = rng.random()
     out = bandit.pending
-    active = [label for label, state in bandit.arms.items() if state == "active"]
-    if act < 0.42 or not out:
+    there = [label for label, state in bandit.arms.items() if state != "retired"]
+    active = [label for label in there if bandit.arms[label] == "active"]
+    if act < 0.38 or not out:
         bandit.ask()
+    elif act < 0.41:
+        bandit.ask(among=rng.sample(active, rng.randint(1, len(active))))
+    elif act < 0.43:
+        bandit.ask(len(active), distinct=True)
+    elif act < 0.45:
+        bandit.observe(rng.choice(there), rng.random())
+    elif act < 0.47:
+        bandit.observe_many(there, [rng.random() for _ in there])
     elif act < 0.5:
         bandit.ask(3)
     elif act < 0.78:
@@ -31,10 +40,14 @@ def change(bandit, step):
         bandit.forget(rng.choice(out).id)
     elif act < 0.92:
         bandit.expire(older_than=10, reward=rng.choice([None, 0.0]))
-    elif act < 0.95 and len(active) > 2:
+    elif act < 0.94 and len(there) > 2 and len(active) > 1:
         bandit.retire_arm(rng.choice(active))
-    elif act < 0.98 and len(active) < 3:
+    elif act < 0.96 and len(there) < 3:
         bandit.add_arm(f"arm {step}")
+    elif act < 0.98 and len(active) < len(there):
+        bandit.resume_arm(next(label for label in there if label not in active))
+    elif act < 0.98 and len(active) > 1:
+        bandit.pause_arm(rng.choice(active))
     elif act > 0.99:
         bandit.reseed(step)
     else:

@@ -189,7 +189,8 @@ def full(folder, durability):
         lambda: bandit.ask(2),
         lambda: bandit.tell(out, 1.0),
         lambda: bandit.forget(out),
-        lambda: bandit.retire_arm(bandit.pending[-1].arm),
+        lambda: change_arms(bandit),
+        lambda: bandit.observe(there(bandit)[0], 1.0),
         bandit.reseed,
         *([] if durability == "always" else [store.flush, store.close]),
     ):
@@ -205,6 +206,17 @@ def full(folder, durability):
     with lb.Store(path) as again:
         assert again.bandit(NAME).to_bytes() == twin.to_bytes()
     return {"steps": steps, "errors": sorted(set(errors))}
+
+
+def there(bandit):
+    return [label for label, state in bandit.arms.items() if state != "retired"]
+
+
+def change_arms(bandit):
+    if len(there(bandit)) > 2:
+        bandit.retire_arm(there(bandit)[-1])
+    else:
+        bandit.add_arm("one more")
 
 
 def with_error(action, errors):

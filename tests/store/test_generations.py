@@ -206,7 +206,7 @@ def logged_extremes(store, name, path):
     for row in pq.read_table(path).to_pylist():
         if row["kind"] == "retire_arm":
             retired.add(row["arm"])
-        elif row["kind"] == "tell" and row["arm"] not in retired:
+        elif row["kind"] in ("tell", "observe") and row["arm"] not in retired:
             rewards.setdefault(row["arm"], []).append(row["reward"])
     return {arm: (len(of_arm), min(of_arm), max(of_arm)) for arm, of_arm in rewards.items()}
 

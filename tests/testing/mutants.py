@@ -103,6 +103,10 @@ def stale_arm(self, s):
     enqueue(s, s.last)
 
 
+def whole_room(self, s):
+    enqueue(s, s.pulls.sum() % s.arms)  # there are entries beyond the arms
+
+
 def parity(self, s):
     enqueue(s, 1 if s.round < 1500 else s.history.kept[1] % 3)
 
@@ -230,10 +234,14 @@ POLICIES = [
     (make("ByHorizon", layout=by_horizon), ("state_is_bounded",)),
     (make("Lazy", start=lazy_start), ("start_sets_what_it_reads", "start_sets_every_number")),
     (policy()(Anything)(), ("wrong_types_are_rejected", "parameters_survive")),
-    (make("Stale", plan=stale_arm), ("arms_come_and_go",)),
+    (make("Stale", plan=stale_arm), ("arms_come_and_go", "paused_arms_are_not_taken")),
     (make("ByRoom", plan=by_room), ("room_changes_no_decision",)),
+    (make("Wide", plan=whole_room), ("absent_arms_are_as_if_retired",)),
     (make("Root", observe=by_root), ("only_its_support_is_taken", "environments_fit")),
-    (make("Narrow", observe=only_its_own), ("a_forced_arm_is_taken_in",)),
+    (
+        make("Narrow", observe=only_its_own),
+        ("a_forced_arm_is_taken_in", "decisions_of_others_are_learnt"),
+    ),
     (make("Boastful", held=boastful), ("held_agrees_with_what_was_told",)),
     (make("Optimistic", held=optimistic), ("held_agrees_with_what_was_told",)),
     (make("Padded", held=padded), ("held_agrees_with_what_was_told",)),

@@ -15,6 +15,7 @@ each policy; with the JIT off the very same methods run as they are.
     compact_layout(self, arms, horizon)  optional, Python: the fields in a compact record of a fleet
     check(self, arms)                    optional, Python: can it play so many arms?
     resized(self, s, before, arm)        optional, Python: arms came or went, see `resized` below
+    replanned(self, s, planned, kept)    optional, Python: it decided without some arms, see below
     held(self, s, arm)                   optional, Python: the rewards it still uses, see `held`
     begins_again(self, s)                optional, Python: will it start anew? see `begins_again`
     duels(self, s)                       optional, Python: why the last round was what it was
@@ -133,6 +134,23 @@ def resized(policy: Policy, s: Record, before: Record, arm: int) -> None:
     method = getattr(policy, "resized", None)
     if method is not None:
         method(s, before, arm)
+
+
+def replanned(policy: Policy, s: Record, planned: Record, kept: npt.NDArray[np.int64]) -> None:
+    """Let a policy correct its record after a decision that was taken without some of its arms.
+
+    The decision was taken in another record, `planned`, from which those arms had been removed: arm
+    k there is arm `kept[k]` of `s`. All that the decision changed has been copied to `s`, entry by
+    entry. The method is for what means something else among all arms, such as a place in a circle,
+    and for what a policy that begins again forgets of the other arms. It is plain Python, and it
+    may not draw random numbers. A wrapper need not pass it on.
+    """
+    method = getattr(policy, "replanned", None)
+    if method is not None:
+        method(s, planned, kept)
+    wrapped: Any = parts_of(policy).get("inner")
+    if wrapped is not None:
+        replanned(wrapped, s["inner"], planned["inner"], kept)
 
 
 def innermost(policy: Policy, s: Record) -> tuple[Policy, Record]:

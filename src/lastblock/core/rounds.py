@@ -80,6 +80,18 @@ def come_back(s: Record, arm: int) -> None:
 
 
 @kernel
+def hand_out(s: Record, arm: int) -> None:
+    """Count one decision more that waits for its reward: one that was taken elsewhere.
+
+    Its reward must come at once, so that `come_back` undoes this.
+    """
+    if s.stale[arm] > s.out[arm]:
+        s.stale[arm] += 1
+    else:
+        s.out[arm] += 1
+
+
+@kernel
 def take_arm(s: Record) -> Any:
     """Hand out the next arm of the round."""
     arm: Any = np.int64(s.queue[s.taken])

@@ -11,14 +11,18 @@ Event: TypeAlias = tuple[str, int | None, int | None, Any]
 
 ("ask", decision, arm, probability or None), ("tell", decision, arm, reward),
 ("forget", decision, arm, None), ("add_arm", None, arm, label), ("retire_arm", None, arm, None),
-("reseed", None, None, words), or a note, which leaves the record as it is:
+("reseed", None, None, words), ("pause_arm", None, arm, None), ("resume_arm", None, arm, None),
+("ask_among", decision, arm, {"probability": probability or None, "among": arms}),
+("observe", None, arm, reward), or a note, which leaves the record as it is:
 
 ("partial", decision, arm, [reward, key or None]): one of several rewards of a decision;
 ("activate", decision, arm, None): the decision's clock starts again;
 ("remember", decision or None, None, […]): what to answer if a request is repeated, see `Memory`;
 ("configure", None, None, {"rewards": …, "remember": …}): how rewards are collected from now on.
 
-An arm is given by its place among all arms of the bandit, including retired ones."""
+In an "ask_among" some active arms could not be chosen. It has those that could in "among", or those
+that could not in "without", whichever are fewer. An arm is given by its place among all arms of the
+bandit, including retired ones."""
 
 Journal: TypeAlias = Callable[[Sequence[Event]], None]
 """A function that records events, or raises an error."""
@@ -26,9 +30,18 @@ Journal: TypeAlias = Callable[[Sequence[Event]], None]
 KINDS = (
     *("ask", "tell", "forget", "add_arm", "retire_arm", "reseed"),
     *("partial", "activate", "remember", "configure"),
+    *("pause_arm", "resume_arm", "ask_among"),
 )
+OBSERVE = "observe"
+"""The kind that is no place in `KINDS`: logs have it as a tell without a decision."""
+
 ASK, TELL, FORGET = 0, 1, 2
 """Places in `KINDS` of the three kinds that make up almost all events."""
+
+ASK_AMONG = KINDS.index("ask_among")
+
+NOT_OURS = -1
+"""The number of a decision that was taken elsewhere; its reward is an observation."""
 
 NO_CHANCE = -1.0
 """The number that stands for a probability of None."""

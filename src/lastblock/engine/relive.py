@@ -7,8 +7,9 @@ import numpy.typing as npt
 
 from lastblock.core.last_round import note_decision, note_round
 from lastblock.core.protocol import States
+from lastblock.core.restarts import note_extra
 from lastblock.core.reward_stats import note_reward
-from lastblock.core.rounds import lose_arm, plan_if_due, reward_arm, take_arm
+from lastblock.core.rounds import hand_out, lose_arm, plan_if_due, reward_arm, take_arm
 from lastblock.engine.events import ASK, NO_CHANCE, TELL
 from lastblock.engine.live import apply_floor
 from lastblock.kernels.jit import entry
@@ -30,7 +31,7 @@ def relive(
 
     It stops after the last row, at an ask that gives another arm or probability, or at a reward for
     which the record must grow first. `places` has the place of each arm in the record, −1 for
-    retired arms.
+    retired arms. A tell of decision −1 is the reward of a decision that was taken elsewhere.
     """
     s = states[0]
     for row in range(first, run.shape[0]):
@@ -49,6 +50,9 @@ def relive(
             if kind == TELL:
                 if policy.full(s, place):
                     return row
+                if run[row, 1] < 0.0:  # a decision that was taken elsewhere: an extra pull
+                    hand_out(s, place)
+                    note_extra(s)
                 reward_arm(policy, s, place, run[row, 3])
                 note_reward(told, place, run[row, 3])
             else:

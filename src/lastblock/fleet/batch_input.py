@@ -8,6 +8,7 @@ import numpy.typing as npt
 from lastblock.core.protocol import Policy
 from lastblock.core.support import first_outside, refusal, support_of
 from lastblock.engine.fleet import NOWHERE, Numbers
+from lastblock.live.decisions import no_context
 
 LARGEST_FLEET = NOWHERE - 1
 """The largest fleet and batch: numbers of bandits and positions have 32 bits."""
@@ -79,3 +80,14 @@ def _first_outside(numbers: npt.NDArray[Any], limit: int) -> int | None:
     if numbers.size == 0 or (numbers.min() >= 0 and numbers.max() < limit):
         return None
     return int(np.argmax((numbers < 0) | (numbers >= limit)))
+
+
+def check_all_arms(context: object, among: object, without: object) -> None:
+    """Raise a TypeError for a context, or if a call says which arms may be chosen."""
+    if context is not None:
+        raise no_context()
+    if among is not None or without is not None:
+        raise TypeError(
+            "the bandits of a fleet choose among all their arms; for a decision among some, take a "
+            "copy of the bandit out of the fleet: fleet.bandit(i).copy().ask(among=…)"
+        )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from lastblock.core.protocol import Policy, States
 from lastblock.engine.fleet import BLOCK, Numbers
-from lastblock.fleet.batch_input import check_arm_numbers, check_ids, check_rewards
+from lastblock.fleet.batch_input import check_all_arms, check_arm_numbers, check_ids, check_rewards
 from lastblock.fleet.batches import Batches, Records
 from lastblock.fleet.file import FleetFile
 from lastblock.fleet.forks import open_fleets
@@ -20,7 +20,6 @@ from lastblock.fleet.messages import HALF_DONE, SHARED, in_words
 from lastblock.fleet.plan import FleetPlan, Memory
 from lastblock.kernels.seals import sealed_words
 from lastblock.kernels.streams import Seed, key_of
-from lastblock.live.decisions import no_context
 from lastblock.support.checks import flag, whole
 from lastblock.support.errors import UNREADABLE, StateFileError
 from lastblock.support.parallel import check_threads
@@ -291,15 +290,22 @@ class Fleet:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def ask(self, ids: npt.ArrayLike, *, context: object = None) -> Numbers:
+    def ask(
+        self,
+        ids: npt.ArrayLike,
+        *,
+        context: object = None,
+        among: None = None,
+        without: None = None,
+    ) -> Numbers:
         """Take a decision with each of these bandits.
 
         Parameters
         ----------
         ids
             The bandits; one may occur several times.
-        context
-            Not supported: decisions depend on rewards alone.
+        context, among, without
+            Not supported: decisions depend on rewards alone, and are among all arms.
 
         Returns
         -------
@@ -311,8 +317,7 @@ class Fleet:
         TypeError
             If a context is given.
         """
-        if context is not None:
-            raise no_context()
+        check_all_arms(context, among, without)
         batch = check_ids(ids, self._plan.size)
         with self._lock:
             return self._batches.ask(self._open_records, batch)
@@ -403,8 +408,6 @@ class Fleet:
             return bandit
 
     def __repr__(self) -> str:
-        where = "" if self._file is None else f" in {self._file.path}"
-        return (
-            f"<Fleet of {self._plan.size} × {self._plan.policy}, {self._plan.arms} arms, "
-            f"{self.nbytes} bytes{where}>"
-        )
+        plan, where = self._plan, "" if self._file is None else f" in {self._file.path}"
+        size = f"{self.nbytes} bytes{where}"
+        return f"<Fleet of {plan.size} × {plan.policy}, {plan.arms} arms, {size}>"

@@ -15,15 +15,16 @@ from lastblock.core.failures import specialise
 from lastblock.core.last_round import BEGINNING, LEADER, SINCE
 from lastblock.core.layout import room_for
 from lastblock.core.rounds import leader_of
-from lastblock.engine.events import Event, Journal
+from lastblock.engine.events import KINDS, OBSERVE, Event, Journal
 from lastblock.engine.live import open_live
+from lastblock.fleet.batch_input import check_all_arms
 from lastblock.fleet.batches import Records
 from lastblock.fleet.plan import FleetPlan
 from lastblock.fleet.record_seal import RecordSeal
 from lastblock.kernels.record_memory import WORD
 from lastblock.kernels.streams import Seed
 from lastblock.live.bandit import Bandit, bandit_on
-from lastblock.live.decisions import Decision, Pending, no_context
+from lastblock.live.decisions import Decision, Pending
 from lastblock.live.desk import Answer
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.state import Live
@@ -241,7 +242,12 @@ class FleetBandit(BanditView[int]):
     @overload
     def ask(self, n: int) -> list[Decision[int]]: ...
     def ask(
-        self, n: int | None = None, *, context: object = None
+        self,
+        n: int | None = None,
+        *,
+        context: object = None,
+        among: None = None,
+        without: None = None,
     ) -> Decision[int] | list[Decision[int]]:
         """Take the next decision, even while earlier ones wait for their rewards.
 
@@ -249,7 +255,7 @@ class FleetBandit(BanditView[int]):
         ----------
         n
             The number of decisions to take; without it, one.
-        context
+        context, among, without
             Not supported; see `Bandit.ask`.
 
         Returns
@@ -257,8 +263,7 @@ class FleetBandit(BanditView[int]):
         Decision or list of Decision
             The decision; with `n`, a list, even if n = 1.
         """
-        if context is not None:
-            raise no_context()
+        check_all_arms(context, among, without)
         with self._changing() as bandit:
             return bandit.ask() if n is None else bandit.ask(n)
 
@@ -340,6 +345,10 @@ class FleetBandit(BanditView[int]):
         if event[0] in ("add_arm", "retire_arm"):
             raise ValueError(
                 "the arms of one bandit of a fleet cannot come or go; change those of a copy()"
+            )
+        if event[0] in (*KINDS, OBSERVE) and event[0] not in ("ask", "tell", "forget", "reseed"):
+            raise ValueError(
+                f"a bandit of a fleet cannot apply the event {event[0]!r}; apply it to a copy()"
             )
         with self._changing() as bandit:
             bandit.apply(event)

@@ -25,10 +25,11 @@ that one more reward of the arm does not fit; it goes with ``grows=True``. `supp
 kernel, returns the smallest and the largest reward that it takes; ``@policy(support="unit")`` does
 the same with a word. `remedy(self)` says what to do about others.
 `resized(self, s, before, arm)` brings along what was derived from the number of arms when an arm
-has come or gone. `held(self, s, arm)`, `chosen_by(self, s)` and `duels(self, s)` say what it knows
-and why it acted: see `lastblock.kit.describing`. `compact_layout(self, arms, horizon)`
-and `unpacked(self, s, compact)` are for the compact records of fleets. A class method
-`examples(cls)` returns policies with the parameters to test.
+has come or gone, and `replanned(self, s, planned, kept)` puts right what a decision without some
+arms has left in the record (few policies need it). `held(self, s, arm)`, `chosen_by(self, s)` and
+`duels(self, s)` say what it knows and why it acted: see `lastblock.kit.describing`.
+`compact_layout(self, arms, horizon)` and `unpacked(self, s, compact)` are for the compact records
+of fleets. A class method `examples(cls)` returns policies with the parameters to test.
 
 =================  ================================================================================
 `whole` *          a whole number, or a `ValueError` that names the argument

@@ -10,6 +10,7 @@ from lastblock.engine.events import Event
 from lastblock.live.aggregation import combined
 from lastblock.live.decisions import Decision
 from lastblock.live.desk import Answer
+from lastblock.live.eligibility import ANY, Wanted
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import L
 from lastblock.live.memory import check_key
@@ -24,13 +25,15 @@ from lastblock.support.errors import (
 )
 
 
-def ask_again(desk: JournalledDesk[L], count: int, key: Any) -> list[Decision[L]]:
+def ask_again(
+    desk: JournalledDesk[L], count: int, key: Any, wanted: Wanted = ANY
+) -> list[Decision[L]]:
     """Take `count` decisions, or return those that were taken with this key before."""
     check_key(key)
     desk.settle()
     found = desk.ledger.memory.asked(key)
     if found is None:
-        return desk.ask_each(count, key)
+        return desk.ask_each(count, key, wanted)
     desk.check_open()
     if len(found.rows) != count:
         raise KeyReusedError(

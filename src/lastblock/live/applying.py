@@ -6,9 +6,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.engine.events import KINDS, NOTES, Event, Journal
+from lastblock.engine.events import KINDS, NOTES, OBSERVE, Event, Journal
 from lastblock.kernels.streams import STREAM_WORDS
 from lastblock.live.decisions import Decision
+from lastblock.live.eligibility import restricted_places
 from lastblock.live.hooks import Hook
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import L
@@ -16,17 +17,22 @@ from lastblock.live.ledger import check_note
 from lastblock.live.view import BanditView
 from lastblock.support.errors import UNREADABLE, short
 
+_OF_AN_ARM = ("retire_arm", "pause_arm", "resume_arm", OBSERVE)
+
 
 class Changeable(Protocol):
     """What `apply_event` needs of a bandit."""
 
     _desk: Any
 
-    def ask(self) -> Decision[Any]: ...
+    def ask(self, *, among: Any = None) -> Decision[Any]: ...
     def tell(self, decision: int, reward: float, /) -> None: ...
     def forget(self, decision: int, /) -> None: ...
     def add_arm(self, label: Any, /) -> None: ...
     def retire_arm(self, label: Any, /) -> None: ...
+    def pause_arm(self, label: Any, /) -> None: ...
+    def resume_arm(self, label: Any, /) -> None: ...
+    def observe(self, arm: Any, reward: float, /) -> None: ...
 
 
 class AppliesEvents(BanditView[L]):
@@ -118,16 +124,11 @@ class AppliesEvents(BanditView[L]):
 
 def apply_event(bandit: Changeable, desk: JournalledDesk[Any], event: Event) -> None:
     """Make the change that another bandit has written to its journal, or raise a ValueError."""
-    if len(event) != 4 or event[0] not in KINDS:
-        raise ValueError(f"event {event!r} is not known; give one of the kinds {tuple(KINDS)}")
+    if len(event) != 4 or event[0] not in (*KINDS, OBSERVE):
+        raise ValueError(f"event {event!r} is not known; give one of the kinds {(*KINDS, OBSERVE)}")
     kind, id, place, value = event
-    if kind == "ask":
-        before = desk.copy()
-        asked = bandit.ask()
-        last = desk.next_id - 1
-        if (last, desk.number(last), asked.probability) != (id, place, value):
-            desk.become(before)
-            raise ValueError(f"event {event!r} does not fit: the bandit decided {asked}")
+    if kind in ("ask", "ask_among"):
+        _apply_ask(bandit, desk, event)
     elif kind in ("tell", "forget"):
         if id not in desk.out:
             raise desk.unknown(id, -1 if id is None else id)
@@ -142,8 +143,12 @@ def apply_event(bandit: Changeable, desk: JournalledDesk[Any], event: Event) -> 
             desk.tell_each([(id, desk.out[id], desk.check_reward(value))])
     elif kind == "add_arm":
         bandit.add_arm(value)
-    elif kind == "retire_arm" and place in desk.numbers:
-        bandit.retire_arm(desk.active[desk.numbers.index(place)])
+    elif kind in _OF_AN_ARM and place in desk.numbers:
+        label = desk.active[desk.numbers.index(place)]
+        if kind == OBSERVE:
+            bandit.observe(label, value)
+        else:
+            getattr(bandit, kind)(label)
     elif kind == "reseed" and len(value) == STREAM_WORDS:
         desk.settle()
         desk.reseed(np.array(value, np.uint64))
@@ -158,9 +163,34 @@ def apply_event(bandit: Changeable, desk: JournalledDesk[Any], event: Event) -> 
         raise ValueError(f"event {event!r} does not fit the bandit")
 
 
+def _apply_ask(bandit: Changeable, desk: JournalledDesk[Any], event: Event) -> None:
+    """Take a decision again; raise a ValueError if it is not the same one."""
+    kind, id, number, value = event
+    among, chance = None, value
+    if kind == "ask_among":
+        among = [desk.active[k] for k in restricted_places(desk.numbers, value)]
+        chance = value["probability"]
+    elif desk.paused:
+        raise ValueError(f"event {event!r} does not fit: some arms are paused")
+    before = desk.copy()
+    asked = bandit.ask(among=among)
+    last = desk.next_id - 1
+    if (last, desk.number(last), asked.probability) != (id, number, chance):
+        desk.become(before)
+        raise ValueError(f"event {event!r} does not fit: the bandit decided {asked}")
+
+
 def _check_note(desk: JournalledDesk[Any], event: Event) -> None:
     """Raise a ValueError if an event that changes the ledger only does not fit the bandit."""
     kind, id, arm, value = event
     check_note((kind, id, value), desk.next_id, len(desk.labels))
     if id is not None and arm is not None and (id not in desk.out or desk.number(id) != arm):
         raise ValueError("the decision is not out for that arm")
+
+
+def repeat_among(desk: JournalledDesk[Any], id: int, number: int | None, value: Any) -> None:
+    """Repeat a decision among some arms, from a log; after a ValueError, do not use the desk."""
+    asked = desk.ask_arm_among(restricted_places(desk.numbers, value))
+    last = desk.next_id - 1
+    if (last, desk.number(last), asked.probability) != (id, number, value["probability"]):
+        raise ValueError(f"decision {id} was for another arm")

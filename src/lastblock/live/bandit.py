@@ -8,16 +8,18 @@ from lastblock.kernels.streams import Seed, key_of
 from lastblock.live.aggregation import Rewards
 from lastblock.live.answering import answer, ask_again
 from lastblock.live.decisions import Decision, Pending, no_context
+from lastblock.live.eligibility import Wanted
 from lastblock.live.ending import EndsDecisions
 from lastblock.live.journalled import JournalledDesk, new_desk
 from lastblock.live.labels import L, Label, check_label
 from lastblock.live.memory import Remember
+from lastblock.live.observing import Observes
 from lastblock.support.checks import at_least
 
 _new = object.__new__
 
 
-class Bandit(EndsDecisions[L]):
+class Bandit(Observes[L], EndsDecisions[L]):
     """A bandit that decides for a live system.
 
     Rewards may come in any order, late, or never. If each is told before the next `ask`, the arms
@@ -111,14 +113,32 @@ class Bandit(EndsDecisions[L]):
             self._desk.live.compile_soon()
 
     @overload
-    def ask(self, *, key: str | None = None) -> Decision[L]: ...
+    def ask(
+        self,
+        *,
+        key: str | None = None,
+        among: Iterable[L] | None = None,
+        without: Iterable[L] | None = None,
+    ) -> Decision[L]: ...
     @overload
-    def ask(self, n: int, *, key: str | None = None) -> list[Decision[L]]: ...
+    def ask(
+        self,
+        n: int,
+        *,
+        key: str | None = None,
+        among: Iterable[L] | None = None,
+        without: Iterable[L] | None = None,
+        distinct: bool = False,
+    ) -> list[Decision[L]]: ...
     def ask(
         self,
         n: int | None = None,
         context: object = None,
-        key: str | None = None,  # after * a call would take 5 % more time
+        # Options by keyword only, as the overloads say; but a star here takes 5 % of an `ask`.
+        key: str | None = None,
+        among: Iterable[L] | None = None,
+        without: Iterable[L] | None = None,
+        distinct: bool = False,
     ) -> Decision[L] | list[Decision[L]]:
         """Take the next decision, even while earlier ones wait for their rewards.
 
@@ -131,6 +151,12 @@ class Bandit(EndsDecisions[L]):
         key
             A text of your own for this request. Asked again with the same key, the bandit returns
             the same decisions, for as long as `remember` says; so a request can be sent again.
+        among
+            The arms that may be chosen this time; by default all. Paused arms never are.
+        without
+            Arms that may not be chosen this time.
+        distinct
+            Whether the `n` decisions must be for different arms, as for the slots of a page.
 
         Returns
         -------
@@ -143,9 +169,11 @@ class Bandit(EndsDecisions[L]):
             If a context is given.
         KeyReusedError
             If the key came before with another `n`.
+        ValueError
+            If no arm can be chosen, or not `n` different ones, or a label is not that of an arm.
         """
         desk = self._desk
-        if n is None and context is None and key is None:
+        if n is None and context is None and key is None and among is None and without is None:
             acquire, release = desk.acquire, desk.release  # Python calls local names faster
             try:  # does what `with desk.lock:` does, but faster; see `is_locked_here`
                 acquire()
@@ -170,8 +198,12 @@ class Bandit(EndsDecisions[L]):
         if context is not None:
             raise no_context()
         count = 1 if n is None else at_least(1, n, "n")
+        wanted = Wanted.checked(among, without, distinct)
         with desk.lock:
-            asked = desk.ask_each(count) if key is None else ask_again(desk, count, key)
+            if key is None:
+                asked = desk.ask_each(count, wanted=wanted)
+            else:
+                asked = ask_again(desk, count, key, wanted)
         return asked[0] if n is None else asked
 
     def tell(

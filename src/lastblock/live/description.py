@@ -13,11 +13,11 @@ from lastblock.core.layout import LARGEST_COUNTED, layout_id, slots, state_dtype
 from lastblock.core.protocol import Policy, check_arms
 from lastblock.core.registry import build, describe, require_policy
 from lastblock.core.reward_stats import Told
-from lastblock.live.desk import Desk
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import Label, check_labels
 from lastblock.live.ledger import Ledger, restore_ledger
 from lastblock.live.notes import Notes
+from lastblock.live.selective import SelectiveDesk
 from lastblock.live.state import Live
 from lastblock.support.checks import flag, number, whole
 from lastblock.support.errors import UNREADABLE, StateFileError
@@ -39,13 +39,14 @@ class Described(NamedTuple):
     out: dict[int, int]
     chances: dict[int, float]
     ledger: Ledger
+    paused: frozenset[Label]
 
     @property
     def active(self) -> list[Label]:
         return [self.labels[i] for i in self.numbers]
 
 
-def describe_desk(desk: Desk[Any], *, with_out: bool = True) -> dict[str, Any]:
+def describe_desk(desk: SelectiveDesk[Any], *, with_out: bool = True) -> dict[str, Any]:
     """Return everything in a desk but the record and its notes, as plain data.
 
     If `with_out` is False, the list of decisions that are out stays empty: a store keeps them.
@@ -53,7 +54,7 @@ def describe_desk(desk: Desk[Any], *, with_out: bool = True) -> dict[str, Any]:
     number = {label: i for i, label in enumerate(desk.labels)}
     out = sorted(desk.out.items()) if with_out else []
     ledger = desk.ledger.describe(for_store=not with_out, in_store=desk.clock is not None)
-    return {
+    about = {
         "policy": describe(desk.live.policy),
         "layout": desk.live.layout,
         "room": [desk.live.width, desk.live.depth],
@@ -69,6 +70,9 @@ def describe_desk(desk: Desk[Any], *, with_out: bool = True) -> dict[str, Any]:
         "out": [[id, int(arm), desk.chances.get(id)] for id, arm in out],
         **({"ledger": ledger} if ledger else {}),
     }
+    if desk.paused:
+        about["paused"] = sorted(number[label] for label in desk.paused)
+    return about
 
 
 def restore_desk(about: dict[str, Any], record: bytes) -> JournalledDesk[Any]:
@@ -86,7 +90,8 @@ def restore_desk(about: dict[str, Any], record: bytes) -> JournalledDesk[Any]:
     desk: JournalledDesk[Any] = JournalledDesk(live, d.labels, d.floor_of_all)
     desk.active, desk.numbers, desk.retired = d.active, d.numbers, d.retired
     desk.next_id, desk.out, desk.chances, desk.ledger = d.next_id, d.out, d.chances, d.ledger
-    desk.attach(None, None)  # since it goes by the ledger which ways are fast
+    desk.paused = d.paused
+    desk.attach(None, None)  # since it goes by the ledger and the arms which ways are fast
     return desk
 
 
@@ -124,6 +129,7 @@ def read_description(about: dict[str, Any]) -> Described:
         out,
         chances,
         restore_ledger(about.get("ledger", {}), next_id, len(labels)),
+        _paused(about.get("paused", []), labels, numbers),
     )
     _check_layout(made, about["layout"])
     return made
@@ -172,6 +178,16 @@ def _decisions(
         if share is not None:
             chances[known] = share
     return out, chances
+
+
+def _paused(
+    rows: Sequence[Any], labels: Sequence[Label], active: Sequence[int]
+) -> frozenset[Label]:
+    """Return the labels of the paused arms; older states have none."""
+    for arm in rows:
+        if whole(arm, "paused") not in active:
+            raise ValueError(f"arm {arm} is paused, and is not an active arm")
+    return frozenset(labels[arm] for arm in rows)
 
 
 def _depth(policy: Policy, depth: object) -> int | None:

@@ -47,8 +47,8 @@ _new = object.__new__
 class Desk(Generic[L]):
     """Everything in a live bandit that changes over time, and the operations that change it.
 
-    Every change of the record is one of six: `ask_arm`, `tell_arm`, `forget_arm`, `add`, `retire`
-    and `live.reseed`. They expect checked arguments, and use neither locks nor journals.
+    Its changes, from `ask_arm` to `retire`, expect checked arguments, and use neither locks nor
+    journals. `SelectiveDesk` has some more.
 
     Parameters
     ----------
@@ -71,6 +71,7 @@ class Desk(Generic[L]):
         self.active = list(self.labels)  # labels of the arms in the record, in its order
         self.numbers = list(range(len(self.labels)))  # where `labels` has those of `active`
         self.retired: dict[L, Told] = {}
+        self.paused: frozenset[L] = frozenset()  # for `SelectiveDesk`
         self.floor_of_all = floor_of_all
         self.out: dict[int, int] = {}  # decision → place of its arm, or −1 − i if labels[i] retired
         self.chances: dict[int, float] = {}  # decision → probability, if there are floors
@@ -137,6 +138,7 @@ class Desk(Generic[L]):
             self.labels,
             self.active,
             self.retired,
+            self.paused,
             [self.label(arm) for arm in self.out.values()],
             self.next_id,
             confidence,
@@ -200,7 +202,7 @@ class Desk(Generic[L]):
             return value
         raise refused(reward, value, self.largest_reward, self.live.policy)
 
-    # The six changes.
+    # The changes.
 
     def ask_arm(self) -> Decision[L]:
         """Take the next decision."""

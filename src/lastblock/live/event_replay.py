@@ -2,14 +2,16 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from lastblock.core.failures import explained, specialise
-from lastblock.engine.events import ASK, FORGET, NO_CHANCE, TELL
+from lastblock.core.restarts import note_extra
+from lastblock.core.rounds import hand_out
+from lastblock.engine.events import ASK, FORGET, NO_CHANCE, NOT_OURS, TELL
 from lastblock.engine.relive import relive
 from lastblock.kernels.background import SoonCompiled
 from lastblock.kernels.exact_sums import LARGEST_REWARD
@@ -18,6 +20,9 @@ from lastblock.live.state import Live
 
 FEW = 500
 """The most events that plain Python repeats; for more of them, compiling first takes less time."""
+
+MANY = 20_000
+"""From this number of observations on, the compiled loop takes less time, even to compile."""
 
 _log = logging.getLogger(__name__)
 
@@ -75,6 +80,19 @@ def replay_events(
     return int(asks.size)
 
 
+def learn_each(live: Live, places: Sequence[int], values: Sequence[float]) -> None:
+    """Learn rewards of decisions that were taken elsewhere, of the arms at these places."""
+    if len(places) >= MANY:
+        rows = np.empty((len(places), 4))
+        rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3] = TELL, NOT_OURS, places, values
+        _play(live, rows, np.arange(live.width))
+        return
+    for place, value in zip(places, values, strict=True):
+        plain(hand_out)(live.s, place)
+        note_extra(live.s)
+        live.tell(place, value)
+
+
 def _check_rows(run: EventRows) -> None:
     """Raise a ValueError unless rows are well-formed; somebody may have edited them."""
     kind, decision, arm, value = run.T
@@ -90,7 +108,7 @@ def _answered(
     run: EventRows, asks: Places, places: Places, next_id: int, out: dict[int, int]
 ) -> npt.NDArray[np.bool_]:
     """Remove the answered decisions from `out`; return which of those asked for here stay open."""
-    answers = np.flatnonzero(run[:, 0] != ASK)
+    answers = np.flatnonzero((run[:, 0] != ASK) & (run[:, 1] >= 0.0))  # not what others decided
     ids = run[answers, 1].astype(np.int64)
     is_new = ids >= next_id
     rows, asked = answers[is_new], ids[is_new] - next_id
@@ -157,7 +175,7 @@ def _play(live: Live, run: EventRows, places: Places) -> None:
         arguments = _arguments(live, run, row, places)
         row = _kernel(arguments, run.shape[0] - row)(*arguments)
         if row < run.shape[0]:
-            if run[row, 0] != TELL:
+            if run[row, 0] != TELL:  # else the record is full
                 raise ValueError(f"decision {int(run[row, 1])} was for another arm")
             live.become(live.grown())
 

@@ -88,6 +88,10 @@ class Explanation(Generic[L]):
     """The last change of the world that the policy noticed before the round, or None."""
     text: str
     """The explanation in words."""
+    without: tuple[L, ...] = ()
+    """The arms that could not be chosen in the last decision: they were paused, or left out."""
+    postponed: tuple[L, ...] = ()
+    """Those of them that have a turn in the round as soon as they are eligible again."""
 
     def __str__(self) -> str:
         return self.text
@@ -175,8 +179,8 @@ def _said_aside(aside: Aside, arm: L) -> str:
 
 def _unknown(policy: Policy, round_: int) -> Explanation[L]:
     text = (
-        "The last round is not known, since the arms have changed or a fleet planned it. "
-        "Call ask(), then explain() again."
+        "The last round is not known: since then the arms have changed, or the bandit was loaded "
+        "after some arms were left out, or a fleet planned it. Call ask(), then explain() again."
     )
     return Explanation(policy, round_, (), None, (), (), (), (), {}, None, text)
 

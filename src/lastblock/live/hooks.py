@@ -14,13 +14,15 @@ class BanditEvent(NamedTuple, Generic[L]):
     """A change of a bandit, as the functions given to `Bandit.on_event` receive it."""
 
     kind: str
-    """"ask", "tell", "forget", "add_arm", "retire_arm", "reseed", "partial" or "activate"."""
+    """"ask", "tell", "forget", "observe", "add_arm", "retire_arm", "pause_arm", "resume_arm",
+    "reseed", "partial" or "activate"."""
     id: int | None
     """The id of the decision that was asked for, told or forgotten; otherwise None."""
     arm: L | None
-    """The label of the arm of the decision, or of the arm that came or went."""
+    """The label of the arm of the decision or observation, or of the arm that came or went."""
     value: float | None
-    """The reward of a "tell" or "partial"; the probability of an "ask", None without floors."""
+    """The reward of a "tell", "partial" or "observe"; the probability of an "ask", None without
+    floors."""
 
     def to_dict(self) -> dict[str, object]:
         """Return the event as values for JSON."""

@@ -9,16 +9,18 @@ from contextlib import suppress
 from typing import Any
 
 from lastblock.core.layout import room_for
-from lastblock.core.protocol import Policy, check_arms
+from lastblock.core.protocol import Policy
 from lastblock.core.registry import require_policy
-from lastblock.engine.events import Event, Journal
+from lastblock.engine.events import OBSERVE, Event, Journal
 from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.live.aggregation import Rewards, check_rule
 from lastblock.live.decisions import Decision, Generations, Pending
 from lastblock.live.desk import ONLY_ONE, Answer, Desk
+from lastblock.live.eligibility import ANY, Wanted, check_resizable
 from lastblock.live.hooks import BanditEvent, Hook, Hooks
 from lastblock.live.labels import L, Label, check_floor, check_labels
 from lastblock.live.memory import Remember, check_remember
+from lastblock.live.selective import SelectiveDesk
 from lastblock.live.state import Live
 from lastblock.support.checks import whole
 
@@ -26,7 +28,7 @@ SILENT = ("remember", "configure")
 """Kinds of events that functions given to `Bandit.on_event` are not told of."""
 
 
-class JournalledDesk(Desk[L]):
+class JournalledDesk(SelectiveDesk[L]):
     """A desk that several threads may use, and that tells a journal of every change.
 
     Callers hold the lock, except for `attach` and `enter`, which take it.
@@ -53,7 +55,7 @@ class JournalledDesk(Desk[L]):
         self._reload: Callable[[], Desk[L]] | None = None
         self._is_unsure = False  # True if an interrupted change may have reached only one of them
         self._hooks = Hooks()
-        self._choose_ways()
+        self.choose_ways()
 
     def _use_lock(self, lock: "threading.RLock") -> None:
         self.lock = lock
@@ -82,13 +84,13 @@ class JournalledDesk(Desk[L]):
         """Use this journal from now on; `reload` returns the desk as the journal recorded it."""
         with self.lock:
             self._journal, self._reload = journal, reload
-            self._choose_ways()
+            self.choose_ways()
 
     def enter(self, generations: Generations) -> None:
         """Make ids from these generations from now on."""
         with self.lock:
             self.generations = generations
-            self._choose_ways()
+            self.choose_ways()
 
     def on_event(self, function: Hook) -> Callable[[], None]:
         """Call a function after each change from now on; return a function that ends this."""
@@ -96,53 +98,52 @@ class JournalledDesk(Desk[L]):
         def stop() -> None:
             with self.lock:
                 self._hooks.remove(function)
-                self._choose_ways()
+                self.choose_ways()
 
         with self.lock:
             self._hooks.add(function)
-            self._choose_ways()
+            self.choose_ways()
         return stop
 
-    def _choose_ways(self) -> None:
+    def choose_ways(self) -> None:
         """Set whether `Bandit.ask` and `Bandit.tell` may take their fast paths.
 
         Both need a bandit without a journal or hooks, and outside a store. The fast path of `ask`
-        (`is_plain`) also needs a bandit without floors; that of `tell` (`is_quick`) needs a policy
-        that cannot raise an error, and no log to tell of the changes that it notices.
+        (`is_plain`) also needs a bandit without floors or paused arms; that of `tell` (`is_quick`)
+        needs a policy that cannot raise an error, and no log to tell of changes that it notices.
         """
-        is_simple = not self._is_followed and self.generations is ONLY_ONE
+        is_simple = not self.is_followed and self.generations is ONLY_ONE
         collects = self.ledger.rule is not None
         self.is_quick = is_simple and not self.may_raise and not self.tells_changes and not collects
-        self.is_plain = is_simple and not self.live.is_floored
+        self.is_plain = is_simple and not self.live.is_floored and not self.paused
 
     @property
-    def _is_followed(self) -> bool:
+    def is_followed(self) -> bool:
         """Whether a journal, or a function of the user, is told of every change."""
         return self._journal is not None or bool(self._hooks)
 
     # The changes that users make.
 
-    def ask_each(self, count: int, key: str | None = None) -> list[Decision[L]]:
+    def ask_each(
+        self, count: int, key: str | None = None, wanted: Wanted = ANY
+    ) -> list[Decision[L]]:
         """Take the next `count` decisions, and remember them by a key if there is one."""
+        if self._is_unsure:
+            self.settle()
+        kept = self.kept_for(count, wanted)
         if self._journal is None:
-            asked = [self.ask_arm() for _ in range(count)]
+            asked, _ = self.take_each(count, kept, wanted.distinct)
             if key is not None:
                 self.take_notes([self._remembered(key, count)])
             if self._hooks:
                 self._hooks.call([BanditEvent("ask", *_columns(each)) for each in asked])
             return asked
-        if self._is_unsure:
-            self.settle()
         before = self.copy() if self._reload is None else None
         self._is_unsure = True
-        first = self.next_id
         try:
             if self.clock is not None:
                 self.clock.tick()
-            asked = [self.ask_arm() for _ in range(count)]
-            events: list[Event] = [
-                ("ask", id, self.number(id), d.probability) for id, d in enumerate(asked, first)
-            ]
+            asked, events = self.take_each(count, kept, wanted.distinct)
             if key is not None:
                 events.append(self._remembered(key, count))
             self._journal(events)  # after asking, since only now the arms are known
@@ -168,7 +169,7 @@ class JournalledDesk(Desk[L]):
             self.settle()
         id, arm = self.find(decision)
         value = self.check_reward(reward)
-        if not self._is_followed:
+        if not self.is_followed:
             self.tell_arm(id, arm, value)
         elif self._journal is None or self.live.depth is None:
             self.log([("tell", id, self.number(id), value)], self.tell_arm, id, arm, value)
@@ -183,7 +184,7 @@ class JournalledDesk(Desk[L]):
         self, answers: list[Answer], dropped: list[tuple[int, int]], notes: list[Event]
     ) -> None:
         """Learn the rewards of some decisions and drop others, with notes: all, or none."""
-        if not self._is_followed:
+        if not self.is_followed:
             self._end(None, answers, dropped, notes)
             return
         live = self.live
@@ -237,7 +238,7 @@ class JournalledDesk(Desk[L]):
         for event, (kind, decision, _, value) in enumerate(notes, before + 1):
             self.ledger.take((kind, decision, value), event, time)
             if kind == "configure":
-                self._choose_ways()
+                self.choose_ways()
 
     def add_arm(self, label: L) -> None:
         """Add an arm; its label must be new."""
@@ -245,7 +246,7 @@ class JournalledDesk(Desk[L]):
             raise ValueError(f"arm {label!r} was retired; give the new arm another label")
         if label in self.labels:
             raise ValueError(f"arm {label!r} exists; give the new arm another label")
-        _check_resizable(self.live.policy, len(self.active) + 1)
+        check_resizable(self.live.policy, len(self.active) + 1)
         if self.floor_of_all is not None:
             check_floor(self.floor_of_all, [*self.active, label])
         live, last = self.live.with_arm(), self.explain()
@@ -255,7 +256,7 @@ class JournalledDesk(Desk[L]):
 
     def retire_arm(self, arm: int) -> None:
         """Retire the arm at this place of the record."""
-        _check_resizable(self.live.policy, len(self.active) - 1)
+        check_resizable(self.live.policy, len(self.active) - 1)
         live, last = self.live.without_arm(arm), self.explain()
         self.log([("retire_arm", None, self.numbers[arm], None)], self.retire, arm, live, last)
 
@@ -286,7 +287,7 @@ class JournalledDesk(Desk[L]):
     def _as_told(self, event: Event) -> BanditEvent[L]:
         """Return an event with the id of its decision and the label of its arm."""
         kind, decision, arm, value = event
-        reward = value if kind == "tell" else value[0] if kind == "partial" else None
+        reward = value if kind in ("tell", OBSERVE) else value[0] if kind == "partial" else None
         return BanditEvent(
             kind,
             None if decision is None else self.generations.id_of(decision),
@@ -298,6 +299,7 @@ class JournalledDesk(Desk[L]):
         """Make the state agree with the journal; every change begins with this."""
         if self._is_unsure and self._reload is not None:
             self.become(self._reload())
+            self.choose_ways()
         self._is_unsure = False
 
     def _go_back(self, before: Desk[L] | None = None) -> None:
@@ -307,17 +309,6 @@ class JournalledDesk(Desk[L]):
             self._is_unsure = False
         with suppress(Exception):  # if this fails, the next change tries again
             self.settle()
-
-
-def _check_resizable(policy: Policy, arms: int) -> None:
-    """Raise a ValueError unless a bandit with this policy can continue with this many arms."""
-    if getattr(policy, "oracle", False):
-        name = type(policy).__name__
-        raise ValueError(
-            f"{name} knows the arms in advance, so arms cannot be added or retired; "
-            "choose another policy"
-        )
-    check_arms(policy, arms)
 
 
 def _columns(asked: Decision[L]) -> tuple[int, L, float | None]:

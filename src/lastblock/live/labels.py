@@ -22,8 +22,9 @@ else:
 
     L = TypeVar("L", bound=Label)
 
-ArmState: TypeAlias = Literal["active", "retired"]
+ArmState: TypeAlias = Literal["active", "paused", "retired"]
 ACTIVE: Final = "active"
+PAUSED: Final = "paused"
 RETIRED: Final = "retired"
 
 MOST = 1_000_000

@@ -30,6 +30,7 @@ from lastblock.kernels.background import SoonCompiled
 from lastblock.kernels.jit import plain
 from lastblock.kernels.record_memory import WORD
 from lastblock.kernels.streams import Stream, key_of
+from lastblock.live.absence import RecordMap
 from lastblock.live.notes import Notes
 
 OLD_COLUMNS = 3
@@ -91,9 +92,10 @@ class Live:
         self._forget = soon_compiled(forget_live, states[:0], 0)
         self._open = soon_compiled(open_live, *record, 0, _KEY, 0)
         self._full = soon_compiled(full_live, *record, 0)
+        self._map: RecordMap | None = None  # of this layout; made when it is needed
         if self.is_borrowed:  # a fleet compiles anyway, and its file must not show half a change
             self.compile()
-        self._bind()
+        self.bind()
 
     @property
     def s(self) -> Record:
@@ -108,7 +110,7 @@ class Live:
     def _note(self, notes: Notes) -> None:
         self.notes, self.told, self.planned = notes, notes.told, notes.planned
 
-    def _bind(self) -> None:
+    def bind(self) -> None:
         """Bind the arrays to the kernels of `ask` and `tell` once, which makes calls faster."""
         record = (self.policy, self.states)
         self.ask: Callable[[int], Any] = self._bound(self._ask, *record, *self._noted)
@@ -127,7 +129,7 @@ class Live:
         def run(*others: Any) -> Any:
             self._look()
             if kernel.code is not None:
-                self._bind()  # from the next call on, there is nothing to look for
+                self.bind()  # from the next call on, there is nothing to look for
             return kernel.run(*arguments, *others)
 
         return run
@@ -145,7 +147,7 @@ class Live:
     def compile_soon(self) -> None:
         """Have `ask`, `tell` and `forget` compiled in the background, if they are not yet."""
         self._look()
-        self._bind()
+        self.bind()
 
     def _look(self) -> None:
         for kernel in self.kernels:
@@ -185,14 +187,14 @@ class Live:
         """Drop a decision for this arm whose reward will never come."""
         self._forget.run(self.states, arm)
 
-    def copy(self) -> "Live":
-        """Return an independent copy, in an array of its own."""
+    def copy(self, states: States | None = None) -> "Live":
+        """Return an independent copy, in an array of its own; or with another record, `states`."""
         other = Live.__new__(Live)
         other.__dict__.update(self.__dict__)
-        other.states = self.states.copy()
+        other.states = self.states.copy() if states is None else states
         other._note(self.notes.copy())
         other.is_borrowed = False
-        other._bind()
+        other.bind()
         return other
 
     def become(self, other: "Live") -> None:
@@ -202,10 +204,10 @@ class Live:
                 raise ValueError("this bandit's record has another layout")
             self.states[:] = other.states
             self._note(other.notes)
-            self._bind()
+            self.bind()
         else:
             self.__dict__.update(other.__dict__)
-            self._bind()
+            self.bind()
 
     def with_arm(self) -> "Live":
         """Return a copy with one more arm, in a larger record if need be."""
@@ -240,6 +242,13 @@ class Live:
         self._keep(new, [k for k in range(int(self.s.arms)) if k != arm])
         resized(self.policy, new.s, self.s, arm)
         return new
+
+    @property
+    def record_map(self) -> RecordMap:
+        """Where the layout of the record has entries of arms."""
+        if self._map is None:
+            self._map = RecordMap(self.policy, self.states.dtype, self._wider())
+        return self._map
 
     def _keep(self, new: "Live", kept: list[int]) -> None:
         resizing.keep(self.s, new.s, self._wider(), kept)

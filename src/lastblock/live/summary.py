@@ -1,7 +1,7 @@
 """The summary of a bandit: its leader, its arms, and which of them is best."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple
 
@@ -14,7 +14,7 @@ from lastblock.core.reward_stats import Told
 from lastblock.core.support import Support, support_of
 from lastblock.live.best_arm import are_coins, best_arm, mean_intervals, model_of
 from lastblock.live.changes import Change, last_change
-from lastblock.live.labels import ACTIVE, RETIRED, ArmState, L
+from lastblock.live.labels import ACTIVE, PAUSED, RETIRED, ArmState, L
 from lastblock.live.notes import Notes
 from lastblock.live.summary_text import summary_text
 from lastblock.support.intervals import normal_reach
@@ -31,7 +31,7 @@ class ArmSummary(NamedTuple, Generic[L]):
     arm: L
     """The label of the arm."""
     state: ArmState
-    """"active" or "retired"."""
+    """"active", "paused" or "retired"."""
     pulls: int
     """The number of rewards that the arm has had."""
     out: int
@@ -152,6 +152,7 @@ def gather(
     labels: Sequence[L],
     active: Sequence[L],
     retired: Mapping[L, Told],
+    paused: Collection[L],
     out: Sequence[L],
     asked: int,
     confidence: float,
@@ -168,7 +169,8 @@ def gather(
             arm = active.index(label)
             told = notes.told_of(arm)
             count, seen = seen_by(policy, s, arm, told, keeps_all, confidence)
-            rows.append(_Row(label, ACTIVE, told, waiting, count, seen))
+            state: ArmState = PAUSED if label in paused else ACTIVE
+            rows.append(_Row(label, state, told, waiting, count, seen))
     has_leader = notes.leader is not None and not begins_again(policy, s)
     leader = active[notes.leader] if notes.leader is not None and has_leader else None
     since = notes.since if has_leader else None
@@ -182,7 +184,7 @@ def summarise(found: Gathered[L], bounds: Support | None) -> Summary[L]:
     model = model_of([row.told for row in rows], support_of(found.policy), bounds)
     arms = _arm_summaries(rows, model, confidence)
     stated = None
-    playing = [k for k, row in enumerate(rows) if row.state == ACTIVE]
+    playing = [k for k, row in enumerate(rows) if row.state != RETIRED]
     are_known = not any(row.told.pulls and math.isnan(row.told.mean) for row in rows)
     if found.change is None and are_known:
         stated = best_arm(

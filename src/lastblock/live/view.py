@@ -13,7 +13,7 @@ from lastblock.live.decisions import Pending
 from lastblock.live.description import describe_desk
 from lastblock.live.explanation import Explanation
 from lastblock.live.journalled import JournalledDesk
-from lastblock.live.labels import ACTIVE, RETIRED, ArmState, L
+from lastblock.live.labels import ACTIVE, PAUSED, RETIRED, ArmState, L
 from lastblock.support import files
 from lastblock.support.intervals import check_confidence
 
@@ -33,10 +33,13 @@ class BanditView(ABC, Generic[L]):
 
     @property
     def arms(self) -> Mapping[L, ArmState]:
-        """The state of every arm, "active" or "retired", by label."""
+        """The state of every arm, "active", "paused" or "retired", by label."""
         desk = self._desk
         with desk.lock:
-            return {label: RETIRED if label in desk.retired else ACTIVE for label in desk.labels}
+            states: dict[L, ArmState] = dict.fromkeys(desk.labels, ACTIVE)
+            states.update(dict.fromkeys(desk.paused, PAUSED))
+            states.update(dict.fromkeys(desk.retired, RETIRED))
+            return states
 
     @property
     def pulls(self) -> Mapping[L, int]:

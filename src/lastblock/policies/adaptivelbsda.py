@@ -7,6 +7,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from lastblock.core.duels import (
     is_owed,
@@ -357,12 +358,14 @@ class AdaptiveLBSDA(NamedTuple):
             restart(s, arm, now)
 
     def resized(self, s: Record, before: Record, arm: int) -> None:
-        # The decisions of an arm that left are no longer in the round: they were handed out all
-        # the same. How long a silence may last depends on the number of arms.
+        # An arm that left may have had its turn. How long a silence may last depends on the arms.
         s.before += int(before.taken) - int(s.taken)
         s.refresh = 0
         if s.arms > before.arms:
             s.asked[arm] = s.before
+
+    def replanned(self, s: Record, planned: Record, kept: npt.NDArray[np.int64]) -> None:
+        s.refresh = 0
 
     def duels(self, s: Record) -> list[Verdict]:
         found = []

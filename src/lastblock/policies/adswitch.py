@@ -4,6 +4,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from lastblock.core.layout import COUNT, FLAG
 from lastblock.core.protocol import Held, Layout, Record
@@ -237,6 +238,12 @@ class AdSwitch(NamedTuple):
             s.chosen[arm] = s.arms + s.round - 1
         else:
             s.chosen[: s.arms] -= 1  # the number of arms is part of what time it is
+
+    def replanned(self, s: Record, planned: Record, kept: npt.NDArray[np.int64]) -> None:
+        s.rate = plain(check_rate)(int(s.episode), int(s.arms), self.horizon)
+        now = planned.arms + planned.round - 1
+        just_chosen = planned.chosen[: planned.arms] == now
+        s.chosen[kept[just_chosen]] = s.arms + s.round - 1
 
     def held(self, s: Record, arm: int) -> Held:
         return Held(float(s.pulls[arm]))

@@ -8,6 +8,7 @@ import numpy as np
 from lastblock.core.protocol import Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue
+from lastblock.kernels.jit import plain
 from lastblock.kernels.samplers import clipped
 from lastblock.policies._exponential_weights import (
     check_gamma,
@@ -139,6 +140,8 @@ class EXP3S(NamedTuple):
     def resized(self, s: Record, before: Record, arm: int) -> None:
         if s.arms > before.arms:
             enter(s, arm)
+        elif self.reference:  # chances are computed when a reward comes, so they are still old
+            plain(mix_chances)(s, self.gamma)
 
     def chosen_by(self, s: Record) -> Scores:
         return Scores("probability", s.chance)

@@ -2,6 +2,9 @@
 
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from lastblock.core.layout import INDEX, LINE, below_arms
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import policy
@@ -72,3 +75,6 @@ class PlayTheWinner(NamedTuple):
         else:
             place = before.circle[: before.arms].tolist().index(arm)
             s.at = (int(before.at) - (place < before.at)) % s.arms
+
+    def replanned(self, s: Record, planned: Record, kept: npt.NDArray[np.int64]) -> None:
+        s.at = s.circle[: s.arms].tolist().index(kept[planned.circle[planned.at]])

@@ -3,11 +3,13 @@
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from lastblock.core.layout import COUNT
 from lastblock.core.protocol import Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue
+from lastblock.kernels.jit import plain
 from lastblock.policies._exponential_weights import (
     check_gamma,
     draw_arm,
@@ -94,6 +96,10 @@ class REXP3(NamedTuple):
 
     def resized(self, s: Record, before: Record, arm: int) -> None:
         resize_weights(s, before, arm)
+
+    def replanned(self, s: Record, planned: Record, kept: npt.NDArray[np.int64]) -> None:
+        if s.left == self.batch - 1:  # a batch has begun, for the other arms as well
+            plain(forget_weights)(s)
 
     def chosen_by(self, s: Record) -> Scores:
         return Scores("probability", s.chance)

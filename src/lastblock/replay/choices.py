@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.live.labels import Label
-from lastblock.replay.columns import plain_label
+from lastblock.support.columns import plain_label
 from lastblock.support.errors import short
 
 UNKNOWN = -1

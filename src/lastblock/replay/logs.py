@@ -11,9 +11,9 @@ from lastblock.core.layout import INDEX
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.live.labels import Label, check_labels
 from lastblock.replay.choices import UNKNOWN, Choices, FoundSets, read_sets, to_choices
-from lastblock.replay.columns import Source, plain_label, read_columns
 from lastblock.replay.evaluation import ratio
 from lastblock.support.checks import number
+from lastblock.support.columns import Source, plain_label, read_columns
 from lastblock.support.spelling import nearest
 
 

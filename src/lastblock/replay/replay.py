@@ -13,7 +13,6 @@ from lastblock.core.support import first_outside, refusal, support_of
 from lastblock.environments.piecewise import Piecewise
 from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.live.labels import Label
-from lastblock.replay.columns import CHOICES, Source
 from lastblock.replay.evaluation import Evaluation
 from lastblock.replay.evaluations import ALONE, Evaluations, by_label
 from lastblock.replay.logs import Log, read_log, split_by_choices
@@ -29,6 +28,7 @@ from lastblock.replay.uniformity import check_uniform, reject
 from lastblock.replay.world import environment_of
 from lastblock.simulation.simulate import times_taken
 from lastblock.support.checks import at_least, whole
+from lastblock.support.columns import CHOICES, Source
 from lastblock.support.parallel import check_threads
 
 
@@ -107,6 +107,16 @@ class Replay:
     def means(self) -> Mapping[Label, float]:
         """The mean reward of each arm in the log, by label; NaN for an arm without events."""
         return dict(zip(self.arms, self._log.means().tolist(), strict=True))
+
+    def pairs(self) -> tuple[list[Label], list[float]]:
+        """Return the arms and the rewards of all events, in the order of time.
+
+        Returns
+        -------
+        tuple of lists
+            The labels and the rewards; `Bandit.learn` reads a log in this way.
+        """
+        return [self.arms[k] for k in self._log.arms.tolist()], self._log.rewards.tolist()
 
     @property
     def repeats(self) -> float:

@@ -3,16 +3,17 @@
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from lastblock.engine.events import ASK, FORGET, KINDS, NOTES, TELL
+from lastblock.engine.events import ASK, ASK_AMONG, FORGET, KINDS, NOTES, OBSERVE, TELL
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.live import persistence
 from lastblock.live.decisions import Generations
 from lastblock.live.description import read_floors
+from lastblock.live.eligibility import restricted_places
 from lastblock.live.labels import Label
 from lastblock.store.export_formats import Columns, Format, format_of, writer_of
 from lastblock.store.recovery import PART, check_kept, damage_explained
@@ -156,12 +157,14 @@ def _events(view: View, number: int) -> Iterator[list[tuple[Any, ...]]]:
     for rows in event_rows(view, number, view.snapshot(number, first=True).event):
         events = []
         for _, event, time, kind, decision, arm, value in rows:
-            _check(event, kind, value)
-            values = (value if kind == TELL else None, value if kind == ASK else None)
-            extra = value if kind > FORGET else None
             if kind not in range(len(KINDS)):
                 raise LookupError(f"event {event} has the unknown kind {kind}")
-            events.append((event, time, KINDS[kind], decision, arm, *values, extra))
+            chance = _chance(kind, value)
+            _check(event, kind, value, chance)
+            values = (value if kind == TELL else None, chance)
+            extra = value if kind > FORGET else None
+            word = OBSERVE if kind == TELL and decision is None else KINDS[kind]
+            events.append((event, time, word, decision, arm, *values, extra))
         yield events
 
 
@@ -180,9 +183,12 @@ def _decisions(view: View, number: int, words: Sequence[Any]) -> Iterator[list[t
     for rows in event_rows(view, number, first.event):
         told = []
         for _, event, time, kind, decision, arm, value in rows:
-            _check(event, kind, value)
+            chance = _chance(kind, value)
+            _check(event, kind, value, chance)
             if kind == ASK:
-                out[decision] = arm, value, choices.text, time, None
+                out[decision] = arm, chance, choices.text, time, None
+            elif kind == ASK_AMONG:
+                out[decision] = arm, chance, choices.among(value), time, None
             elif kind in _NOTES:
                 _note_keys(out, kind, value)
             elif decision is not None:
@@ -195,6 +201,7 @@ def _decisions(view: View, number: int, words: Sequence[Any]) -> Iterator[list[t
                 choices.add(arm)
             elif kind == RETIRE_ARM:
                 choices.retire(arm)
+        # Rewards without a decision are of decisions that others took: no estimate may use them.
         if told:
             yield told
 
@@ -207,6 +214,13 @@ def _note_keys(out: dict[Any, tuple[Any, ...]], kind: int, value: Any) -> None:
             for decision, _, _ in rows:
                 if decision in out:
                     out[decision] = (*out[decision][:-1], key)
+
+
+def _chance(kind: int, value: Any) -> Any:
+    """Return the probability of an ask of either kind; else None."""
+    if kind == ASK_AMONG:
+        return json.loads(value)["probability"]
+    return value if kind == ASK else None
 
 
 class Choices:
@@ -226,6 +240,7 @@ class Choices:
     def __init__(self, body: bytes, words: Sequence[Any]) -> None:
         self._words = words
         self._floors, self._of_all = read_floors(*persistence.unpack(body))
+        self._restricted: dict[str, str] = {}
         self.text = self._written()
 
     def add(self, arm: Any) -> None:
@@ -233,6 +248,7 @@ class Choices:
         if arm in self._floors:
             raise LookupError(f"arm {arm} is added, and was there before")
         self._floors[arm] = self._of_all
+        self._restricted.clear()
         self.text = self._written()
 
     def retire(self, arm: Any) -> None:
@@ -240,20 +256,35 @@ class Choices:
         if arm not in self._floors:
             raise LookupError(f"arm {arm} is retired, and was not there")
         del self._floors[arm]
+        self._restricted.clear()
         self.text = self._written()
 
-    def _written(self) -> str:
-        """Return the labels of the arms as a list in JSON."""
-        could_be = [arm for arm, floor in self._floors.items() if floor is None or floor > 0.0]
+    def among(self, value: str) -> str:
+        """Return the arms that could be chosen in an "ask_among", as `text` has them."""
+        said = json.loads(value)
+        key = json.dumps([said.get("among"), said.get("without")])
+        if key not in self._restricted:
+            numbers = list(self._floors)
+            kept = restricted_places(numbers, said)
+            self._restricted[key] = self._written({numbers[place] for place in kept})
+        return self._restricted[key]
+
+    def _written(self, some: Collection[int] | None = None) -> str:
+        """Return the labels of the arms, or of some of them, as a list in JSON."""
+        could_be = [
+            arm
+            for arm, floor in self._floors.items()
+            if (floor is None or floor > 0.0) and (some is None or arm in some)
+        ]
         return json.dumps([_word(self._words, arm) for arm in could_be], ensure_ascii=False)
 
 
-def _check(event: int, kind: int, value: Any) -> None:
+def _check(event: int, kind: int, value: Any, chance: Any) -> None:
     """Raise a LookupError for a reward or a probability that no store writes."""
     if kind == TELL and not (_is_number(value) and abs(value) < LARGEST_REWARD):
         raise LookupError(f"event {event} has the reward {value!r}, which is not a finite number")
-    if kind == ASK and value is not None and not (_is_number(value) and 0.0 < value <= 1.0):
-        raise LookupError(f"event {event} has the probability {value!r}, not one in (0, 1]")
+    if chance is not None and not (_is_number(chance) and 0.0 < chance <= 1.0):
+        raise LookupError(f"event {event} has the probability {chance!r}, not one in (0, 1]")
 
 
 def _is_number(value: object) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.engine.events import ASK, FORGET, KINDS, NOTES, TELL
+from lastblock.engine.events import ASK, ASK_AMONG, FORGET, KINDS, NOTES, TELL
 from lastblock.live.labels import Label
 from lastblock.store.export import event_rows
 from lastblock.store.recovery import damage_explained
@@ -65,7 +65,7 @@ class History:
         """Take in the next event."""
         _, _, time, kind, _, arm, _ = row
         self.end = time
-        if kind == ASK:
+        if kind in (ASK, ASK_AMONG):
             if self._asks == len(self.asked) * self.size:
                 self._begin(time)
             self.asked[-1][_place(arm, self.labels)] += 1

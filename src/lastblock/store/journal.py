@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lastblock.engine.events import KINDS, Event
+from lastblock.engine.events import KINDS, OBSERVE, TELL, Event
 from lastblock.kernels.background import SoonCompiled
 from lastblock.live import persistence as snapshot
 from lastblock.live.bandit import Bandit
@@ -24,7 +24,8 @@ from lastblock.support.errors import StoreError
 _log = logging.getLogger(__name__)
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make one each time
-_CODES = {kind: code for code, kind in enumerate(KINDS)}
+_CODES = {kind: code for code, kind in enumerate(KINDS)} | {OBSERVE: TELL}
+_ASKS = ("ask", "ask_among")
 
 
 class EventLog:
@@ -93,7 +94,7 @@ class EventLog:
                 self._write(rows, ())
             else:
                 # The bandit has made asks already, and makes any other change afterwards.
-                asks = sum(event[0] == "ask" for event in events)
+                asks = sum(event[0] in _ASKS for event in events)
                 self._save(rows, before + asks)
         except TakenOverError as error:
             self.end(str(error))

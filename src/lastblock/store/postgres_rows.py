@@ -34,12 +34,12 @@ def _line(
     arm: int | None,
     value: object,
 ) -> str:
+    of = "\\N" if decision is None else decision
     if kind == TELL:  # `repr` of a float is exact
-        return f"{bandit}\t{event}\t{time}\t{kind}\t{decision}\t{arm}\t{value!r}\t\\N\t\\N\n"
+        return f"{bandit}\t{event}\t{time}\t{kind}\t{of}\t{arm}\t{value!r}\t\\N\t\\N\n"
     if kind == ASK:
         chance = "\\N" if value is None else repr(value)
         return f"{bandit}\t{event}\t{time}\t{kind}\t{decision}\t{arm}\t\\N\t{chance}\t\\N\n"
-    of = "\\N" if decision is None else decision
     place = "\\N" if arm is None else arm
     extra = "\\N" if value is None else str(value).translate(_ESCAPES)
     return f"{bandit}\t{event}\t{time}\t{kind}\t{of}\t{place}\t\\N\t\\N\t{extra}\n"

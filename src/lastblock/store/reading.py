@@ -9,7 +9,7 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 from lastblock.core.registry import as_written, build
-from lastblock.engine.events import ASK, KINDS
+from lastblock.engine.events import ASK, ASK_AMONG, KINDS
 from lastblock.live import persistence
 from lastblock.live.bandit import Bandit
 from lastblock.store import export, verifying
@@ -94,7 +94,7 @@ class Reading:
             written_policy(saved.policy),
             arms,
             max(0, ever - arms),
-            saved.asked + since.get(ASK, 0),
+            saved.asked + since.get(ASK, 0) + since.get(ASK_AMONG, 0),
             self.view.last_time(number),
             self.owner(number),
             damage,

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.engine.events import FORGET, KINDS, NO_CHANCE, NOTES
+from lastblock.engine.events import FORGET, KINDS, NO_CHANCE, NOT_OURS, NOTES
+from lastblock.live.applying import repeat_among
 from lastblock.live.bandit import Bandit
 from lastblock.live.desk import Desk
 from lastblock.live.ledger import check_note, recall
@@ -49,13 +50,20 @@ def replay_part(bandit: Bandit[Any], part: Part, *, with_out: bool) -> None:
         places = [place for place, _ in notes]
         run, times = np.delete(run, places, axis=0), np.delete(times, places)
     begin = passed = 0
-    for place, kind, (_, _, _, _, arm, extra) in kinds:
+    for place, kind, (_, time, _, decision, arm, extra) in kinds:
         if kind in NOTES:
             passed += 1
             continue
         end = place - passed
         desk.replay_events(run[begin:end], times[begin:end], with_out=with_out)
-        bandit.apply((kind, None, arm, extra and json.loads(extra)))
+        value = extra and json.loads(extra)
+        if kind == "ask_among":
+            id = NOT_OURS if decision is None else decision
+            repeat_among(desk, id, arm, value)
+            if with_out:
+                desk.ledger.asked_at[id] = time
+        else:
+            bandit.apply((kind, None, arm, value))
         begin = end + 1
     desk.replay_events(run[begin:], times[begin:], with_out=with_out)
     if with_out:

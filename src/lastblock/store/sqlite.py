@@ -86,7 +86,7 @@ class SQLiteStorage:
         self._synchronise(self._sync)
         run(f"PRAGMA journal_size_limit = {1 << 22}")
         # Even without tables to make, this raises an error if the file is read-only.
-        self._change(sqlite_schema.make if not tables else lambda run: None)
+        self._change(sqlite_schema.make if not tables else sqlite_schema.name_kinds)
         self.secret = sqlite_schema.read_secret(run, self.label)
         self._file.is_ready()
 

@@ -122,9 +122,15 @@ def _third(run: Execute) -> None:
     """Add times, a secret for tokens, and the kinds of events that came later."""
     _each(run, _THIRD)
     run("INSERT INTO settings VALUES ('secret', ?)", (secrets.token_bytes(32),))
-    for code, kind in enumerate(KINDS):
-        run("INSERT OR IGNORE INTO kinds VALUES (?, ?)", (code, kind))
+    name_kinds(run)
     run(f"PRAGMA user_version = {VERSION}")
+
+
+def name_kinds(run: Execute) -> None:
+    """Add the kinds of events that a file does not have, since an older lastblock has made it."""
+    ((known,),) = run("SELECT count(*) FROM kinds").fetchall()
+    for code, kind in list(enumerate(KINDS))[known:]:
+        run("INSERT INTO kinds VALUES (?, ?)", (code, kind))
 
 
 def _second(run: Execute) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import require_policy
-from lastblock.testing import declared, live_use, reproducible, service_use
+from lastblock.testing import declared, eligibility, live_use, reproducible, service_use
 from lastblock.testing.suite import Check, list_checks, run_all
 
 POLICY_CHECKS: dict[str, Callable[[Policy], None]] = {
@@ -34,6 +34,9 @@ POLICY_CHECKS: dict[str, Callable[[Policy], None]] = {
         live_use.arms_come_and_go,
         live_use.room_changes_no_decision,
         live_use.a_forced_arm_is_taken_in,
+        eligibility.absent_arms_are_as_if_retired,
+        eligibility.paused_arms_are_not_taken,
+        eligibility.decisions_of_others_are_learnt,
         live_use.held_agrees_with_what_was_told,
         live_use.words_come_for_every_policy,
         service_use.several_rewards_count_as_their_sum,

@@ -1,4 +1,4 @@
-"""Read the columns of a log from a file, a data frame, a mapping or arrays."""
+"""Read columns of a log from a file, a data frame, a mapping or arrays."""
 
 import json
 import operator
@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.live.labels import Label
 from lastblock.support import files
 from lastblock.support.spelling import nearest
 
@@ -21,6 +20,8 @@ tuple of two or three arrays: arms, rewards and propensities."""
 
 CHOICES = "choices"
 """The column of the arms that could be chosen, which a log need not have; stores write it."""
+
+Label: TypeAlias = str | int
 
 Columns: TypeAlias = dict[str, npt.NDArray[Any]]
 

@@ -1,0 +1,368 @@
+"""Decisions among some of the arms: left out once, paused for long, different ones for a page."""
+
+import json
+import random
+
+import pytest
+
+import lastblock as lb
+from lastblock.live import persistence
+
+LABELS = ["red", "green", "blue"]
+
+
+def new_bandit(policy=None, **options):
+    return lb.Bandit(policy or lb.LBSDAGM(), LABELS, seed=7, **options)
+
+
+def live(bandit, steps, **restriction):
+    rng = random.Random(steps)
+    taken = []
+    for _ in range(steps):
+        taken.append(bandit.ask(**restriction))
+        bandit.tell(taken[-1], float(rng.random() < 0.3))
+    return [decision.arm for decision in taken]
+
+
+@pytest.mark.parametrize("policy", [lb.LBSDAGM(), lb.Thompson()], ids=repr)
+def test_only_eligible_arms_are_taken(policy):
+    bandit = new_bandit(policy)
+    assert set(live(bandit, 40, among=["red", "blue"])) == {"red", "blue"}
+    assert set(live(bandit, 40, without=["red"])) == {"green", "blue"}
+    assert set(live(bandit, 5, among=["red", "blue"], without=["red"])) == {"blue"}
+    assert set(live(bandit, 40, among=LABELS)) <= set(LABELS)
+    assert sum(bandit.pulls.values()) == bandit.asked
+
+
+def test_all_arms_are_no_restriction():
+    one, other = new_bandit(), new_bandit()
+    for _ in range(30):
+        assert one.ask(among=LABELS, without=[]) == other.ask()
+    assert one.to_bytes() == other.to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("restriction", "message"),
+    [
+        ({"among": []}, "name at least one arm"),
+        ({"among": "red"}, "give a list of labels"),
+        ({"without": 3}, "give a list of labels"),
+        ({"among": ["red", "pink"]}, "'pink' is not one of the arms"),
+        ({"without": ["pink"]}, "'pink' is not one of the arms"),
+        ({"among": [True]}, "True is not one of the arms"),
+        ({"among": [["red"]]}, "is not one of the arms"),
+        ({"among": ["gone"]}, "'gone' has been retired"),
+        ({"among": ["red"], "without": ["red"]}, "leave none of"),
+        ({"without": LABELS}, "leave none of"),
+        ({"n": 4, "distinct": True}, "only 3 are eligible"),
+        ({"n": 2, "among": ["red"], "distinct": True}, "only 1 are eligible"),
+        ({"n": 2, "distinct": "yes"}, "distinct"),
+    ],
+)
+def test_what_cannot_be_chosen(restriction, message):
+    bandit = lb.Bandit(lb.LBSDAGM(), [*LABELS, "gone"], seed=7)
+    bandit.retire_arm("gone")
+    before = bandit.to_bytes()
+    with pytest.raises(ValueError, match=message):
+        bandit.ask(**restriction)
+    assert bandit.to_bytes() == before
+    assert bandit.ask(without=["gone"]).arm in LABELS
+
+
+def test_a_single_eligible_arm_is_an_extra_pull():
+    bandit, twin = new_bandit(), new_bandit()
+    bandit.ask(3)
+    twin.ask(3)
+    assert {bandit.ask(among=["green"]).arm for _ in range(5)} == {"green"}
+    assert bandit.explain().round == 1
+    assert "'green' was the only eligible arm" in str(bandit.explain())
+    assert len(bandit.pending) == 8
+    assert bandit.summary().arms[1].out == 6
+
+
+def test_a_turn_is_postponed():
+    """The first round has every arm once; who is left out comes as soon as it may."""
+    bandit = new_bandit()
+    order = [decision.arm for decision in bandit.copy().ask(3)]
+    assert bandit.ask(without=order[:1]).arm == order[1]
+    said = bandit.explain()
+    assert said.without == said.postponed == (order[0],)
+    assert f"{order[0]!r} will have a turn in the round" in str(said)
+    assert json.loads(json.dumps(said.to_dict()))["postponed"] == [order[0]]
+    assert bandit.ask(without=order[:1]).arm == order[2]
+    live(bandit, 20, without=order[:1])  # whole rounds go by
+    assert bandit.explain().postponed == (order[0],)
+    assert bandit.ask().arm == order[0]
+    assert bandit.explain().postponed == ()
+
+
+def test_a_round_without_the_leader_has_another_leader():
+    bandit = new_bandit()
+    for _ in range(200):
+        decision = bandit.ask()
+        bandit.tell(decision, float(decision.arm == "red"))
+    assert bandit.explain().leader == "red"
+    live(bandit, 3, without=["red"])
+    said = bandit.explain()
+    assert said.leader in ("green", "blue")
+    assert {duel.arm for duel in said.duels} <= {"green", "blue"}
+    assert "'red' could not be chosen" in str(said)
+    assert bandit.summary().leader == said.leader
+    while bandit.explain().round == said.round:
+        bandit.tell(bandit.ask(), 0.0)
+    assert bandit.explain().leader == "red"  # it has kept its past
+
+
+def test_the_words_after_loading():
+    bandit = new_bandit()
+    live(bandit, 20, without=["red"])
+    loaded = lb.Bandit.from_bytes(bandit.to_bytes())
+    assert "after some arms were left out" in str(loaded.explain())
+    bandit.tell(bandit.ask(), 1.0)
+    loaded.tell(loaded.ask(), 1.0)
+    assert loaded.to_bytes() == bandit.to_bytes()
+
+
+def test_different_arms_for_a_page():
+    bandit = new_bandit()
+    for _ in range(20):
+        page = bandit.ask(3, distinct=True)
+        assert {decision.arm for decision in page} == set(LABELS)
+        bandit.tell_many(page, [0.0, 1.0, 0.0])
+        two = bandit.ask(2, among=["red", "blue"], distinct=True)
+        assert {decision.arm for decision in two} == {"red", "blue"}
+        bandit.tell_many(two, [0.0, 1.0])
+    assert [decision.arm for decision in bandit.ask(2, among=["red"])] == ["red", "red"]
+
+
+def test_paused_arms():
+    bandit = new_bandit()
+    live(bandit, 30)
+    past = bandit.pulls
+    late = bandit.ask(among=["red"])
+    bandit.pause_arm("red")
+    assert bandit.arms == {"red": "paused", "green": "active", "blue": "active"}
+    assert bandit.pulls == past
+    assert "red" not in live(bandit, 30)
+    assert bandit.ask(among=["red", "blue"]).arm == "blue"
+    bandit.tell(late, 1.0)
+    assert bandit.pulls["red"] == past["red"] + 1
+    rows = {row.arm: row for row in bandit.summary().arms}
+    assert rows["red"].state == "paused"
+    assert rows["red"].pulls == past["red"] + 1
+    assert "paused" in str(bandit.summary())
+    bandit.resume_arm("red")
+    assert bandit.arms["red"] == "active"
+    assert "red" in live(bandit, 100)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda bandit: bandit.pause_arm("red"), "'red' is paused already"),
+        (lambda bandit: bandit.pause_arm("pink"), "'pink' is not one of the arms"),
+        (lambda bandit: bandit.pause_arm("gone"), "'gone' has been retired"),
+        (lambda bandit: bandit.resume_arm("blue"), r"'blue' is not paused; .* \['red'\]"),
+        (lambda bandit: bandit.resume_arm("gone"), "'gone' has been retired"),
+        (lambda bandit: bandit.ask(among=["red"]), r"\['red'\] are paused"),
+    ],
+)
+def test_wrong_pauses(change, message):
+    bandit = lb.Bandit(lb.LBSDAGM(), [*LABELS, "gone"], seed=7)
+    bandit.retire_arm("gone")
+    bandit.pause_arm("red")
+    before = bandit.to_bytes()
+    with pytest.raises(ValueError, match=message):
+        change(bandit)
+    assert bandit.to_bytes() == before
+
+
+def test_all_arms_paused():
+    bandit = new_bandit()
+    for label in LABELS:
+        bandit.pause_arm(label)
+    for ask in (bandit.ask, lambda: bandit.ask(2), lambda: bandit.ask(among=LABELS)):
+        with pytest.raises(ValueError, match="all arms are paused; resume one"):
+            ask()
+    bandit.resume_arm("green")
+    assert bandit.ask().arm == "green"
+
+
+def test_paused_arms_come_and_go():
+    bandit = new_bandit(room=4)
+    bandit.pause_arm("red")
+    bandit.add_arm("gold")
+    assert "gold" in live(bandit, 10)
+    bandit.retire_arm("red")
+    assert bandit.arms["red"] == "retired"
+    with pytest.raises(ValueError, match="'red' has been retired"):
+        bandit.resume_arm("red")
+    assert live(bandit.copy(), 20) == live(bandit, 20)
+
+
+@pytest.mark.parametrize("policy", [lb.LBSDAGM(), lb.Thompson()], ids=repr)
+@pytest.mark.parametrize("floor", [None, 0.1])
+def test_saved_with_paused_arms(policy, floor):
+    bandit = new_bandit(policy, floor=floor)
+    live(bandit, 10)
+    plain = bandit.to_bytes()
+    bandit.pause_arm("red")
+    live(bandit, 10)
+    for again in (
+        lb.Bandit.from_bytes(bandit.to_bytes()),
+        lb.Bandit.from_json(bandit.to_json()),
+        bandit.copy(),
+    ):
+        assert again.arms == bandit.arms
+        assert live(again, 30) == live(bandit.copy(), 30)
+        again.resume_arm("red")
+        assert "red" in live(again, 100)
+    assert b"paused" not in plain  # states without paused arms are as they were before
+
+
+def test_a_forged_state():
+    bandit = new_bandit()
+    bandit.pause_arm("red")
+    about, record = persistence.unpack(bandit.to_bytes())
+    for wrong in ([7], [-1], ["red"], [1.5]):
+        forged = persistence.pack({**about, "paused": wrong}, record)
+        with pytest.raises(lb.StateFileError, match="paused"):
+            lb.Bandit.from_bytes(forged)
+
+
+def test_floors_of_eligible_arms_alone():
+    """With floors 0.1 each: without one arm, two floors are left and 0.8 for the policy."""
+    bandit = new_bandit(floor=0.1)
+    chances = set()
+    taken = []
+    for _ in range(400):
+        decision = bandit.ask(without=["red"])
+        chances.add(round(decision.probability, 12))
+        taken.append(decision.arm)
+        bandit.tell(decision, float(decision.arm == "green"))
+    assert chances == {0.1, 0.9}
+    share = taken.count("blue") / 400
+    assert share > 0.1 - 4 * (0.1 * 0.9 / 400) ** 0.5
+    assert bandit.ask(among=["red"]).probability == 1.0
+    assert round(bandit.ask().probability, 12) in (0.1, 0.8)
+
+
+def test_events():
+    bandit, events, told = new_bandit(), [], []
+    bandit.attach(events.extend)
+    bandit.on_event(told.append)
+    bandit.pause_arm("green")
+    decision = bandit.ask()
+    page = bandit.ask(2, distinct=True)
+    bandit.resume_arm("green")
+    bandit.ask(among=["green"])
+    bandit.observe("blue", 0.5)
+    number = {label: i for i, label in enumerate(LABELS)}
+    first, second = (number[each.arm] for each in page)
+    assert events == [
+        ("pause_arm", None, 1, None),
+        ("ask_among", 0, number[decision.arm], {"probability": None, "without": [1]}),
+        ("ask_among", 1, first, {"probability": None, "without": [1]}),
+        ("ask_among", 2, second, {"probability": None, "among": [second]}),
+        ("resume_arm", None, 1, None),
+        ("ask_among", 3, 1, {"probability": None, "among": [1]}),
+        ("observe", None, 2, 0.5),
+    ]
+    assert [event.kind for event in told] == [
+        *("pause_arm", "ask", "ask", "ask", "resume_arm", "ask", "observe")
+    ]
+    assert told[-1][1:] == (None, "blue", 0.5)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        ("ask_among", 0, 0, None),
+        ("ask_among", 0, 0, {"probability": None}),
+        ("ask_among", 0, 0, {"probability": None, "among": [7]}),
+        ("ask_among", 0, 0, {"probability": None, "among": []}),
+        ("ask_among", 0, 0, {"probability": None, "among": 1}),
+        ("ask_among", 0, 0, {"probability": None, "without": []}),
+        ("ask_among", 0, 0, {"probability": None, "among": [1]}),
+        ("ask_among", 0, 1, {"probability": 0.5, "among": [1]}),
+        ("ask_among", 5, 1, {"probability": None, "among": [1]}),
+        ("pause_arm", None, 7, None),
+        ("resume_arm", None, 0, None),
+        ("observe", None, 7, 1.0),
+        ("observe", None, 0, None),
+    ],
+)
+def test_events_that_do_not_fit(event):
+    bandit = new_bandit()
+    before = bandit.to_bytes()
+    with pytest.raises(ValueError, match=r"fit|not paused|not a number"):
+        bandit.apply(event)
+    assert bandit.to_bytes() == before
+
+
+def test_an_ask_among_all_does_not_fit_a_paused_arm():
+    bandit = new_bandit()
+    bandit.pause_arm("red")
+    with pytest.raises(ValueError, match="some arms are paused"):
+        bandit.apply(("ask", 0, 1, None))
+
+
+def test_a_journal_that_fails():
+    bandit = new_bandit()
+    live(bandit, 10)
+
+    def refuse(_):
+        raise OSError("full")
+
+    bandit.attach(refuse)
+    before = bandit.to_bytes()
+    for change in (
+        lambda: bandit.ask(without=["red"]),
+        lambda: bandit.ask(2, distinct=True),
+        lambda: bandit.pause_arm("red"),
+        lambda: bandit.observe("red", 1.0),
+        lambda: bandit.observe_many(LABELS, [0.0] * 3),
+    ):
+        with pytest.raises(OSError, match="full"):
+            change()
+        assert bandit.to_bytes() == before
+    bandit.attach(None)
+    assert bandit.ask().arm in LABELS
+
+
+def test_policies_that_know_the_arms_refuse():
+    best = lb.BestArm(lb.Stationary([lb.Bernoulli(0.1), lb.Bernoulli(0.2), lb.Bernoulli(0.3)]))
+    bandit = lb.Bandit(best, 3, seed=7)
+    for change in (
+        lambda: bandit.ask(without=[0]),
+        lambda: bandit.ask(2, distinct=True),
+        lambda: bandit.pause_arm(0),
+    ):
+        with pytest.raises(ValueError, match="none can be added, retired or left out"):
+            change()
+
+
+def test_fleets_refuse():
+    fleet = lb.Fleet(lb.LBSDAGM(), arms=3, size=2, seed=7)
+    with pytest.raises(TypeError, match="choose among all their arms"):
+        fleet.ask([0], among=[1])
+    with pytest.raises(TypeError, match=r"copy\(\)"):
+        fleet.bandit(0).ask(without=[1])
+    with pytest.raises(ValueError, match="cannot apply the event 'pause_arm'"):
+        fleet.bandit(0).apply(("pause_arm", None, 1, None))
+    assert fleet.bandit(0).copy().ask(among=[1]).arm == 1
+
+
+def test_late_rewards_and_arms_that_are_left_out():
+    bandit = new_bandit(lb.SWLBSDA(window=60))
+    rng = random.Random(3)
+    for step in range(300):
+        bandit.ask(without=[rng.choice(LABELS)])
+        if len(bandit.pending) > 5:
+            late = rng.choice(bandit.pending)
+            if step % 7:
+                bandit.tell(late, rng.random())
+            else:
+                bandit.forget(late)
+    assert lb.Bandit.from_bytes(bandit.to_bytes()).pending == bandit.pending
+    assert sum(row.out for row in bandit.summary().arms) == len(bandit.pending)

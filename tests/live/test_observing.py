@@ -1,0 +1,185 @@
+"""Learning from decisions that others took: one by one, many, or a whole log."""
+
+import math
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lastblock as lb
+from lastblock.live import event_replay, observing
+
+LABELS = ["red", "green", "blue"]
+
+
+def new_bandit(policy=None, **options):
+    return lb.Bandit(policy or lb.LBSDAGM(), LABELS, seed=7, **options)
+
+
+def some_log(size=100):
+    rng = random.Random(size)
+    arms = [rng.choice(LABELS) for _ in range(size)]
+    return arms, [float(rng.random() < 0.5) for _ in arms]
+
+
+def test_an_apprentice_learns():
+    """It has never decided anything, and knows the best arm."""
+    bandit = new_bandit()
+    for t in range(300):
+        arm = LABELS[t % 3]
+        bandit.observe(arm, float(arm == "blue"))
+    assert bandit.pulls == dict.fromkeys(LABELS, 100)
+    assert bandit.asked == 0
+    assert bandit.pending == ()
+    summary = bandit.summary()
+    assert [row.mean for row in summary.arms] == [0.0, 0.0, 1.0]
+    assert summary.best == "blue"
+    bandit.ask(3)  # the first round pulls every arm once
+    assert [bandit.ask().arm for _ in range(20)].count("blue") > 15
+
+
+def test_the_round_goes_on_as_it_was():
+    bandit, twin = new_bandit(), new_bandit()
+    bandit.ask()
+    twin.ask()
+    bandit.observe("green", 1.0)
+    assert [d.arm for d in bandit.ask(2)] == [d.arm for d in twin.ask(2)]
+
+
+def test_changes_are_counted_by_decisions_and_observations():
+    """A policy that restarts says after how many decisions it noticed a change."""
+    bandit = new_bandit(lb.Restarting(lb.Thompson(), lb.MeanShift()))
+    for t in range(2000):
+        bandit.observe(LABELS[t % 3], float(t >= 1000))
+    assert bandit.changes
+    assert 1000 < bandit.changes[-1].noticed <= 2000
+
+
+@pytest.mark.parametrize(
+    ("arm", "reward", "message"),
+    [
+        ("red", math.nan, "must be finite"),
+        ("red", math.inf, "must be finite"),
+        ("red", "x", "is text"),
+        ("red", None, "not a number"),
+        ("red", 1.5, "takes numbers"),
+        ("pink", 1.0, "'pink' is not one of the arms"),
+        (True, 1.0, "True is not one of the arms"),
+        (["red"], 1.0, "is not one of the arms"),
+        ("gone", 1.0, "'gone' has been retired"),
+    ],
+)
+def test_bad_observations_change_nothing(arm, reward, message, tmp_path):
+    bandit = lb.Bandit(lb.Thompson(), [*LABELS, "gone"], seed=7)
+    bandit.retire_arm("gone")
+    bandit.observe("red", 1.0)
+    before = bandit.to_bytes()
+    with pytest.raises(ValueError, match=message):
+        bandit.observe(arm, reward)
+    with pytest.raises(ValueError, match=f"event 1: .*{message}"):
+        bandit.observe_many(["red", arm], [1.0, reward])
+    with pytest.raises(ValueError, match=f"event 1: .*{message}"):
+        bandit.learn([("red", 1.0), (arm, reward)])
+    assert bandit.to_bytes() == before
+
+
+def test_many_at_once():
+    arms, rewards = some_log()
+    one, many = new_bandit(), new_bandit()
+    for arm, reward in zip(arms, rewards, strict=True):
+        one.observe(arm, reward)
+    many.observe_many(iter(arms), np.array(rewards))
+    assert one.to_bytes() == many.to_bytes()
+    many.observe_many([], [])
+    assert one.to_bytes() == many.to_bytes()
+    with pytest.raises(ValueError, match="1 rewards for 2 arms"):
+        many.observe_many(["red", "blue"], [1.0])
+
+
+def logs(folder):
+    arms, rewards = some_log()
+    frame = pd.DataFrame({"arm": arms, "reward": rewards, "note": "x"})
+    frame.to_csv(folder / "log.csv", index=False)
+    frame.to_parquet(folder / "log.parquet")
+    mixed = frame.assign(at=np.arange(100)).sample(frac=1.0, random_state=1)
+    return {
+        "pairs": list(zip(arms, rewards, strict=True)),
+        "generator": zip(arms, rewards, strict=True),
+        "frame": frame,
+        "mapping": {"arm": arms, "reward": rewards},
+        "csv": folder / "log.csv",
+        "parquet": str(folder / "log.parquet"),
+        "replay": lb.Replay(mixed, time="at"),
+    }
+
+
+def test_every_kind_of_log(tmp_path):
+    twin = new_bandit()
+    twin.observe_many(*some_log())
+    for name, log in logs(tmp_path).items():
+        bandit = new_bandit()
+        assert bandit.learn(log) == 100
+        assert bandit.to_bytes() == twin.to_bytes(), name
+
+
+def test_other_columns_and_labels():
+    bandit = lb.Bandit(lb.LBSDAGM(), 3, seed=7)
+    frame = pd.DataFrame({"slot": [0, 1, 2, 1], "click": [True, False, True, True]})
+    assert bandit.learn(frame, arm="slot", reward="click") == 4
+    assert bandit.pulls == {0: 1, 1: 2, 2: 1}
+    bandit.observe(np.int64(2), 1)
+    assert bandit.pulls[2] == 2
+
+
+@pytest.mark.parametrize(
+    ("log", "message"),
+    [
+        (3, "log is a int; give a CSV"),
+        (["red"], "event 0: 'red' is not a pair"),
+        ([("red", 1.0), ("red",)], "event 1: .* is not a pair"),
+        ({"arm": ["red"]}, "no column 'reward'"),
+        ({"arm": ["red", "blue"], "reward": [1.0]}, "2 arms and 1 rewards"),
+        ({"arm": [None], "reward": [1.0]}, "row 0: None is not an arm"),
+        ("nowhere.csv", "there is no file"),
+        ("log.txt", "is neither .csv nor"),
+    ],
+)
+def test_logs_that_cannot_be_learnt(log, message):
+    bandit = new_bandit()
+    before = bandit.to_bytes()
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        bandit.learn(log)
+    assert bandit.to_bytes() == before
+
+
+@pytest.mark.parametrize("policy", [lb.LBSDAGM(), lb.LBSDA()], ids=repr)
+def test_a_long_log(policy, monkeypatch, capsys):
+    """In parts, by the loop that repeats events: the same bytes; a growing record has room."""
+    arms, rewards = some_log(4000)
+    one, other = new_bandit(policy), new_bandit(policy)
+    one.observe_many(arms, rewards)
+    monkeypatch.setattr(observing, "PART", 450)
+    monkeypatch.setattr(event_replay, "MANY", 100)
+    assert other.learn(zip(arms, rewards, strict=True), progress=True) == 4000
+    assert one.to_bytes() == other.to_bytes()
+    assert "event" in capsys.readouterr().err
+
+
+def test_paused_arms_are_observed():
+    bandit = new_bandit()
+    bandit.pause_arm("red")
+    bandit.observe("red", 1.0)
+    assert bandit.pulls["red"] == 1
+
+
+def test_decisions_that_are_out_stay_out():
+    """An observation answers no decision, also when decisions have become stale."""
+    bandit = new_bandit(lb.SWLBSDA(window=60))
+    for _ in range(50):
+        bandit.ask()
+    before = [bandit._desk.live.s[name].tolist() for name in ("out", "stale")]
+    for label in LABELS:
+        bandit.observe(label, 1.0)
+    assert [bandit._desk.live.s[name].tolist() for name in ("out", "stale")] == before
+    assert len(bandit.pending) == 50
