@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from lastblock.store.storage import Row, Snapshot, TakenOverError
 from lastblock.support.errors import StoreError
@@ -18,6 +19,18 @@ AGAIN = 1.0
 """Seconds until we try again to write a group that could not be written, unless `flush` asks."""
 
 Write = Callable[[Sequence[Row], Sequence[Snapshot]], None]
+
+Told = Callable[[StoreError | None], object]
+"""A function that is told that events are written, by None, or why they are not."""
+
+
+class Backlog(NamedTuple):
+    """The events of a store that wait to be written."""
+
+    events: int
+    """How many wait."""
+    problem: str | None
+    """Why the last group could not be written; None if it could."""
 
 
 class Groups:
@@ -44,6 +57,7 @@ class Groups:
         self._lock = threading.Lock()
         self._wake = threading.Condition(self._lock)
         self._gates: list[threading.Lock] = []  # each lets a waiting caller go on after a group
+        self._told_later: list[tuple[int, Told]] = []  # see `when_written`
         self._rows: list[Row] = []
         self._snapshots: dict[int, Snapshot] = {}  # the latest of each bandit
         self._added = self._taken = self._written = 0  # these count calls of `put`
@@ -99,6 +113,29 @@ class Groups:
             self._is_urgent = True
             self._wake.notify()
             return gate
+
+    def when_written(self, function: Told) -> None:
+        """Have everything written now, and call a function when it is, or when it fails.
+
+        The thread calls it, or this call does if there is nothing to write.
+        """
+        with self._lock:
+            is_written = self._written >= self._added
+            if not is_written:
+                self._told_later.append((self._added, function))
+                self._is_urgent = True
+                self._wake.notify()
+        if is_written:
+            function(None)
+
+    @property
+    def problem(self) -> str | None:
+        """Why the last group could not be written; None if it could."""
+        error = self._error
+        return None if error is None else str(error)
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
     def waiting(self) -> list[Row]:
         """Return the rows that may not have been written yet, in order."""
@@ -187,6 +224,16 @@ class Groups:
                         self._snapshots.pop(bandit, None)
                     self._is_urgent = True  # the other bandits need not wait
             gates, self._gates = self._gates, []
+            is_over = error is not None
+            due = [told for goal, told in self._told_later if is_over or goal <= self._written]
+            self._told_later = [
+                (goal, told)
+                for goal, told in self._told_later
+                if not is_over and goal > self._written
+            ]
+        failure = None if error is None else StoreError(str(error))
+        for told in due:
+            told(failure)
         if error is not None:
             _log.warning("a group of events could not be written; trying again: %s", error)
         elif failed:

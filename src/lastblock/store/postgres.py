@@ -10,6 +10,7 @@ import psycopg
 
 from lastblock.engine.events import KINDS
 from lastblock.live.labels import Label
+from lastblock.store import postgres_documents
 from lastblock.store.messages import check_secret
 from lastblock.store.postgres_connections import (
     Connection,
@@ -31,7 +32,7 @@ from lastblock.store.postgres_rows import (
 from lastblock.store.postgres_schema import prepare
 from lastblock.store.postgres_snapshots import keep_snapshot
 from lastblock.store.postgres_view import PostgresView
-from lastblock.store.storage import Copy, Row, Snapshot, encoded
+from lastblock.store.storage import Copy, Document, Row, Snapshot, encoded
 from lastblock.support.errors import StoreError
 
 Made = TypeVar("Made")
@@ -256,6 +257,23 @@ class PostgresStorage:
             if found == [(epoch,)]:
                 return work(connection)
         raise self._leases.lose([bandit])
+
+    # Documents.
+
+    def documents(self, collection: str) -> dict[str, Document]:
+        """Return the documents of a collection, by name."""
+        self._check_open()
+        return postgres_documents.documents(self._connections, collection)
+
+    def put_document(self, collection: str, name: str, body: str, expected: int | None) -> int:
+        """Write a document and return its version; see `Storage.put_document`."""
+        self._check_open()
+        return postgres_documents.put_document(self._connections, collection, name, body, expected)
+
+    def drop_document(self, collection: str, name: str) -> bool:
+        """Remove a document; return whether there was one."""
+        self._check_open()
+        return postgres_documents.drop_document(self._connections, collection, name)
 
     # Events.
 

@@ -5,6 +5,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TypeVar
 
 from lastblock.engine.events import KINDS
@@ -12,6 +13,7 @@ from lastblock.live.labels import Label
 from lastblock.store import sqlite_schema
 from lastblock.store.messages import place_of
 from lastblock.store.sqlite_connections import Connection, connect
+from lastblock.store.sqlite_documents import drop_document, put_document
 from lastblock.store.sqlite_errors import PATIENCE, explained
 from lastblock.store.sqlite_file import SQLiteFile
 from lastblock.store.sqlite_rows import EVENTS, PENDING, drop_events, insert, receive
@@ -23,7 +25,7 @@ from lastblock.store.sqlite_schema import (
     Execute,
 )
 from lastblock.store.sqlite_view import BorrowedView, SQLiteView
-from lastblock.store.storage import Copy, Row, Snapshot, encoded
+from lastblock.store.storage import Copy, Document, Row, Snapshot, encoded
 from lastblock.support.errors import StoreError
 
 Made = TypeVar("Made")
@@ -86,7 +88,7 @@ class SQLiteStorage:
         self._synchronise(self._sync)
         run(f"PRAGMA journal_size_limit = {1 << 22}")
         # Even without tables to make, this raises an error if the file is read-only.
-        self._change(sqlite_schema.make if not tables else sqlite_schema.name_kinds)
+        self._change(sqlite_schema.make if not tables else sqlite_schema.complete)
         self.secret = sqlite_schema.read_secret(run, self.label)
         self._file.is_ready()
 
@@ -296,6 +298,19 @@ class SQLiteStorage:
         self._change(work)
         if snapshots and not self._keep_events:
             self._shrink()
+
+    def documents(self, collection: str) -> dict[str, Document]:
+        """Return the documents of a collection, by name."""
+        with self.view() as view:
+            return view.documents(collection)
+
+    def put_document(self, collection: str, name: str, body: str, expected: int | None) -> int:
+        """Write a document and return its version; see `Storage.put_document`."""
+        return self._change(partial(put_document, collection, name, body, expected))
+
+    def drop_document(self, collection: str, name: str) -> bool:
+        """Remove a document; return whether there was one."""
+        return self._change(partial(drop_document, collection, name))
 
     def _keep(self, run: Execute, snapshot: Snapshot) -> None:
         bandit = snapshot.bandit

@@ -79,6 +79,22 @@ CREATE VIEW log AS                  -- the events, to read, with the ids of deci
         LEFT JOIN arms ON arms.bandit = events.bandit AND arms.arm = events.arm
 """
 
+_DOCUMENTS = """
+CREATE TABLE IF NOT EXISTS documents (
+    collection TEXT NOT NULL,
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL,       -- how often it was written
+    body TEXT NOT NULL,             -- JSON
+    PRIMARY KEY (collection, name)
+) WITHOUT ROWID
+"""
+
+
+def complete(run: Execute) -> None:
+    """Add a table and kinds of events that came later, and that older programs can do without."""
+    run(_DOCUMENTS)
+    name_kinds(run)
+
 
 _THIRD = """
 ALTER TABLE pending ADD COLUMN time INTEGER;    -- microseconds since 1970
@@ -122,7 +138,7 @@ def _third(run: Execute) -> None:
     """Add times, a secret for tokens, and the kinds of events that came later."""
     _each(run, _THIRD)
     run("INSERT INTO settings VALUES ('secret', ?)", (secrets.token_bytes(32),))
-    name_kinds(run)
+    complete(run)
     run(f"PRAGMA user_version = {VERSION}")
 
 

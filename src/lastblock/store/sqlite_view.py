@@ -15,7 +15,7 @@ from lastblock.engine.events import FORGET, NO_CHANCE, REMEMBERED, TELL
 from lastblock.live.labels import Label
 from lastblock.store.sqlite_connections import Connection, connect
 from lastblock.store.sqlite_errors import PATIENCE, explained
-from lastblock.store.storage import Copy, Kept, NoteRow, Out, Part, Row, Snapshot
+from lastblock.store.storage import Copy, Document, Kept, NoteRow, Out, Part, Row, Snapshot
 from lastblock.support.errors import StoreError
 
 _NOTE = "SELECT event, time, kind, decision, arm, extra"
@@ -185,6 +185,14 @@ class SQLiteView:
         """Return the labels of all arms, including retired ones."""
         found = self._read("SELECT label FROM arms WHERE bandit = ? ORDER BY arm", bandit)
         return [json.loads(label) for (label,) in found]
+
+    def documents(self, collection: str) -> dict[str, Document]:
+        """Return the documents of a collection, by name."""
+        found = self._read(
+            "SELECT name, version, body FROM documents WHERE collection = ? ORDER BY name",
+            collection,
+        )
+        return {name: Document(version, body) for name, version, body in found}
 
     def copy(self, bandit: int) -> Copy:
         """Return everything of a bandit but its events, for another storage."""

@@ -115,6 +115,14 @@ class Copy(NamedTuple):
     """Decision, arm, probability, the snapshot since which it is not out any more, and the time."""
 
 
+class Document(NamedTuple):
+    """A JSON document that a storage keeps beside the bandits."""
+
+    version: int
+    """How often it was written."""
+    body: str
+
+
 def encoded(label: Label) -> str:
     """Return a label as storages keep it."""
     return json.dumps(label, ensure_ascii=False)
@@ -231,6 +239,19 @@ class Storage(Protocol):
 
     def write(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
         """Write everything or nothing. A snapshot's events are stored already, or among `rows`."""
+
+    def documents(self, collection: str) -> dict[str, Document]:
+        """Return the documents of a collection, by name."""
+
+    def put_document(self, collection: str, name: str, body: str, expected: int | None) -> int:
+        """Write a document and return its version, one more than that of the one it replaces.
+
+        With `expected`, only if the document has this version now, 0 if there is none; else
+        return 0 and change nothing.
+        """
+
+    def drop_document(self, collection: str, name: str) -> bool:
+        """Remove a document; return whether there was one."""
 
     @property
     def is_remote(self) -> bool:
