@@ -97,6 +97,7 @@ SLOW_FILES = {  # many policies, other processes, a browser, or every page
     "test_postgres",
     "test_report",
     "test_runner",
+    "test_server",
     "test_site",
     "test_store",
     "test_store_forks",

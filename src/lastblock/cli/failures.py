@@ -22,6 +22,10 @@ _EXTRAS = {  # optional dependency: the extra of the package that installs it
     "dask": "cluster",
     "distributed": "cluster",
     "psycopg": "postgres",
+    "msgspec": "serve",
+    "starlette": "serve",
+    "uvicorn": "serve",
+    "uvloop": "serve",
 }
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _UNUSABLE = {

@@ -6,19 +6,21 @@ from lastblock.cli.commands import (
     compare,
     completion,
     init,
+    keys,
     plot,
     policies,
     report,
     reproduce,
     run,
     scenarios,
+    serve,
     store,
     warm,
 )
 
 COMMANDS = (
     *(reproduce, run, init, policies, scenarios, compare, report, plot),
-    *(store, warm, completion),
+    *(store, serve, keys, warm, completion),
 )
 _EPILOG = """\
 examples:

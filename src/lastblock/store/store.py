@@ -137,6 +137,11 @@ class Store(TakesTokens):
                 self.release(name)  # an earlier release was interrupted
             return self._open(name, self._find(name, self._storage.names()))
 
+    @property
+    def label(self) -> str:
+        """The name of the store in messages: its path, or its URL without a password."""
+        return self._storage.label
+
     def _create(self, name: str, new: Callable[[], Bandit[Any]]) -> Bandit[Any]:
         with self._lock:
             self._check_open()

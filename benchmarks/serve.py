@@ -1,0 +1,322 @@
+"""Measures the service: ``python -m benchmarks.serve [--parts] [--decisions N]``.
+
+The server has one core and its client another, if the machine has two. The unit is a bare "hello"
+on the same HTTP server: an ASGI application that reads nothing and answers five bytes. Each figure
+is the best of a few rounds, in which hello and the decisions take turns. Beside requests a second
+it prints the processor time of a request in the server, all threads together: on a busy machine
+that is more reliable.
+
+``--parts`` compares HTTP servers and frameworks instead: what docs/decisions/0032 rests on.
+``--decisions N`` watches the memory over N decisions in batches.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
+
+ROUNDS, SECONDS, CONNECTIONS = 3, 3.0, 32
+GOAL_RATIO, GOAL_BATCH, GOAL_P99, GOAL_START = 0.5, 100_000, 5e-3, 5.0
+ROOT = Path(__file__).parents[1]
+CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+async def hello(scope, receive, send):
+    """The unit: what the HTTP server alone costs."""
+    await send(
+        {
+            "type": "http.response.start",
+            "status": 200,
+            "headers": [(b"content-type", b"text/plain"), (b"content-length", b"5")],
+        }
+    )
+    await send({"type": "http.response.body", "body": b"hello"})
+
+
+def starlette_hello():
+    """The same with Starlette."""
+
+    async def answer(request):
+        return Response(b"hello", media_type="text/plain")
+
+    return Starlette(routes=[Route("/", answer)])
+
+
+class Pace(NamedTuple):
+    """Requests a second, processor microseconds a request, and seconds that a request took."""
+
+    rate: float
+    cpu: float
+    p50: float
+    p99: float
+
+
+def on_core(place: int) -> list[str]:
+    """The command that keeps a program on one core."""
+    if len(CORES) < 2 or shutil.which("taskset") is None:
+        return []
+    return ["taskset", "-c", str(CORES[place % len(CORES)])]
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@contextlib.contextmanager
+def running(command: Sequence[str], port: int, path: str = "/") -> Iterator[subprocess.Popen[str]]:
+    """Run a server until it answers, and end it afterwards."""
+    with tempfile.TemporaryFile("w+") as log:
+        server = subprocess.Popen(
+            [*on_core(0), *command], cwd=ROOT, stdout=log, stderr=log, text=True
+        )
+        try:
+            wait_for(port, path, server)
+            yield server
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.wait(30)
+
+
+def wait_for(port: int, path: str, server: subprocess.Popen[str]) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until and server.poll() is None:
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5).close()
+            return
+        time.sleep(0.02)
+    raise SystemExit("the server does not answer")
+
+
+def cpu_seconds(pid: int) -> float:
+    """The processor time of a process and its children, all threads together."""
+    total = 0.0
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    for each in (pid, *map(int, children)):
+        fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+        total += (int(fields[11]) + int(fields[12])) / TICK
+    return total
+
+
+def request(method: str, path: str, body: object = None, key: str = "") -> str:
+    data = "" if body is None else json.dumps(body)
+    lines = [f"{method} {path} HTTP/1.1", "Host: bench", f"Content-Length: {len(data)}"]
+    lines += ["Content-Type: application/json"] if data else []
+    lines += [f"Authorization: Bearer {key}"] if key else []
+    return "\r\n".join([*lines, "", data])
+
+
+def measure(port: int, pid: int, requests: list[str], **options: Any) -> Pace:
+    job = {
+        "port": port,
+        "requests": requests,
+        "connections": CONNECTIONS,
+        "seconds": SECONDS,
+        "warm_up": 0.5,
+        **options,
+    }
+    before, began = cpu_seconds(pid), time.perf_counter()
+    done = subprocess.run(
+        [*on_core(1), sys.executable, "-m", "benchmarks.serve_load"],
+        input=json.dumps(job),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    told = json.loads(done.stdout)
+    # The client's start takes no time of the server's; its warm-up does, at the same pace.
+    share = job["seconds"] / (job["seconds"] + job["warm_up"])
+    cpu = (cpu_seconds(pid) - before) * share / max(1, told["count"])
+    assert time.perf_counter() > began
+    return Pace(told["rate"], cpu * 1e6, told["p50"], told["p99"])
+
+
+def best(paces: Sequence[Pace]) -> Pace:
+    """The best of several rounds in each column: a busy machine only makes things worse."""
+    return Pace(
+        max(pace.rate for pace in paces),
+        min(pace.cpu for pace in paces),
+        min(pace.p50 for pace in paces),
+        min(pace.p99 for pace in paces),
+    )
+
+
+def uvicorn_command(app: str, port: int, *more: str) -> list[str]:
+    command = [sys.executable, "-m", "uvicorn", app, "--port", str(port), "--no-access-log"]
+    return [*command, "--log-level", "warning", "--loop", "uvloop", "--http", "httptools", *more]
+
+
+def serve_command(store: str, port: int, *more: str) -> list[str]:
+    command = [sys.executable, "-m", "lastblock", "serve", store, "--port", str(port)]
+    return [*command, "--log-level", "warning", *more]
+
+
+def call(port: int, method: str, path: str, body: object, key: str) -> Any:
+    made = urllib.request.Request(
+        f"http://127.0.0.1:{port}{path}",
+        data=json.dumps(body).encode(),
+        method=method,
+        headers={"Content-Type": "application/json", "Authorization": f"Bearer {key}"},
+    )
+    with urllib.request.urlopen(made) as answer:
+        text = answer.read()
+        return json.loads(text) if text else None
+
+
+def make_store(folder: str) -> tuple[str, str]:
+    """Make a store with an admin key; return its path and the key."""
+    store = f"{folder}/shop.db"
+    made = subprocess.run(
+        [sys.executable, "-m", "lastblock", "keys", "create", store, "--scope", "admin"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    (key,) = re.findall(r"^lb_\S+$", made.stdout, re.M)
+    return store, key
+
+
+def print_pace(name: str, pace: Pace, unit: Pace) -> None:
+    print(
+        f"{name:34} {pace.rate:9,.0f} /s {pace.cpu:8.1f} µs"
+        f"   {pace.rate / unit.rate:5.2f} {unit.cpu / pace.cpu:5.2f}"
+        f"   {pace.p50 * 1e3:6.2f} {pace.p99 * 1e3:6.2f} ms",
+        flush=True,
+    )
+
+
+HEAD = f"{'':34} {'rate':>12} {'processor':>11}   {'of hello':>11}   {'p50':>6} {'p99':>9}"
+ARMS = ["red", "green", "blue"]
+
+
+def main(durabilities: Sequence[str] = ("always", "interval")) -> None:
+    """Print the speed of the service."""
+    decide = "/v1/bandits/button/decisions"
+    with tempfile.TemporaryDirectory() as folder:
+        store, key = make_store(folder)
+        new = {"name": "button", "arms": ARMS, "policy": "LBSDAGM", "seed": 1}
+        port = free_port()
+        with running(serve_command(store, port), port, "/readyz"):
+            call(port, "POST", "/v1/bandits", new, key)
+            time.sleep(2.0)  # what a bandit's first decisions compile in the background
+        began = time.perf_counter()
+        with running(serve_command(store, port), port, "/readyz"):
+            start = time.perf_counter() - began
+        print(f"start to ready, kernels compiled: {start:.2f} s (goal: {GOAL_START:g})\n\n{HEAD}")
+        for durability in durabilities:
+            port, other = free_port(), free_port()
+            with (
+                running(uvicorn_command("benchmarks.serve:hello", other), other) as plain,
+                running(
+                    serve_command(store, port, "--durability", durability), port, "/readyz"
+                ) as server,
+            ):
+                single = [request("POST", decide, {}, key)]
+                hundred = [request("POST", decide, {"n": 100}, key)]
+                units, singles, hundreds = [], [], []
+                for _ in range(ROUNDS):
+                    units.append(measure(other, plain.pid, [request("GET", "/")]))
+                    singles.append(measure(port, server.pid, single))
+                    hundreds.append(measure(port, server.pid, hundred, connections=8))
+                unit, one, many = best(units), best(singles), best(hundreds)
+                half = [measure(port, server.pid, single, rate=one.rate / 2) for _ in range(ROUNDS)]
+                print_pace("hello", unit, unit)
+                print_pace(f"a decision, {durability}", one, unit)
+                print_pace("… at half that rate", best(half), unit)
+                print_pace("a batch of 100 decisions", many, unit)
+                print(
+                    f"{'':34} {many.rate * 100:9,.0f} decisions a second in batches\n", flush=True
+                )
+
+
+def parts() -> None:
+    """Print the speed of HTTP servers and frameworks with a bare hello."""
+    granian = [
+        str(Path(sys.executable).parent / "granian"),
+        "--interface",
+        "asgi",
+        "--no-access-log",
+    ]
+    port = free_port()
+    commands = {
+        "uvicorn, bare ASGI": uvicorn_command("benchmarks.serve:hello", port),
+        "uvicorn, Starlette": uvicorn_command(
+            "benchmarks.serve:starlette_hello", port, "--factory"
+        ),
+    }
+    if Path(granian[0]).exists():
+        commands["granian, bare ASGI"] = [
+            *granian,
+            "--port",
+            str(port),
+            "--loop",
+            "uvloop",
+            "benchmarks.serve:hello",
+        ]
+    found: dict[str, list[Pace]] = {name: [] for name in commands}
+    for _ in range(ROUNDS):
+        for name, command in commands.items():
+            with running(command, port) as server:
+                found[name].append(measure(port, server.pid, [request("GET", "/")]))
+    unit = best(found["uvicorn, bare ASGI"])
+    print(HEAD)
+    for name, paces in found.items():
+        print_pace(name, best(paces), unit)
+
+
+def memory(decisions: int) -> None:
+    """Print the memory of the server over many decisions and rewards."""
+    with tempfile.TemporaryDirectory() as folder:
+        store, key = make_store(folder)
+        port = free_port()
+        command = serve_command(store, port, "--no-keep-events")
+        with running(command, port, "/readyz") as server:
+            new = {"name": "button", "arms": ARMS, "policy": "LBSDAGM", "seed": 1}
+            call(port, "POST", "/v1/bandits", new, key)
+            for part in range(10):
+                for _ in range(decisions // 10 // 1000):
+                    made = call(port, "POST", "/v1/bandits/button/decisions", {"n": 1000}, key)
+                    rewards = [
+                        {"token": each["token"], "reward": float(place % 7 == 0)}
+                        for place, each in enumerate(made["decisions"])
+                    ]
+                    call(port, "POST", "/v1/rewards:batch", {"rewards": rewards}, key)
+                text = Path(f"/proc/{server.pid}/status").read_text()
+                (size,) = re.findall(r"VmRSS:\s+(\d+) kB", text)
+                count = (part + 1) * (decisions // 10)
+                print(f"{count:12,} decisions: {int(size) / 1024:7.1f} MiB", flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--parts", action="store_true")
+    parser.add_argument("--decisions", type=int, metavar="N")
+    given = parser.parse_args()
+    if given.parts:
+        parts()
+    elif given.decisions:
+        memory(given.decisions)
+    else:
+        main()

@@ -1,0 +1,1 @@
+"""The HTTP service: bandits of a store for programs in any language."""

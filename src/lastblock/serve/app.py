@@ -1,0 +1,128 @@
+"""The ASGI application: find the operation, check the key, answer, count."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterator
+
+from lastblock.serve import openapi
+from lastblock.serve.http import ClientLeftError, Receive, Request, Response, Scope, Send, Watch
+from lastblock.serve.problems import ProblemError, unavailable
+from lastblock.serve.routes import bandits, decisions, health, keys
+from lastblock.serve.routing import Route, Router
+from lastblock.serve.state import State
+from lastblock.support.errors import BanditInUseError, StoreError, UnknownDecisionError
+
+_log = logging.getLogger(__name__)
+
+_NOWHERE = "(unknown)"
+"""The path of requests to addresses that do not exist, in metrics."""
+
+_HEALTH = ("/livez", "/readyz", "/metrics", "/openapi.json")
+
+
+class App:
+    """The API of one service, as an ASGI application.
+
+    Parameters
+    ----------
+    state
+        What the operations share.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.router = Router(_routes(state))
+        self.watch = Watch(state.settings.request_timeout)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await _refuse(scope, receive, send)
+            return
+        began = time.perf_counter()
+        state, method, path = self.state, scope["method"], _NOWHERE
+        request = Request(scope, receive, state.settings.max_body, self.watch)
+        state.metrics.in_flight += 1
+        status = 499  # what is counted if the client leaves, as nginx does
+        try:
+            try:
+                route, request.parameters = self._find(method, scope)
+                path = route.path
+                response = await self._answer(request, route)
+            except ProblemError as problem:
+                response = Response.problem(problem)
+            except (UnknownDecisionError, StoreError, ValueError, ImportError) as error:
+                response = Response.problem(_problem_of(error))
+            except (ClientLeftError, asyncio.CancelledError):
+                raise
+            except Exception:
+                _log.exception("a defect: %s %s failed", method, path)
+                defect = ProblemError(
+                    "defect", "this is a defect of lastblock; see the server's log"
+                )
+                response = Response.problem(defect)
+            status = response.status
+            await response.send(send if method != "HEAD" else _without_body(send))
+        except ClientLeftError:
+            pass
+        finally:
+            state.metrics.in_flight -= 1
+            state.metrics.count(method, path, status, time.perf_counter() - began)
+
+    def _find(self, method: str, scope: Scope) -> tuple[Route, tuple[str, ...]]:
+        raw: bytes = scope.get("raw_path") or scope["path"].encode()
+        root = self.state.settings.root_path
+        if root and raw.startswith(root.encode()):
+            raw = raw[len(root) :]
+        return self.router.find("GET" if method == "HEAD" else method, raw.partition(b"?")[0])
+
+    async def _answer(self, request: Request, route: Route) -> Response:
+        state = self.state
+        if not state.host.is_ready and route.path not in _HEALTH:
+            raise unavailable(f"the server is not ready: {state.host.why_not}")
+        state.authorize(request, route.needs)
+        return await route.handler(request)
+
+
+def _routes(state: State) -> Iterator[Route]:
+    yield from health.routes(state)
+    yield from bandits.routes(state)
+    yield from decisions.routes(state)
+    yield from keys.routes(state)
+    made: dict[str, bytes] = {}
+
+    async def describe(request: Request) -> Response:
+        if not made:
+            made["openapi"] = openapi.describe(list(_routes(state)), state.settings.root_path)
+        return Response(made["openapi"])
+
+    yield Route(
+        "GET", "/openapi.json", describe, "This description of the API.", returns={200: dict}
+    )
+
+
+def _problem_of(error: Exception) -> ProblemError:
+    """Return the problem for an error that the library raised."""
+    match error:
+        case UnknownDecisionError():
+            return ProblemError("conflict", str(error))
+        case BanditInUseError() | StoreError():
+            return unavailable(str(error))
+        case _:
+            return ProblemError("invalid", str(error))
+
+
+def _without_body(send: Send) -> Send:
+    async def bare(message: "dict[str, object]") -> None:
+        await send({**message, "body": b""} if "body" in message else message)
+
+    return bare  # type: ignore[return-value]  # messages are dictionaries
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    """Close a web socket; anything else is a mistake of the ASGI server's."""
+    if scope["type"] != "websocket":
+        raise RuntimeError(f"lastblock does not speak {scope['type']!r}")
+    await receive()
+    await send({"type": "websocket.close", "code": 1000})

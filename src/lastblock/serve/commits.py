@@ -1,0 +1,73 @@
+"""Answers wait for the disk together: one commit for all requests of a moment."""
+
+import asyncio
+
+from lastblock.serve.problems import unavailable
+from lastblock.store.store import Store
+from lastblock.support.errors import StoreError
+
+MANY = 5_000
+"""How many events may wait before answers wait for them, whatever the durability."""
+
+
+class Commits:
+    """Lets requests wait until their events are written.
+
+    While a group is being written, the requests that come meanwhile gather for the next one. So a
+    slow disk makes groups larger instead of answers rarer.
+
+    Parameters
+    ----------
+    store
+        The store, which writes in groups.
+    does_wait
+        Whether an answer waits for its events; otherwise it comes at once.
+    """
+
+    def __init__(self, store: Store, *, does_wait: bool) -> None:
+        self._store, self._does_wait = store, does_wait
+        self._gathering: list[asyncio.Future[StoreError | None]] = []
+        self._writing: list[asyncio.Future[StoreError | None]] = []
+
+    def check(self) -> None:
+        """Raise a `ProblemError` unless the store takes events now; call this before each change.
+
+        The store itself would wait for the disk, and all requests with it.
+        """
+        problem = self._store.backlog.problem
+        if problem is not None:
+            raise unavailable(f"the last events could not be written: {problem}")
+
+    async def written(self) -> None:
+        """Wait until all events so far are written, or raise a `ProblemError`.
+
+        The events may be written after all: who sends the same request again, with the same key,
+        gets the same answer. A service that answers at once waits only if the disk is far behind.
+        """
+        if not self._does_wait and self._store.backlog.events < MANY:
+            return
+        loop = asyncio.get_running_loop()
+        mine: asyncio.Future[StoreError | None] = loop.create_future()
+        self._gathering.append(mine)  # one for each, since whoever is cancelled cancels its own
+        if len(self._gathering) == 1 and not self._writing:
+            loop.call_soon(self._write, loop)  # after the other requests of this moment
+        error = await mine
+        if error is not None:
+            raise unavailable(f"the events could not be written yet: {error}")
+
+    def _write(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._writing, self._gathering = self._gathering, []
+        try:
+            self._store.when_written(
+                lambda error: loop.call_soon_threadsafe(self._written, loop, error)
+            )
+        except StoreError as error:
+            self._written(loop, error)
+
+    def _written(self, loop: asyncio.AbstractEventLoop, error: StoreError | None) -> None:
+        done, self._writing = self._writing, []
+        if self._gathering:
+            self._write(loop)
+        for each in done:
+            if not each.done():
+                each.set_result(error)

@@ -1,0 +1,197 @@
+"""What clients send and get: the types of all bodies. The API's description is made from them."""
+
+from typing import Annotated, Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from lastblock.serve.keys import Right
+from lastblock.serve.policies import DEFAULT
+
+MOST_ARMS, MOST_DECISIONS = 1000, 10_000
+
+Label: TypeAlias = Annotated[str, Meta(max_length=200, description="The label of an arm.")] | int
+Name: TypeAlias = Annotated[
+    str, Meta(min_length=1, max_length=200, description="The name of a bandit: one line of text.")
+]
+Floor: TypeAlias = Annotated[
+    float, Meta(ge=0.0, le=1.0, description="The least share of decisions.")
+]
+Text: TypeAlias = Annotated[str, Meta(max_length=2000)]
+Seconds: TypeAlias = Annotated[float, Meta(gt=0.0, le=31_536_000.0)]
+
+
+class Sent(Struct, forbid_unknown_fields=True, kw_only=True):
+    """A body that a client sends."""
+
+
+class Got(Struct, kw_only=True):
+    """A body that a client gets."""
+
+
+class NewArm(Sent):
+    """An arm, with what to hand back whenever it is chosen."""
+
+    label: Label
+    payload: Any = None
+    floor: Floor | None = None
+
+
+class NewBandit(Sent):
+    """A bandit to create."""
+
+    name: Name
+    arms: Annotated[list[str | int | NewArm], Meta(min_length=2, max_length=MOST_ARMS)]
+    policy: Annotated[
+        str | dict[str, Any],
+        Meta(description='A name, or an object such as {"policy": "SWLBSDA", "window": 500}.'),
+    ] = DEFAULT
+    floor: Annotated[Floor | None, Meta(description="The floor of every arm.")] = None
+    seed: Annotated[int, Meta(ge=0)] | None = None
+    room: Annotated[int, Meta(ge=2, le=MOST_ARMS)] | None = None
+    description: Text = ""
+
+
+class ChangedBandit(Sent):
+    """What to change of a bandit; what is left out stays."""
+
+    description: Text | UnsetType = UNSET
+    paused: bool | UnsetType = UNSET
+
+
+class ChangedArm(Sent):
+    """What to change of an arm; what is left out stays."""
+
+    payload: Any = UNSET
+
+
+class ArmState(Got):
+    """An arm as it is now."""
+
+    label: Label
+    state: str
+    pulls: int
+    floor: float | None
+    payload: Any
+
+
+class BanditState(Got):
+    """A bandit as it is now."""
+
+    name: str
+    description: str
+    policy: dict[str, Any]
+    arms: list[ArmState]
+    paused: bool
+    decisions: int
+    waiting: int
+    created: str | None
+    version: int
+
+
+class BanditLine(Got):
+    """A bandit in the list of bandits."""
+
+    name: str
+    description: str
+    policy: str
+    arms: int
+    paused: bool
+    decisions: int
+    waiting: int
+
+
+class BanditList(Got):
+    """The bandits that a key may see, by name."""
+
+    bandits: list[BanditLine]
+    following: Annotated[
+        str | None, Meta(description="Give it as `after` to get the next ones; null at the end.")
+    ]
+
+
+class NewDecision(Sent):
+    """What to decide."""
+
+    n: Annotated[int, Meta(ge=1, le=MOST_DECISIONS)] | None = None
+    why: Annotated[bool, Meta(description="Whether to say why, in words.")] = False
+
+
+class DecisionMade(Got):
+    """An arm to use, and the token under which to report its reward."""
+
+    arm: Label
+    token: str
+    probability: float | None
+    payload: msgspec.Raw
+    why: str | UnsetType = UNSET
+
+
+class DecisionsMade(Got):
+    """Several decisions, in order."""
+
+    decisions: list[DecisionMade]
+
+
+class NewReward(Sent):
+    """The reward of a decision."""
+
+    reward: float
+
+
+class RewardOf(NewReward):
+    """The reward of one of several decisions."""
+
+    token: str
+
+
+class NewRewards(Sent):
+    """The rewards of several decisions: all are taken, or none."""
+
+    rewards: Annotated[list[RewardOf], Meta(min_length=1, max_length=MOST_DECISIONS)]
+
+
+class NewKey(Sent):
+    """A key to make."""
+
+    scopes: Annotated[list[Right], Meta(min_length=1)]
+    bandits: list[Name] | None = None
+    name: Annotated[str, Meta(max_length=200)] = ""
+    days: Annotated[float, Meta(gt=0, lt=365_000)] | None = None
+
+
+class KeyShown(Got):
+    """What may be shown of a key."""
+
+    id: str
+    scopes: list[Right]
+    bandits: list[str] | None
+    name: str
+    created: str
+    expires: str | None
+
+
+class KeyMade(KeyShown):
+    """A new key; the key itself cannot be had again."""
+
+    key: str
+
+
+class KeyList(Got):
+    """All keys."""
+
+    keys: list[KeyShown]
+
+
+class Alive(Got):
+    """Whether the server runs."""
+
+    status: str
+
+
+class Ready(Got):
+    """Whether the server takes requests, and why not."""
+
+    status: str
+    detail: str
+    bandits: int

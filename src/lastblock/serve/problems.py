@@ -1,0 +1,81 @@
+"""Errors of the service, as RFC 9457 describes them: ``application/problem+json``."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+MEDIA_TYPE: Final = "application/problem+json"
+
+TITLES: Final[Mapping[str, tuple[int, str]]] = {
+    "bad-request": (400, "The request cannot be understood"),
+    "unauthorized": (401, "A valid key is needed"),
+    "forbidden": (403, "The key does not allow this"),
+    "not-found": (404, "There is no such thing"),
+    "method-not-allowed": (405, "This address takes other methods"),
+    "timeout": (408, "The request took too long to arrive"),
+    "conflict": (409, "This contradicts what is there"),
+    "paused": (409, "The bandit is paused"),
+    "gone": (410, "It is too late for this"),
+    "changed-meanwhile": (412, "Somebody else has changed it"),
+    "too-large": (413, "The body is too large"),
+    "wrong-type": (415, "The body must be JSON"),
+    "invalid": (422, "A value is not valid"),
+    "too-many-requests": (429, "Too many requests"),
+    "defect": (500, "A defect of the server"),
+    "unavailable": (503, "The server cannot do this now"),
+}
+"""Every kind of problem: its HTTP status and its title."""
+
+
+class Problem(msgspec.Struct, kw_only=True, omit_defaults=True, rename={"kind": "type"}):
+    """What went wrong, and what to do about it."""
+
+    kind: str
+    """The kind of the problem, such as ``urn:lastblock:problem:not-found``; it never changes."""
+    title: str
+    """The kind in words."""
+    status: int
+    """The HTTP status."""
+    detail: str = ""
+    """What is wrong with this request, and what to do."""
+
+
+class ProblemError(Exception):
+    """Ends a request with a problem.
+
+    Parameters
+    ----------
+    kind
+        A name in `TITLES`.
+    detail
+        What is wrong with this request, and what to do.
+    headers
+        More headers of the response.
+    """
+
+    def __init__(self, kind: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.kind, self.detail = kind, detail
+        self.headers: dict[str, str] = dict(headers or {})
+        self.status, self.title = TITLES[kind]
+
+    def body(self) -> Problem:
+        """Return what the client reads."""
+        return Problem(
+            kind=f"urn:lastblock:problem:{self.kind}",
+            title=self.title,
+            status=self.status,
+            detail=self.detail,
+        )
+
+
+def unavailable(detail: str, seconds: int = 1) -> ProblemError:
+    """Return the problem of a server that may be able to answer in some seconds."""
+    return ProblemError("unavailable", detail, {"Retry-After": str(seconds)})
+
+
+def explained(error: msgspec.ValidationError) -> str:
+    """Return what is wrong with a body; `msgspec` writes ``$.n`` for the field n."""
+    what, at, place = str(error).partition(" - at `$")
+    return f"{place.rstrip('`').removeprefix('.')}: {what}" if at and place != "`" else what

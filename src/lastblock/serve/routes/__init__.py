@@ -1,0 +1,1 @@
+"""The operations of the API, in one file for each kind of thing."""

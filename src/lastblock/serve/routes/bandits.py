@@ -1,0 +1,239 @@
+"""Bandits and their arms: create, list, read, change, delete."""
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import msgspec
+
+from lastblock.serve.hosting import Hosted
+from lastblock.serve.http import Body, Request, Response
+from lastblock.serve.messages import (
+    ArmState,
+    BanditLine,
+    BanditList,
+    BanditState,
+    ChangedArm,
+    ChangedBandit,
+    NewArm,
+    NewBandit,
+)
+from lastblock.serve.policies import written
+from lastblock.serve.problems import ProblemError
+from lastblock.serve.routing import Parameter, Route
+from lastblock.serve.state import State, check_reach
+
+_NEW, _CHANGED = Body(NewBandit), Body(ChangedBandit)
+_NEW_ARM, _CHANGED_ARM = Body(NewArm), Body(ChangedArm)
+_MATCH = Parameter("If-Match", "The ETag that you read: change only this version.", str, "header")
+_PAGE = 1000
+
+
+class _Bandits:
+    """The handlers."""
+
+    def __init__(self, state: State) -> None:
+        self._host, self._root = state.host, state.settings.root_path
+
+    async def create(self, request: Request) -> Response:
+        """Create a bandit."""
+        new = await request.read(_NEW)
+        check_reach(request, new.name)
+        hosted = await self._host.create(new)
+        where = f"{self._root}/v1/bandits/{quote(new.name, safe='')}"
+        return _shown(hosted, 201, {"Location": where})
+
+    async def list_all(self, request: Request) -> Response:
+        """List bandits."""
+        query = request.query()
+        after, text = query.get("after", ""), query.get("limit", "100")
+        if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _PAGE):
+            raise ProblemError(
+                "invalid", f"limit={text!r} must be a whole number from 1 to {_PAGE}"
+            )
+        names = sorted(name for name in self._host.bandits if request.caller.reaches(name))
+        names = [name for name in names if name > after][: int(text) + 1]
+        shown = names[: int(text)]
+        lines = [_line(self._host.bandits[name]) for name in shown]
+        following = shown[-1] if len(names) > len(shown) else None
+        return Response.json(BanditList(bandits=lines, following=following))
+
+    async def _find(self, request: Request) -> Hosted:
+        """Return the bandit that a request names, opened if need be."""
+        name = request.parameters[0]
+        check_reach(request, name)
+        return await self._host.get(name)
+
+    async def read(self, request: Request) -> Response:
+        """Return a bandit."""
+        hosted = await self._find(request)
+        if request.header(b"if-none-match") == hosted.etag:
+            return Response(status=304, headers={"ETag": hosted.etag})
+        return _shown(hosted)
+
+    async def change(self, request: Request) -> Response:
+        """Change the notes of a bandit."""
+        changed = await request.read(_CHANGED)
+        hosted = await self._find(request)
+        await self._host.change(hosted, changed, request.header(b"if-match"))
+        return _shown(hosted)
+
+    async def delete(self, request: Request) -> Response:
+        """Delete a bandit."""
+        await self._host.delete(await self._find(request), request.header(b"if-match"))
+        return Response(status=204)
+
+    async def add_arm(self, request: Request) -> Response:
+        """Add an arm."""
+        arm = await request.read(_NEW_ARM)
+        hosted = await self._find(request)
+        await self._host.add_arm(hosted, arm, request.header(b"if-match"))
+        return _shown(hosted, 201)
+
+    async def change_arm(self, request: Request) -> Response:
+        """Change an arm's payload."""
+        changed = await request.read(_CHANGED_ARM)
+        hosted = await self._find(request)
+        label = hosted.find_arm(request.parameters[1])
+        if changed.payload is not msgspec.UNSET:
+            match = request.header(b"if-match")
+            await self._host.set_payload(hosted, label, changed.payload, match)
+        return _shown(hosted)
+
+    async def retire_arm(self, request: Request) -> Response:
+        """Retire an arm."""
+        hosted = await self._find(request)
+        label = hosted.find_arm(request.parameters[1])
+        await self._host.retire_arm(hosted, label, request.header(b"if-match"))
+        return _shown(hosted)
+
+
+def routes(state: State) -> Iterator[Route]:
+    """Yield the operations."""
+    do = _Bandits(state)
+    yield Route(
+        "POST",
+        "/v1/bandits",
+        do.create,
+        "Create a bandit.",
+        needs="admin",
+        takes=_NEW,
+        returns={201: BanditState},
+        problems=("conflict",),
+    )
+    yield Route(
+        "GET",
+        "/v1/bandits",
+        do.list_all,
+        "List bandits by name.",
+        needs="read",
+        returns={200: BanditList},
+        parameters=(
+            Parameter("after", "Begin after this name."),
+            Parameter("limit", f"How many to list: 1 to {_PAGE}; without it, 100.", int),
+        ),
+    )
+    one = "/v1/bandits/{name}"
+    yield Route(
+        "GET",
+        one,
+        do.read,
+        "Read a bandit; its ETag is for later changes.",
+        needs="read",
+        returns={200: BanditState, 304: None},
+        problems=("not-found",),
+    )
+    yield Route(
+        "PATCH",
+        one,
+        do.change,
+        "Change or pause a bandit.",
+        needs="admin",
+        takes=_CHANGED,
+        returns={200: BanditState},
+        problems=("not-found", "changed-meanwhile"),
+        parameters=(_MATCH,),
+    )
+    yield Route(
+        "DELETE",
+        one,
+        do.delete,
+        "Delete a bandit with all its events.",
+        needs="admin",
+        returns={204: None},
+        problems=("not-found", "changed-meanwhile"),
+        parameters=(_MATCH,),
+    )
+    yield Route(
+        "POST",
+        f"{one}/arms",
+        do.add_arm,
+        "Add an arm; it is chosen at once.",
+        needs="admin",
+        takes=_NEW_ARM,
+        returns={201: BanditState},
+        problems=("not-found", "conflict", "changed-meanwhile"),
+        parameters=(_MATCH,),
+    )
+    yield Route(
+        "PATCH",
+        f"{one}/arms/{{label}}",
+        do.change_arm,
+        "Change what an arm hands back.",
+        needs="admin",
+        takes=_CHANGED_ARM,
+        returns={200: BanditState},
+        problems=("not-found", "changed-meanwhile"),
+        parameters=(_MATCH,),
+    )
+    yield Route(
+        "DELETE",
+        f"{one}/arms/{{label}}",
+        do.retire_arm,
+        "Retire an arm for good; its past stays.",
+        needs="admin",
+        returns={200: BanditState},
+        problems=("not-found", "conflict", "changed-meanwhile"),
+        parameters=(_MATCH,),
+    )
+
+
+def _shown(hosted: Hosted, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response.json(_state(hosted), status, {"ETag": hosted.etag, **(headers or {})})
+
+
+def _state(hosted: Hosted) -> BanditState:
+    bandit, notes = hosted.bandit, hosted.notes
+    pulls, floors = bandit.pulls, bandit.floor
+    return BanditState(
+        name=hosted.name,
+        description=notes.get("description", ""),
+        policy=written(bandit.policy),
+        arms=[
+            ArmState(
+                label=label,
+                state=state,
+                pulls=pulls[label],
+                floor=floors.get(label),
+                payload=hosted.payload(label),
+            )
+            for label, state in bandit.arms.items()
+        ],
+        paused=hosted.paused,
+        decisions=bandit.asked,
+        waiting=hosted.waiting,
+        created=notes.get("created"),
+        version=hosted.version,
+    )
+
+
+def _line(hosted: Hosted) -> BanditLine:
+    bandit = hosted.bandit
+    return BanditLine(
+        name=hosted.name,
+        description=hosted.notes.get("description", ""),
+        policy=str(bandit.policy),
+        arms=sum(state != "retired" for state in bandit.arms.values()),
+        paused=hosted.paused,
+        decisions=bandit.asked,
+        waiting=hosted.waiting,
+    )

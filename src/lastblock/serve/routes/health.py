@@ -1,0 +1,87 @@
+"""Whether the server runs and is ready, and its counters."""
+
+from collections.abc import Iterator
+
+from lastblock.serve.http import Request, Response
+from lastblock.serve.messages import Alive, Ready
+from lastblock.serve.metrics import Sample, family
+from lastblock.serve.routing import Route
+from lastblock.serve.state import State
+
+
+def routes(state: State) -> Iterator[Route]:
+    """Yield the operations."""
+
+    async def live(request: Request) -> Response:
+        return Response.json(Alive(status="alive"))
+
+    async def ready(request: Request) -> Response:
+        host = state.host
+        problem = host.store.backlog.problem if host.is_ready else None
+        is_ready = host.is_ready and problem is None and not state.is_stopping
+        detail = problem or ("stopping" if state.is_stopping else host.why_not)
+        body = Ready(
+            status="ready" if is_ready else "not ready", detail=detail, bandits=len(host.bandits)
+        )
+        if is_ready:
+            return Response.json(body)
+        return Response.json(body, 503, {"Retry-After": "1"})
+
+    async def metrics(request: Request) -> Response:
+        text = "\n".join([*state.metrics.lines(), *_of_bandits(state), ""])
+        return Response(text.encode(), 200, b"text/plain; version=0.0.4; charset=utf-8")
+
+    yield Route("GET", "/livez", live, "Whether the server runs.", returns={200: Alive})
+    yield Route(
+        "GET",
+        "/readyz",
+        ready,
+        "Whether all bandits are open and the store can be written.",
+        returns={200: Ready, 503: Ready},
+    )
+    yield Route(
+        "GET",
+        "/metrics",
+        metrics,
+        "Counters for Prometheus.",
+        needs="read",
+        returns={200: str},
+        media_type="text/plain",
+    )
+
+
+def _of_bandits(state: State) -> Iterator[str]:
+    hosted = list(state.host.bandits.values())
+
+    def by_arm(name: str) -> Iterator[Sample]:
+        for each in hosted:
+            for arm, value in getattr(each, name).items():
+                yield {"bandit": each.name, "arm": arm}, value
+
+    for name, attribute, text in (
+        ("decisions", "decisions", "Decisions since the server started."),
+        ("rewards", "rewards", "Rewards since the server started."),
+        ("reward_sum", "reward_sums", "The sum of the rewards since the server started."),
+    ):
+        suffix = "" if name == "reward_sum" else "_total"
+        kind = "gauge" if name == "reward_sum" else "counter"  # rewards may be negative
+        yield from family(f"lastblock_{name}{suffix}", kind, text, by_arm(attribute))
+    for name, text, values in (
+        (
+            "waiting_rewards",
+            "Decisions that wait for their reward.",
+            [({"bandit": each.name}, each.waiting) for each in hosted],
+        ),
+        (
+            "noticed_changes",
+            "Changes of the world that the policy has noticed: the last eight at most.",
+            [({"bandit": each.name}, len(each.bandit.changes)) for each in hosted],
+        ),
+        ("bandits", "Bandits that are open.", [({}, len(hosted))]),
+        (
+            "unwritten_events",
+            "Events that wait to be written.",
+            [({}, state.host.store.backlog.events)],
+        ),
+    ):
+        yield from family(f"lastblock_{name}", "gauge", text, values)

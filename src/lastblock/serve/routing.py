@@ -1,0 +1,121 @@
+"""Which handler answers which address."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from lastblock.serve.http import Body, Handler
+from lastblock.serve.keys import Right
+from lastblock.serve.problems import ProblemError
+
+REMEMBERED = 4096
+"""How many addresses the router remembers before it forgets them all."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of the query or a header, for the description of the API."""
+
+    name: str
+    text: str
+    kind: type[Any] = str
+    place: str = "query"
+
+
+@dataclass(frozen=True)
+class Route:
+    """An operation of the API: where it is, who may use it, what it takes and returns."""
+
+    method: str
+    path: str
+    handler: Handler
+    summary: str
+    """One line for the description of the API."""
+    needs: Right | None = None
+    """The right that a key must have; None if nobody needs a key."""
+    takes: Body[Any] | None = None
+    returns: Mapping[int, Any] = field(default_factory=dict)
+    """The type of the body for each status, or several that it may have; None for no body."""
+    problems: Sequence[str] = ()
+    """The kinds of problems besides those that every operation may have."""
+    parameters: Sequence[Parameter] = ()
+    media_type: str = "application/json"
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the parameters in the path."""
+        return [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
+
+
+class _Node:
+    def __init__(self) -> None:
+        self.literal: dict[str, _Node] = {}
+        self.any: _Node | None = None
+        self.routes: dict[str, Route] = {}
+
+
+class Router:
+    """Finds the route of a request.
+
+    A part of an address that stands for a name may hold any characters, also an escaped slash.
+
+    Parameters
+    ----------
+    routes
+        All routes. Literal parts come before parameters.
+    """
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self.routes = list(routes)
+        self._top = _Node()
+        self._found: dict[bytes, tuple[dict[str, Route], tuple[str, ...]]] = {}
+        for route in self.routes:
+            node = self._top
+            for part in route.path.strip("/").split("/"):
+                if part.startswith("{"):
+                    node.any = node.any or _Node()
+                    node = node.any
+                else:
+                    node = node.literal.setdefault(part, _Node())
+            node.routes[route.method] = route
+
+    def find(self, method: str, path: bytes) -> tuple[Route, tuple[str, ...]]:
+        """Return the route of an address, and the parameters in it, or raise a `ProblemError`.
+
+        Parameters
+        ----------
+        method
+            The method of the request.
+        path
+            The address as it was sent, escapes included, without a query.
+        """
+        found = self._found.get(path)
+        if found is None:
+            found = self._look_up(path)
+            if len(self._found) >= REMEMBERED:
+                self._found.clear()
+            self._found[path] = found
+        routes, parameters = found
+        route = routes.get(method)
+        if route is None:
+            allowed = ", ".join(sorted(routes))
+            raise ProblemError("method-not-allowed", f"use one of: {allowed}", {"Allow": allowed})
+        return route, parameters
+
+    def _look_up(self, path: bytes) -> tuple[dict[str, Route], tuple[str, ...]]:
+        node: _Node | None = self._top
+        parameters = []
+        try:
+            parts = [unquote(part, errors="strict") for part in path.decode("ascii").split("/")[1:]]
+        except UnicodeDecodeError:
+            raise ProblemError("bad-request", "the address is not UTF-8 text") from None
+        for part in parts:
+            following = node.literal.get(part) if node is not None else None
+            if following is None and node is not None and node.any is not None and part:
+                following = node.any
+                parameters.append(part)
+            node = following
+        if node is None or not node.routes:
+            raise ProblemError("not-found", "there is nothing at this address; see /openapi.json")
+        return node.routes, tuple(parameters)

@@ -1,0 +1,236 @@
+"""Run the service: open the store, listen, and end in order."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from typing import Any, Final
+
+import uvicorn
+from starlette.middleware.cors import CORSMiddleware
+
+import lastblock
+from lastblock.serve.app import App
+from lastblock.serve.commits import Commits
+from lastblock.serve.hosting import Host
+from lastblock.serve.keys import Keys
+from lastblock.serve.limits import Limits
+from lastblock.serve.settings import SettingError, Settings
+from lastblock.serve.state import State
+from lastblock.serve.tokens import Tokens
+from lastblock.store.store import Store
+from lastblock.support.errors import StoreError
+
+_log = logging.getLogger(__name__)
+
+REFRESH: Final = 2.0
+"""Seconds after which the server reads the keys again, which other programs may have changed."""
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+def open_service(settings: Settings) -> State:
+    """Open the store, and return the parts of a service on it; its bandits are not open yet.
+
+    Raises
+    ------
+    SettingError
+        If everybody could reach the service and there are no keys.
+    StoreError
+        If the store cannot be opened.
+    """
+    # Answers wait for the group in which their events are, see `Commits`: the store itself need
+    # not make each call wait.
+    store = Store(
+        settings.store,
+        durability="never" if settings.durability == "never" else "interval",
+        keep_events=settings.keep_events,
+    )
+    try:
+        keys = Keys(store.documents)
+        if not settings.insecure and not settings.is_local and not len(keys):
+            raise SettingError(
+                f"other machines can reach {settings.host}, and {store.label} has no keys yet; "
+                "make one first: lastblock keys create STORE --scope admin (or let everybody in: "
+                "--insecure)"
+            )
+        commits = Commits(store, does_wait=settings.durability == "always")
+        limits = Limits(settings.rate_limit)
+        return State(settings, Host(store, commits), keys, Tokens(store.documents), limits)
+    except BaseException:
+        store.close()
+        raise
+
+
+class Server(uvicorn.Server):
+    """A server that says where it listens, and whose end is ours to order.
+
+    Parameters
+    ----------
+    config
+        The settings of uvicorn.
+    state
+        The service.
+    """
+
+    def __init__(self, config: uvicorn.Config, state: State) -> None:
+        super().__init__(config)
+        self._state = state
+        self.listens = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to `run`: uvicorn would raise them again before the store is closed."""
+        yield
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Listen."""
+        await super().startup(sockets)
+        self.listens.set()
+
+    def address(self) -> str:
+        """Return the address under which clients reach the server."""
+        settings = self._state.settings
+        if settings.uds:
+            return f"unix:{settings.uds}"
+        port = self.servers[0].sockets[0].getsockname()[1]
+        scheme = "https" if settings.tls_cert else "http"
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        return f"{scheme}://{host}:{port}{settings.root_path}"
+
+    def stop(self) -> None:
+        """End: not ready at once, no new connections after the time to drain."""
+        if self._state.is_stopping:
+            self.force_exit = True
+            return
+        self._state.is_stopping = True
+        drain = self._state.settings.drain
+        _log.info("stopping: not ready any more, the last new connection in %g s", drain)
+        asyncio.get_running_loop().call_later(drain, setattr, self, "should_exit", True)
+
+
+def application(state: State) -> tuple[App, Any]:
+    """Return the API, and the ASGI application around it."""
+    app = App(state)
+    if not state.settings.cors:
+        return app, app
+    around: Callable[[MutableMapping[str, Any], Any, Any], Awaitable[None]] = CORSMiddleware(
+        app,
+        allow_origins=state.settings.cors,
+        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+        allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match"],
+        expose_headers=["ETag", "Location", "Retry-After"],
+    )
+    return app, around
+
+
+async def serve(settings: Settings, announce: Callable[[State, str], object]) -> None:
+    """Serve until a signal comes.
+
+    Parameters
+    ----------
+    settings
+        All settings.
+    announce
+        Is called with the service and its address when it is ready.
+    """
+    sockets = None if settings.uds else [_bound(settings)]
+    state = open_service(settings)
+    try:
+        app, around = application(state)
+        server = Server(_config(settings, around), state)
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
+                loop.add_signal_handler(number, server.stop)
+        helpers = [
+            asyncio.ensure_future(work)
+            for work in (_open(state, server, announce), app.watch.look(), _refresh(state))
+        ]
+        try:
+            await server.serve(sockets)
+        finally:
+            for helper in helpers:
+                helper.cancel()
+            done = await asyncio.gather(*helpers, return_exceptions=True)
+        if isinstance(done[0], Exception):
+            raise done[0]
+    finally:
+        await state.host.close()
+
+
+def _bound(settings: Settings) -> socket.socket:
+    """Return a socket at the address, or raise a `SettingError` that says why there is none."""
+    host, port = settings.host, settings.port
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise SettingError(
+            f"cannot listen at {host}, port {port}: {error.strerror}; choose another --port or "
+            "--host"
+        ) from None
+
+
+async def _open(state: State, server: Server, announce: Callable[[State, str], object]) -> None:
+    """Open the bandits while the server answers already that it is not ready."""
+    try:
+        await state.host.open()
+        await server.listens.wait()
+        announce(state, server.address())
+    except Exception:
+        server.should_exit = True
+        raise
+
+
+async def _refresh(state: State) -> None:
+    while True:
+        await asyncio.sleep(REFRESH)
+        try:
+            await asyncio.to_thread(state.keys.refresh)
+        except StoreError as error:
+            _log.warning("the keys could not be read again: %s", error)
+
+
+def _config(settings: Settings, app: Any) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        uds=settings.uds or None,
+        root_path=settings.root_path,
+        log_level=settings.log_level,
+        access_log=settings.access_log,
+        ssl_certfile=settings.tls_cert or None,
+        ssl_keyfile=settings.tls_key or None,
+        timeout_graceful_shutdown=int(settings.shutdown_timeout) or None,
+        lifespan="off",
+        server_header=False,
+        ws="none",
+    )
+
+
+def run(settings: Settings, announce: Callable[[State, str], object]) -> None:
+    """Serve until a signal comes; see `serve`."""
+    factory = None
+    if sys.platform != "win32":
+        import uvloop  # noqa: PLC0415  # not on Windows
+
+        factory = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(serve(settings, announce))
+
+
+def greeting(state: State, url: str) -> str:
+    """Return what to print when the server is ready; it makes the first key if there is none."""
+    lines = [f"lastblock {lastblock.__version__} serves {state.host.store.label} at {url}"]
+    if state.settings.insecure:
+        lines.append("without keys: whoever reaches it may do everything")
+    elif not len(state.keys):
+        text, _ = state.keys.create(["admin"], name="first")
+        lines.append(f"the first admin key, shown this once: {text}")
+    lines.append(f"description of the API: {url}/openapi.json")
+    return "\n".join(lines)

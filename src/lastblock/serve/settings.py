@@ -1,0 +1,224 @@
+"""The settings of the service: flags before the environment before a file."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final, NamedTuple, get_args
+
+from lastblock.store.store import Durability
+from lastblock.support.errors import short
+from lastblock.support.spelling import advice
+
+PREFIX: Final = "LASTBLOCK_"
+LEVELS: Final = ("critical", "error", "warning", "info", "debug")
+LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+class SettingError(ValueError):
+    """Raised for a setting that is wrong; the message says which, where it is from, and why."""
+
+
+class About(NamedTuple):
+    """What is known of a setting besides its type."""
+
+    text: str
+    """One line of help."""
+    metavar: str = ""
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    is_many: bool = False
+
+
+def _setting(default: Any, text: str, **about: Any) -> Any:
+    return field(default=default, metadata={"about": About(text, **about)})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings of ``lastblock serve``."""
+
+    store: str = _setting("", "an SQLite file, created if missing, or postgresql://…")
+    host: str = _setting("127.0.0.1", "listen at this address", metavar="HOST")
+    port: int = _setting(
+        8000, "listen at this port; 0 for any free one", metavar="PORT", low=0, high=65535
+    )
+    uds: str = _setting("", "listen at this Unix socket instead", metavar="PATH")
+    root_path: str = _setting("", "the path under which a proxy shows the service", metavar="PATH")
+    log_level: str = _setting("info", "how much to log", choices=LEVELS)
+    access_log: bool = _setting(False, "log every request")
+    tls_cert: str = _setting("", "a file with the certificate, for HTTPS", metavar="FILE")
+    tls_key: str = _setting("", "a file with the certificate's private key", metavar="FILE")
+    insecure: bool = _setting(False, "let everybody do everything, without keys")
+    durability: str = _setting(
+        "always",
+        "when to answer: always (on the disk), interval (within 10 ms), never (no sync)",
+        choices=get_args(Durability),
+    )
+    keep_events: bool = _setting(True, "keep all events, for explanations, exports and replays")
+    max_body: int = _setting(
+        1 << 20, "the most bytes of a request's body", metavar="BYTES", low=1024, high=1 << 30
+    )
+    rate_limit: float = _setting(
+        0.0, "the most requests a second of each key; 0 for no limit", metavar="N", low=0, high=1e9
+    )
+    cors: tuple[str, ...] = _setting(
+        (), "let pages of this origin use the API; may be repeated", metavar="ORIGIN", is_many=True
+    )
+    request_timeout: float = _setting(
+        10.0, "seconds in which a request must arrive", metavar="SECONDS", low=0.1, high=3600
+    )
+    shutdown_timeout: float = _setting(
+        30.0, "seconds that requests have to finish at the end", metavar="SECONDS", low=0, high=3600
+    )
+    drain: float = _setting(
+        0.0,
+        "seconds between the signal to end and the last new connection",
+        metavar="SECONDS",
+        low=0,
+        high=3600,
+    )
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach the service."""
+        return bool(self.uds) or self.host in LOOPBACK or self.host.startswith("127.")
+
+
+NAMES: Final = tuple(each.name for each in fields(Settings))
+
+
+def about(name: str) -> About:
+    """Return what is known of a setting."""
+    (found,) = [each.metadata["about"] for each in fields(Settings) if each.name == name]
+    known: About = found
+    return known
+
+
+def kind_of(name: str) -> type[Any]:
+    """Return the type of a setting."""
+    return type(getattr(Settings(), name))
+
+
+def read_settings(
+    flags: Mapping[str, Any], environ: Mapping[str, str], file: str | None = None
+) -> Settings:
+    """Return the settings: flags come before the environment, and that before a file.
+
+    Parameters
+    ----------
+    flags
+        What the command line gives, by the names of settings; None for what it does not give.
+    environ
+        The environment, with variables such as ``LASTBLOCK_PORT``.
+    file
+        A TOML file; None for the one that ``LASTBLOCK_CONFIG`` names, if any.
+
+    Raises
+    ------
+    SettingError
+        If a setting is unknown, of the wrong type, or out of range, or does not fit the others.
+    """
+    values: dict[str, Any] = {}
+    path = file or environ.get(f"{PREFIX}CONFIG")
+    if path:
+        values |= _from_file(Path(path))
+    for name in NAMES:
+        variable = f"{PREFIX}{name.upper()}"
+        if variable in environ:
+            values[name] = _from_text(environ[variable], name, variable)
+    for name, value in flags.items():
+        if name in NAMES and value is not None:
+            flag = f"--{name.replace('_', '-')}"
+            values[name] = _checked(tuple(value) if about(name).is_many else value, name, flag)
+    return _fitting(Settings(**values))
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as opened:
+            found = tomllib.load(opened)
+    except OSError as error:
+        raise SettingError(f"cannot read {str(path)!r}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingError(f"{path}: {error}") from None
+    values = {}
+    for key, value in found.items():
+        name = key.replace("-", "_")
+        if name not in NAMES:
+            raise SettingError(f"{path}: unknown setting {key!r}; {advice(name, NAMES)}")
+        given = tuple(value) if about(name).is_many and isinstance(value, list) else value
+        values[name] = _checked(given, name, f"{path}: {key}")
+    return values
+
+
+def _from_text(text: str, name: str, where: str) -> Any:
+    """Return a setting that the environment gives as text."""
+    kind = kind_of(name)
+    value: Any = text
+    if kind is bool:
+        word = text.strip().lower()
+        if word not in _TRUE + _FALSE:
+            raise SettingError(f"{where}={text!r} must be true or false")
+        value = word in _TRUE
+    elif kind is tuple:
+        value = tuple(part.strip() for part in text.split(",") if part.strip())
+    elif kind in (int, float):
+        try:
+            value = kind(text)
+        except ValueError:
+            what = "a whole number" if kind is int else "a number"
+            raise SettingError(f"{where}={text!r} must be {what}") from None
+    return _checked(value, name, where)
+
+
+def _checked(value: Any, name: str, where: str) -> Any:
+    """Return a value of a setting, or raise a `SettingError` that says where it comes from."""
+    kind, known = kind_of(name), about(name)
+    if kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not kind or (
+        kind is tuple and not all(isinstance(each, str) for each in value)
+    ):
+        words = {
+            bool: "true or false",
+            int: "a whole number",
+            float: "a number",
+            str: "text",
+            tuple: "a list of texts",
+        }
+        raise SettingError(f"{where}={short(value)} must be {words[kind]}")
+    if known.choices and value not in known.choices:
+        raise SettingError(f"{where}={value!r}: {advice(value, known.choices)}")
+    if kind in (int, float):
+        low, high = known.low, known.high
+        if not (low is not None and high is not None and low <= value <= high):
+            raise SettingError(f"{where}={value} must lie between {low:,} and {high:,}")
+    if kind is str and "\0" in value:
+        raise SettingError(f"{where}={short(value)} must not contain a zero byte")
+    return value
+
+
+def _fitting(settings: Settings) -> Settings:
+    """Return settings, or raise a `SettingError` if one does not fit another."""
+    if not settings.store:
+        raise SettingError(
+            "which store? Give the path of a file, such as shop.db, or postgresql://…"
+        )
+    if bool(settings.tls_cert) != bool(settings.tls_key):
+        missing = "tls_key" if settings.tls_cert else "tls_cert"
+        raise SettingError(f"HTTPS needs both tls_cert and tls_key; {missing} is missing")
+    for name in ("tls_cert", "tls_key"):
+        path = getattr(settings, name)
+        if path and not Path(path).is_file():
+            raise SettingError(f"{name}: there is no file {path!r}")
+    if settings.root_path and (
+        not settings.root_path.startswith("/") or settings.root_path.endswith("/")
+    ):
+        raise SettingError(
+            f"root_path={settings.root_path!r} must begin with a slash and end without one"
+        )
+    return settings

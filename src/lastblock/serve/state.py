@@ -1,0 +1,73 @@
+"""All that the handlers of requests share."""
+
+from dataclasses import dataclass, field
+
+from lastblock.serve.hosting import Host, Hosted
+from lastblock.serve.http import Request
+from lastblock.serve.keys import Key, Keys, Right
+from lastblock.serve.limits import Limits
+from lastblock.serve.metrics import Metrics
+from lastblock.serve.problems import ProblemError
+from lastblock.serve.settings import Settings
+from lastblock.serve.tokens import Tokens
+
+EVERYTHING = Key("", "", ("admin",), None, "everybody", "")
+"""What everybody may do on a server without keys."""
+
+
+@dataclass
+class State:
+    """The parts of a running service."""
+
+    settings: Settings
+    host: Host
+    keys: Keys
+    tokens: Tokens
+    limits: Limits
+    metrics: Metrics = field(default_factory=Metrics)
+    is_stopping: bool = False
+
+    def authorize(self, request: Request, right: Right | None) -> None:
+        """Note who sends a request, or raise a `ProblemError` if that key does not allow it."""
+        if right is None:
+            request.caller = None
+            return
+        if self.settings.insecure:
+            request.caller = EVERYTHING
+            self.limits.take(_address(request))
+            return
+        given = request.header(b"authorization")
+        if given is None or not given[:7].lower() == "bearer ":
+            raise _unauthorized("send the header `Authorization: Bearer lb_…` with your key")
+        key = self.keys.check(given[7:].strip())
+        if key is None:
+            self.limits.take(_address(request))
+            raise _unauthorized("the key is unknown, revoked or expired; ask for another one")
+        self.limits.take(key.id)
+        if not key.allows(right):
+            raise ProblemError(
+                "forbidden", f"key {key.id} has no scope {right!r}, only: {', '.join(key.scopes)}"
+            )
+        request.caller = key
+
+    def bandit(self, request: Request) -> Hosted:
+        """Return the bandit that a request names, if it is open here and the key reaches it."""
+        name = request.parameters[0]
+        check_reach(request, name)
+        return self.host.here(name)
+
+
+def check_reach(request: Request, name: str) -> None:
+    """Raise a `ProblemError` if the caller's key is not for this bandit."""
+    key: Key = request.caller
+    if not key.reaches(name):
+        raise ProblemError("forbidden", f"key {key.id} is not for bandit {name!r}")
+
+
+def _address(request: Request) -> str:
+    client = request.scope.get("client")
+    return f"address {client[0]}" if client else "address unknown"
+
+
+def _unauthorized(detail: str) -> ProblemError:
+    return ProblemError("unauthorized", detail, {"WWW-Authenticate": 'Bearer realm="lastblock"'})

@@ -1,0 +1,101 @@
+"""A client that calls the ASGI application itself."""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from lastblock.serve.server import application, open_service
+from lastblock.serve.settings import Settings
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def kind(self) -> str:
+        """The kind of the problem."""
+        assert self.headers["content-type"] == "application/problem+json", self.body
+        assert self.json["status"] == self.status
+        return self.json["type"].removeprefix("urn:lastblock:problem:")
+
+
+class Service:
+    """An open service, with an admin key."""
+
+    def __init__(self, place, **settings):
+        self.runner = asyncio.Runner()
+        self.state = open_service(Settings(store=str(place), **settings))
+        self.key, self.admin = self.state.keys.create(["admin"])
+        self.app, self.around = application(self.state)
+        self.is_closed = False
+        self.runner.run(self.state.host.open())
+
+    def close(self):
+        if not self.is_closed:
+            self.is_closed = True
+            self.runner.run(self.state.host.close())
+            self.runner.close()
+
+    def send(self, *requests):
+        """Send requests at once, each a dictionary of `request`'s arguments."""
+
+        async def all_of_them():
+            return await asyncio.gather(*[self.request(**each) for each in requests])
+
+        return self.runner.run(all_of_them())
+
+    async def request(self, method, path, body=None, key=None, headers=None, raw=None):
+        sent = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
+        key = self.key if key is None else key
+        lines = {"content-type": "application/json", **(headers or {})}
+        if key:
+            lines["authorization"] = f"Bearer {key}"
+        path, _, query = path.partition("?")
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "headers": [(k.lower().encode(), v.encode()) for k, v in lines.items()],
+            "client": ("192.0.2.1", 5),
+        }
+        parts = [{"type": "http.request", "body": sent, "more_body": False}]
+        got = []
+
+        async def receive():
+            return parts.pop() if parts else {"type": "http.disconnect"}
+
+        async def send(message):
+            got.append(message)
+
+        await self.around(scope, receive, send)
+        start, *bodies = got
+        found = {k.decode(): v.decode() for k, v in start["headers"]}
+        return Answer(start["status"], found, b"".join(each["body"] for each in bodies))
+
+    def call(self, method, path, body=None, **more):
+        return self.runner.run(self.request(method, path, body, **more))
+
+    def get(self, path, **more):
+        return self.call("GET", path, **more)
+
+    def post(self, path, body=None, **more):
+        return self.call("POST", path, body, **more)
+
+    def put(self, path, body=None, **more):
+        return self.call("PUT", path, body, **more)
+
+    def patch(self, path, body=None, **more):
+        return self.call("PATCH", path, body, **more)
+
+    def delete(self, path, **more):
+        return self.call("DELETE", path, **more)

@@ -1,0 +1,29 @@
+"""A service in this process, without a network, and one in a process of its own."""
+
+import pytest
+
+from serve.client import Service
+
+
+@pytest.fixture
+def service(tmp_path):
+    """Starts services on one store; each ends with the test at the latest."""
+    made = []
+
+    def start(**settings):
+        made.append(Service(tmp_path / "shop.db", **settings))
+        return made[-1]
+
+    yield start
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def shop(service):
+    """A service with one bandit of three arms, called button."""
+    shop = service()
+    arms = ["red", "green", {"label": "blue", "payload": {"price": 7}}]
+    new = {"name": "button", "policy": "LBSDAGM", "arms": arms, "seed": 1}
+    assert shop.post("/v1/bandits", new).status == 201
+    return shop

@@ -1,0 +1,136 @@
+"""The program `lastblock serve` in a process of its own: starts, stops, kills, slow clients."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+
+import lastblock as lb
+
+NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
+
+
+class Program:
+    """A running `lastblock serve`."""
+
+    def __init__(self, store, *flags):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "lastblock", "serve", str(store), "--port", "0", *flags],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, "LASTBLOCK_LOG_LEVEL": "warning"},
+        )
+        self.said = self.process.stdout.readline()
+        found = re.search(r"http://127\.0\.0\.1:(\d+)", self.said)
+        assert found, self.said
+        self.url, self.port = found[0], int(found[1])
+        self.key = ""
+        line = self.process.stdout.readline()
+        if "first admin key" in line:
+            self.key = line.split()[-1]
+        assert self.call("GET", "/readyz")[0] == 200
+
+    def call(self, method, path, body=None, timeout=30):
+        request = urllib.request.Request(
+            f"{self.url}{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json", "Authorization": f"Bearer {self.key}"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as answer:
+                text = answer.read()
+                return answer.status, json.loads(text) if text else None
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read())
+
+    def end(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        return self.process.wait(30)
+
+
+@pytest.fixture
+def start(tmp_path):
+    programs = []
+
+    def begin(*flags):
+        programs.append(Program(tmp_path / "shop.db", *flags))
+        return programs[-1]
+
+    yield begin
+    for program in programs:
+        if program.process.poll() is None:
+            program.end(signal.SIGKILL)
+        program.process.stdout.close()
+
+
+def test_what_was_answered_survives_kills_and_a_signal_ends_it_in_order(start, tmp_path):
+    shop = start()
+    key = shop.key
+    assert key.startswith("lb_")
+    assert shop.call("POST", "/v1/bandits", NEW)[0] == 201
+    tokens = [shop.call("POST", "/v1/bandits/button/decisions", {})[1]["token"] for _ in range(5)]
+    assert shop.call("PUT", f"/v1/decisions/{tokens[0]}/reward", {"reward": 1})[0] == 204
+    assert shop.end(signal.SIGKILL) == -signal.SIGKILL
+    shop = start()
+    assert shop.key == ""  # there is one already
+    shop.key = key
+    state = shop.call("GET", "/v1/bandits/button")[1]
+    assert (state["decisions"], state["waiting"]) == (5, 4)
+    assert shop.call("PUT", f"/v1/decisions/{tokens[1]}/reward", {"reward": 0})[0] == 204
+    assert shop.end() == 0
+    with lb.Store(tmp_path / "shop.db") as store:
+        assert store.verify("button") == 7
+        assert sum(store.bandit("button").pulls.values()) == 2
+
+
+def test_slow_and_half_open_connections_do_not_stop_others(start):
+    shop = start("--request-timeout", "0.5")
+    shop.call("POST", "/v1/bandits", NEW)
+    with contextlib.ExitStack() as stack:
+        slow = []
+        head = "POST /v1/bandits/button/decisions HTTP/1.1\r\nHost: x\r\n"
+        head += f"Authorization: Bearer {shop.key}\r\n"
+        for rest in ("", "Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"):
+            for _ in range(20):
+                slow.append(stack.enter_context(socket.create_connection(("127.0.0.1", shop.port))))
+                slow[-1].sendall((head + rest).encode())
+        for _ in range(5):
+            assert shop.call("POST", "/v1/bandits/button/decisions", {}, timeout=10)[0] == 201
+        slow[-1].settimeout(10)
+        assert b" 408 " in slow[-1].recv(4096)
+    assert shop.call("GET", "/v1/bandits/button")[1]["decisions"] == 5
+    assert shop.end(signal.SIGINT) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "which store"),
+        (["shop.db", "--host", "0.0.0.0"], "has no keys yet"),
+        (["shop.db", "--port", "99999"], "--port=99999 must lie between"),
+        (["shop.db", "--durabilty", "never"], "--durability"),
+        (["redis://x"], "no store on"),
+        (["shop.db", "--host", "192.0.2.1", "--insecure"], "cannot listen at 192.0.2.1"),
+    ],
+)
+def test_mistakes_are_one_line(tmp_path, arguments, words):
+    done = subprocess.run(
+        [sys.executable, "-m", "lastblock", "serve", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
