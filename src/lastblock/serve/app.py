@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from lastblock.serve import openapi
 from lastblock.serve.http import ClientLeftError, Receive, Request, Response, Scope, Send, Watch
 from lastblock.serve.problems import ProblemError, unavailable
-from lastblock.serve.routes import bandits, decisions, health, keys
+from lastblock.serve.routes import bandits, decisions, health, keys, looks
 from lastblock.serve.routing import Route, Router
 from lastblock.serve.state import State
 from lastblock.support.errors import BanditInUseError, StoreError, UnknownDecisionError
@@ -89,6 +89,7 @@ def _routes(state: State) -> Iterator[Route]:
     yield from health.routes(state)
     yield from bandits.routes(state)
     yield from decisions.routes(state)
+    yield from looks.routes(state)
     yield from keys.routes(state)
     made: dict[str, bytes] = {}
 

@@ -43,6 +43,8 @@ class Hosted:
     def __init__(self, name: str, bandit: Bandit[Any], notes: dict[str, Any], version: int) -> None:
         self.name, self.bandit = name, bandit
         self.is_gone = False
+        self.stamp = 0
+        """Another number after each decision, reward or other event."""
         self.decisions: dict[Label, int] = {}
         self.rewards: dict[Label, int] = {}
         self.reward_sums: dict[Label, float] = {}
@@ -95,10 +97,12 @@ class Hosted:
 
     def count_decision(self, arm: Label) -> None:
         """Count a decision, for the metrics."""
+        self.stamp += 1
         self.decisions[arm] = self.decisions.get(arm, 0) + 1
 
     def count_reward(self, arm: Label, reward: float) -> None:
         """Count a reward, for the metrics."""
+        self.stamp += 1
         self.rewards[arm] = self.rewards.get(arm, 0) + 1
         self.reward_sums[arm] = self.reward_sums.get(arm, 0.0) + reward
 
@@ -266,6 +270,7 @@ class Host:
             payloads = {**hosted.notes.get("payloads", {}), json.dumps(arm.label): arm.payload}
             await self._note(hosted, {**hosted.notes, "payloads": payloads})
             hosted.bandit.add_arm(arm.label)
+            hosted.stamp += 1
             await self.commits.written()
 
     async def retire_arm(self, hosted: Hosted, label: Label, match: str | None) -> None:
@@ -276,6 +281,7 @@ class Host:
             if hosted.bandit.arms[label] == "retired":
                 return  # as it was asked for
             hosted.bandit.retire_arm(label)
+            hosted.stamp += 1
             await self._note(hosted, hosted.notes)
             await self.commits.written()
 

@@ -151,6 +151,12 @@ class NewRewards(Sent):
     rewards: Annotated[list[RewardOf], Meta(min_length=1, max_length=MOST_DECISIONS)]
 
 
+class ChangeList(Got):
+    """Changes of the world that a policy has noticed."""
+
+    changes: list[dict[str, Any]]
+
+
 class NewKey(Sent):
     """A key to make."""
 

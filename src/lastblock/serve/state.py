@@ -26,6 +26,8 @@ class State:
     limits: Limits
     metrics: Metrics = field(default_factory=Metrics)
     is_stopping: bool = False
+    streams: dict[int, list[int]] = field(default_factory=dict)
+    """The streams of events that are open, and whether each is behind."""
 
     def authorize(self, request: Request, right: Right | None) -> None:
         """Note who sends a request, or raise a `ProblemError` if that key does not allow it."""

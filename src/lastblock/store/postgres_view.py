@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.engine.events import FORGET, NO_CHANCE, REMEMBERED, TELL
+from lastblock.engine.events import ASK, FORGET, NO_CHANCE, REMEMBERED, TELL
 from lastblock.live.labels import Label
 from lastblock.store.postgres_connections import Connection, Connections, end, last_rows, run
 from lastblock.store.postgres_errors import explained
@@ -158,6 +158,17 @@ class PostgresView:
         """Return the time of the last event that is kept, in microseconds since 1970, or None."""
         found = self._read(
             'SELECT "time" FROM events WHERE bandit = %s ORDER BY event DESC LIMIT 1', bandit
+        )
+        return found[0][0] if found else None
+
+    def asked_at(self, bandit: int, decision: int) -> int | None:
+        """Return the number of the event that asked for a decision; None if it is not there."""
+        found = self._read(
+            "SELECT event FROM events WHERE bandit = %s AND event > %s AND decision = %s "
+            f"AND kind = {ASK} ORDER BY event LIMIT 1",
+            bandit,
+            decision,  # each decision before it has had an event, too
+            decision,
         )
         return found[0][0] if found else None
 

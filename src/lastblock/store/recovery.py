@@ -57,6 +57,7 @@ def recover(
     first: bool = False,
     known: Known | None = None,
     tick: Callable[[int], object] = lambda events: None,
+    until: int | None = None,
 ) -> Recovered:
     """Return a bandit as it was after its last event.
 
@@ -75,6 +76,8 @@ def recover(
         depend on how many they are.
     tick
         It is called with numbers of events that have been replayed.
+    until
+        The last event to replay, instead of the last one that there is.
 
     Raises
     ------
@@ -88,6 +91,8 @@ def recover(
         bandit, event = _restored(saved, origin), saved.event
         time = origin["time"]
         last = max(event, view.last(number))
+        if until is not None:
+            last = min(last, until)
         rows = [row for row in waiting if row[0] == number and row[1] > last]
         if [row[1] for row in rows] != list(range(last + 1, last + 1 + len(rows))):
             raise ValueError(f"event {last + 1} is missing")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.engine.events import FORGET, NO_CHANCE, REMEMBERED, TELL
+from lastblock.engine.events import ASK, FORGET, NO_CHANCE, REMEMBERED, TELL
 from lastblock.live.labels import Label
 from lastblock.store.sqlite_connections import Connection, connect
 from lastblock.store.sqlite_errors import PATIENCE, explained
@@ -141,6 +141,17 @@ class SQLiteView:
         """Return the time of the last event that is kept, in microseconds since 1970, or None."""
         found = self._read(
             "SELECT time FROM events WHERE bandit = ? ORDER BY event DESC LIMIT 1", bandit
+        )
+        return found[0][0] if found else None
+
+    def asked_at(self, bandit: int, decision: int) -> int | None:
+        """Return the number of the event that asked for a decision; None if it is not there."""
+        found = self._read(
+            "SELECT event FROM events WHERE bandit = ? AND event > ? AND decision = ? "
+            f"AND kind = {ASK} ORDER BY event LIMIT 1",
+            bandit,
+            decision,  # each decision before it has had an event, too
+            decision,
         )
         return found[0][0] if found else None
 

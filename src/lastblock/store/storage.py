@@ -169,6 +169,9 @@ class View(Protocol):
     def last_time(self, bandit: int) -> int | None:
         """Return the time of the last event that is kept, in microseconds since 1970, or None."""
 
+    def asked_at(self, bandit: int, decision: int) -> int | None:
+        """Return the number of the event that asked for a decision; None if it is not there."""
+
     def part(self, bandit: int, after: int, size: int) -> Part:
         """Return up to `size` events after event `after`."""
 

@@ -17,6 +17,7 @@ from lastblock.store.endings import end, open_stores
 from lastblock.store.export_formats import Format
 from lastblock.store.group_commit import Backlog, Groups, Write
 from lastblock.store.journal import EventLog, snapshot_of
+from lastblock.store.logs import ReadsLogs
 from lastblock.store.messages import number_of, open_elsewhere
 from lastblock.store.opening import open_storage, queue_of
 from lastblock.store.recovery import (
@@ -34,7 +35,7 @@ Durability: TypeAlias = Literal["always", "interval", "never"]
 DURABILITIES = get_args(Durability)
 
 
-class Store(TakesTokens):
+class Store(TakesTokens, ReadsLogs):
     """Named bandits that survive crashes: every change is written to a database as an event.
 
     A bandit of a store is an ordinary `Bandit`. While it is open in one store, no other store or

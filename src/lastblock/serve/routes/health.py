@@ -79,6 +79,16 @@ def _of_bandits(state: State) -> Iterator[str]:
         ),
         ("bandits", "Bandits that are open.", [({}, len(hosted))]),
         (
+            "event_streams",
+            "Streams of events that are open.",
+            [({}, len(state.streams))],
+        ),
+        (
+            "late_event_streams",
+            "Streams of events that are behind the log.",
+            [({}, sum(lag[0] for lag in state.streams.values()))],
+        ),
+        (
             "unwritten_events",
             "Events that wait to be written.",
             [({}, state.host.store.backlog.events)],

@@ -1,0 +1,182 @@
+"""Looks at a bandit: summary, explanation, changes, events, export."""
+
+import asyncio
+import contextlib
+import os
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+from urllib.parse import quote
+
+from lastblock.serve.hosting import Hosted
+from lastblock.serve.http import Request, Response, Streamed
+from lastblock.serve.messages import ChangeList
+from lastblock.serve.problems import ProblemError
+from lastblock.serve.routing import Parameter, Route
+from lastblock.serve.state import State, check_reach
+from lastblock.serve.streams import follow
+from lastblock.store.export import DECISIONS, EVENTS
+
+_PART = 1 << 18
+
+
+class _Looks:
+    """The handlers."""
+
+    def __init__(self, state: State) -> None:
+        self._state, self._store = state, state.host.store
+
+    async def _find(self, request: Request) -> Hosted:
+        name = request.parameters[0]
+        check_reach(request, name)
+        return await self._state.host.get(name)
+
+    async def summary(self, request: Request) -> Response:
+        """Return the summary of a bandit."""
+        hosted, query = await self._find(request), request.query()
+        options: dict[str, Any] = {}
+        if "confidence" in query:
+            options["confidence"] = _number(query, "confidence")
+        if ("low" in query) != ("high" in query):
+            raise ProblemError("invalid", "give both low and high, or neither")
+        if "low" in query:
+            options["bounds"] = (_number(query, "low"), _number(query, "high"))
+        found = await asyncio.to_thread(hosted.bandit.summary, **options)
+        return Response.json({**found.to_dict(), "text": str(found)})
+
+    async def explanation(self, request: Request) -> Response:
+        """Return why the last round, or a past decision, was as it was."""
+        hosted, token = await self._find(request), request.query().get("decision")
+        if token is None:
+            found = hosted.bandit.explain()
+        else:
+            born, id = self._state.tokens.read(token)
+            if born != hosted.born:
+                raise ProblemError("not-found", f"it is not a decision of bandit {hosted.name!r}")
+            found = await asyncio.to_thread(self._store.explain, hosted.name, id)
+        return Response.json(found.to_dict())
+
+    async def changes(self, request: Request) -> Response:
+        """Return the changes of the world that the policy has noticed."""
+        hosted = await self._find(request)
+        changes = [
+            {**each.to_dict(), "text": str(each)} for each in reversed(hosted.bandit.changes)
+        ]
+        return Response.json(ChangeList(changes=changes))
+
+    async def events(self, request: Request) -> Response:
+        """Stream the events of a bandit."""
+        hosted = await self._find(request)
+        last = request.header(b"last-event-id") or request.query().get("after")
+        if last is not None and not (last.isascii() and last.isdigit() and len(last) < 19):
+            raise ProblemError("invalid", f"{last!r} is not the number of an event")
+        if last is None:
+            after = await asyncio.to_thread(self._last, hosted)
+        else:
+            after = int(last)
+        return Streamed(
+            follow(self._state, hosted, request, after),
+            b"text/event-stream",
+            {"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+        )
+
+    def _last(self, hosted: Hosted) -> int:
+        self._store.flush()
+        return self._store.last_event(hosted.name)
+
+    async def export(self, request: Request) -> Response:
+        """Return the log of a bandit as a file."""
+        hosted = await self._find(request)
+        what = request.query().get("what", DECISIONS)
+        if what not in (DECISIONS, EVENTS):
+            raise ProblemError("invalid", f"what={what!r} must be {DECISIONS!r} or {EVENTS!r}")
+        handle, path = tempfile.mkstemp(suffix=".parquet")
+        os.close(handle)
+        try:
+            await asyncio.to_thread(self._store.export, hosted.name, path, what)  # type: ignore[arg-type]  # checked above
+            opened = open(path, "rb")  # noqa: SIM115  # the stream closes it
+        finally:
+            with contextlib.suppress(OSError):  # Windows does not remove open files
+                os.unlink(path)
+
+        async def parts() -> AsyncIterator[bytes]:
+            with opened:
+                while part := await asyncio.to_thread(opened.read, _PART):
+                    yield part
+
+        name = quote(f"{hosted.name}-{what}.parquet")
+        return Streamed(
+            parts(),
+            b"application/vnd.apache.parquet",
+            {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"},
+        )
+
+
+def _number(query: dict[str, str], name: str) -> float:
+    try:
+        return float(query[name])
+    except ValueError:
+        raise ProblemError("invalid", f"{name}={query[name]!r} must be a number") from None
+
+
+def routes(state: State) -> Iterator[Route]:
+    """Yield the operations."""
+    do, one = _Looks(state), "/v1/bandits/{name}"
+    yield Route(
+        "GET",
+        f"{one}/summary",
+        do.summary,
+        "Which arm is best, how sure that is, and the means of all arms.",
+        needs="read",
+        returns={200: dict},
+        problems=("not-found",),
+        parameters=(
+            Parameter("confidence", "The confidence of the intervals; without it, 0.95.", float),
+            Parameter("low", "The smallest possible reward.", float),
+            Parameter("high", "The largest possible reward.", float),
+        ),
+    )
+    yield Route(
+        "GET",
+        f"{one}/explanation",
+        do.explanation,
+        "Why the last round, or a past decision, was as it was.",
+        needs="read",
+        returns={200: dict},
+        problems=("not-found", "conflict"),
+        parameters=(Parameter("decision", "The token of a past decision."),),
+    )
+    yield Route(
+        "GET",
+        f"{one}/changes",
+        do.changes,
+        "The last changes of the world that the policy has noticed, latest first.",
+        needs="read",
+        returns={200: ChangeList},
+        problems=("not-found",),
+    )
+    yield Route(
+        "GET",
+        f"{one}/events",
+        do.events,
+        "The events of the bandit as they are logged: server-sent events.",
+        needs="read",
+        returns={200: str},
+        problems=("not-found",),
+        parameters=(
+            Parameter("after", "Begin after the event with this number; without it, now.", int),
+            Parameter("Last-Event-ID", "The same; browsers send it by themselves.", str, "header"),
+        ),
+        media_type="text/event-stream",
+    )
+    yield Route(
+        "GET",
+        f"{one}/export",
+        do.export,
+        "The log as a Parquet file: decisions with their rewards, or all events.",
+        needs="read",
+        returns={200: bytes},
+        problems=("not-found",),
+        parameters=(Parameter("what", "`decisions`, the default, or `events`."),),
+        media_type="application/vnd.apache.parquet",
+    )

@@ -1,0 +1,83 @@
+"""Server-sent events: the log of a bandit as it grows, from any event on."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import msgspec
+
+from lastblock.serve.hosting import Hosted
+from lastblock.serve.http import Request
+from lastblock.serve.state import State
+from lastblock.store.logs import LoggedEvent
+from lastblock.support.errors import StoreError
+
+LOOK = 0.2
+"""Seconds between two looks at whether something has happened."""
+
+QUIET = 15.0
+"""Seconds after which a stream sends a comment, so that proxies do not take it for dead."""
+
+PART = 1000
+
+_encode = msgspec.json.encode
+
+
+async def follow(
+    state: State, hosted: Hosted, request: Request, after: int
+) -> AsyncIterator[bytes]:
+    """Yield the events of a bandit after event `after`, and those that come later.
+
+    Only events that are on the disk are sent, so that nobody hears of what a crash takes back. It
+    ends when the client leaves, the bandit is deleted, or the server stops.
+    """
+    left = asyncio.ensure_future(request.until_left())
+    state.streams[id(request)] = lag = [0]
+    seen, heard = -1, time.monotonic()
+    yield b"retry: 2000\n\n"
+    try:
+        while not (left.done() or hosted.is_gone or state.is_stopping):
+            if seen != hosted.stamp or lag[0]:
+                stamp = hosted.stamp
+                try:
+                    found = await asyncio.to_thread(
+                        state.host.store.events, hosted.name, after=after, limit=PART
+                    )
+                except StoreError:  # deleted meanwhile, or the database is gone for a while
+                    found = []
+                    stamp = seen
+                if found:
+                    if found[0].event > after + 1:
+                        yield _gap(after, found[0].event)
+                    yield b"".join(map(_sent, found))
+                    after, heard = found[-1].event, time.monotonic()
+                lag[0] = len(found) == PART
+                is_whole = len(found) < PART and not state.host.store.backlog.events
+                seen = stamp if is_whole else -1  # the rest is on its way to the disk
+                if lag[0]:
+                    continue
+            if time.monotonic() - heard > QUIET:
+                heard = time.monotonic()
+                yield b": nothing new\n\n"
+            await asyncio.wait([left], timeout=LOOK)
+    finally:
+        left.cancel()
+        del state.streams[id(request)]
+
+
+def _sent(event: LoggedEvent) -> bytes:
+    data = event.to_dict()
+    moment = datetime.fromtimestamp(event.time / 1e6, UTC)
+    data["time"] = moment.isoformat(timespec="microseconds")
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (
+        event.event,
+        event.kind.encode(),
+        _encode(data),
+    )
+
+
+def _gap(after: int, following: int) -> bytes:
+    """Return word that events are missing: the store does not keep them."""
+    data = _encode({"after": after, "before": following})
+    return b"event: gap\ndata: %s\n\n" % data

@@ -1,0 +1,137 @@
+"""Summary, explanation, changes, events and export over HTTP."""
+
+import asyncio
+import io
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+DECIDE = "/v1/bandits/button/decisions"
+
+
+def live(shop, steps):
+    """Decide and tell; return tokens and arms."""
+    made = []
+    for step in range(steps):
+        decision = shop.post(DECIDE, {"why": True}).json
+        reward = {"reward": float(step % 3 == 0)}
+        assert shop.put(f"/v1/decisions/{decision['token']}/reward", reward).status == 204
+        made.append(decision)
+    return made
+
+
+def test_a_summary_has_the_arms_and_words(shop):
+    live(shop, 12)
+    found = shop.get("/v1/bandits/button/summary?confidence=0.9&low=0&high=1").json
+    assert found["confidence"] == 0.9
+    assert sum(arm["pulls"] for arm in found["arms"]) == 12
+    assert "red" in found["text"]
+    for wrong in ("confidence=2", "confidence=x", "low=0", "low=0.5&high=1"):
+        assert shop.get(f"/v1/bandits/button/summary?{wrong}").kind == "invalid"
+
+
+def test_the_last_round_and_past_decisions_are_explained(shop):
+    made = live(shop, 20)
+    assert shop.get("/v1/bandits/button/explanation").json["round"] > 1
+    for decision in made[::6]:
+        path = f"/v1/bandits/button/explanation?decision={decision['token']}"
+        assert shop.get(path).json["text"] == decision["why"]
+    assert shop.get("/v1/bandits/button/explanation?decision=x").kind == "not-found"
+
+
+def test_changes_are_listed(shop):
+    assert shop.get("/v1/bandits/button/changes").json == {"changes": []}
+
+
+def test_the_log_is_exported(shop):
+    live(shop, 5)
+    answer = shop.get("/v1/bandits/button/export")
+    table = pq.read_table(io.BytesIO(answer.body))
+    assert table.num_rows == 5
+    assert "button-decisions.parquet" in answer.headers["content-disposition"]
+    events = pq.read_table(io.BytesIO(shop.get("/v1/bandits/button/export?what=events").body))
+    assert events.num_rows == 10
+    assert shop.get("/v1/bandits/button/export?what=all").kind == "invalid"
+
+
+def read(parts):
+    """The events in a part of a stream."""
+    for block in b"".join(parts).decode().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
+        if "data" in fields:
+            yield fields.get("id"), fields["event"], json.loads(fields["data"])
+
+
+async def nothing():
+    pass
+
+
+def stream(shop, wanted, act=nothing, headers=None):
+    """Follow the events until there are `wanted`, while something happens."""
+
+    async def follow():
+        parts, ready = [], asyncio.Event()
+
+        async def receive():
+            await ready.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message):
+            parts.append(message.get("body", b""))
+            if len(list(read(parts))) >= wanted:
+                ready.set()
+
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": "/v1/bandits/button/events",
+            "query_string": b"",
+            "headers": [
+                (b"authorization", f"Bearer {shop.key}".encode()),
+                *((k.encode(), v.encode()) for k, v in (headers or {}).items()),
+            ],
+        }
+        task = asyncio.ensure_future(shop.around(scope, receive, send))
+        while not shop.state.streams and not task.done():
+            await asyncio.sleep(0.01)
+        await act()
+        await asyncio.wait_for(task, 30)
+        return list(read(parts))
+
+    return shop.runner.run(follow())
+
+
+def test_events_come_as_they_are_logged_and_again_after_a_pause(shop):
+    async def decide():
+        for _ in range(3):
+            await shop.request("POST", DECIDE)
+
+    live(shop, 2)
+    found = stream(shop, 3, decide)
+    assert [id for id, _, _ in found] == ["5", "6", "7"]
+    assert {kind for _, kind, _ in found} == {"ask"}
+    assert found[0][2]["arm"] in ("red", "green", "blue")
+    again = stream(shop, 7, headers={"last-event-id": "0"})
+    assert [id for id, _, _ in again] == [str(n) for n in range(1, 8)]
+    assert again[4:] == found
+    assert [kind for _, kind, _ in again[:4]] == ["ask", "tell", "ask", "tell"]
+    assert shop.state.streams == {}
+
+
+@pytest.mark.parametrize("last", ["x", "-1", "1" * 30])
+def test_a_stream_begins_at_a_number(shop, last):
+    answer = shop.get("/v1/bandits/button/events", headers={"Last-Event-ID": last})
+    assert answer.kind == "invalid"
+
+
+def test_events_that_are_not_kept_leave_a_gap(service):
+    shop = service(keep_events=False)
+    new = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
+    shop.post("/v1/bandits", new)
+    live(shop, 3)
+    shop.state.host.store.snapshot("button")
+    shop.post(DECIDE)
+    found = stream(shop, 2, headers={"last-event-id": "2"})
+    assert found[0] == (None, "gap", {"after": 2, "before": 7})
+    assert found[1][0] == "7"
