@@ -1,8 +1,11 @@
 """Decisions and rewards over HTTP are those of the library, and are on the disk when answered."""
 
+import time
+
 import pytest
 
 import lastblock as lb
+from lastblock.serve.server import expire
 from store.databases import count
 
 DECIDE = "/v1/bandits/button/decisions"
@@ -25,7 +28,7 @@ def test_what_is_answered_is_on_the_disk(shop, tmp_path):
     token = shop.post(DECIDE).json["token"]
     assert count(place) == 1
     shop.put(f"/v1/decisions/{token}/reward", {"reward": 1})
-    assert count(place) == 2
+    assert count(place, where="kind <= 1") == 2
 
 
 def test_requests_of_one_moment_share_a_commit(shop, tmp_path):
@@ -92,7 +95,7 @@ def test_a_batch_of_rewards_is_taken_whole_or_not_at_all(shop):
     rewards = [{"token": token, "reward": 1.0} for token in tokens]
     for wrong in (
         [*rewards, rewards[0]],
-        [*rewards, {"token": "x" * 32, "reward": 1.0}],
+        [*rewards, {"token": "x" * 36, "reward": 1.0}],
         [*rewards[:-1], {**rewards[-1], "reward": 1e300}],
     ):
         assert shop.post("/v1/rewards:batch", {"rewards": wrong}).status in (404, 409, 422)
@@ -132,3 +135,87 @@ def test_rewards_are_finite_numbers(shop, reward):
     raw = f'{{"reward": {reward}}}'.encode()
     assert shop.put(f"/v1/decisions/{token}/reward", raw=raw).status in (400, 422)
     assert shop.put(f"/v1/decisions/{token}/reward", {"reward": 0}).status == 204
+
+
+def test_the_same_key_gets_the_same_decision_also_after_a_restart(service):
+    shop = service()
+    shop.post("/v1/bandits", {"name": "button", "policy": "LBSDAGM", "arms": ["a", "b", "c"]})
+    key = {"Idempotency-Key": "page view 17"}
+    first = shop.post(DECIDE, headers=key)
+    assert shop.post(DECIDE, headers=key).json == first.json
+    three = shop.post(DECIDE, {"n": 3}, headers={"Idempotency-Key": "x"}).json
+    shop.close()
+    shop = service()
+    assert shop.post(DECIDE, headers=key).json == first.json
+    assert shop.post(DECIDE, {"n": 3}, headers={"Idempotency-Key": "x"}).json == three
+    wrong = shop.post(DECIDE, {"n": 2}, headers={"Idempotency-Key": "x"})
+    assert (wrong.status, wrong.kind) == (422, "key-reused")
+    assert shop.get("/v1/bandits/button").json["decisions"] == 4
+
+
+def test_the_same_reward_again_is_fine_and_another_is_not(shop):
+    token = shop.post(DECIDE).json["token"]
+    path = f"/v1/decisions/{token}/reward"
+    assert [shop.put(path, {"reward": 1}).status for _ in range(3)] == [204, 204, 204]
+    other = shop.put(path, {"reward": 0.5})
+    assert (other.status, other.kind) == (409, "conflict")
+    assert "1.0" in other.json["detail"]
+    assert "0.5" in other.json["detail"]
+    assert 'lastblock_rewards_total{bandit="button"' in shop.get("/metrics").body.decode()
+    pulls = [arm["pulls"] for arm in shop.get("/v1/bandits/button").json["arms"]]
+    assert sum(pulls) == 1
+
+
+def test_batches_of_decisions_are_made_whole_or_not_at_all(shop):
+    shop.post(DECIDE, {"n": 2}, headers={"Idempotency-Key": "old"})
+    for wrong in (
+        [{"n": 1}, {"key": "old"}],
+        [{"key": "a"}, {"key": "a", "n": 2}],
+        [{"n": 9_999}, {"n": 2}],
+        [],
+    ):
+        assert shop.post(f"{DECIDE}:batch", {"requests": wrong}).status == 422
+        assert shop.get("/v1/bandits/button").json["decisions"] == 2
+    wanted = [{"key": "a"}, {"n": 3}, {"key": "old", "n": 2}, {"key": "a"}]
+    made = shop.post(f"{DECIDE}:batch", {"requests": wanted})
+    assert made.status == 201
+    assert [len(each) for each in made.json["answers"]] == [1, 3, 2, 1]
+    assert made.json["answers"][0] == made.json["answers"][3]
+    assert shop.get("/v1/bandits/button").json["decisions"] == 6
+
+
+def test_late_decisions_expire_with_a_default_reward(service):
+    shop = service()
+    new = {"name": "button", "policy": "LBSDAGM", "arms": ["a", "b", "c"], "seed": 1}
+    wrong = shop.post("/v1/bandits", {**new, "default_reward": 0.0})
+    assert wrong.kind == "invalid"
+    made = shop.post("/v1/bandits", {**new, "reward_window": 0.2, "default_reward": 0.0})
+    assert (made.json["reward_window"], made.json["default_reward"]) == (0.2, 0.0)
+    tokens = [each["token"] for each in shop.post(DECIDE, {"n": 3}).json["decisions"]]
+    assert expire(shop.state) == 0
+    time.sleep(0.21)
+    assert shop.post(f"/v1/decisions/{tokens[0]}/activate").status == 204
+    assert expire(shop.state) == 2
+    late = shop.put(f"/v1/decisions/{tokens[1]}/reward", {"reward": 1})
+    assert (late.status, late.kind) == (410, "gone")
+    assert shop.put(f"/v1/decisions/{tokens[0]}/reward", {"reward": 1}).status == 204
+    state = shop.get("/v1/bandits/button").json
+    assert (state["waiting"], sum(arm["pulls"] for arm in state["arms"])) == (0, 3)
+    assert shop.patch("/v1/bandits/button", {"reward_window": None}).kind == "invalid"
+    changes = {"reward_window": None, "default_reward": None}
+    assert shop.patch("/v1/bandits/button", changes).json["reward_window"] is None
+
+
+def test_several_rewards_come_to_one(service):
+    shop = service()
+    new = {"name": "button", "policy": "LBSDAGM", "arms": ["a", "b", "c"], "aggregation": "sum"}
+    assert shop.post("/v1/bandits", new).json["aggregation"] == "sum"
+    token = shop.post(DECIDE).json["token"]
+    path = f"/v1/decisions/{token}"
+    for reward, key in ((2.0, "a"), (3.0, "b"), (3.0, "b")):
+        headers = {"Idempotency-Key": key}
+        assert shop.put(f"{path}/reward", {"reward": reward}, headers=headers).status == 204
+    assert shop.post(f"{path}/close").json == {"reward": 5.0}
+    assert shop.post(f"{path}/close").json == {"reward": 5.0}
+    assert shop.put(f"{path}/reward", {"reward": 1.0}).status == 410
+    assert shop.patch("/v1/bandits/button", {"aggregation": None}).json["aggregation"] is None

@@ -47,9 +47,17 @@ def ask_again(
 
 
 def answer(
-    desk: JournalledDesk[Any], decisions: Sequence[Any], rewards: Sequence[Any], key: Any
+    desk: JournalledDesk[Any],
+    decisions: Sequence[Any],
+    rewards: Sequence[Any],
+    key: Any,
+    *,
+    only_check: bool = False,
 ) -> None:
-    """Take rewards of decisions, given in any way: all of them, or none on an error."""
+    """Take rewards of decisions, given in any way: all of them, or none on an error.
+
+    With `only_check` raise the same errors, and take none.
+    """
     desk.settle()
     if key is not None:
         check_key(key)
@@ -62,7 +70,7 @@ def answer(
     if len(set(numbers)) < len(numbers):
         raise UnknownDecisionError("a decision is given twice; tell each decision once")
     if desk.ledger.rule is not None:  # then what is told is one of several rewards
-        _collect(desk, decisions, numbers, rewards, key)
+        _collect(desk, decisions, numbers, rewards, key, only_check)
         return
     answers: list[Answer] = []
     notes: list[Event] = []
@@ -74,6 +82,8 @@ def answer(
         answers.append((number, desk.out[number], value))
         if type(decision) is str:
             notes.append(("remember", number, None, ["told", value, [number]]))
+    if answers and only_check:
+        return
     if answers:
         desk.end_each(answers, [], notes)
     else:
@@ -86,6 +96,7 @@ def _collect(
     numbers: Sequence[int],
     rewards: Sequence[Any],
     key: str | None,
+    only_check: bool,
 ) -> None:
     """Add one more reward to each of some decisions."""
     ledger, notes = desk.ledger, list[Event]()
@@ -105,6 +116,8 @@ def _collect(
             raise ended_error(desk, decision, number)
         _check_total(desk, number, value)
         notes.append(("partial", number, desk.number(number), [value, key]))
+    if notes and only_check:
+        return
     if notes:
         desk.note_each(notes)
     else:

@@ -96,16 +96,16 @@ class BanditTokens:
     """
 
     def __init__(self, maker: TokenMaker, bandit: int, name: str) -> None:
-        self._maker, self._bandit, self._name = maker, bandit, name
+        self._maker, self.number, self._name = maker, bandit, name
 
     def make(self, id: int) -> str:
         """Return the token of the decision with this id."""
-        return self._maker.make(self._bandit, id)
+        return self._maker.make(self.number, id)
 
     def read(self, token: str) -> int:
         """Return the id of a decision, or raise a `TokenError` if it is not of this bandit."""
         bandit, id = self._maker.read(token)
-        if bandit != self._bandit:
+        if bandit != self.number:
             raise TokenError(
                 f"the token {short(token)} is not of bandit {self._name!r}, but of another one or "
                 "of one of this name that was deleted; tell it to the store, or drop it"

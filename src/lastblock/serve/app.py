@@ -11,7 +11,14 @@ from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.serve.routes import bandits, decisions, health, keys, looks
 from lastblock.serve.routing import Route, Router
 from lastblock.serve.state import State
-from lastblock.support.errors import BanditInUseError, StoreError, UnknownDecisionError
+from lastblock.support.errors import (
+    BanditInUseError,
+    ExpiredDecisionError,
+    KeyReusedError,
+    StoreError,
+    TokenError,
+    UnknownDecisionError,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -106,8 +113,14 @@ def _routes(state: State) -> Iterator[Route]:
 def _problem_of(error: Exception) -> ProblemError:
     """Return the problem for an error that the library raised."""
     match error:
+        case TokenError():
+            return ProblemError("not-found", str(error))
+        case ExpiredDecisionError():
+            return ProblemError("gone", str(error))
         case UnknownDecisionError():
             return ProblemError("conflict", str(error))
+        case KeyReusedError():
+            return ProblemError("key-reused", str(error))
         case BanditInUseError() | StoreError():
             return unavailable(str(error))
         case _:

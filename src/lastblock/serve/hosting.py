@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -12,8 +11,8 @@ import msgspec
 
 from lastblock.live.bandit import Bandit
 from lastblock.live.labels import Label
-from lastblock.live.view import desk_of
 from lastblock.serve.commits import Commits
+from lastblock.serve.hosted import Hosted
 from lastblock.serve.messages import ChangedBandit, NewArm, NewBandit
 from lastblock.serve.policies import read_policy
 from lastblock.serve.problems import ProblemError, unavailable
@@ -22,99 +21,6 @@ from lastblock.support.checks import line
 from lastblock.support.errors import BanditInUseError, StoreError
 
 COLLECTION: Final = "bandits"
-_NOTHING = msgspec.Raw(b"null")
-
-
-class Hosted:
-    """A bandit with its notes: a description, whether it is paused, what its arms hand back.
-
-    Parameters
-    ----------
-    name
-        The name of the bandit.
-    bandit
-        The open bandit.
-    notes
-        Its document.
-    version
-        The version of that document; 0 if there is none.
-    """
-
-    def __init__(self, name: str, bandit: Bandit[Any], notes: dict[str, Any], version: int) -> None:
-        self.name, self.bandit = name, bandit
-        self.is_gone = False
-        self.stamp = 0
-        """Another number after each decision, reward or other event."""
-        self.decisions: dict[Label, int] = {}
-        self.rewards: dict[Label, int] = {}
-        self.reward_sums: dict[Label, float] = {}
-        self.take(notes, version)
-
-    def take(self, notes: dict[str, Any], version: int) -> None:
-        """Use these notes from now on."""
-        self.notes, self.version = notes, version
-        self.paused = bool(notes.get("paused"))
-        self.payloads: dict[Label, msgspec.Raw] = {
-            json.loads(label): msgspec.Raw(msgspec.json.encode(payload))
-            for label, payload in notes.get("payloads", {}).items()
-            if payload is not None
-        }
-
-    @property
-    def etag(self) -> str:
-        """A text that is another one after each change of the notes or the arms."""
-        return f'"{self.born:x}-{self.version}"'
-
-    @property
-    def born(self) -> int:
-        """When the bandit was created, in microseconds since 1970; 0 if it was made elsewhere."""
-        return int(self.notes.get("born", 0))
-
-    @property
-    def waiting(self) -> int:
-        """How many decisions wait for their reward."""
-        return len(desk_of(self.bandit).out)
-
-    def arm_of(self, id: int) -> Label:
-        """Return the arm of a decision that is out, or raise an `UnknownDecisionError`."""
-        desk = desk_of(self.bandit)
-        with desk.lock:
-            _, arm = desk.find(id)
-            label: Label = desk.label(arm)
-            return label
-
-    def check_rewards(self, ids: Sequence[int], rewards: Sequence[float]) -> None:
-        """Raise an error if `tell_many` would."""
-        desk = desk_of(self.bandit)
-        with desk.lock:
-            desk.find_each(ids)
-            for reward in rewards:
-                desk.check_reward(reward)
-
-    def payload(self, label: Label) -> msgspec.Raw:
-        """Return what an arm hands back, as JSON."""
-        return self.payloads.get(label, _NOTHING)
-
-    def count_decision(self, arm: Label) -> None:
-        """Count a decision, for the metrics."""
-        self.stamp += 1
-        self.decisions[arm] = self.decisions.get(arm, 0) + 1
-
-    def count_reward(self, arm: Label, reward: float) -> None:
-        """Count a reward, for the metrics."""
-        self.stamp += 1
-        self.rewards[arm] = self.rewards.get(arm, 0) + 1
-        self.reward_sums[arm] = self.reward_sums.get(arm, 0.0) + reward
-
-    def find_arm(self, text: str) -> Label:
-        """Return the label that an address names, or raise a `ProblemError`."""
-        arms = self.bandit.arms
-        if text in arms:
-            return text
-        with suppress(ValueError):
-            if int(text) in arms:
-                return int(text)
-        raise ProblemError("not-found", f"bandit {self.name!r} has no arm {text!r}")
 
 
 class Host:
@@ -131,7 +37,7 @@ class Host:
     def __init__(self, store: Store, commits: Commits) -> None:
         self.store, self.commits = store, commits
         self.bandits: dict[str, Hosted] = {}
-        self._by_birth: dict[int, Hosted] = {}
+        self._by_number: dict[int, Hosted] = {}
         self.is_ready = False
         self.why_not = "starting"
         self._changing = asyncio.Lock()  # for all that is not a decision or a reward
@@ -184,13 +90,16 @@ class Host:
         self.bandits[name] = hosted
         return hosted
 
-    def born(self, moment: int) -> Hosted | None:
-        """Return the bandit that was created then; None if it is not here."""
-        found = self._by_birth.get(moment)
-        if found is None or found.is_gone:
-            self._by_birth = {each.born: each for each in self.bandits.values()}
-            found = self._by_birth.get(moment)
-        return found
+    async def numbered(self, number: int) -> Hosted | None:
+        """Return the bandit with this number in the store; None if there is none any more."""
+        found = self._by_number.get(number)
+        if found is not None and not found.is_gone:
+            return found
+        self._by_number = {each.number: each for each in self.bandits.values()}
+        if number not in self._by_number:
+            name = await asyncio.to_thread(self.store.name_of, number)
+            return None if name is None else await self.get(name)
+        return self._by_number[number]
 
     async def create(self, new: NewBandit) -> Hosted:
         """Create a bandit."""
@@ -198,13 +107,15 @@ class Host:
         labels = [arm.label for arm in arms]
         policy = read_policy(new.policy)
         line(new.name, "name")
+        check_window({"reward_window": new.reward_window, "default_reward": new.default_reward})
         floors = {arm.label: arm.floor for arm in arms if arm.floor is not None}
         if floors and new.floor is not None:
             raise ProblemError("invalid", "give a floor for every arm or for single ones, not both")
         notes = {
-            "born": time.time_ns() // 1000,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "description": new.description,
+            "reward_window": new.reward_window,
+            "default_reward": new.default_reward,
             "payloads": {json.dumps(arm.label): arm.payload for arm in arms},
         }
 
@@ -218,6 +129,7 @@ class Host:
                 seed=new.seed,
                 floor=floors or new.floor,
                 room=new.room,
+                rewards=new.aggregation,
             )
             version = self.store.documents.put(COLLECTION, new.name, notes)
             return Hosted(new.name, bandit, notes, version or 0)
@@ -236,7 +148,14 @@ class Host:
                 for name in change.__struct_fields__
                 if (value := getattr(change, name)) is not msgspec.UNSET
             }
-            await self._note(hosted, {**hosted.notes, **given})
+            notes = {**hosted.notes, **given}
+            rule = notes.pop("aggregation", hosted.bandit.rewards)
+            check_window(notes)
+            self.commits.check()
+            if notes != hosted.notes or rule == hosted.bandit.rewards:
+                await self._note(hosted, notes)
+            hosted.bandit.configure(rewards=rule)
+            await self.commits.written()
 
     async def _note(self, hosted: Hosted, notes: dict[str, Any]) -> None:
         """Write the notes of a bandit, unless somebody else has changed them."""
@@ -320,3 +239,11 @@ class Host:
 
 def _etags(header: str) -> Sequence[str]:
     return [part.strip() for part in header.split(",")]
+
+
+def check_window(notes: dict[str, Any]) -> None:
+    """Raise a `ProblemError` for a default reward that nobody would ever get."""
+    if notes.get("default_reward") is not None and notes.get("reward_window") is None:
+        raise ProblemError(
+            "invalid", "a default_reward needs a reward_window, after which it comes"
+        )

@@ -5,6 +5,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from lastblock.live.aggregation import Rewards
 from lastblock.serve.keys import Right
 from lastblock.serve.policies import DEFAULT
 
@@ -50,6 +51,16 @@ class NewBandit(Sent):
     seed: Annotated[int, Meta(ge=0)] | None = None
     room: Annotated[int, Meta(ge=2, le=MOST_ARMS)] | None = None
     description: Text = ""
+    reward_window: Annotated[
+        Seconds | None, Meta(description="Seconds after which a decision waits no longer.")
+    ] = None
+    default_reward: Annotated[
+        float | None, Meta(description="What the policy is told then; null to forget the decision.")
+    ] = None
+    aggregation: Annotated[
+        Rewards | None,
+        Meta(description="Which of several rewards of a decision counts; null if it has one."),
+    ] = None
 
 
 class ChangedBandit(Sent):
@@ -57,6 +68,9 @@ class ChangedBandit(Sent):
 
     description: Text | UnsetType = UNSET
     paused: bool | UnsetType = UNSET
+    reward_window: Seconds | UnsetType | None = UNSET
+    default_reward: float | UnsetType | None = UNSET
+    aggregation: Rewards | UnsetType | None = UNSET
 
 
 class ChangedArm(Sent):
@@ -83,6 +97,9 @@ class BanditState(Got):
     policy: dict[str, Any]
     arms: list[ArmState]
     paused: bool
+    reward_window: float | None
+    default_reward: float | None
+    aggregation: Rewards | None
     decisions: int
     waiting: int
     created: str | None
@@ -117,6 +134,18 @@ class NewDecision(Sent):
     why: Annotated[bool, Meta(description="Whether to say why, in words.")] = False
 
 
+class KeyedDecision(NewDecision):
+    """One of several requests for decisions."""
+
+    key: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+
+
+class NewDecisions(Sent):
+    """Several requests for decisions: all are taken, or none."""
+
+    requests: Annotated[list[KeyedDecision], Meta(min_length=1, max_length=MOST_DECISIONS)]
+
+
 class DecisionMade(Got):
     """An arm to use, and the token under which to report its reward."""
 
@@ -131,6 +160,26 @@ class DecisionsMade(Got):
     """Several decisions, in order."""
 
     decisions: list[DecisionMade]
+
+
+class DecisionsInTurn(Got):
+    """The decisions of several requests, in order."""
+
+    answers: list[list[DecisionMade]]
+
+
+class Closed(Got):
+    """What the policy was told when a decision was closed."""
+
+    reward: float | None
+
+
+class ClosedBy(Sent):
+    """How to close a decision."""
+
+    reward: Annotated[
+        float | None, Meta(description="What to tell if no reward has come; null to forget it.")
+    ] = None
 
 
 class NewReward(Sent):

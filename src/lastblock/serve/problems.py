@@ -21,6 +21,7 @@ TITLES: Final[Mapping[str, tuple[int, str]]] = {
     "too-large": (413, "The body is too large"),
     "wrong-type": (415, "The body must be JSON"),
     "invalid": (422, "A value is not valid"),
+    "key-reused": (422, "The key belongs to another request"),
     "too-many-requests": (429, "Too many requests"),
     "defect": (500, "A defect of the server"),
     "unavailable": (503, "The server cannot do this now"),

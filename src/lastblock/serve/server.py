@@ -20,7 +20,6 @@ from lastblock.serve.keys import Keys
 from lastblock.serve.limits import Limits
 from lastblock.serve.settings import SettingError, Settings
 from lastblock.serve.state import State
-from lastblock.serve.tokens import Tokens
 from lastblock.store.store import Store
 from lastblock.support.errors import StoreError
 
@@ -28,6 +27,9 @@ _log = logging.getLogger(__name__)
 
 REFRESH: Final = 2.0
 """Seconds after which the server reads the keys again, which other programs may have changed."""
+
+EXPIRE: Final = 1.0
+"""Seconds between two looks at which decisions have waited too long."""
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -59,7 +61,7 @@ def open_service(settings: Settings) -> State:
             )
         commits = Commits(store, does_wait=settings.durability == "always")
         limits = Limits(settings.rate_limit)
-        return State(settings, Host(store, commits), keys, Tokens(store.documents), limits)
+        return State(settings, Host(store, commits), keys, limits)
     except BaseException:
         store.close()
         raise
@@ -148,7 +150,12 @@ async def serve(settings: Settings, announce: Callable[[State, str], object]) ->
                 loop.add_signal_handler(number, server.stop)
         helpers = [
             asyncio.ensure_future(work)
-            for work in (_open(state, server, announce), app.watch.look(), _refresh(state))
+            for work in (
+                _open(state, server, announce),
+                app.watch.look(),
+                _refresh(state),
+                _expire(state),
+            )
         ]
         try:
             await server.serve(sockets)
@@ -193,6 +200,23 @@ async def _refresh(state: State) -> None:
             await asyncio.to_thread(state.keys.refresh)
         except StoreError as error:
             _log.warning("the keys could not be read again: %s", error)
+
+
+async def _expire(state: State) -> None:
+    """End the wait for rewards that are too late, again and again."""
+    while True:
+        await asyncio.sleep(EXPIRE)
+        try:
+            expire(state)
+        except StoreError as error:
+            _log.warning("decisions could not be expired yet: %s", error)
+
+
+def expire(state: State) -> int:
+    """End the wait for all rewards that are too late; return how many there were."""
+    if not state.host.is_ready or state.host.store.backlog.problem is not None:
+        return 0
+    return sum(hosted.expire() for hosted in list(state.host.bandits.values()))
 
 
 def _config(settings: Settings, app: Any) -> uvicorn.Config:

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, field
 
-from lastblock.serve.hosting import Host, Hosted
+from lastblock.serve.hosted import Hosted
+from lastblock.serve.hosting import Host
 from lastblock.serve.http import Request
 from lastblock.serve.keys import Key, Keys, Right
 from lastblock.serve.limits import Limits
 from lastblock.serve.metrics import Metrics
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.settings import Settings
-from lastblock.serve.tokens import Tokens
 
 EVERYTHING = Key("", "", ("admin",), None, "everybody", "")
 """What everybody may do on a server without keys."""
@@ -22,7 +22,6 @@ class State:
     settings: Settings
     host: Host
     keys: Keys
-    tokens: Tokens
     limits: Limits
     metrics: Metrics = field(default_factory=Metrics)
     is_stopping: bool = False

@@ -2,12 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 
 import msgspec
 
-from lastblock.serve.hosting import Hosted
+from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Request
 from lastblock.serve.state import State
 from lastblock.store.logs import LoggedEvent
@@ -20,6 +20,9 @@ QUIET = 15.0
 """Seconds after which a stream sends a comment, so that proxies do not take it for dead."""
 
 PART = 1000
+
+_OURS = ("remember",)
+"""Kinds of events that say nothing of a bandit: the store's memory of answered requests."""
 
 _encode = msgspec.json.encode
 
@@ -48,10 +51,10 @@ async def follow(
                     found = []
                     stamp = seen
                 if found:
-                    if found[0].event > after + 1:
-                        yield _gap(after, found[0].event)
-                    yield b"".join(map(_sent, found))
-                    after, heard = found[-1].event, time.monotonic()
+                    if sent := _all_sent(after, found):
+                        yield sent
+                        heard = time.monotonic()
+                    after = found[-1].event
                 lag[0] = len(found) == PART
                 is_whole = len(found) < PART and not state.host.store.backlog.events
                 seen = stamp if is_whole else -1  # the rest is on its way to the disk
@@ -64,6 +67,22 @@ async def follow(
     finally:
         left.cancel()
         del state.streams[id(request)]
+
+
+def _all_sent(after: int, events: Sequence[LoggedEvent]) -> bytes:
+    """Return events as a stream has them, with word of those that the store does not keep."""
+    parts, missing, before = [], None, after
+    for event in events:
+        if event.event > before + 1 and missing is None:
+            missing = before
+        before = event.event
+        if event.kind in _OURS:
+            continue
+        if missing is not None:
+            parts.append(_gap(missing, event.event))
+            missing = None
+        parts.append(_sent(event))
+    return b"".join(parts)
 
 
 def _sent(event: LoggedEvent) -> bytes:

@@ -12,10 +12,9 @@ from lastblock.live.bandit import Bandit
 from lastblock.live.tokens import BanditTokens, TokenMaker
 from lastblock.live.view import desk_of
 from lastblock.store import export, verifying
-from lastblock.store.documents import Documents
 from lastblock.store.endings import end, open_stores
 from lastblock.store.export_formats import Format
-from lastblock.store.group_commit import Backlog, Groups, Write
+from lastblock.store.group_commit import Write
 from lastblock.store.journal import EventLog, snapshot_of
 from lastblock.store.logs import ReadsLogs
 from lastblock.store.messages import number_of, open_elsewhere
@@ -26,6 +25,7 @@ from lastblock.store.recovery import (
     read_generations,
     recover,
 )
+from lastblock.store.services import CarriesServices
 from lastblock.store.storage import Storage
 from lastblock.store.telling import TakesTokens
 from lastblock.support.checks import number, whole
@@ -35,7 +35,7 @@ Durability: TypeAlias = Literal["always", "interval", "never"]
 DURABILITIES = get_args(Durability)
 
 
-class Store(TakesTokens, ReadsLogs):
+class Store(TakesTokens, ReadsLogs, CarriesServices):
     """Named bandits that survive crashes: every change is written to a database as an event.
 
     A bandit of a store is an ordinary `Bandit`. While it is open in one store, no other store or
@@ -138,11 +138,6 @@ class Store(TakesTokens, ReadsLogs):
                 self.release(name)  # an earlier release was interrupted
             return self._open(name, self._find(name, self._storage.names()))
 
-    @property
-    def label(self) -> str:
-        """The name of the store in messages: its path, or its URL without a password."""
-        return self._storage.label
-
     def _create(self, name: str, new: Callable[[], Bandit[Any]]) -> Bandit[Any]:
         with self._lock:
             self._check_open()
@@ -243,35 +238,6 @@ class Store(TakesTokens, ReadsLogs):
         self._check_open()
         if self._groups is not None:
             self._groups.flush()
-
-    def when_written(self, function: Callable[[StoreError | None], object]) -> None:
-        """Have all events so far written now, without waiting, and call a function afterwards.
-
-        A server answers its clients then. Many calls may share one write.
-
-        Parameters
-        ----------
-        function
-            It gets None when all events so far are written, or a `StoreError` if they could not be;
-            the store then tries again by itself. Another thread may call it, and waits for it.
-        """
-        self._check_open()
-        if isinstance(self._groups, Groups):
-            self._groups.when_written(function)
-        else:
-            function(None)  # each call has written its own events
-
-    @property
-    def backlog(self) -> Backlog:
-        """The events that wait to be written, and why they do if writing has failed."""
-        if isinstance(self._groups, Groups):
-            return Backlog(len(self._groups), self._groups.problem)
-        return Backlog(0, None)
-
-    @property
-    def documents(self) -> Documents:
-        """Small JSON documents beside the bandits, for programs that build on the store."""
-        return Documents(self._storage)
 
     def release(self, name: str) -> None:
         """Close one bandit, so that others can open it; do nothing if it is not open here.

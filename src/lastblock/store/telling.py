@@ -18,6 +18,31 @@ class TakesTokens(CreatesBandits):
     def _name_of(self, number: int) -> str | None:
         """Return the name of the bandit with this number; None if there is none."""
 
+    def read_token(self, token: str) -> tuple[int, int]:
+        """Return the number of the bandit that made a token, and the id of the decision.
+
+        Parameters
+        ----------
+        token
+            The `token` of a decision.
+
+        Raises
+        ------
+        TokenError
+            If the token is damaged or forged, or of another store.
+        """
+        return self._tokens.read(token)
+
+    def name_of(self, number: int) -> str | None:
+        """Return the name of the bandit with this number; None if it was deleted.
+
+        Parameters
+        ----------
+        number
+            The number, as `read_token` returns it.
+        """
+        return self._name_of(number)
+
     def bandit_of(self, token: str) -> Bandit[Any]:
         """Open the bandit that made a token; its methods take the token as a decision.
 

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from lastblock.serve.hosting import Hosted
+from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Body, Request, Response
 from lastblock.serve.messages import (
     ArmState,
@@ -219,6 +219,9 @@ def _state(hosted: Hosted) -> BanditState:
             for label, state in bandit.arms.items()
         ],
         paused=hosted.paused,
+        reward_window=notes.get("reward_window"),
+        default_reward=notes.get("default_reward"),
+        aggregation=bandit.rewards,
         decisions=bandit.asked,
         waiting=hosted.waiting,
         created=notes.get("created"),

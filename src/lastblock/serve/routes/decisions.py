@@ -1,131 +1,187 @@
 """Decisions and their rewards."""
 
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from lastblock.live.decisions import Decision
 from lastblock.live.labels import Label
-from lastblock.serve.hosting import Hosted
+from lastblock.serve.hosted import Hosted, reused
 from lastblock.serve.http import Body, Request, Response
 from lastblock.serve.messages import (
+    MOST_DECISIONS,
+    Closed,
+    ClosedBy,
     DecisionMade,
+    DecisionsInTurn,
     DecisionsMade,
     NewDecision,
+    NewDecisions,
     NewReward,
     NewRewards,
 )
 from lastblock.serve.problems import ProblemError
-from lastblock.serve.routing import Route
+from lastblock.serve.routing import Parameter, Route
 from lastblock.serve.state import State, check_reach
 
-_DECISION = Body(NewDecision, is_optional=True)
-_REWARD, _REWARDS = Body(NewReward), Body(NewRewards)
-
-Why: TypeAlias = str | UnsetType
+_DECISION, _DECISIONS = Body(NewDecision, is_optional=True), Body(NewDecisions)
+_REWARD, _REWARDS, _CLOSED = Body(NewReward), Body(NewRewards), Body(ClosedBy, is_optional=True)
+_KEY = Parameter(
+    "Idempotency-Key",
+    "A text of your own, so that the request can be sent again: it has its effect once.",
+    str,
+    "header",
+)
 
 
 class _Decisions:
     """The handlers."""
 
     def __init__(self, state: State) -> None:
-        self._state, self._commits, self._tokens = state, state.host.commits, state.tokens
+        self._state, self._commits = state, state.host.commits
 
-    def _made(
-        self, hosted: Hosted, decision: Decision[Label], why: str | UnsetType
-    ) -> DecisionMade:
-        arm = decision.arm
-        hosted.count_decision(arm)
-        return DecisionMade(
-            arm=arm,
-            token=self._tokens.make(hosted.born, decision.id),
-            probability=decision.probability,
-            payload=hosted.payload(arm),
-            why=why,
-        )
-
-    async def decide(self, request: Request) -> Response:
-        """Take decisions."""
-        wanted = await request.read(_DECISION)
+    def _ready(self, request: Request) -> Hosted:
+        """Return the bandit of a request for decisions, if it takes some now."""
         hosted = self._state.bandit(request)
         if hosted.paused:
             raise ProblemError("paused", f"bandit {hosted.name!r} is paused; it takes rewards only")
         self._commits.check()
-        body: DecisionMade | DecisionsMade
-        if wanted.n is None:
-            decision = hosted.bandit.ask()
-            why = hosted.bandit.explain().text if wanted.why else UNSET
-            body = self._made(hosted, decision, why)
-        else:
-            asked = hosted.bandit.ask(wanted.n)
-            why = hosted.bandit.explain().text if wanted.why else UNSET
-            body = DecisionsMade(decisions=[self._made(hosted, each, why) for each in asked])
-        await self._commits.written()
-        return Response.json(body, 201)
+        return hosted
 
-    def _find(self, request: Request, token: str) -> tuple[Hosted, int]:
-        born, id = self._tokens.read(token)
-        hosted = self._state.host.born(born)
+    async def decide(self, request: Request) -> Response:
+        """Take decisions."""
+        wanted = await request.read(_DECISION)
+        hosted = self._ready(request)
+        asked = hosted.ask(wanted.n, request.header(b"idempotency-key"))
+        made = _made(hosted, asked, wanted.why)
+        await self._commits.written()
+        if wanted.n is None:
+            return Response.json(made[0], 201)
+        return Response.json(DecisionsMade(decisions=made), 201)
+
+    async def decide_batch(self, request: Request) -> Response:
+        """Take the decisions of several requests."""
+        wanted = (await request.read(_DECISIONS)).requests
+        if sum(each.n or 1 for each in wanted) > MOST_DECISIONS:
+            raise ProblemError("invalid", f"ask for at most {MOST_DECISIONS} decisions at once")
+        hosted = self._ready(request)
+        counts: dict[str, int] = {}
+        for each in wanted:  # all errors that `ask` could raise, before the first is asked
+            if each.key is not None:
+                hosted.check_key(each.n, each.key)
+                if counts.setdefault(each.key, each.n or 1) != (each.n or 1):
+                    raise reused(each.key, counts[each.key], each.n or 1)
+        answers = [_made(hosted, hosted.ask(each.n, each.key), each.why) for each in wanted]
+        await self._commits.written()
+        return Response.json(DecisionsInTurn(answers=answers), 201)
+
+    async def _find(self, request: Request, token: str) -> Hosted:
+        number, _ = self._state.host.store.read_token(token)
+        hosted = await self._state.host.numbered(number)
         if hosted is None:
             raise ProblemError("gone", "the bandit of this decision has been deleted")
         check_reach(request, hosted.name)
-        return hosted, id
+        return hosted
 
     async def reward(self, request: Request) -> Response:
         """Take a reward."""
-        told = await request.read(_REWARD)
-        hosted, id = self._find(request, request.parameters[0])
+        told, token = await request.read(_REWARD), request.parameters[0]
+        hosted = await self._find(request, token)
         self._commits.check()
-        arm = hosted.arm_of(id)
-        hosted.bandit.tell(id, told.reward)
-        hosted.count_reward(arm, told.reward)
+        # Where a decision has one reward, sending it again is harmless without a key.
+        key = None if hosted.bandit.rewards is None else request.header(b"idempotency-key")
+        hosted.tell([token], [told.reward], key)
         await self._commits.written()
         return Response(status=204)
 
     async def rewards(self, request: Request) -> Response:
         """Take several rewards."""
         told = (await request.read(_REWARDS)).rewards
-        found = [(*self._find(request, each.token), each.reward) for each in told]
+        by_bandit: dict[int, tuple[Hosted, list[str], list[float]]] = {}
+        for each in told:
+            hosted = await self._find(request, each.token)
+            _, tokens, values = by_bandit.setdefault(hosted.number, (hosted, [], []))
+            tokens.append(each.token)
+            values.append(each.reward)
         self._commits.check()
-        by_bandit: dict[str, tuple[Hosted, list[int], list[float]]] = {}
-        for hosted, id, value in found:
-            _, ids, values = by_bandit.setdefault(hosted.name, (hosted, [], []))
-            ids.append(id)
-            values.append(value)
-        for hosted, ids, values in by_bandit.values():
-            hosted.check_rewards(ids, values)  # of all bandits, before any is told
-        for hosted, ids, values in by_bandit.values():
-            arms = [hosted.arm_of(id) for id in ids]
-            hosted.bandit.tell_many(ids, values)
-            for arm, value in zip(arms, values, strict=True):
-                hosted.count_reward(arm, value)
+        for hosted, tokens, values in by_bandit.values():
+            hosted.check_rewards(tokens, values)  # of all bandits, before any is told
+        for hosted, tokens, values in by_bandit.values():
+            hosted.tell(tokens, values)
         await self._commits.written()
         return Response(status=204)
+
+    async def activate(self, request: Request) -> Response:
+        """Start the reward window of a decision."""
+        token = request.parameters[0]
+        hosted = await self._find(request, token)
+        self._commits.check()
+        hosted.bandit.activate(token)
+        hosted.stamp += 1
+        await self._commits.written()
+        return Response(status=204)
+
+    async def close(self, request: Request) -> Response:
+        """Stop waiting for rewards of a decision."""
+        wanted, token = await request.read(_CLOSED), request.parameters[0]
+        hosted = await self._find(request, token)
+        self._commits.check()
+        told = hosted.bandit.close(token, reward=wanted.reward)
+        hosted.stamp += 1
+        await self._commits.written()
+        return Response.json(Closed(reward=told))
+
+
+def _made(hosted: Hosted, asked: Sequence[Decision[Label]], why: bool) -> list[DecisionMade]:
+    words = hosted.bandit.explain().text if why else UNSET
+    return [
+        DecisionMade(
+            arm=decision.arm,
+            token=decision.token,
+            probability=decision.probability,
+            payload=hosted.payload(decision.arm),
+            why=words,
+        )
+        for decision in asked
+    ]
 
 
 def routes(state: State) -> Iterator[Route]:
     """Yield the operations."""
     do = _Decisions(state)
+    many, one = "/v1/bandits/{name}/decisions", "/v1/decisions/{token}"
+    of_decision = ("not-found", "conflict", "gone")
     yield Route(
         "POST",
-        "/v1/bandits/{name}/decisions",
+        many,
         do.decide,
         "Decide: which arm to use now.",
         needs="ask",
         takes=_DECISION,
         returns={201: (DecisionMade, DecisionsMade)},
-        problems=("not-found", "paused"),
+        problems=("not-found", "paused", "key-reused"),
+        parameters=(_KEY,),
+    )
+    yield Route(
+        "POST",
+        f"{many}:batch",
+        do.decide_batch,
+        "Answer several requests for decisions: all of them, or none.",
+        needs="ask",
+        takes=_DECISIONS,
+        returns={201: DecisionsInTurn},
+        problems=("not-found", "paused", "key-reused"),
     )
     yield Route(
         "PUT",
-        "/v1/decisions/{token}/reward",
+        f"{one}/reward",
         do.reward,
-        "Tell the reward of a decision.",
+        "Tell the reward of a decision; telling the same one again is fine.",
         needs="tell",
         takes=_REWARD,
         returns={204: None},
-        problems=("not-found", "conflict", "gone"),
+        problems=of_decision,
+        parameters=(_KEY,),
     )
     yield Route(
         "POST",
@@ -135,5 +191,24 @@ def routes(state: State) -> Iterator[Route]:
         needs="tell",
         takes=_REWARDS,
         returns={204: None},
-        problems=("not-found", "conflict", "gone"),
+        problems=of_decision,
+    )
+    yield Route(
+        "POST",
+        f"{one}/activate",
+        do.activate,
+        "Start the reward window now, for a decision that was made ahead of time.",
+        needs="tell",
+        returns={204: None},
+        problems=of_decision,
+    )
+    yield Route(
+        "POST",
+        f"{one}/close",
+        do.close,
+        "Stop waiting for rewards: the policy is told what they come to.",
+        needs="tell",
+        takes=_CLOSED,
+        returns={200: Closed},
+        problems=of_decision,
     )

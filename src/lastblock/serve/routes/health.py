@@ -73,6 +73,11 @@ def _of_bandits(state: State) -> Iterator[str]:
             [({"bandit": each.name}, each.waiting) for each in hosted],
         ),
         (
+            "expired_decisions",
+            "Decisions that waited longer than the reward window, since the server started.",
+            [({"bandit": each.name}, each.expired) for each in hosted],
+        ),
+        (
             "noticed_changes",
             "Changes of the world that the policy has noticed: the last eight at most.",
             [({"bandit": each.name}, len(each.bandit.changes)) for each in hosted],

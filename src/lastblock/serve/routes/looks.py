@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from urllib.parse import quote
 
-from lastblock.serve.hosting import Hosted
+from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Request, Response, Streamed
 from lastblock.serve.messages import ChangeList
 from lastblock.serve.problems import ProblemError
@@ -50,8 +50,8 @@ class _Looks:
         if token is None:
             found = hosted.bandit.explain()
         else:
-            born, id = self._state.tokens.read(token)
-            if born != hosted.born:
+            number, id = self._store.read_token(token)
+            if number != hosted.number:
                 raise ProblemError("not-found", f"it is not a decision of bandit {hosted.name!r}")
             found = await asyncio.to_thread(self._store.explain, hosted.name, id)
         return Response.json(found.to_dict())

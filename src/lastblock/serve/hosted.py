@@ -1,0 +1,161 @@
+"""A bandit that this process has open, with what the service notes about it."""
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from lastblock.live.answering import answer, number_of_token
+from lastblock.live.bandit import Bandit
+from lastblock.live.decisions import Decision
+from lastblock.live.labels import Label
+from lastblock.live.memory import check_key
+from lastblock.live.view import desk_of
+from lastblock.serve.problems import ProblemError
+from lastblock.support.errors import KeyReusedError, short
+
+_NOTHING = msgspec.Raw(b"null")
+
+
+class Hosted:
+    """A bandit with its notes: a description, whether it is paused, what its arms hand back.
+
+    Parameters
+    ----------
+    name
+        The name of the bandit.
+    bandit
+        The open bandit.
+    notes
+        Its document.
+    version
+        The version of that document; 0 if there is none.
+    """
+
+    def __init__(self, name: str, bandit: Bandit[Any], notes: dict[str, Any], version: int) -> None:
+        self.name, self.bandit = name, bandit
+        self.is_gone = False
+        self.stamp = 0
+        """Another number after each decision, reward or other event."""
+        self.decisions: dict[Label, int] = {}
+        self.rewards: dict[Label, int] = {}
+        self.reward_sums: dict[Label, float] = {}
+        self.expired = 0
+        self.take(notes, version)
+
+    def take(self, notes: dict[str, Any], version: int) -> None:
+        """Use these notes from now on."""
+        self.notes, self.version = notes, version
+        self.paused = bool(notes.get("paused"))
+        self.payloads: dict[Label, msgspec.Raw] = {
+            json.loads(label): msgspec.Raw(msgspec.json.encode(payload))
+            for label, payload in notes.get("payloads", {}).items()
+            if payload is not None
+        }
+
+    @property
+    def etag(self) -> str:
+        """A text that is another one after each change of the notes or the arms."""
+        return f'"{self.number}-{self.version}"'
+
+    @property
+    def number(self) -> int:
+        """The number of the bandit in the store, which its tokens have."""
+        tokens = desk_of(self.bandit).tokens
+        return -1 if tokens is None else tokens.number
+
+    @property
+    def waiting(self) -> int:
+        """How many decisions wait for their reward."""
+        return len(desk_of(self.bandit).out)
+
+    def ask(self, n: int | None, key: str | None) -> list[Decision[Label]]:
+        """Take decisions, or return those that were taken with this key before."""
+        before = self.bandit.asked
+        made: list[Decision[Label]] = (
+            [self.bandit.ask(key=key)] if n is None else self.bandit.ask(n, key=key)
+        )
+        if self.bandit.asked > before:
+            for decision in made:
+                self.count_decision(decision.arm)
+        return made
+
+    def check_key(self, n: int | None, key: str) -> None:
+        """Raise an error if `ask` would."""
+        check_key(key)
+        found = desk_of(self.bandit).ledger.memory.asked(key)
+        if found is not None and len(found.rows) != (n or 1):
+            raise reused(key, len(found.rows), n or 1)
+
+    def check_rewards(self, tokens: Sequence[str], rewards: Sequence[float]) -> None:
+        """Raise an error if `tell` would."""
+        desk = desk_of(self.bandit)
+        with desk.lock:
+            answer(desk, tokens, rewards, None, only_check=True)
+
+    def tell(self, tokens: Sequence[str], rewards: Sequence[float], key: str | None = None) -> None:
+        """Take rewards: all of them, or none on an error."""
+        desk = desk_of(self.bandit)
+        with desk.lock:
+            arms = [self._arm_of(token) for token in tokens]
+            if len(tokens) == 1:
+                self.bandit.tell(tokens[0], rewards[0], key=key)
+            else:
+                self.bandit.tell_many(tokens, rewards)
+        for arm, reward in zip(arms, rewards, strict=True):
+            if arm is not None:
+                self.count_reward(arm, reward)
+
+    def _arm_of(self, token: str) -> Label | None:
+        """Return the arm of a decision that waits for its reward; None if it waits no more."""
+        desk = desk_of(self.bandit)
+        arm = desk.out.get(number_of_token(desk, token))
+        return None if arm is None else desk.label(arm)
+
+    def expire(self) -> int:
+        """Stop waiting for decisions that are older than the reward window; return how many."""
+        window = self.notes.get("reward_window")
+        if window is None:
+            return 0
+        late = self.bandit.expire(
+            older_than=timedelta(seconds=window), reward=self.notes.get("default_reward")
+        )
+        self.expired += len(late)
+        self.stamp += len(late)
+        return len(late)
+
+    def payload(self, label: Label) -> msgspec.Raw:
+        """Return what an arm hands back, as JSON."""
+        return self.payloads.get(label, _NOTHING)
+
+    def count_decision(self, arm: Label) -> None:
+        """Count a decision, for the metrics."""
+        self.stamp += 1
+        self.decisions[arm] = self.decisions.get(arm, 0) + 1
+
+    def count_reward(self, arm: Label, reward: float) -> None:
+        """Count a reward, for the metrics."""
+        self.stamp += 1
+        self.rewards[arm] = self.rewards.get(arm, 0) + 1
+        self.reward_sums[arm] = self.reward_sums.get(arm, 0.0) + reward
+
+    def find_arm(self, text: str) -> Label:
+        """Return the label that an address names, or raise a `ProblemError`."""
+        arms = self.bandit.arms
+        if text in arms:
+            return text
+        with suppress(ValueError):
+            if int(text) in arms:
+                return int(text)
+        raise ProblemError("not-found", f"bandit {self.name!r} has no arm {text!r}")
+
+
+def reused(key: str, before: int, now: int) -> KeyReusedError:
+    """Return the error for a key that belongs to another request."""
+    return KeyReusedError(
+        f"key={short(key)} was for {before} decisions, not for {now}; take another key for another "
+        "request"
+    )
