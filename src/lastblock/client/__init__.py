@@ -1,0 +1,10 @@
+"""A client of ``lastblock serve``, for programs with and without asyncio.
+
+It needs nothing but Python's standard library.
+"""
+
+from lastblock.client.async_client import AsyncClient
+from lastblock.client.messages import ServedDecision, ServiceError
+from lastblock.client.sync_client import Client
+
+__all__ = ["AsyncClient", "Client", "ServedDecision", "ServiceError"]

@@ -1,0 +1,204 @@
+"""What both clients share: requests, what answers mean, and when to try again."""
+
+import json
+import logging
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlsplit
+
+from lastblock.client.messages import ServedDecision, ServiceError
+
+log = logging.getLogger("lastblock.client")
+
+AGAIN = (429, 502, 503, 504)
+"""The statuses after which the same request may succeed later."""
+
+PAUSE = 0.05
+"""Seconds before the second attempt; each further one waits twice as long."""
+
+
+class Address(NamedTuple):
+    """Where the service is."""
+
+    is_secure: bool
+    host: str
+    port: int
+    path: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request."""
+
+    method: str
+    path: str
+    body: Any = None
+    key: str | None = None
+    """The same for all attempts, so that the request has its effect once."""
+
+
+def read_address(url: str) -> Address:
+    """Return the parts of a URL, or raise a ValueError."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"url={url!r} must be like http://localhost:8000")
+    is_secure = parts.scheme == "https"
+    port = parts.port or (443 if is_secure else 80)
+    return Address(is_secure, parts.hostname, port, parts.path.rstrip("/"))
+
+
+class Requests:
+    """Makes requests and reads answers; the clients send them.
+
+    Parameters
+    ----------
+    url
+        The address of the service, such as ``http://localhost:8000``.
+    key
+        Your key.
+    timeout
+        The most seconds that a call may take, all attempts together.
+    retries
+        How often to try again.
+    """
+
+    def __init__(self, url: str, key: str | None, *, timeout: float, retries: int) -> None:
+        self.address = read_address(url)
+        if not timeout > 0.0:
+            raise ValueError(f"timeout={timeout} must be positive, in seconds")
+        if retries < 0:
+            raise ValueError(f"retries={retries} must not be negative")
+        self.timeout, self.retries = timeout, retries
+        self._key = key
+
+    def headers(self, call: Call) -> dict[str, str]:
+        """Return the headers of a request."""
+        headers = {"Accept": "application/json"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        if call.body is not None:
+            headers["Content-Type"] = "application/json"
+        if call.key is not None:
+            headers["Idempotency-Key"] = call.key
+        return headers
+
+    def data(self, call: Call) -> bytes:
+        """Return the body of a request."""
+        return b"" if call.body is None else json.dumps(call.body, allow_nan=False).encode()
+
+    def target(self, call: Call) -> str:
+        """Return the path of a request."""
+        return f"{self.address.path}{call.path}"
+
+
+def answer_of(status: int, body: bytes) -> Any:
+    """Return the value of an answer, or raise a `ServiceError`."""
+    try:
+        value = json.loads(body) if body else None
+    except ValueError:
+        value = None
+    if status < 300:
+        return value
+    problem = value if isinstance(value, dict) else {}
+    kind = str(problem.get("type", "")).rpartition(":")[2] or None
+    detail = problem.get("detail") or problem.get("title") or f"the service answered {status}"
+    raise ServiceError(str(detail), status, kind)
+
+
+class Attempts:
+    """Counts the attempts of one call, and says whether and when to make another one.
+
+    Parameters
+    ----------
+    retries
+        How often to try again.
+    timeout
+        The most seconds for all attempts together.
+    """
+
+    def __init__(self, retries: int, timeout: float) -> None:
+        self._left, self._until = retries, time.monotonic() + timeout
+        self._pause = PAUSE
+
+    @property
+    def seconds(self) -> float:
+        """How many seconds are left; at least a millisecond."""
+        return max(0.001, self._until - time.monotonic())
+
+    def pause(self, retry_after: str | None = None) -> float | None:
+        """Return how many seconds to wait before the next attempt; None to give up."""
+        wait = self._pause
+        if retry_after is not None and retry_after.isascii() and retry_after.isdigit():
+            wait = max(wait, float(retry_after))
+        self._left, self._pause = self._left - 1, 2.0 * self._pause
+        if self._left < 0 or time.monotonic() + wait >= self._until:
+            return None
+        return wait
+
+
+def unreachable(error: BaseException, address: Address) -> ServiceError:
+    """Return the error for a service that does not answer."""
+    words = str(error) or type(error).__name__
+    return ServiceError(f"the service at {address.host}:{address.port} does not answer: {words}")
+
+
+# The calls of the API.
+
+
+def decide(
+    bandit: str, n: int | None, key: str | None, why: bool, options: Mapping[str, Any]
+) -> Call:
+    """Return the request for decisions."""
+    body: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    if n is not None:
+        body["n"] = n
+    if why:
+        body["why"] = True
+    path = f"/v1/bandits/{quote(bandit, safe='')}/decisions"
+    return Call("POST", path, body, key or uuid.uuid4().hex)
+
+
+def decisions_of(answer: Any, n: int | None) -> list[ServedDecision]:
+    """Return the decisions in an answer."""
+    rows = [answer] if n is None else answer["decisions"]
+    return [
+        ServedDecision(
+            row["arm"], row["token"], row.get("payload"), row.get("probability"), row.get("why")
+        )
+        for row in rows
+    ]
+
+
+def fallen_back(arm: str | int, n: int | None, error: ServiceError) -> list[ServedDecision]:
+    """Return decisions for the arm to use if the service does not decide."""
+    log.warning("using the fallback arm %r: %s", arm, error)
+    return [ServedDecision(arm, None)] * (n or 1)
+
+
+def token_of(decision: ServedDecision | str) -> str | None:
+    """Return the token of a decision; None of a fallback."""
+    return decision.token if isinstance(decision, ServedDecision) else decision
+
+
+def reward(token: str, value: float, key: str | None) -> Call:
+    """Return the request that tells a reward."""
+    path = f"/v1/decisions/{quote(token, safe='')}/reward"
+    return Call("PUT", path, {"reward": value}, key or uuid.uuid4().hex)
+
+
+def rewards(pairs: Sequence[tuple["ServedDecision | str", float]]) -> Call | None:
+    """Return the request that tells several rewards; None if all are of fallbacks."""
+    told = [
+        {"token": token, "reward": value}
+        for decision, value in pairs
+        if (token := token_of(decision)) is not None
+    ]
+    return Call("POST", "/v1/rewards:batch", {"rewards": told}) if told else None
+
+
+def bandit_path(name: str, *more: str) -> str:
+    """Return the path of a bandit, or of a part of it."""
+    return "/".join(["/v1/bandits", quote(name, safe=""), *more])

@@ -1,0 +1,257 @@
+"""The client for programs without asyncio."""
+
+import http.client
+import ssl
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any, overload
+
+from lastblock.client import requests
+from lastblock.client.messages import ServedDecision, ServiceError
+from lastblock.client.requests import AGAIN, Attempts, Call, Requests, answer_of, unreachable
+
+
+class Client:
+    """A client of ``lastblock serve``. Threads may share it: each has a connection of its own.
+
+    Parameters
+    ----------
+    url
+        The address of the service, such as ``http://localhost:8000``.
+    key
+        Your key.
+    timeout
+        The most seconds that a call may take, all attempts together.
+    retries
+        How often to try again if the service does not answer, or answers that it cannot now. All
+        attempts have the same key, so that a request has its effect once.
+
+    Examples
+    --------
+    >>> client = Client("http://localhost:1", timeout=0.2)
+    >>> decision = client.decide("button", fallback="red")
+    >>> decision.arm, decision.is_fallback
+    ('red', True)
+    >>> client.reward(decision, 1.0)
+    False
+    """
+
+    def __init__(
+        self, url: str, key: str | None = None, *, timeout: float = 1.0, retries: int = 2
+    ) -> None:
+        self._requests = Requests(url, key, timeout=timeout, retries=retries)
+        self._local = threading.local()
+
+    @overload
+    def decide(
+        self,
+        bandit: str,
+        *,
+        fallback: str | int | None = None,
+        key: str | None = None,
+        why: bool = False,
+        **options: Any,
+    ) -> ServedDecision: ...
+    @overload
+    def decide(
+        self,
+        bandit: str,
+        n: int,
+        *,
+        fallback: str | int | None = None,
+        key: str | None = None,
+        why: bool = False,
+        **options: Any,
+    ) -> list[ServedDecision]: ...
+    def decide(
+        self,
+        bandit: str,
+        n: int | None = None,
+        *,
+        fallback: str | int | None = None,
+        key: str | None = None,
+        why: bool = False,
+        **options: Any,
+    ) -> ServedDecision | list[ServedDecision]:
+        """Ask which arm to use.
+
+        Parameters
+        ----------
+        bandit
+            The name of the bandit.
+        n
+            The number of decisions; without it, one.
+        fallback
+            The arm to use if the service does not decide in time; without it that is an error.
+        key
+            A text of your own for this request; by default a random one for each call.
+        why
+            Whether to ask for the reason in words.
+        options
+            More fields of the request, such as ``among``.
+
+        Returns
+        -------
+        ServedDecision or list of ServedDecision
+            The decision; with `n`, a list, even if n = 1.
+
+        Raises
+        ------
+        ServiceError
+            If the service refuses, or does not answer in time, and there is no `fallback`.
+        """
+        call = requests.decide(bandit, n, key, why, options)
+        try:
+            made = requests.decisions_of(self._call(call), n)
+        except ServiceError as error:
+            if fallback is None:
+                raise
+            made = requests.fallen_back(fallback, n, error)
+        return made[0] if n is None else made
+
+    def reward(
+        self, decision: ServedDecision | str, reward: float, *, key: str | None = None
+    ) -> bool:
+        """Tell the reward of a decision.
+
+        Parameters
+        ----------
+        decision
+            The decision, or its token.
+        reward
+            A finite number.
+        key
+            For bandits that collect several rewards: a text of your own for this one.
+
+        Returns
+        -------
+        bool
+            Whether it was told: False for a fallback.
+
+        Raises
+        ------
+        ServiceError
+            If the service refuses it, or does not answer in time.
+        """
+        token = requests.token_of(decision)
+        if token is None:
+            return False
+        self._call(requests.reward(token, reward, key))
+        return True
+
+    def reward_many(self, rewards: Sequence[tuple[ServedDecision | str, float]]) -> bool:
+        """Tell the rewards of several decisions: all of them, or none.
+
+        Parameters
+        ----------
+        rewards
+            Pairs of a decision, or its token, and its reward; fallbacks are left out.
+
+        Returns
+        -------
+        bool
+            Whether there was something to tell.
+        """
+        call = requests.rewards(rewards)
+        if call is not None:
+            self._call(call)
+        return call is not None
+
+    def create(self, name: str, arms: Sequence[Any], **options: Any) -> dict[str, Any]:
+        """Create a bandit; this needs an admin key.
+
+        Parameters
+        ----------
+        name
+            A new name.
+        arms
+            Labels, or dictionaries with ``label``, ``payload`` and ``floor``.
+        options
+            More fields, such as ``policy``, ``reward_window`` or ``default_reward``.
+
+        Returns
+        -------
+        dict
+            The bandit as it is now.
+        """
+        body = {"name": name, "arms": list(arms), **options}
+        made: dict[str, Any] = self._call(Call("POST", "/v1/bandits", body))
+        return made
+
+    def bandit(self, name: str) -> dict[str, Any]:
+        """Return a bandit as it is now.
+
+        Parameters
+        ----------
+        name
+            The name of the bandit.
+        """
+        found: dict[str, Any] = self._call(Call("GET", requests.bandit_path(name)))
+        return found
+
+    def summary(self, name: str) -> dict[str, Any]:
+        """Return which arm of a bandit is best, how sure that is, and the means of all arms.
+
+        Parameters
+        ----------
+        name
+            The name of the bandit.
+        """
+        found: dict[str, Any] = self._call(Call("GET", requests.bandit_path(name, "summary")))
+        return found
+
+    def close(self) -> None:
+        """Close the connection of this thread; the next call opens another one."""
+        connection = getattr(self._local, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._local.connection = None
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _call(self, call: Call) -> Any:
+        attempts = Attempts(self._requests.retries, self._requests.timeout)
+        while True:
+            after = None
+            try:
+                status, after, body = self._send(call, attempts.seconds)
+                if status not in AGAIN:
+                    return answer_of(status, body)
+                failure: BaseException | None = None
+            except (OSError, http.client.HTTPException) as error:
+                self.close()
+                failure = error
+            wait = attempts.pause(after)
+            if wait is None:
+                if failure is not None:
+                    raise unreachable(failure, self._requests.address) from failure
+                return answer_of(status, body)
+            time.sleep(wait)
+
+    def _send(self, call: Call, seconds: float) -> tuple[int, str | None, bytes]:
+        connection = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self._connection()
+        connection.timeout = seconds
+        if connection.sock is not None:
+            connection.sock.settimeout(seconds)
+        connection.request(
+            call.method,
+            self._requests.target(call),
+            self._requests.data(call) or None,
+            self._requests.headers(call),
+        )
+        answer = connection.getresponse()
+        return answer.status, answer.getheader("Retry-After"), answer.read()
+
+    def _connection(self) -> http.client.HTTPConnection:
+        address = self._requests.address
+        if address.is_secure:
+            context = ssl.create_default_context()
+            return http.client.HTTPSConnection(address.host, address.port, context=context)
+        return http.client.HTTPConnection(address.host, address.port)

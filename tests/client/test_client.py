@@ -1,0 +1,178 @@
+"""Both clients against a real server, and against one that fails."""
+
+import asyncio
+import contextlib
+import json
+import logging
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+import uvicorn
+
+from lastblock.client import AsyncClient, Client, ServedDecision, ServiceError
+from lastblock.serve.server import application, open_service
+from lastblock.serve.settings import Settings
+
+ARMS = ["red", "green", {"label": "blue", "payload": [1]}]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    """A server in a thread; yields its address and an admin key."""
+    store = str(tmp_path_factory.mktemp("client") / "shop.db")
+    with socket.create_server(("127.0.0.1", 0)) as opened:
+        state = open_service(Settings(store=store))
+        key, _ = state.keys.create(["admin"])
+
+        async def serve():
+            await state.host.open()
+            _, app = application(state)
+            config = uvicorn.Config(app, lifespan="off", ws="none", log_level="error")
+            server = uvicorn.Server(config)
+            server.capture_signals = contextlib.nullcontext
+            servers.append(server)
+            await server.serve([opened])
+            await state.host.close()
+
+        servers = []
+        thread = threading.Thread(target=lambda: asyncio.run(serve()))
+        thread.start()
+        yield f"http://127.0.0.1:{opened.getsockname()[1]}", key
+        servers[0].should_exit = True
+        thread.join(30)
+
+
+class Waiting:
+    """The methods of an `AsyncClient`, called one after the other."""
+
+    def __init__(self, *arguments, **options):
+        self.runner = asyncio.Runner()
+        self.client = AsyncClient(*arguments, **options)
+
+    def __getattr__(self, name):
+        return lambda *a, **o: self.runner.run(getattr(self.client, name)(*a, **o))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.runner.run(self.client.close())
+        self.runner.close()
+
+
+@pytest.fixture(params=[Client, Waiting], ids=["sync", "async"])
+def kind(request):
+    return request.param
+
+
+def test_decisions_and_rewards(service, kind):
+    url, key = service
+    name = f"a/b {kind.__name__}"
+    with kind(url, key, timeout=30) as client:
+        made = client.create(name, ARMS, policy="LBSDAGM", seed=1)
+        assert made["name"] == name
+        decision = client.decide(name, why=True)
+        assert isinstance(decision, ServedDecision)
+        assert decision.payload == ([1] if decision.arm == "blue" else None)
+        assert decision.why
+        assert client.reward(decision, 1.0)
+        assert client.reward(decision.token, 1.0)
+        several = client.decide(name, 3)
+        assert client.reward_many([(each, 0.0) for each in several])
+        assert client.decide(name, key="k") == client.decide(name, key="k")
+        assert client.bandit(name)["decisions"] == 5
+        assert client.summary(name)["asked"] == 5
+        with pytest.raises(ServiceError, match="before") as caught:
+            client.reward(decision, 0.5)
+        assert (caught.value.status, caught.value.kind) == (409, "conflict")
+        with pytest.raises(ServiceError, match="no bandit") as caught:
+            client.decide("nothing")
+        assert (caught.value.status, caught.value.kind) == (404, "not-found")
+        fallback = client.decide("nothing", 2, fallback="red")
+        assert [each.arm for each in fallback] == ["red", "red"]
+        assert not client.reward_many([(each, 1.0) for each in fallback])
+
+
+class Moody(BaseHTTPRequestHandler):
+    """A server that fails in the ways of a list, then answers."""
+
+    moods: list[str]
+    keys: list[str | None]
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.keys.append(self.headers["Idempotency-Key"])
+        mood = self.moods.pop(0) if self.moods else "good"
+        if mood == "break":
+            self.close_connection = True
+            return
+        if mood == "sleep":
+            self.server.woken.wait(20)
+            self.close_connection = True
+            return
+        body = json.dumps({"arm": "red", "token": "t", "detail": "not now"}).encode()
+        self.send_response(201 if mood == "good" else int(mood))
+        self.send_header("Content-Length", str(len(body)))
+        if mood == "503":
+            self.send_header("Retry-After", "0")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def moody():
+    handler = type("Mine", (Moody,), {"moods": [], "keys": []})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.woken = threading.Event()
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield handler, f"http://127.0.0.1:{server.server_port}"
+        server.woken.set()
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("moods", [["503"], ["break", "503"], ["429", "502"]])
+def test_a_request_is_sent_again_with_the_same_key(moody, kind, moods):
+    handler, url = moody
+    handler.moods.extend(moods)
+    with kind(url, timeout=20) as client:
+        assert client.decide("button").arm == "red"
+    assert len(handler.keys) == len(moods) + 1
+    assert len(set(handler.keys)) == 1
+
+
+def test_it_gives_up_after_its_retries(moody, kind):
+    handler, url = moody
+    handler.moods.extend(["503"] * 9)
+    with kind(url, timeout=20, retries=3) as client, pytest.raises(ServiceError, match="not now"):
+        client.decide("button")
+    assert len(handler.keys) == 4
+
+
+def test_a_slow_service_means_the_fallback(moody, kind, caplog):
+    handler, url = moody
+    handler.moods.extend(["sleep"] * 9)
+    with kind(url, timeout=0.2) as client, caplog.at_level(logging.WARNING):
+        decision = client.decide("button", fallback="green")
+        assert (decision.arm, decision.is_fallback) == ("green", True)
+        with pytest.raises(ServiceError, match="does not answer"):
+            client.decide("button")
+    assert "fallback arm" in caplog.text
+
+
+def test_nobody_at_the_address_means_the_fallback(kind):
+    with kind("http://127.0.0.1:1", timeout=5) as client:
+        assert client.decide("button", fallback=3).arm == 3
+
+
+@pytest.mark.parametrize("options", [{"timeout": 0}, {"retries": -1}, {"url": "localhost:80"}])
+def test_wrong_options_are_refused(kind, options):
+    with pytest.raises(ValueError, match="must"):
+        kind(**{"url": "http://localhost", **options})
