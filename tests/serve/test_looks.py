@@ -135,3 +135,27 @@ def test_events_that_are_not_kept_leave_a_gap(service):
     found = stream(shop, 2, headers={"last-event-id": "0"})
     assert found[0] == (None, "gap", {"after": 0, "before": 10})
     assert found[1][0] == "10"
+
+
+def test_other_policies_are_evaluated_on_the_log(service):
+    shop = service()
+    new = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
+    shop.post("/v1/bandits", {**new, "floor": 0.3})
+    wanted = {"policies": ["LBSDAGM"], "replications": 2, "bootstrap": 5}
+    path = "/v1/bandits/button/evaluate"
+    assert shop.post(path, wanted).kind == "conflict"
+    live(shop, 40)
+    found = shop.post(path, wanted)
+    assert found.status == 200, found.body
+    assert found.json["decisions"] == 40
+    assert found.json["used"] > 20
+    assert found.json["policies"][0]["policy"] == "LBSDAGM()"
+    assert 0.0 <= found.json["policies"][0]["earned"]["mean"] <= 1.0
+    assert shop.post(path, {"policies": ["LBSDAGN"]}).kind == "invalid"
+
+
+def test_a_log_without_probabilities_cannot_be_evaluated(shop):
+    live(shop, 3)
+    answer = shop.post("/v1/bandits/button/evaluate", {"policies": ["LBSDAGM"]})
+    assert answer.kind == "conflict"
+    assert "floor" in answer.json["detail"]

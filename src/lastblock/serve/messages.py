@@ -206,6 +206,41 @@ class ChangeList(Got):
     changes: list[dict[str, Any]]
 
 
+class NewEvaluation(Sent):
+    """Policies to replay on the log of a bandit."""
+
+    policies: Annotated[list[str | dict[str, Any]], Meta(min_length=1, max_length=10)]
+    replications: Annotated[int, Meta(ge=1, le=1000)] = 20
+    bootstrap: Annotated[int, Meta(ge=0, le=10_000)] = 200
+    seed: Annotated[int, Meta(ge=0)] = 0
+
+
+class Earned(Got):
+    """A mean reward, and how sure it is; null where the log is too short to say."""
+
+    mean: float | None
+    standard_error: float | None
+    low: float | None
+    high: float | None
+
+
+class EarnedBy(Got):
+    """What a policy would have earned."""
+
+    policy: str
+    matched: Annotated[float, Meta(description="On how many decisions it agrees with the log.")]
+    earned: Earned
+
+
+class Evaluated(Got):
+    """What was earned, and what other policies would have earned."""
+
+    decisions: Annotated[int, Meta(description="Decisions with a reward in the log.")]
+    used: Annotated[int, Meta(description="Those that are left when all arms are equally likely.")]
+    logged: Earned
+    policies: list[EarnedBy]
+
+
 class NewKey(Sent):
     """A key to make."""
 

@@ -8,15 +8,17 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from urllib.parse import quote
 
+from lastblock.serve.evaluating import check_policies, evaluate
 from lastblock.serve.hosted import Hosted
-from lastblock.serve.http import Request, Response, Streamed
-from lastblock.serve.messages import ChangeList
+from lastblock.serve.http import Body, Request, Response, Streamed
+from lastblock.serve.messages import ChangeList, Evaluated, NewEvaluation
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Parameter, Route
 from lastblock.serve.state import State, check_reach
 from lastblock.serve.streams import follow
 from lastblock.store.export import DECISIONS, EVENTS
 
+_EVALUATION = Body(NewEvaluation)
 _PART = 1 << 18
 
 
@@ -25,6 +27,7 @@ class _Looks:
 
     def __init__(self, state: State) -> None:
         self._state, self._store = state, state.host.store
+        self._evaluating = asyncio.Lock()
 
     async def _find(self, request: Request) -> Hosted:
         name = request.parameters[0]
@@ -111,6 +114,14 @@ class _Looks:
             {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"},
         )
 
+    async def evaluate(self, request: Request) -> Response:
+        """Replay the log to other policies."""
+        wanted = await request.read(_EVALUATION)
+        hosted, policies = await self._find(request), check_policies(wanted)
+        async with self._evaluating:  # one after the other: each takes all cores
+            found = await asyncio.to_thread(evaluate, self._store, hosted.name, policies, wanted)
+        return Response.json(found)
+
 
 def _number(query: dict[str, str], name: str) -> float:
     try:
@@ -179,4 +190,14 @@ def routes(state: State) -> Iterator[Route]:
         problems=("not-found",),
         parameters=(Parameter("what", "`decisions`, the default, or `events`."),),
         media_type="application/vnd.apache.parquet",
+    )
+    yield Route(
+        "POST",
+        f"{one}/evaluate",
+        do.evaluate,
+        "What other policies would have earned: a replay of the bandit's own log.",
+        needs="read",
+        takes=_EVALUATION,
+        returns={200: Evaluated},
+        problems=("not-found", "conflict"),
     )

@@ -1,0 +1,77 @@
+"""What would other policies have earned? Replays of a bandit's own log."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from lastblock.core.protocol import Policy
+from lastblock.core.registry import as_written
+from lastblock.replay.replay import Replay
+from lastblock.serve.messages import Earned, EarnedBy, Evaluated, NewEvaluation
+from lastblock.serve.policies import read_policy
+from lastblock.serve.problems import ProblemError
+from lastblock.store.store import Store
+
+
+def check_policies(wanted: NewEvaluation) -> dict[str, Policy]:
+    """Return the policies to evaluate by their names, or raise a ValueError."""
+    made = [read_policy(each) for each in wanted.policies]
+    return {as_written(policy): policy for policy in made}
+
+
+def evaluate(
+    store: Store, name: str, policies: dict[str, Policy], wanted: NewEvaluation
+) -> Evaluated:
+    """Replay the log of a bandit to other policies; it may take seconds.
+
+    Only decisions with a probability can be used, so the bandit needs traffic floors. If arms came
+    and went, the decisions since the last change count.
+
+    Raises
+    ------
+    ProblemError
+        If the log cannot be used; the message says what it lacks.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.jsonl"
+        if not store.export(name, path):
+            raise ProblemError(
+                "conflict", f"bandit {name!r} has no decisions with a reward in its log yet"
+            )
+        try:
+            log = Replay(path, propensity="probability")
+        except ValueError as error:
+            raise ProblemError(
+                "conflict",
+                f"the log of bandit {name!r} does not say with which probability each arm was "
+                f"chosen; create bandits with a floor for that ({error})",
+            ) from None
+        part = log.by_choices()[-1]
+        usable = part.uniform(seed=wanted.seed)
+        found = usable.evaluate(
+            policies,
+            replications=wanted.replications,
+            bootstrap=wanted.bootstrap,
+            seed=wanted.seed,
+        )
+    logged = part.estimate().ips
+    return Evaluated(
+        decisions=len(log),
+        used=len(usable),
+        logged=_earned(logged.value, logged.standard_error, logged.interval()),
+        policies=[
+            EarnedBy(
+                policy=policy,
+                matched=float(each.matched[:, -1].mean()),
+                earned=_earned(each.estimate, each.standard_error, each.interval()),
+            )
+            for policy, each in found.items()
+        ],
+    )
+
+
+def _earned(mean: Any, error: Any, interval: tuple[Any, Any]) -> Earned:
+    low, high = interval
+    values = [float(value) for value in (mean, error, low, high)]
+    mean, error, low, high = (value if value == value else None for value in values)  # noqa: PLR0124  # NaN
+    return Earned(mean=mean, standard_error=error, low=low, high=high)
