@@ -98,6 +98,8 @@ SLOW_FILES = {  # many policies, other processes, a browser, or every page
     "test_report",
     "test_runner",
     "test_server",
+    "test_service_examples",
+    "test_soak",
     "test_site",
     "test_store",
     "test_store_forks",

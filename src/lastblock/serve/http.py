@@ -175,20 +175,21 @@ class Streamed(Response):
 class Request:
     """One request, of which a handler reads what it needs."""
 
-    __slots__ = ("_receive", "_watch", "caller", "most", "parameters", "scope")
+    __slots__ = ("_headers", "_receive", "_watch", "caller", "most", "parameters", "scope")
 
     def __init__(self, scope: Scope, receive: Receive, most: int, watch: Watch) -> None:
         self.scope, self._receive, self.most, self._watch = scope, receive, most, watch
+        self._headers: dict[bytes, bytes] | None = None
         self.parameters: tuple[str, ...] = ()
         self.caller: Any = None
         """Who sent it: a `Caller`."""
 
     def header(self, name: bytes) -> str | None:
-        """Return a header, given in lower case; None if there is none."""
-        for key, value in self.scope["headers"]:
-            if key == name:
-                return str(value, "latin-1")
-        return None
+        """Return a header, given in lower case; None if there is none, the last one of several."""
+        if self._headers is None:
+            self._headers = dict(self.scope["headers"])
+        value = self._headers.get(name)
+        return None if value is None else str(value, "latin-1")
 
     def query(self) -> dict[str, str]:
         """Return the query's values; of a name that is given twice, the last one."""
