@@ -159,7 +159,7 @@ def serve_one(store, bandit, step):
 
 
 def full(folder, durability):
-    """No file may grow: calls fail and change nothing. Then they may again."""
+    """Files may not grow, then not change: calls fail and change nothing. Then they may again."""
     path = Path(folder) / "shop.db"
     store = lb.Store(path, durability=durability, snapshot_every=1000)
     bandit, twin = new_bandit(store.create, name=NAME), new_bandit()
@@ -168,7 +168,7 @@ def full(folder, durability):
             change(each, step)
     store.flush()
     largest = max(file.stat().st_size for file in Path(folder).iterdir())
-    resource.setrlimit(resource.RLIMIT_FSIZE, (largest + 50_000, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest + 100_000, resource.RLIM_INFINITY))
     steps, errors = 50, []
     while not errors:
         before = bandit.to_bytes()
@@ -183,6 +183,7 @@ def full(folder, durability):
             if durability != "always":
                 with suppress(lb.StoreError):  # the next call will tell
                     store.flush()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))  # nor for less than that
     before, out = bandit.to_bytes(), bandit.pending[0]
     for action in (
         bandit.ask,
