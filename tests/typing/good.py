@@ -81,12 +81,20 @@ def decide_by_name() -> None:
     assert_type(decision.arm, str)
     bandit.tell(decision, 1.0)
     assert_type(bandit.ask(2), list[lb.Decision[str]])
+    assert_type(bandit.ask(among=["red", "blue"], without={"blue"}), lb.Decision[str])
+    assert_type(bandit.ask(2, distinct=True), list[lb.Decision[str]])
     for pending in bandit.pending:
         assert_type(pending.arm, str)
         bandit.forget(pending)
     active: list[str] = [colour for colour, state in bandit.arms.items() if state == "active"]
     assert sum(bandit.pulls[colour] for colour in active) == 1
     bandit.add_arm("violet")
+    bandit.pause_arm("violet")
+    bandit.resume_arm("violet")
+    bandit.observe("red", 0.0)
+    bandit.observe_many(["red", "blue"], [0.0, 1.0])
+    bandit.learn([("red", 1.0)])
+    bandit.learn(lb.Replay({"arm": ["red", "blue"], "reward": [0.0, 1.0]}))
     bandit.retire_arm("red")
     assert_type(bandit.summary().leader, str | None)
     assert_type(bandit.explain().arms, tuple[str, ...])

@@ -50,12 +50,16 @@ lb.Restarting(lb.LBSDA(), lb.LBSDA())  # mistake
 lb.Stationary([lb.LBSDA(), lb.LBSDA()])  # mistake
 lb.KLUCB(sigma="one")  # mistake
 bandit.tell(bandit.ask(), "clicked")  # mistake
+bandit.ask(distinct=True)  # mistake
 lb.BestArm(lb.LBSDA())  # mistake
 lb.warm(lb.LBSDA)  # mistake
 lb.warm(lb.LBSDA(), room=4)  # mistake
 
 # Labels of another type.
 bandit.add_arm(4)  # mistake
+bandit.ask(among=[4])  # mistake
+bandit.pause_arm(4)  # mistake
+bandit.observe(4, 1.0)  # mistake
 numbered.add_arm("red")  # mistake
 numbered.tell(bandit.ask(), 1.0)  # mistake
 bandit.forget(numbered.ask())  # mistake

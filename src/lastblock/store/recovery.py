@@ -15,7 +15,7 @@ from lastblock.live.description import restore_desk
 from lastblock.live.desk import Desk
 from lastblock.live.view import desk_of
 from lastblock.store.platforms import difference
-from lastblock.store.replaying import part_of, recall_notes, replay_part
+from lastblock.store.replaying import late_rows, part_of, recall_notes, replay_part
 from lastblock.store.storage import Part, Row, Snapshot, View
 from lastblock.support.checks import whole
 from lastblock.support.errors import StateFileError, StoreError
@@ -106,10 +106,11 @@ def recover(
                 time = int(part.times[-1])
             if known is not None:
                 begin = max(0, known.event - event)
-                if any(place >= begin for place, _ in part.changes):
+                rows_of_out = late_rows(part, begin)
+                if rows_of_out is None:
                     # Arms have come or gone, or something is to be remembered.
                     return recover(view, name, number, waiting)
-                late.append(part.run[begin:])
+                late.append(rows_of_out)
                 times.append(part.times[begin:])
             event += len(part.run)
             tick(len(part.run))

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from lastblock.engine.events import FORGET, KINDS, NO_CHANCE, NOT_OURS, NOTES
+from lastblock.engine.events import ASK, FORGET, KINDS, NO_CHANCE, NOT_OURS, NOTES
 from lastblock.live.applying import repeat_among
 from lastblock.live.bandit import Bandit
 from lastblock.live.desk import Desk
@@ -72,6 +73,24 @@ def replay_part(bandit: Bandit[Any], part: Part, *, with_out: bool) -> None:
             note = _kind(row), decision, None if extra is None else json.loads(extra)
             check_note(note, desk.next_id, len(desk.labels))
             desk.ledger.take(note, event, time, desk.out)
+
+
+def late_rows(part: Part, begin: int) -> npt.NDArray[np.float64] | None:
+    """Return the events from row `begin` on as asks, tells and forgets; None if there are others.
+
+    What pauses arms or resumes them is passed over: it changes nothing that is out.
+    """
+    rows = part.run[begin:].copy()
+    for place, row in part.changes:
+        if place < begin:
+            continue
+        kind, extra = _kind(row), row[5]
+        if kind == "ask_among":
+            chance = json.loads(extra or "null")["probability"]
+            rows[place - begin, [0, 3]] = ASK, NO_CHANCE if chance is None else chance
+        elif kind not in ("pause_arm", "resume_arm"):
+            return None
+    return rows
 
 
 def recall_notes(desk: Desk[Any], rows: Iterable[NoteRow]) -> None:
