@@ -31,7 +31,7 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-ROUNDS, SECONDS, CONNECTIONS = 3, 3.0, 32
+ROUNDS, SECONDS, CONNECTIONS = 3, 3.0, 64
 GOAL_RATIO, GOAL_BATCH, GOAL_P99, GOAL_START = 0.5, 100_000, 5e-3, 5.0
 ROOT = Path(__file__).parents[1]
 CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
