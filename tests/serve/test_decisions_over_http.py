@@ -219,3 +219,46 @@ def test_several_rewards_come_to_one(service):
     assert shop.post(f"{path}/close").json == {"reward": 5.0}
     assert shop.put(f"{path}/reward", {"reward": 1.0}).status == 410
     assert shop.patch("/v1/bandits/button", {"aggregation": None}).json["aggregation"] is None
+
+
+def test_decisions_may_be_among_some_arms_only(shop):
+    for _ in range(5):
+        assert shop.post(DECIDE, {"among": ["red", "blue"]}).json["arm"] in ("red", "blue")
+        assert shop.post(DECIDE, {"without": ["red", "blue"]}).json["arm"] == "green"
+    page = shop.post(DECIDE, {"n": 3, "distinct": True}).json["decisions"]
+    assert {each["arm"] for each in page} == {"red", "green", "blue"}
+    for wrong in (
+        {"among": []},
+        {"among": ["purple"]},
+        {"without": ["red", "green", "blue"]},
+        {"n": 4, "distinct": True},
+        {"distinct": True},
+    ):
+        answer = shop.post(DECIDE, wrong)
+        assert (answer.status, answer.kind) == (422, "invalid"), wrong
+        batch = {"requests": [{}, wrong]}
+        assert shop.post(f"{DECIDE}:batch", batch).kind == "invalid"
+    assert shop.get("/v1/bandits/button").json["decisions"] == 13
+
+
+def test_a_paused_arm_is_not_chosen(shop):
+    path = "/v1/bandits/button/arms/red"
+    paused = shop.patch(path, {"paused": True}).json["arms"][0]
+    assert (paused["label"], paused["state"]) == ("red", "paused")
+    assert shop.patch(path, {"paused": True}).status == 200  # as it was
+    made = shop.post(DECIDE, {"n": 20}).json["decisions"]
+    assert "red" not in {each["arm"] for each in made}
+    assert shop.patch(path, {"paused": False, "payload": 1}).json["arms"][0]["state"] == "active"
+    assert shop.post(DECIDE, {"among": ["red"]}).json["payload"] == 1
+    shop.delete(path)
+    assert shop.patch(path, {"paused": True}).kind == "conflict"
+
+
+def test_a_bandit_learns_from_decisions_of_others(shop):
+    seen = [{"arm": "red", "reward": 1.0}, {"arm": "blue", "reward": 0.0}]
+    path = "/v1/bandits/button/observations"
+    assert shop.post(path, {"observations": seen}).status == 204
+    wrong = [*seen, {"arm": "purple", "reward": 1.0}]
+    assert shop.post(path, {"observations": wrong}).kind == "invalid"
+    arms = shop.get("/v1/bandits/button").json["arms"]
+    assert [arm["pulls"] for arm in arms] == [1, 0, 1]

@@ -11,9 +11,11 @@ import msgspec
 from lastblock.live.answering import answer, number_of_token
 from lastblock.live.bandit import Bandit
 from lastblock.live.decisions import Decision
+from lastblock.live.eligibility import Wanted
 from lastblock.live.labels import Label
 from lastblock.live.memory import check_key
 from lastblock.live.view import desk_of
+from lastblock.serve.messages import NewDecision
 from lastblock.serve.problems import ProblemError
 from lastblock.support.errors import KeyReusedError, short
 
@@ -44,6 +46,7 @@ class Hosted:
         self.rewards: dict[Label, int] = {}
         self.reward_sums: dict[Label, float] = {}
         self.expired = 0
+        self.observed = 0
         self.take(notes, version)
 
     def take(self, notes: dict[str, Any], version: int) -> None:
@@ -72,23 +75,40 @@ class Hosted:
         """How many decisions wait for their reward."""
         return len(desk_of(self.bandit).out)
 
-    def ask(self, n: int | None, key: str | None) -> list[Decision[Label]]:
+    def ask(self, wanted: NewDecision, key: str | None) -> list[Decision[Label]]:
         """Take decisions, or return those that were taken with this key before."""
-        before = self.bandit.asked
-        made: list[Decision[Label]] = (
-            [self.bandit.ask(key=key)] if n is None else self.bandit.ask(n, key=key)
-        )
-        if self.bandit.asked > before:
+        bandit, n = self.bandit, wanted.n
+        before = bandit.asked
+        made: list[Decision[Label]]
+        if n is None:
+            made = [bandit.ask(key=key, among=wanted.among, without=wanted.without)]
+        else:
+            made = bandit.ask(
+                n, key=key, among=wanted.among, without=wanted.without, distinct=wanted.distinct
+            )
+        if bandit.asked > before:
             for decision in made:
                 self.count_decision(decision.arm)
         return made
 
-    def check_key(self, n: int | None, key: str) -> None:
+    def check_ask(self, wanted: NewDecision, key: str | None) -> None:
         """Raise an error if `ask` would."""
-        check_key(key)
-        found = desk_of(self.bandit).ledger.memory.asked(key)
-        if found is not None and len(found.rows) != (n or 1):
-            raise reused(key, len(found.rows), n or 1)
+        desk, count = desk_of(self.bandit), wanted.n or 1
+        if key is not None:
+            check_key(key)
+            found = desk.ledger.memory.asked(key)
+            if found is not None and len(found.rows) != count:
+                raise reused(key, len(found.rows), count)
+            if found is not None:
+                return
+        with desk.lock:
+            desk.kept_for(count, Wanted.checked(wanted.among, wanted.without, wanted.distinct))
+
+    def observe(self, arms: Sequence[Label], rewards: Sequence[float]) -> None:
+        """Learn from decisions that others have taken: from all of them, or none on an error."""
+        self.bandit.observe_many(arms, rewards)
+        self.observed += len(arms)
+        self.stamp += len(arms)
 
     def check_rewards(self, tokens: Sequence[str], rewards: Sequence[float]) -> None:
         """Raise an error if `tell` would."""

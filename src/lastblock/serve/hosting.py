@@ -13,7 +13,7 @@ from lastblock.live.bandit import Bandit
 from lastblock.live.labels import Label
 from lastblock.serve.commits import Commits
 from lastblock.serve.hosted import Hosted
-from lastblock.serve.messages import ChangedBandit, NewArm, NewBandit
+from lastblock.serve.messages import ChangedArm, ChangedBandit, NewArm, NewBandit
 from lastblock.serve.policies import read_policy
 from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.store.store import Store
@@ -166,14 +166,27 @@ class Host:
             raise unavailable(f"bandit {hosted.name!r} is being changed elsewhere; try again")
         hosted.take(notes, written)
 
-    async def set_payload(
-        self, hosted: Hosted, label: Label, payload: Any, match: str | None
+    async def change_arm(
+        self, hosted: Hosted, label: Label, change: ChangedArm, match: str | None
     ) -> None:
-        """Change what an arm hands back."""
+        """Change what an arm hands back, pause it, or resume it."""
         async with self._changing:
             self.check_match(hosted, match)
-            payloads = {**hosted.notes.get("payloads", {}), json.dumps(label): payload}
-            await self._note(hosted, {**hosted.notes, "payloads": payloads})
+            state = hosted.bandit.arms[label]
+            if change.paused is not msgspec.UNSET and state == "retired":
+                raise ProblemError("conflict", f"arm {label!r} has been retired")
+            self.commits.check()
+            notes = hosted.notes
+            if change.payload is not msgspec.UNSET:
+                payloads = {**notes.get("payloads", {}), json.dumps(label): change.payload}
+                notes = {**notes, "payloads": payloads}
+            await self._note(hosted, notes)
+            if change.paused is True and state == "active":
+                hosted.bandit.pause_arm(label)
+            elif change.paused is False and state == "paused":
+                hosted.bandit.resume_arm(label)
+            hosted.stamp += 1
+            await self.commits.written()
 
     async def add_arm(self, hosted: Hosted, arm: NewArm, match: str | None) -> None:
         """Add an arm."""

@@ -77,6 +77,9 @@ class ChangedArm(Sent):
     """What to change of an arm; what is left out stays."""
 
     payload: Any = UNSET
+    paused: Annotated[
+        bool | UnsetType, Meta(description="Whether to choose it no more, until further notice.")
+    ] = UNSET
 
 
 class ArmState(Got):
@@ -131,6 +134,9 @@ class NewDecision(Sent):
     """What to decide."""
 
     n: Annotated[int, Meta(ge=1, le=MOST_DECISIONS)] | None = None
+    among: Annotated[list[Label] | None, Meta(description="The arms that may be chosen.")] = None
+    without: Annotated[list[Label] | None, Meta(description="Arms that may not be chosen.")] = None
+    distinct: Annotated[bool, Meta(description="Whether `n` arms must be different ones.")] = False
     why: Annotated[bool, Meta(description="Whether to say why, in words.")] = False
 
 
@@ -192,6 +198,19 @@ class RewardOf(NewReward):
     """The reward of one of several decisions."""
 
     token: str
+
+
+class Observation(Sent):
+    """The reward of a decision that somebody else has taken."""
+
+    arm: Label
+    reward: float
+
+
+class NewObservations(Sent):
+    """What others have decided and got: all are learnt, or none."""
+
+    observations: Annotated[list[Observation], Meta(min_length=1, max_length=MOST_DECISIONS)]
 
 
 class NewRewards(Sent):

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from urllib.parse import quote
 
-import msgspec
-
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Body, Request, Response
 from lastblock.serve.messages import (
@@ -94,9 +92,8 @@ class _Bandits:
         changed = await request.read(_CHANGED_ARM)
         hosted = await self._find(request)
         label = hosted.find_arm(request.parameters[1])
-        if changed.payload is not msgspec.UNSET:
-            match = request.header(b"if-match")
-            await self._host.set_payload(hosted, label, changed.payload, match)
+        match = request.header(b"if-match")
+        await self._host.change_arm(hosted, label, changed, match)
         return _shown(hosted)
 
     async def retire_arm(self, request: Request) -> Response:
@@ -178,7 +175,7 @@ def routes(state: State) -> Iterator[Route]:
         "PATCH",
         f"{one}/arms/{{label}}",
         do.change_arm,
-        "Change what an arm hands back.",
+        "Change what an arm hands back; pause or resume it.",
         needs="admin",
         takes=_CHANGED_ARM,
         returns={200: BanditState},

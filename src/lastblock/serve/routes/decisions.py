@@ -17,6 +17,7 @@ from lastblock.serve.messages import (
     DecisionsMade,
     NewDecision,
     NewDecisions,
+    NewObservations,
     NewReward,
     NewRewards,
 )
@@ -25,6 +26,7 @@ from lastblock.serve.routing import Parameter, Route
 from lastblock.serve.state import State, check_reach
 
 _DECISION, _DECISIONS = Body(NewDecision, is_optional=True), Body(NewDecisions)
+_OBSERVATIONS = Body(NewObservations)
 _REWARD, _REWARDS, _CLOSED = Body(NewReward), Body(NewRewards), Body(ClosedBy, is_optional=True)
 _KEY = Parameter(
     "Idempotency-Key",
@@ -52,7 +54,8 @@ class _Decisions:
         """Take decisions."""
         wanted = await request.read(_DECISION)
         hosted = self._ready(request)
-        asked = hosted.ask(wanted.n, request.header(b"idempotency-key"))
+        check_distinct(wanted)
+        asked = hosted.ask(wanted, request.header(b"idempotency-key"))
         made = _made(hosted, asked, wanted.why)
         await self._commits.written()
         if wanted.n is None:
@@ -67,11 +70,12 @@ class _Decisions:
         hosted = self._ready(request)
         counts: dict[str, int] = {}
         for each in wanted:  # all errors that `ask` could raise, before the first is asked
+            check_distinct(each)
+            hosted.check_ask(each, each.key)
             if each.key is not None:
-                hosted.check_key(each.n, each.key)
                 if counts.setdefault(each.key, each.n or 1) != (each.n or 1):
                     raise reused(each.key, counts[each.key], each.n or 1)
-        answers = [_made(hosted, hosted.ask(each.n, each.key), each.why) for each in wanted]
+        answers = [_made(hosted, hosted.ask(each, each.key), each.why) for each in wanted]
         await self._commits.written()
         return Response.json(DecisionsInTurn(answers=answers), 201)
 
@@ -111,6 +115,15 @@ class _Decisions:
         await self._commits.written()
         return Response(status=204)
 
+    async def observe(self, request: Request) -> Response:
+        """Learn from decisions that others have taken."""
+        seen = (await request.read(_OBSERVATIONS)).observations
+        hosted = self._state.bandit(request)
+        self._commits.check()
+        hosted.observe([each.arm for each in seen], [each.reward for each in seen])
+        await self._commits.written()
+        return Response(status=204)
+
     async def activate(self, request: Request) -> Response:
         """Start the reward window of a decision."""
         token = request.parameters[0]
@@ -130,6 +143,12 @@ class _Decisions:
         hosted.stamp += 1
         await self._commits.written()
         return Response.json(Closed(reward=told))
+
+
+def check_distinct(wanted: NewDecision) -> None:
+    """Raise a `ProblemError` for a single decision that is to differ from others."""
+    if wanted.distinct and wanted.n is None:
+        raise ProblemError("invalid", "distinct needs n: how many different arms?")
 
 
 def _made(hosted: Hosted, asked: Sequence[Decision[Label]], why: bool) -> list[DecisionMade]:
@@ -211,4 +230,14 @@ def routes(state: State) -> Iterator[Route]:
         takes=_CLOSED,
         returns={200: Closed},
         problems=of_decision,
+    )
+    yield Route(
+        "POST",
+        "/v1/bandits/{name}/observations",
+        do.observe,
+        "Learn from decisions that somebody else has taken: from all of them, or none.",
+        needs="tell",
+        takes=_OBSERVATIONS,
+        returns={204: None},
+        problems=("not-found",),
     )

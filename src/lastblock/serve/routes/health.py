@@ -73,6 +73,11 @@ def _of_bandits(state: State) -> Iterator[str]:
             [({"bandit": each.name}, each.waiting) for each in hosted],
         ),
         (
+            "observations",
+            "Decisions of others that the bandit has learnt from, since the server started.",
+            [({"bandit": each.name}, each.observed) for each in hosted],
+        ),
+        (
             "expired_decisions",
             "Decisions that waited longer than the reward window, since the server started.",
             [({"bandit": each.name}, each.expired) for each in hosted],
