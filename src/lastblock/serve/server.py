@@ -231,6 +231,8 @@ def _config(settings: Settings, app: Any) -> uvicorn.Config:
         ssl_certfile=settings.tls_cert or None,
         ssl_keyfile=settings.tls_key or None,
         timeout_graceful_shutdown=int(settings.shutdown_timeout) or None,
+        proxy_headers=bool(settings.forwarded_allow_ips),
+        forwarded_allow_ips=settings.forwarded_allow_ips or None,
         lifespan="off",
         server_header=False,
         ws="none",

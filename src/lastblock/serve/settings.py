@@ -48,6 +48,11 @@ class Settings:
     )
     uds: str = _setting("", "listen at this Unix socket instead", metavar="PATH")
     root_path: str = _setting("", "the path under which a proxy shows the service", metavar="PATH")
+    forwarded_allow_ips: str = _setting(
+        "",
+        "believe these proxies which address a request is from; commas between them",
+        metavar="LIST",
+    )
     log_level: str = _setting("info", "how much to log", choices=LEVELS)
     access_log: bool = _setting(False, "log every request")
     tls_cert: str = _setting("", "a file with the certificate, for HTTPS", metavar="FILE")
