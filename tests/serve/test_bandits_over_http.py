@@ -4,6 +4,7 @@ import pytest
 
 import lastblock as lb
 from lastblock.kernels.background import compiling
+from lastblock.store.storage import TakenOverError
 
 NEW = {"name": "a/b ü", "policy": "LBSDAGM", "arms": ["x", 7, {"label": "z", "floor": 0.1}]}
 PATH = "/v1/bandits/a%2Fb%20%C3%BC"
@@ -167,3 +168,29 @@ def test_a_bandit_that_another_program_made_is_served(service, tmp_path):
     shop = service()
     assert shop.get("/v1/bandits/theirs").json["created"] is None
     assert shop.post("/v1/bandits/theirs/decisions").status == 201
+
+
+def test_a_bandit_that_others_have_is_served_when_they_release_it(service, tmp_path):
+    with lb.Store(tmp_path / "shop.db") as store:
+        store.create("theirs", lb.LBSDAGM(), ["x", "y", "z"], seed=1)
+        shop = service()
+        path = "/v1/bandits/theirs/decisions"
+        busy = shop.post(path)
+        assert (busy.status, busy.kind) == (503, "unavailable")
+        assert "open in" in busy.json["detail"]
+        store.release("theirs")
+        assert shop.post(path).status == 201
+
+
+def test_a_bandit_that_was_taken_over_is_opened_again(shop, monkeypatch):
+    hosted = shop.state.host.bandits["button"]
+
+    def taken(**_):
+        raise TakenOverError(frozenset([hosted.number]), "another machine has it")
+
+    monkeypatch.setattr(hosted.bandit, "ask", taken)
+    lost = shop.post("/v1/bandits/button/decisions")
+    assert (lost.status, lost.headers["retry-after"]) == (503, "1")
+    monkeypatch.undo()
+    assert shop.post("/v1/bandits/button/decisions").status == 201
+    assert shop.state.host.bandits["button"] is not hosted

@@ -11,6 +11,7 @@ from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.serve.routes import bandits, decisions, health, keys, looks
 from lastblock.serve.routing import Route, Router
 from lastblock.serve.state import State
+from lastblock.store.storage import TakenOverError
 from lastblock.support.errors import (
     BanditInUseError,
     ExpiredDecisionError,
@@ -59,6 +60,9 @@ class App:
                 response = await self._answer(request, route)
             except ProblemError as problem:
                 response = Response.problem(problem)
+            except TakenOverError as error:
+                state.host.lose(error.bandits)
+                response = Response.problem(unavailable(str(error)))
             except (UnknownDecisionError, StoreError, ValueError, ImportError) as error:
                 response = Response.problem(_problem_of(error))
             except (ClientLeftError, asyncio.CancelledError):

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -60,12 +60,12 @@ class Host:
         bandit.compile()
         return bandit
 
-    def here(self, name: str) -> Hosted:
-        """Return a bandit that is open here, or raise a `ProblemError`; it never waits."""
-        found = self.bandits.get(name)
-        if found is None:
-            raise ProblemError("not-found", f"there is no bandit {name!r}")
-        return found
+    def lose(self, numbers: Collection[int]) -> None:
+        """Note that another owner has taken some bandits: who asks for one opens it again."""
+        for name, hosted in list(self.bandits.items()):
+            if hosted.number in numbers:
+                del self.bandits[name]
+                hosted.is_gone = True
 
     async def get(self, name: str) -> Hosted:
         """Return a bandit, and open it if need be."""

@@ -51,11 +51,12 @@ class State:
             )
         request.caller = key
 
-    def bandit(self, request: Request) -> Hosted:
-        """Return the bandit that a request names, if it is open here and the key reaches it."""
+    async def bandit(self, request: Request) -> Hosted:
+        """Return the bandit that a request names, if the key reaches it; open it if need be."""
         name = request.parameters[0]
         check_reach(request, name)
-        return self.host.here(name)
+        found = self.host.bandits.get(name)
+        return await self.host.get(name) if found is None else found
 
 
 def check_reach(request: Request, name: str) -> None:

@@ -31,6 +31,7 @@ class _Bandits:
 
     def __init__(self, state: State) -> None:
         self._host, self._root = state.host, state.settings.root_path
+        self._bandit = state.bandit
 
     async def create(self, request: Request) -> Response:
         """Create a bandit."""
@@ -55,15 +56,9 @@ class _Bandits:
         following = shown[-1] if len(names) > len(shown) else None
         return Response.json(BanditList(bandits=lines, following=following))
 
-    async def _find(self, request: Request) -> Hosted:
-        """Return the bandit that a request names, opened if need be."""
-        name = request.parameters[0]
-        check_reach(request, name)
-        return await self._host.get(name)
-
     async def read(self, request: Request) -> Response:
         """Return a bandit."""
-        hosted = await self._find(request)
+        hosted = await self._bandit(request)
         if request.header(b"if-none-match") == hosted.etag:
             return Response(status=304, headers={"ETag": hosted.etag})
         return _shown(hosted)
@@ -71,26 +66,26 @@ class _Bandits:
     async def change(self, request: Request) -> Response:
         """Change the notes of a bandit."""
         changed = await request.read(_CHANGED)
-        hosted = await self._find(request)
+        hosted = await self._bandit(request)
         await self._host.change(hosted, changed, request.header(b"if-match"))
         return _shown(hosted)
 
     async def delete(self, request: Request) -> Response:
         """Delete a bandit."""
-        await self._host.delete(await self._find(request), request.header(b"if-match"))
+        await self._host.delete(await self._bandit(request), request.header(b"if-match"))
         return Response(status=204)
 
     async def add_arm(self, request: Request) -> Response:
         """Add an arm."""
         arm = await request.read(_NEW_ARM)
-        hosted = await self._find(request)
+        hosted = await self._bandit(request)
         await self._host.add_arm(hosted, arm, request.header(b"if-match"))
         return _shown(hosted, 201)
 
     async def change_arm(self, request: Request) -> Response:
         """Change an arm's payload."""
         changed = await request.read(_CHANGED_ARM)
-        hosted = await self._find(request)
+        hosted = await self._bandit(request)
         label = hosted.find_arm(request.parameters[1])
         match = request.header(b"if-match")
         await self._host.change_arm(hosted, label, changed, match)
@@ -98,7 +93,7 @@ class _Bandits:
 
     async def retire_arm(self, request: Request) -> Response:
         """Retire an arm."""
-        hosted = await self._find(request)
+        hosted = await self._bandit(request)
         label = hosted.find_arm(request.parameters[1])
         await self._host.retire_arm(hosted, label, request.header(b"if-match"))
         return _shown(hosted)

@@ -42,9 +42,9 @@ class _Decisions:
     def __init__(self, state: State) -> None:
         self._state, self._commits = state, state.host.commits
 
-    def _ready(self, request: Request) -> Hosted:
+    async def _ready(self, request: Request) -> Hosted:
         """Return the bandit of a request for decisions, if it takes some now."""
-        hosted = self._state.bandit(request)
+        hosted = await self._state.bandit(request)
         if hosted.paused:
             raise ProblemError("paused", f"bandit {hosted.name!r} is paused; it takes rewards only")
         self._commits.check()
@@ -53,7 +53,7 @@ class _Decisions:
     async def decide(self, request: Request) -> Response:
         """Take decisions."""
         wanted = await request.read(_DECISION)
-        hosted = self._ready(request)
+        hosted = await self._ready(request)
         check_distinct(wanted)
         asked = hosted.ask(wanted, request.header(b"idempotency-key"))
         made = _made(hosted, asked, wanted.why)
@@ -67,7 +67,7 @@ class _Decisions:
         wanted = (await request.read(_DECISIONS)).requests
         if sum(each.n or 1 for each in wanted) > MOST_DECISIONS:
             raise ProblemError("invalid", f"ask for at most {MOST_DECISIONS} decisions at once")
-        hosted = self._ready(request)
+        hosted = await self._ready(request)
         counts: dict[str, int] = {}
         for each in wanted:  # all errors that `ask` could raise, before the first is asked
             check_distinct(each)
@@ -118,7 +118,7 @@ class _Decisions:
     async def observe(self, request: Request) -> Response:
         """Learn from decisions that others have taken."""
         seen = (await request.read(_OBSERVATIONS)).observations
-        hosted = self._state.bandit(request)
+        hosted = await self._state.bandit(request)
         self._commits.check()
         hosted.observe([each.arm for each in seen], [each.reward for each in seen])
         await self._commits.written()

@@ -14,7 +14,7 @@ from lastblock.serve.http import Body, Request, Response, Streamed
 from lastblock.serve.messages import ChangeList, Evaluated, NewEvaluation
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Parameter, Route
-from lastblock.serve.state import State, check_reach
+from lastblock.serve.state import State
 from lastblock.serve.streams import follow
 from lastblock.store.export import DECISIONS, EVENTS
 
@@ -29,14 +29,9 @@ class _Looks:
         self._state, self._store = state, state.host.store
         self._evaluating = asyncio.Lock()
 
-    async def _find(self, request: Request) -> Hosted:
-        name = request.parameters[0]
-        check_reach(request, name)
-        return await self._state.host.get(name)
-
     async def summary(self, request: Request) -> Response:
         """Return the summary of a bandit."""
-        hosted, query = await self._find(request), request.query()
+        hosted, query = await self._state.bandit(request), request.query()
         options: dict[str, Any] = {}
         if "confidence" in query:
             options["confidence"] = _number(query, "confidence")
@@ -49,7 +44,7 @@ class _Looks:
 
     async def explanation(self, request: Request) -> Response:
         """Return why the last round, or a past decision, was as it was."""
-        hosted, token = await self._find(request), request.query().get("decision")
+        hosted, token = await self._state.bandit(request), request.query().get("decision")
         if token is None:
             found = hosted.bandit.explain()
         else:
@@ -61,7 +56,7 @@ class _Looks:
 
     async def changes(self, request: Request) -> Response:
         """Return the changes of the world that the policy has noticed."""
-        hosted = await self._find(request)
+        hosted = await self._state.bandit(request)
         changes = [
             {**each.to_dict(), "text": str(each)} for each in reversed(hosted.bandit.changes)
         ]
@@ -69,7 +64,7 @@ class _Looks:
 
     async def events(self, request: Request) -> Response:
         """Stream the events of a bandit."""
-        hosted = await self._find(request)
+        hosted = await self._state.bandit(request)
         last = request.header(b"last-event-id") or request.query().get("after")
         if last is not None and not (last.isascii() and last.isdigit() and len(last) < 19):
             raise ProblemError("invalid", f"{last!r} is not the number of an event")
@@ -89,7 +84,7 @@ class _Looks:
 
     async def export(self, request: Request) -> Response:
         """Return the log of a bandit as a file."""
-        hosted = await self._find(request)
+        hosted = await self._state.bandit(request)
         what = request.query().get("what", DECISIONS)
         if what not in (DECISIONS, EVENTS):
             raise ProblemError("invalid", f"what={what!r} must be {DECISIONS!r} or {EVENTS!r}")
@@ -117,7 +112,7 @@ class _Looks:
     async def evaluate(self, request: Request) -> Response:
         """Replay the log to other policies."""
         wanted = await request.read(_EVALUATION)
-        hosted, policies = await self._find(request), check_policies(wanted)
+        hosted, policies = await self._state.bandit(request), check_policies(wanted)
         async with self._evaluating:  # one after the other: each takes all cores
             found = await asyncio.to_thread(evaluate, self._store, hosted.name, policies, wanted)
         return Response.json(found)

@@ -1,0 +1,53 @@
+"""The service on PostgreSQL: the same answers, on a store that machines share."""
+
+import pytest
+
+from serve.client import Service
+
+NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
+DECIDE = "/v1/bandits/button/decisions"
+
+
+@pytest.fixture
+def place(server):
+    return server.url(schema="served")
+
+
+def test_decisions_and_keys_survive_a_restart(place):
+    shop = Service(place)
+    try:
+        assert shop.post("/v1/bandits", NEW).status == 201
+        made = shop.send(*[{"method": "POST", "path": DECIDE}] * 10)
+        tokens = [each.json["token"] for each in made]
+        rewards = [{"token": token, "reward": 1.0} for token in tokens[:5]]
+        assert shop.post("/v1/rewards:batch", {"rewards": rewards}).status == 204
+        assert shop.patch("/v1/bandits/button", {"description": "kept"}).status == 200
+        key = shop.key
+    finally:
+        shop.close()
+    other = Service(place)
+    try:
+        found = other.get("/v1/bandits/button", key=key).json
+        assert (found["decisions"], found["waiting"], found["description"]) == (10, 5, "kept")
+        assert other.put(f"/v1/decisions/{tokens[0]}/reward", {"reward": 1.0}).status == 204
+        assert other.put(f"/v1/decisions/{tokens[0]}/reward", {"reward": 0.0}).status == 409
+        path = f"/v1/bandits/button/explanation?decision={tokens[3]}"
+        assert other.get(path).json["round"] >= 1
+    finally:
+        other.close()
+
+
+def test_a_second_service_gets_what_the_first_has_not(place):
+    first = Service(place)
+    try:
+        first.post("/v1/bandits", {**NEW, "name": "shared"})
+        second = Service(place)
+        try:
+            busy = second.post("/v1/bandits/shared/decisions")
+            assert (busy.status, busy.headers["retry-after"]) == (503, "1")
+            first.close()
+            assert second.post("/v1/bandits/shared/decisions").status == 201
+        finally:
+            second.close()
+    finally:
+        first.close()
