@@ -40,6 +40,10 @@ class Hosted:
     def __init__(self, name: str, bandit: Bandit[Any], notes: dict[str, Any], version: int) -> None:
         self.name, self.bandit = name, bandit
         self.is_gone = False
+        self.parent: Hosted | None = None
+        """The bandit of whose segments this is one; None for an ordinary bandit."""
+        self.segments: dict[str, Hosted] = {}
+        """The bandits of its segments, by their names."""
         self.stamp = 0
         """Another number after each decision, reward or other event."""
         self.decisions: dict[Label, int] = {}
@@ -137,18 +141,43 @@ class Hosted:
 
     def expire(self) -> int:
         """Stop waiting for decisions that are older than the reward window; return how many."""
-        window = self.notes.get("reward_window")
+        notes = self.family.notes
+        window = notes.get("reward_window")
         if window is None:
             return 0
         late = self.bandit.expire(
-            older_than=timedelta(seconds=window), reward=self.notes.get("default_reward")
+            older_than=timedelta(seconds=window), reward=notes.get("default_reward")
         )
         self.expired += len(late)
         self.stamp += len(late)
         return len(late)
 
+    @property
+    def family(self) -> "Hosted":
+        """The bandit that users know: its notes and payloads are those of all its segments."""
+        return self if self.parent is None else self.parent
+
+    def join(self, parent: "Hosted | None") -> None:
+        """Become one of the segments of a bandit, if there is one."""
+        self.parent = parent
+        if parent is not None:
+            parent.segments[self.name] = self
+
+    def leave(self) -> None:
+        """Be gone, for whoever still has this object."""
+        self.is_gone = True
+        if self.parent is not None:
+            self.parent.segments.pop(self.name, None)
+
+    @property
+    def segment(self) -> str | None:
+        """The segment that this bandit is for; None for an ordinary bandit."""
+        return self.notes.get("segment")
+
     def payload(self, label: Label) -> msgspec.Raw:
         """Return what an arm hands back, as JSON."""
+        if self.parent is not None:
+            return self.parent.payload(label)
         return self.payloads.get(label, _NOTHING)
 
     def count_decision(self, arm: Label) -> None:

@@ -53,6 +53,8 @@ class Host:
                 bandit = await asyncio.to_thread(self._opened, name)
                 value, version = (found.value, found.version) if found else ({}, 0)
                 self.bandits[name] = Hosted(name, bandit, value, version)
+        for hosted in self.bandits.values():
+            hosted.join(self.bandits.get(hosted.notes.get("parent", "")))
         self.is_ready, self.why_not = True, ""
 
     def _opened(self, name: str) -> Bandit[Any]:
@@ -65,7 +67,7 @@ class Host:
         for name, hosted in list(self.bandits.items()):
             if hosted.number in numbers:
                 del self.bandits[name]
-                hosted.is_gone = True
+                hosted.leave()
 
     async def get(self, name: str) -> Hosted:
         """Return a bandit, and open it if need be."""
@@ -88,7 +90,51 @@ class Host:
         found = self.store.documents.all(COLLECTION).get(name)
         hosted = Hosted(name, bandit, *((found.value, found.version) if found else ({}, 0)))
         self.bandits[name] = hosted
+        hosted.join(self.bandits.get(hosted.notes.get("parent", "")))
         return hosted
+
+    async def segment(self, hosted: Hosted, segment: str) -> Hosted:
+        """Return the bandit of a segment, made if it is new; the pooled one if there are many."""
+        most = hosted.notes.get("segments")
+        if most is None:
+            raise ProblemError(
+                "invalid",
+                f"bandit {hosted.name!r} has no segments; allow some with "
+                '{"segments": 100}, or leave the segment out',
+            )
+        name = f"{hosted.name}@{line(segment, 'segment')}"
+        found = self.bandits.get(name)
+        if found is not None and found.parent is hosted:
+            return found
+        if len(hosted.segments) >= most:
+            return hosted
+        async with self._changing:
+            found = self.bandits.get(name)
+            if found is None and len(hosted.segments) < most:
+                found = await asyncio.to_thread(self._make_segment, hosted, name, segment)
+                self.bandits[name] = found
+                found.join(hosted)
+            return found if found is not None and found.parent is hosted else hosted
+
+    def _make_segment(self, hosted: Hosted, name: str, segment: str) -> Hosted:
+        """Create the bandit of a segment, with the policy and the arms of the pooled one."""
+        bandit = hosted.bandit
+        states = {label: state for label, state in bandit.arms.items() if state != "retired"}
+        if name in self.store.names():
+            raise ProblemError("conflict", f"there is a bandit {name!r} that is not a segment")
+        made = self.store.create(
+            name,
+            bandit.policy,
+            list(states),
+            floor=dict(bandit.floor) or None,
+            rewards=bandit.rewards,
+        )
+        for label, state in states.items():
+            if state == "paused":
+                made.pause_arm(label)
+        notes = {"parent": hosted.name, "segment": segment}
+        version = self.store.documents.put(COLLECTION, name, notes)
+        return Hosted(name, made, notes, version or 0)
 
     async def numbered(self, number: int) -> Hosted | None:
         """Return the bandit with this number in the store; None if there is none any more."""
@@ -116,6 +162,7 @@ class Host:
             "description": new.description,
             "reward_window": new.reward_window,
             "default_reward": new.default_reward,
+            "segments": new.segments,
             "payloads": {json.dumps(arm.label): arm.payload for arm in arms},
         }
 
@@ -154,7 +201,8 @@ class Host:
             self.commits.check()
             if notes != hosted.notes or rule == hosted.bandit.rewards:
                 await self._note(hosted, notes)
-            hosted.bandit.configure(rewards=rule)
+            for each in (hosted, *hosted.segments.values()):
+                each.bandit.configure(rewards=rule)
             await self.commits.written()
 
     async def _note(self, hosted: Hosted, notes: dict[str, Any]) -> None:
@@ -181,11 +229,13 @@ class Host:
                 payloads = {**notes.get("payloads", {}), json.dumps(label): change.payload}
                 notes = {**notes, "payloads": payloads}
             await self._note(hosted, notes)
-            if change.paused is True and state == "active":
-                hosted.bandit.pause_arm(label)
-            elif change.paused is False and state == "paused":
-                hosted.bandit.resume_arm(label)
-            hosted.stamp += 1
+            for each in (hosted, *hosted.segments.values()):
+                state = each.bandit.arms[label]
+                if change.paused is True and state == "active":
+                    each.bandit.pause_arm(label)
+                elif change.paused is False and state == "paused":
+                    each.bandit.resume_arm(label)
+                each.stamp += 1
             await self.commits.written()
 
     async def add_arm(self, hosted: Hosted, arm: NewArm, match: str | None) -> None:
@@ -201,8 +251,9 @@ class Host:
             self.commits.check()
             payloads = {**hosted.notes.get("payloads", {}), json.dumps(arm.label): arm.payload}
             await self._note(hosted, {**hosted.notes, "payloads": payloads})
-            hosted.bandit.add_arm(arm.label)
-            hosted.stamp += 1
+            for each in (hosted, *hosted.segments.values()):
+                each.bandit.add_arm(arm.label)
+                each.stamp += 1
             await self.commits.written()
 
     async def retire_arm(self, hosted: Hosted, label: Label, match: str | None) -> None:
@@ -212,28 +263,32 @@ class Host:
             self.commits.check()
             if hosted.bandit.arms[label] == "retired":
                 return  # as it was asked for
-            hosted.bandit.retire_arm(label)
-            hosted.stamp += 1
+            for each in (hosted, *hosted.segments.values()):
+                if each.bandit.arms.get(label, "retired") != "retired":
+                    each.bandit.retire_arm(label)
+                    each.stamp += 1
             await self._note(hosted, hosted.notes)
             await self.commits.written()
 
     async def delete(self, hosted: Hosted, match: str | None) -> None:
         """Delete a bandit with all its events."""
 
-        def remove() -> None:
-            self.store.documents.drop(COLLECTION, hosted.name)
-            self.store.delete(hosted.name)
+        def remove(name: str) -> None:
+            self.store.documents.drop(COLLECTION, name)
+            self.store.delete(name)
 
         async with self._changing:
             self.check_match(hosted, match)
-            self.bandits.pop(hosted.name, None)
-            hosted.is_gone = True
-            try:
-                await asyncio.to_thread(remove)
-            except StoreError:
-                hosted.is_gone = False
-                self.bandits[hosted.name] = hosted
-                raise
+            for each in (*hosted.segments.values(), hosted):
+                self.bandits.pop(each.name, None)
+                each.leave()
+                try:
+                    await asyncio.to_thread(remove, each.name)
+                except StoreError:
+                    each.is_gone = False
+                    each.join(each.parent)
+                    self.bandits[each.name] = each
+                    raise
 
     def check_match(self, hosted: Hosted, match: str | None) -> None:
         """Raise a `ProblemError` if a bandit has changed since the client read it."""

@@ -19,6 +19,8 @@ Floor: TypeAlias = Annotated[
     float, Meta(ge=0.0, le=1.0, description="The least share of decisions.")
 ]
 Text: TypeAlias = Annotated[str, Meta(max_length=2000)]
+Segment: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
+MostSegments: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0.0, le=31_536_000.0)]
 
 
@@ -61,6 +63,10 @@ class NewBandit(Sent):
         Rewards | None,
         Meta(description="Which of several rewards of a decision counts; null if it has one."),
     ] = None
+    segments: Annotated[
+        MostSegments | None,
+        Meta(description="Keep a bandit for each segment, up to this number of them."),
+    ] = None
 
 
 class ChangedBandit(Sent):
@@ -71,6 +77,7 @@ class ChangedBandit(Sent):
     reward_window: Seconds | UnsetType | None = UNSET
     default_reward: float | UnsetType | None = UNSET
     aggregation: Rewards | UnsetType | None = UNSET
+    segments: MostSegments | UnsetType | None = UNSET
 
 
 class ChangedArm(Sent):
@@ -103,6 +110,10 @@ class BanditState(Got):
     reward_window: float | None
     default_reward: float | None
     aggregation: Rewards | None
+    segments: int | None
+    seen_segments: Annotated[
+        list[str], Meta(description="The segments that have a bandit of their own.")
+    ]
     decisions: int
     waiting: int
     created: str | None
@@ -136,6 +147,13 @@ class NewDecision(Sent):
     n: Annotated[int, Meta(ge=1, le=MOST_DECISIONS)] | None = None
     among: Annotated[list[Label] | None, Meta(description="The arms that may be chosen.")] = None
     without: Annotated[list[Label] | None, Meta(description="Arms that may not be chosen.")] = None
+    segment: Annotated[
+        Segment | None,
+        Meta(
+            description="Who is asking, as one word: each segment has a bandit of its own. There "
+            "is no other context.",
+        ),
+    ] = None
     distinct: Annotated[bool, Meta(description="Whether `n` arms must be different ones.")] = False
     why: Annotated[bool, Meta(description="Whether to say why, in words.")] = False
 
@@ -159,6 +177,10 @@ class DecisionMade(Got):
     token: str
     probability: float | None
     payload: msgspec.Raw
+    segment: Annotated[
+        str | UnsetType | None,
+        Meta(description="The segment whose bandit decided; null if the pooled one did."),
+    ] = UNSET
     why: str | UnsetType = UNSET
 
 

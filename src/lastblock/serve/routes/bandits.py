@@ -33,13 +33,20 @@ class _Bandits:
         self._host, self._root = state.host, state.settings.root_path
         self._bandit = state.bandit
 
+    def _shown(
+        self, hosted: Hosted, status: int = 200, headers: dict[str, str] | None = None
+    ) -> Response:
+        segments = [str(each.segment) for each in hosted.segments.values()]
+        body = _state(hosted, segments)
+        return Response.json(body, status, {"ETag": hosted.etag, **(headers or {})})
+
     async def create(self, request: Request) -> Response:
         """Create a bandit."""
         new = await request.read(_NEW)
         check_reach(request, new.name)
         hosted = await self._host.create(new)
         where = f"{self._root}/v1/bandits/{quote(new.name, safe='')}"
-        return _shown(hosted, 201, {"Location": where})
+        return self._shown(hosted, 201, {"Location": where})
 
     async def list_all(self, request: Request) -> Response:
         """List bandits."""
@@ -49,7 +56,11 @@ class _Bandits:
             raise ProblemError(
                 "invalid", f"limit={text!r} must be a whole number from 1 to {_PAGE}"
             )
-        names = sorted(name for name in self._host.bandits if request.caller.reaches(name))
+        names = sorted(
+            name
+            for name, hosted in self._host.bandits.items()
+            if hosted.parent is None and request.caller.reaches(name)
+        )
         names = [name for name in names if name > after][: int(text) + 1]
         shown = names[: int(text)]
         lines = [_line(self._host.bandits[name]) for name in shown]
@@ -61,14 +72,14 @@ class _Bandits:
         hosted = await self._bandit(request)
         if request.header(b"if-none-match") == hosted.etag:
             return Response(status=304, headers={"ETag": hosted.etag})
-        return _shown(hosted)
+        return self._shown(hosted)
 
     async def change(self, request: Request) -> Response:
         """Change the notes of a bandit."""
         changed = await request.read(_CHANGED)
         hosted = await self._bandit(request)
         await self._host.change(hosted, changed, request.header(b"if-match"))
-        return _shown(hosted)
+        return self._shown(hosted)
 
     async def delete(self, request: Request) -> Response:
         """Delete a bandit."""
@@ -80,7 +91,7 @@ class _Bandits:
         arm = await request.read(_NEW_ARM)
         hosted = await self._bandit(request)
         await self._host.add_arm(hosted, arm, request.header(b"if-match"))
-        return _shown(hosted, 201)
+        return self._shown(hosted, 201)
 
     async def change_arm(self, request: Request) -> Response:
         """Change an arm's payload."""
@@ -89,14 +100,14 @@ class _Bandits:
         label = hosted.find_arm(request.parameters[1])
         match = request.header(b"if-match")
         await self._host.change_arm(hosted, label, changed, match)
-        return _shown(hosted)
+        return self._shown(hosted)
 
     async def retire_arm(self, request: Request) -> Response:
         """Retire an arm."""
         hosted = await self._bandit(request)
         label = hosted.find_arm(request.parameters[1])
         await self._host.retire_arm(hosted, label, request.header(b"if-match"))
-        return _shown(hosted)
+        return self._shown(hosted)
 
 
 def routes(state: State) -> Iterator[Route]:
@@ -189,11 +200,7 @@ def routes(state: State) -> Iterator[Route]:
     )
 
 
-def _shown(hosted: Hosted, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response.json(_state(hosted), status, {"ETag": hosted.etag, **(headers or {})})
-
-
-def _state(hosted: Hosted) -> BanditState:
+def _state(hosted: Hosted, segments: list[str]) -> BanditState:
     bandit, notes = hosted.bandit, hosted.notes
     pulls, floors = bandit.pulls, bandit.floor
     return BanditState(
@@ -214,6 +221,8 @@ def _state(hosted: Hosted) -> BanditState:
         reward_window=notes.get("reward_window"),
         default_reward=notes.get("default_reward"),
         aggregation=bandit.rewards,
+        segments=notes.get("segments"),
+        seen_segments=sorted(segments),
         decisions=bandit.asked,
         waiting=hosted.waiting,
         created=notes.get("created"),

@@ -40,7 +40,7 @@ class _Decisions:
     """The handlers."""
 
     def __init__(self, state: State) -> None:
-        self._state, self._commits = state, state.host.commits
+        self._state, self._host, self._commits = state, state.host, state.host.commits
 
     async def _ready(self, request: Request) -> Hosted:
         """Return the bandit of a request for decisions, if it takes some now."""
@@ -55,8 +55,10 @@ class _Decisions:
         wanted = await request.read(_DECISION)
         hosted = await self._ready(request)
         check_distinct(wanted)
+        if wanted.segment is not None:
+            hosted = await self._host.segment(hosted, wanted.segment)
         asked = hosted.ask(wanted, request.header(b"idempotency-key"))
-        made = _made(hosted, asked, wanted.why)
+        made = _made(hosted, asked, wanted)
         await self._commits.written()
         if wanted.n is None:
             return Response.json(made[0], 201)
@@ -71,11 +73,13 @@ class _Decisions:
         counts: dict[str, int] = {}
         for each in wanted:  # all errors that `ask` could raise, before the first is asked
             check_distinct(each)
+            if each.segment is not None:
+                raise ProblemError("invalid", "a batch is for one bandit; leave the segment out")
             hosted.check_ask(each, each.key)
             if each.key is not None:
                 if counts.setdefault(each.key, each.n or 1) != (each.n or 1):
                     raise reused(each.key, counts[each.key], each.n or 1)
-        answers = [_made(hosted, hosted.ask(each, each.key), each.why) for each in wanted]
+        answers = [_made(hosted, hosted.ask(each, each.key), each) for each in wanted]
         await self._commits.written()
         return Response.json(DecisionsInTurn(answers=answers), 201)
 
@@ -84,7 +88,7 @@ class _Decisions:
         hosted = await self._state.host.numbered(number)
         if hosted is None:
             raise ProblemError("gone", "the bandit of this decision has been deleted")
-        check_reach(request, hosted.name)
+        check_reach(request, hosted.family.name)
         return hosted
 
     async def reward(self, request: Request) -> Response:
@@ -151,14 +155,18 @@ def check_distinct(wanted: NewDecision) -> None:
         raise ProblemError("invalid", "distinct needs n: how many different arms?")
 
 
-def _made(hosted: Hosted, asked: Sequence[Decision[Label]], why: bool) -> list[DecisionMade]:
-    words = hosted.bandit.explain().text if why else UNSET
+def _made(
+    hosted: Hosted, asked: Sequence[Decision[Label]], wanted: NewDecision
+) -> list[DecisionMade]:
+    words = hosted.bandit.explain().text if wanted.why else UNSET
+    segment = UNSET if wanted.segment is None else hosted.segment
     return [
         DecisionMade(
             arm=decision.arm,
             token=decision.token,
             probability=decision.probability,
             payload=hosted.payload(decision.arm),
+            segment=segment,
             why=words,
         )
         for decision in asked
