@@ -1,5 +1,6 @@
 """A bandit that this process has open, with what the service notes about it."""
 
+import hashlib
 import json
 from collections.abc import Sequence
 from contextlib import suppress
@@ -44,6 +45,8 @@ class Hosted:
         """The bandit of whose segments this is one; None for an ordinary bandit."""
         self.segments: dict[str, Hosted] = {}
         """The bandits of its segments, by their names."""
+        self.holdout: Hosted | None = None
+        """The bandit that notes the decisions and rewards of units in the holdout."""
         self.stamp = 0
         """Another number after each decision, reward or other event."""
         self.decisions: dict[Label, int] = {}
@@ -82,6 +85,9 @@ class Hosted:
     def ask(self, wanted: NewDecision, key: str | None) -> list[Decision[Label]]:
         """Take decisions, or return those that were taken with this key before."""
         bandit, n = self.bandit, wanted.n
+        if self.parent is not None and self.parent.holdout is self:
+            control = self.parent.notes["holdout"]["control"]
+            wanted = NewDecision(n=n, among=[control])
         before = bandit.asked
         made: list[Decision[Label]]
         if n is None:
@@ -160,8 +166,21 @@ class Hosted:
     def join(self, parent: "Hosted | None") -> None:
         """Become one of the segments of a bandit, if there is one."""
         self.parent = parent
-        if parent is not None:
+        if parent is not None and self.notes.get("holdout"):
+            parent.holdout = self
+        elif parent is not None:
             parent.segments[self.name] = self
+
+    @property
+    def members(self) -> "list[Hosted]":
+        """This bandit, and those of its segments and its holdout."""
+        return [self, *self.segments.values(), *([self.holdout] if self.holdout else [])]
+
+    def holds_out(self, unit: str) -> bool:
+        """Return whether a unit is one of the holdout: by a hash, so that it always is."""
+        found = hashlib.blake2b(f"{self.name}\0{unit}".encode(), digest_size=8).digest()
+        share: float = self.notes["holdout"]["share"]
+        return int.from_bytes(found, "big") < share * 2**64
 
     def leave(self) -> None:
         """Be gone, for whoever still has this object."""

@@ -55,6 +55,8 @@ class Host:
                 self.bandits[name] = Hosted(name, bandit, value, version)
         for hosted in self.bandits.values():
             hosted.join(self.bandits.get(hosted.notes.get("parent", "")))
+        for hosted in list(self.bandits.values()):
+            await self._hold_out(hosted)  # a crash may have come before it was made
         self.is_ready, self.why_not = True, ""
 
     def _opened(self, name: str) -> Bandit[Any]:
@@ -104,24 +106,33 @@ class Host:
             )
         name = f"{hosted.name}@{line(segment, 'segment')}"
         found = self.bandits.get(name)
-        if found is not None and found.parent is hosted:
+        if found is not None and hosted.segments.get(name) is found:
             return found
         if len(hosted.segments) >= most:
             return hosted
         async with self._changing:
             found = self.bandits.get(name)
             if found is None and len(hosted.segments) < most:
-                found = await asyncio.to_thread(self._make_segment, hosted, name, segment)
+                notes = {"parent": hosted.name, "segment": segment}
+                found = await asyncio.to_thread(self._make_member, hosted, name, notes)
                 self.bandits[name] = found
                 found.join(hosted)
-            return found if found is not None and found.parent is hosted else hosted
+            return hosted.segments.get(name, hosted)
 
-    def _make_segment(self, hosted: Hosted, name: str, segment: str) -> Hosted:
-        """Create the bandit of a segment, with the policy and the arms of the pooled one."""
+    async def _hold_out(self, hosted: Hosted) -> None:
+        """Make the bandit of a holdout, if there is to be one and there is none."""
+        if isinstance(hosted.notes.get("holdout"), dict) and hosted.holdout is None:
+            name, notes = f"{hosted.name}@@holdout", {"parent": hosted.name, "holdout": True}
+            member = await asyncio.to_thread(self._make_member, hosted, name, notes)
+            self.bandits[name] = member
+            member.join(hosted)
+
+    def _make_member(self, hosted: Hosted, name: str, notes: dict[str, Any]) -> Hosted:
+        """Create the bandit of a segment or a holdout, with the policy and the arms of `hosted`."""
         bandit = hosted.bandit
         states = {label: state for label, state in bandit.arms.items() if state != "retired"}
         if name in self.store.names():
-            raise ProblemError("conflict", f"there is a bandit {name!r} that is not a segment")
+            raise ProblemError("conflict", f"there is a bandit {name!r} already; rename it")
         made = self.store.create(
             name,
             bandit.policy,
@@ -132,7 +143,6 @@ class Host:
         for label, state in states.items():
             if state == "paused":
                 made.pause_arm(label)
-        notes = {"parent": hosted.name, "segment": segment}
         version = self.store.documents.put(COLLECTION, name, notes)
         return Hosted(name, made, notes, version or 0)
 
@@ -163,6 +173,7 @@ class Host:
             "reward_window": new.reward_window,
             "default_reward": new.default_reward,
             "segments": new.segments,
+            "holdout": msgspec.to_builtins(new.holdout),
             "payloads": {json.dumps(arm.label): arm.payload for arm in arms},
         }
 
@@ -181,9 +192,14 @@ class Host:
             version = self.store.documents.put(COLLECTION, new.name, notes)
             return Hosted(new.name, bandit, notes, version or 0)
 
+        if new.holdout is not None and new.holdout.control not in labels:
+            raise ProblemError(
+                "invalid", f"holdout: {new.holdout.control!r} is not one of the arms"
+            )
         async with self._changing:
             hosted = await asyncio.to_thread(make)
             self.bandits[new.name] = hosted
+            await self._hold_out(hosted)
             return hosted
 
     async def change(self, hosted: Hosted, change: ChangedBandit, match: str | None) -> None:
@@ -201,7 +217,7 @@ class Host:
             self.commits.check()
             if notes != hosted.notes or rule == hosted.bandit.rewards:
                 await self._note(hosted, notes)
-            for each in (hosted, *hosted.segments.values()):
+            for each in hosted.members:
                 each.bandit.configure(rewards=rule)
             await self.commits.written()
 
@@ -223,13 +239,15 @@ class Host:
             state = hosted.bandit.arms[label]
             if change.paused is not msgspec.UNSET and state == "retired":
                 raise ProblemError("conflict", f"arm {label!r} has been retired")
+            if change.paused is True:
+                check_control(hosted, label)
             self.commits.check()
             notes = hosted.notes
             if change.payload is not msgspec.UNSET:
                 payloads = {**notes.get("payloads", {}), json.dumps(label): change.payload}
                 notes = {**notes, "payloads": payloads}
             await self._note(hosted, notes)
-            for each in (hosted, *hosted.segments.values()):
+            for each in hosted.members:
                 state = each.bandit.arms[label]
                 if change.paused is True and state == "active":
                     each.bandit.pause_arm(label)
@@ -251,7 +269,7 @@ class Host:
             self.commits.check()
             payloads = {**hosted.notes.get("payloads", {}), json.dumps(arm.label): arm.payload}
             await self._note(hosted, {**hosted.notes, "payloads": payloads})
-            for each in (hosted, *hosted.segments.values()):
+            for each in hosted.members:
                 each.bandit.add_arm(arm.label)
                 each.stamp += 1
             await self.commits.written()
@@ -263,7 +281,8 @@ class Host:
             self.commits.check()
             if hosted.bandit.arms[label] == "retired":
                 return  # as it was asked for
-            for each in (hosted, *hosted.segments.values()):
+            check_control(hosted, label)
+            for each in hosted.members:
                 if each.bandit.arms.get(label, "retired") != "retired":
                     each.bandit.retire_arm(label)
                     each.stamp += 1
@@ -279,7 +298,7 @@ class Host:
 
         async with self._changing:
             self.check_match(hosted, match)
-            for each in (*hosted.segments.values(), hosted):
+            for each in reversed(hosted.members):
                 self.bandits.pop(each.name, None)
                 each.leave()
                 try:
@@ -315,3 +334,9 @@ def check_window(notes: dict[str, Any]) -> None:
         raise ProblemError(
             "invalid", "a default_reward needs a reward_window, after which it comes"
         )
+
+
+def check_control(hosted: Hosted, label: Label) -> None:
+    """Raise a `ProblemError` for the arm that the holdout needs."""
+    if hosted.holdout is not None and hosted.notes["holdout"]["control"] == label:
+        raise ProblemError("conflict", f"arm {label!r} is the control arm of the holdout")

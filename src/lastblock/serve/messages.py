@@ -19,6 +19,7 @@ Floor: TypeAlias = Annotated[
     float, Meta(ge=0.0, le=1.0, description="The least share of decisions.")
 ]
 Text: TypeAlias = Annotated[str, Meta(max_length=2000)]
+Unit: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
 Segment: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
 MostSegments: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0.0, le=31_536_000.0)]
@@ -38,6 +39,13 @@ class NewArm(Sent):
     label: Label
     payload: Any = None
     floor: Floor | None = None
+
+
+class Holdout(Sent):
+    """A share of units that always get the control arm, so that the uplift is an honest one."""
+
+    share: Annotated[float, Meta(gt=0.0, lt=1.0)]
+    control: Label
 
 
 class NewBandit(Sent):
@@ -67,6 +75,7 @@ class NewBandit(Sent):
         MostSegments | None,
         Meta(description="Keep a bandit for each segment, up to this number of them."),
     ] = None
+    holdout: Holdout | None = None
 
 
 class ChangedBandit(Sent):
@@ -110,6 +119,7 @@ class BanditState(Got):
     reward_window: float | None
     default_reward: float | None
     aggregation: Rewards | None
+    holdout: Holdout | None
     segments: int | None
     seen_segments: Annotated[
         list[str], Meta(description="The segments that have a bandit of their own.")
@@ -154,6 +164,10 @@ class NewDecision(Sent):
             "is no other context.",
         ),
     ] = None
+    unit: Annotated[
+        Unit | None,
+        Meta(description="Whom the decision is for, such as a visitor: for the holdout."),
+    ] = None
     distinct: Annotated[bool, Meta(description="Whether `n` arms must be different ones.")] = False
     why: Annotated[bool, Meta(description="Whether to say why, in words.")] = False
 
@@ -177,6 +191,9 @@ class DecisionMade(Got):
     token: str
     probability: float | None
     payload: msgspec.Raw
+    held_out: Annotated[
+        bool | UnsetType, Meta(description="Whether the unit is one of the holdout.")
+    ] = UNSET
     segment: Annotated[
         str | UnsetType | None,
         Meta(description="The segment whose bandit decided; null if the pooled one did."),
@@ -245,6 +262,24 @@ class ChangeList(Got):
     """Changes of the world that a policy has noticed."""
 
     changes: list[dict[str, Any]]
+
+
+class Group(Got):
+    """The rewards of a group of decisions; null where there are too few."""
+
+    rewards: int
+    mean: float | None
+    standard_error: float | None
+
+
+class Uplift(Got):
+    """How much more the policy has earned for each decision than the control arm."""
+
+    policy: Group
+    holdout: Group
+    difference: float | None
+    low: Annotated[float | None, Meta(description="The lower end of a 95 % interval.")]
+    high: float | None
 
 
 class NewEvaluation(Sent):

@@ -12,6 +12,7 @@ from lastblock.serve.messages import (
     BanditState,
     ChangedArm,
     ChangedBandit,
+    Holdout,
     NewArm,
     NewBandit,
 )
@@ -221,6 +222,7 @@ def _state(hosted: Hosted, segments: list[str]) -> BanditState:
         reward_window=notes.get("reward_window"),
         default_reward=notes.get("default_reward"),
         aggregation=bandit.rewards,
+        holdout=Holdout(**notes["holdout"]) if isinstance(notes.get("holdout"), dict) else None,
         segments=notes.get("segments"),
         seen_segments=sorted(segments),
         decisions=bandit.asked,

@@ -55,7 +55,13 @@ class _Decisions:
         wanted = await request.read(_DECISION)
         hosted = await self._ready(request)
         check_distinct(wanted)
-        if wanted.segment is not None:
+        if hosted.holdout is not None and wanted.unit is None:
+            raise ProblemError(
+                "invalid", f"bandit {hosted.name!r} has a holdout; give the unit that asks"
+            )
+        if hosted.holdout is not None and hosted.holds_out(str(wanted.unit)):
+            hosted = hosted.holdout
+        elif wanted.segment is not None:
             hosted = await self._host.segment(hosted, wanted.segment)
         asked = hosted.ask(wanted, request.header(b"idempotency-key"))
         made = _made(hosted, asked, wanted)
@@ -73,8 +79,10 @@ class _Decisions:
         counts: dict[str, int] = {}
         for each in wanted:  # all errors that `ask` could raise, before the first is asked
             check_distinct(each)
-            if each.segment is not None:
-                raise ProblemError("invalid", "a batch is for one bandit; leave the segment out")
+            if each.segment is not None or hosted.holdout is not None:
+                raise ProblemError(
+                    "invalid", "a batch is for a bandit without segments and without a holdout"
+                )
             hosted.check_ask(each, each.key)
             if each.key is not None:
                 if counts.setdefault(each.key, each.n or 1) != (each.n or 1):
@@ -160,12 +168,14 @@ def _made(
 ) -> list[DecisionMade]:
     words = hosted.bandit.explain().text if wanted.why else UNSET
     segment = UNSET if wanted.segment is None else hosted.segment
+    held_out = UNSET if hosted.family.holdout is None else hosted.family.holdout is hosted
     return [
         DecisionMade(
             arm=decision.arm,
             token=decision.token,
             probability=decision.probability,
             payload=hosted.payload(decision.arm),
+            held_out=held_out,
             segment=segment,
             why=words,
         )

@@ -11,11 +11,12 @@ from urllib.parse import quote
 from lastblock.serve.evaluating import check_policies, evaluate
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Body, Request, Response, Streamed
-from lastblock.serve.messages import ChangeList, Evaluated, NewEvaluation
+from lastblock.serve.messages import ChangeList, Evaluated, NewEvaluation, Uplift
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Parameter, Route
 from lastblock.serve.state import State
 from lastblock.serve.streams import follow
+from lastblock.serve.uplift import uplift
 from lastblock.store.export import DECISIONS, EVENTS
 
 _EVALUATION = Body(NewEvaluation)
@@ -109,6 +110,10 @@ class _Looks:
             {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"},
         )
 
+    async def uplift(self, request: Request) -> Response:
+        """Return what the policy has earned beyond the control arm."""
+        return Response.json(uplift(await self._state.bandit(request)))
+
     async def evaluate(self, request: Request) -> Response:
         """Replay the log to other policies."""
         wanted = await request.read(_EVALUATION)
@@ -194,5 +199,14 @@ def routes(state: State) -> Iterator[Route]:
         needs="read",
         takes=_EVALUATION,
         returns={200: Evaluated},
+        problems=("not-found", "conflict"),
+    )
+    yield Route(
+        "GET",
+        f"{one}/uplift",
+        do.uplift,
+        "How much more the policy has earned for each decision than the control arm.",
+        needs="read",
+        returns={200: Uplift},
         problems=("not-found", "conflict"),
     )
