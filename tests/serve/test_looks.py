@@ -27,7 +27,13 @@ def test_a_summary_has_the_arms_and_words(shop):
     assert found["confidence"] == 0.9
     assert sum(arm["pulls"] for arm in found["arms"]) == 12
     assert "red" in found["text"]
-    for wrong in ("confidence=2", "confidence=x", "low=0", "low=0.5&high=1"):
+    for wrong in (
+        "confidence=2",
+        "confidence=x",
+        "low=0",
+        "low=0.5&high=1",
+        "low=-1e200&high=1e200",
+    ):
         assert shop.get(f"/v1/bandits/button/summary?{wrong}").kind == "invalid"
 
 

@@ -21,6 +21,7 @@ from lastblock.store.export import DECISIONS, EVENTS
 
 _EVALUATION = Body(NewEvaluation)
 _PART = 1 << 18
+_LARGEST = 1e100  # the squares of such numbers are finite
 
 
 class _Looks:
@@ -125,9 +126,12 @@ class _Looks:
 
 def _number(query: dict[str, str], name: str) -> float:
     try:
-        return float(query[name])
+        value = float(query[name])
     except ValueError:
         raise ProblemError("invalid", f"{name}={query[name]!r} must be a number") from None
+    if not abs(value) <= _LARGEST:  # NaN fails as well
+        raise ProblemError("invalid", f"{name}={value} must lie between ±{_LARGEST:g}")
+    return value
 
 
 def routes(state: State) -> Iterator[Route]:
