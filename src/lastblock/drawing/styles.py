@@ -8,6 +8,18 @@ from typing import NamedTuple
 # and dashes distinguish the curves.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+SHAPES = {
+    "o": "circle",
+    "s": "square",
+    "^": "up",
+    "v": "down",
+    "D": "diamond",
+    "P": "plus",
+    "X": "cross",
+    "*": "star",
+}
+"""The names of the markers' shapes, on pages."""
+
 DASHES: tuple[tuple[float, ...], ...] = ((), (5.0, 1.5), (2.0, 1.2), (6.0, 1.5, 1.5, 1.5))
 """Lengths of dashes and gaps in turn, in line widths; empty for a solid line."""
 

@@ -9,22 +9,12 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from lastblock.drawing.styles import PALE, looks
+from lastblock.drawing.numbers import show
+from lastblock.drawing.styles import PALE, SHAPES, looks
 
 _LONG = 20  # characters; a longer label takes two lines
-_THIN = "\u202f"  # a narrow space that does not break
 
 
-_SHAPES = {
-    "o": "circle",
-    "s": "square",
-    "^": "up",
-    "v": "down",
-    "D": "diamond",
-    "P": "plus",
-    "X": "cross",
-    "*": "star",
-}
 _LINE_WIDTH = 2.1  # pixels, as in the style sheet
 
 
@@ -45,7 +35,7 @@ def styles(policies: Mapping[str, str]) -> dict[str, Style]:
     return {
         label: Style(
             "var(--ink)" if look.colour == "#000000" else look.colour,
-            _SHAPES[look.marker],
+            SHAPES[look.marker],
             " ".join(f"{_LINE_WIDTH * width:g}" for width in look.dash),
             look.colour == PALE,
         )
@@ -84,38 +74,6 @@ def text(value: object) -> Cell:
 def number(value: float | None, digits: int = 4) -> Cell:
     """Return a cell with a number, as `show` writes it."""
     return Cell(show(value, digits), value)
-
-
-def show(value: float | None, digits: int = 4) -> str:
-    """Return a number with `digits` significant digits, or more if its whole part has more.
-
-    An infinite number is a delay, and shown as “never”.
-    """
-    if value is None or math.isnan(value):
-        return "–"
-    if math.isinf(value):
-        return "never"
-    size = abs(value)
-    if size == 0.0:
-        return "0"
-    if 0.01 <= size < 1e15:
-        decimals = max(0, digits - 1 - max(0, math.floor(math.log10(size))))
-        shown = f"{size:,.{decimals}f}".replace(",", _THIN)
-    else:
-        shown = f"{size:.{digits - 1}g}"
-    return f"−{shown}" if value < 0 else shown
-
-
-def count(value: int) -> str:
-    """Return a whole number as text, in groups of three digits."""
-    return f"{value:,}".replace(",", _THIN)
-
-
-def percent(value: float | None) -> str:
-    """Return a share as whole percent."""
-    if value is None or math.isnan(value):
-        return "–"
-    return f"{100.0 * value:.0f}{_THIN}%".replace("-0\u202f", "0\u202f").replace("-", "−")
 
 
 def p_value(value: float) -> str:

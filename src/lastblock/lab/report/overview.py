@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from lastblock.drawing import numbers
 from lastblock.lab.report import markup
 from lastblock.lab.report.markup import Cell, Column
 
@@ -32,16 +33,16 @@ def tiles(results: "Sequence[Result]", seen: int, authors: "pd.DataFrame | None"
     steps = sum(len(r.labels) * r.replications * r.horizon for r in results)
     seconds = sum(float(result.timing["seconds"].sum()) for result in results)
     claimed = sum(len(result.claims) for result in results)
-    numbers = [
+    figures = [
         ("Claims seen", f"{seen} <small>of {claimed}</small>" if claimed else ""),
         ("Agree with the authors' code", _agreed(authors)),
         ("Scenarios", str(len(results)) if len(results) > 1 else ""),
         ("Curves", str(sum(len(result.labels) for result in results))),
         ("Replications", _span([result.replications for result in results])),
         ("Steps simulated", _large(steps)),
-        ("Nanoseconds per step", markup.show(seconds / steps * 1e9, 3)),
+        ("Nanoseconds per step", numbers.show(seconds / steps * 1e9, 3)),
     ]
-    shown = [f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in numbers if value]
+    shown = [f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures if value]
     return f'<dl class="tiles">{"".join(shown)}</dl>'
 
 
@@ -52,7 +53,7 @@ def _agreed(authors: "pd.DataFrame | None") -> str:
 
 
 def _span(values: Sequence[int]) -> str:
-    least, most = markup.count(min(values)), markup.count(max(values))
+    least, most = numbers.count(min(values)), numbers.count(max(values))
     return least if least == most else f"{least}–{most}"
 
 
@@ -60,7 +61,7 @@ def _large(value: int) -> str:
     for size, word in ((10**9, "billion"), (10**6, "million")):
         if value >= size:
             return f"{value / size:.3g} <small>{word}</small>"
-    return markup.count(value)
+    return numbers.count(value)
 
 
 def glance(results: "Sequence[Result]", links: Sequence[str], seen: Sequence[int]) -> str:
@@ -75,7 +76,7 @@ def glance(results: "Sequence[Result]", links: Sequence[str], seen: Sequence[int
             [
                 Cell(f'<a href="{link}">{escape(result.title)}</a>', numeric=False),
                 markup.policy(label, markup.styles(result.policy_names)[label]),
-                Cell(f"{markup.show(mean)} <small>± {markup.show(se, 3)}</small>", mean),
+                Cell(f"{numbers.show(mean)} <small>± {numbers.show(se, 3)}</small>", mean),
                 Cell(markup.badge(f"{found} of {claimed} seen", kind), found / claimed)
                 if claimed
                 else Cell("–"),

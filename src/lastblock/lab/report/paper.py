@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
+from lastblock.drawing import numbers
 from lastblock.lab.paper.authors import HORIZON, LIMIT, verdict
 from lastblock.lab.report import markup
 from lastblock.lab.report.markup import Cell, Column
@@ -110,7 +111,7 @@ def _authors(frame: "pd.DataFrame") -> str:
         )
     theirs, ours = _span(frame["theirs_replications"]), _span(frame["replications"])
     caption = (
-        f"Mean dynamic regret at T = {markup.count(HORIZON)}, of {theirs} replications of theirs "
+        f"Mean dynamic regret at T = {numbers.count(HORIZON)}, of {theirs} replications of theirs "
         f"and {ours} of ours. Agreement: less than {LIMIT:g} standard errors apart. Rules: "
         "“both” where the policy has no parameter in which their code and the paper's text differ."
     )
@@ -119,7 +120,9 @@ def _authors(frame: "pd.DataFrame") -> str:
 
 def _span(values: "pd.Series[int]") -> str:
     least, most = int(values.min()), int(values.max())
-    return markup.count(least) if least == most else f"{markup.count(least)}–{markup.count(most)}"
+    return (
+        numbers.count(least) if least == most else f"{numbers.count(least)}–{numbers.count(most)}"
+    )
 
 
 def _table(frame: "pd.DataFrame") -> str:

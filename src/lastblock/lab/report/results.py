@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from lastblock.drawing import numbers
 from lastblock.lab import statistics
 from lastblock.lab.figures import regret_figure
 from lastblock.lab.report import markup
@@ -125,7 +126,7 @@ def final_regret(result: "Result", styles: Styles) -> str:
         Column("Bytes", "size of the state of one bandit"),
     ]
     caption = (
-        f"At time {markup.count(result.horizon)}, over {markup.count(result.replications)} "
+        f"At time {numbers.count(result.horizon)}, over {numbers.count(result.replications)} "
         f"replication{'s' * (result.replications != 1)}. The dot is the mean, the line its 95 % "
         "confidence interval, the bar spans the quartiles of the regret, all on one scale."
     )
@@ -156,7 +157,7 @@ def differences(result: "Result", styles: Styles) -> str:
                 *map(markup.number, confidence),
                 Cell(markup.p_value(row["p"]), row["p"]),
                 Cell(markup.badge(*verdict), float(clear)),
-                Cell(markup.percent(row["variance_reduction"]), row["variance_reduction"]),
+                Cell(numbers.percent(row["variance_reduction"]), row["variance_reduction"]),
             ]
         )
     columns = [
@@ -204,7 +205,7 @@ def delays(result: "Result", styles: Styles) -> str:
     found = {(row["policy"], row["phase"]): row for row in _records(result.delay_summary())}
     columns = [Column("Policy", left=True)]
     for phase, start in enumerate([0, *result.changes]):
-        when = f"change at {markup.count(start)}" if phase else "from the start"
+        when = f"change at {numbers.count(start)}" if phase else "from the start"
         columns += [
             Column(when, "median of the delay"),
             Column("Q1 – Q3", "quartiles of the delay", fixed=True),
@@ -217,8 +218,8 @@ def delays(result: "Result", styles: Styles) -> str:
             row = found[label, phase]
             cells += [
                 markup.number(row["median"], 1),
-                Cell(f"{markup.show(row['q25'], 1)} – {markup.show(row['q75'], 1)}", row["q25"]),
-                Cell(markup.percent(row["found"]), row["found"]),
+                Cell(f"{numbers.show(row['q25'], 1)} – {numbers.show(row['q75'], 1)}", row["q25"]),
+                Cell(numbers.percent(row["found"]), row["found"]),
             ]
         rows.append(cells)
     caption = (
@@ -233,7 +234,7 @@ def pulls(result: "Result", styles: Styles) -> str:
     frame = result.pulls.astype({"policy": str})
     columns = [Column("Policy", left=True)]
     for row in _records(frame[frame["policy"] == result.labels[0]]):
-        arm, start = f"arm {row['arm'] + 1}", markup.count(row["start"])
+        arm, start = f"arm {row['arm'] + 1}", numbers.count(row["start"])
         title = f"{start}+ · {arm}" if result.changes else arm
         columns.append(Column(title, f"mean pulls of {arm} in the phase from {start} on"))
     rows = []

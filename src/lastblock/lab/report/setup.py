@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from lastblock.drawing import numbers
 from lastblock.kernels.divergences import Family
 from lastblock.lab.report import markup
 from lastblock.lab.report.markup import Cell, Column, Style
@@ -29,7 +30,7 @@ def head(result: "Result") -> str:
 
 
 def _plural(value: int, noun: str) -> str:
-    return f"{markup.count(value)} {noun}{'s' * (value != 1)}"
+    return f"{numbers.count(value)} {noun}{'s' * (value != 1)}"
 
 
 def setup(result: "Result", styles: Mapping[str, Style]) -> str:
@@ -102,7 +103,7 @@ def _phases(phases: Sequence[Mapping[str, Any]], horizon: int) -> str:
     for phase, end in zip(phases, ends, strict=True):
         means = [arm.get("mean") for arm in phase["arms"]]
         best = max(means) if all(mean is not None for mean in means) else None
-        start = Cell(f"{markup.count(phase['start'])} – {markup.count(end - 1)}", phase["start"])
+        start = Cell(f"{numbers.count(phase['start'])} – {numbers.count(end - 1)}", phase["start"])
         row = [start]
         for arm, mean in zip(phase["arms"], means, strict=True):
             shown = escape(_arm(arm))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lastblock.drawing import numbers
 from lastblock.lab.report import markup, time_plots
 from lastblock.lab.report.markup import Cell, Column, Rail
 from lastblock.lab.report.time_plots import Curve, Mark
@@ -80,8 +81,8 @@ def _tiles(about: About, summary: "Summary[Any]") -> str:
     best = "–" if summary.best is None else str(summary.best)
     facts = [
         ("policy", escape(about.policy)),
-        ("decisions", markup.count(about.decisions)),
-        ("waiting for a reward", markup.count(sum(row.out for row in summary.arms))),
+        ("decisions", numbers.count(about.decisions)),
+        ("waiting for a reward", numbers.count(sum(row.out for row in summary.arms))),
         ("largest mean", f"{escape(best)} <small>{sure and f'{sure} sure it is best'}</small>"),
         ("last event", escape("–" if about.last is None else _time(about.last))),
         ("open in", escape(about.owner or "no process")),
@@ -100,9 +101,9 @@ def _arms(summary: "Summary[Any]", shown: Sequence[tuple[list[int], Curve]]) -> 
         [
             markup.text(row.arm),
             markup.text(row.state),
-            Cell(markup.count(row.pulls), row.pulls),
-            Cell(markup.percent(row.pulls / total), row.pulls / total),
-            Cell(markup.count(row.out), row.out),
+            Cell(numbers.count(row.pulls), row.pulls),
+            Cell(numbers.percent(row.pulls / total), row.pulls / total),
+            Cell(numbers.count(row.out), row.out),
             markup.number(row.mean),
             markup.text(_between(row.low, row.high)),
             markup.interval(
@@ -173,9 +174,9 @@ def _course(history: History, marks: Sequence[Mark], confidence: float) -> str:
     told = told.transpose(0, 2, 1)
     starts = history.starts()
     span = f"{_time(history.times[0])} to {_time(history.end or history.times[-1])}"
-    lead = f"{markup.count(history.decisions)} decisions, {escape(span)}."
+    lead = f"{numbers.count(history.decisions)} decisions, {escape(span)}."
     if history.first:
-        lead += f" The log begins with decision {markup.count(history.first)}."
+        lead += f" The log begins with decision {numbers.count(history.first)}."
     level = f"{100 * confidence:g}"
     drawn = time_plots.means(curves, starts, told, marks, "Mean reward of each arm", confidence)
     return "\n".join(
@@ -200,15 +201,15 @@ def _as_table(curves: Sequence[Curve], history: History, asked: Any, told: Any) 
     starts = history.starts()
     for row in range(len(history.asked)):
         cells = [
-            Cell(markup.count(starts[row]), starts[row]),
+            Cell(numbers.count(starts[row]), starts[row]),
             markup.text(_time(history.times[row])),
         ]
         for place in range(len(curves)):
             count, total, _ = told[row, :, place]
-            cells.append(Cell(markup.count(int(asked[row, place])), float(asked[row, place])))
+            cells.append(Cell(numbers.count(int(asked[row, place])), float(asked[row, place])))
             cells.append(markup.number(total / count if count else math.nan))
         rows.append(cells)
-    caption = f"Stretches of {markup.count(history.size)} decisions each"
+    caption = f"Stretches of {numbers.count(history.size)} decisions each"
     return markup.table(columns, rows, "Traffic and rewards over time", caption)
 
 
@@ -240,7 +241,7 @@ def _changes(bandit: "Bandit[Any]", history: History) -> str:
         )
     found.sort(key=lambda each: each[0])
     rows = [
-        [Cell(markup.count(decision), decision), markup.text(time or "–"), markup.text(words)]
+        [Cell(numbers.count(decision), decision), markup.text(time or "–"), markup.text(words)]
         for decision, time, words in found
     ]
     columns = [Column("decision"), Column("time (UTC)", left=True), Column("what", left=True)]

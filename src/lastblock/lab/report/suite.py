@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from lastblock.drawing import numbers
 from lastblock.lab.report import markup
 from lastblock.lab.report.markup import Cell, Column, Style
 from lastblock.lab.suite.rivals import CLASSES, RIVALS, UNPLAYED
@@ -63,12 +64,12 @@ def _ratio(row: Mapping[str, Any], name: str) -> list[Cell]:
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     return [
         markup.number(row[name], 3),
-        Cell("–" if low is None else f"{markup.show(low, 3)} – {markup.show(high, 3)}", low),
+        Cell("–" if low is None else f"{numbers.show(low, 3)} – {numbers.show(high, 3)}", low),
     ]
 
 
 def _share(value: float | None) -> Cell:
-    return Cell(markup.percent(value), value)
+    return Cell(numbers.percent(value), value)
 
 
 def _regrets(suite: "Suite", styles: Mapping[str, Style]) -> str:
@@ -187,7 +188,7 @@ def _calm(suite: "Suite") -> str:
             markup.number(row["steps"], 1),
             markup.number(row["restarts"], 1),
             markup.number(row["rate"], 3),
-            Cell(f"{markup.show(row['low'], 3)} – {markup.show(row['high'], 3)}", row["low"]),
+            Cell(f"{numbers.show(row['low'], 3)} – {numbers.show(row['high'], 3)}", row["low"]),
         ]
         for row in suite.calm.to_dict("records")
     ]
