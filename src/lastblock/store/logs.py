@@ -11,6 +11,7 @@ from lastblock.live.labels import Label
 from lastblock.store.messages import number_of
 from lastblock.store.recovery import damage_explained, recover
 from lastblock.store.storage import Storage
+from lastblock.store.tallying import TalliesLogs
 from lastblock.support.checks import at_least
 from lastblock.support.errors import StoreError, UnknownDecisionError, short
 from lastblock.support.json_safe import json_fields
@@ -39,7 +40,7 @@ class LoggedEvent(NamedTuple):
         return json_fields(self)
 
 
-class ReadsLogs(ABC):
+class ReadsLogs(TalliesLogs, ABC):
     """The part of a store that reads the logs of its bandits."""
 
     _storage: Storage

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.engine.events import ASK, FORGET, NO_CHANCE, REMEMBERED, TELL
+from lastblock.engine.events import ASK, ASK_AMONG, FORGET, NO_CHANCE, REMEMBERED, TELL
 from lastblock.live.labels import Label
 from lastblock.store.postgres_connections import Connection, Connections, end, last_rows, run
 from lastblock.store.postgres_errors import explained
 from lastblock.store.postgres_leases import Leases
 from lastblock.store.postgres_rows import read_array
-from lastblock.store.storage import Copy, Kept, NoteRow, Out, Part, Row, Snapshot
+from lastblock.store.storage import Copy, Kept, NoteRow, Out, Part, Row, Snapshot, Tally
 from lastblock.support.errors import StoreError
 
 _MODE = "ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -210,6 +210,29 @@ class PostgresView:
             first,
             last,
         )
+
+    def time(self, bandit: int, event: int) -> int | None:
+        """Return the time of an event, in microseconds since 1970; None if it is not there."""
+        found = self._read(
+            'SELECT "time" FROM events WHERE bandit = %s AND event = %s', bandit, event
+        )
+        return found[0][0] if found else None
+
+    def tally(self, bandit: int, after: int, until: int, length: int) -> list[Tally]:
+        """Count decisions and rewards of the events after `after` up to `until`."""
+        found = self._read(
+            f'SELECT "time" / %s::bigint, arm, count(*) FILTER (WHERE kind <> {TELL}), '
+            f"count(*) FILTER (WHERE kind = {TELL}), coalesce(sum(reward), 0), "
+            # PostgreSQL refuses a square that is too large for a number.
+            "coalesce(sum(CASE WHEN abs(reward) < 1e150 THEN reward * reward END), 0) "
+            "FROM events WHERE bandit = %s AND event > %s AND event <= %s "
+            f"AND kind IN ({ASK}, {TELL}, {ASK_AMONG}) GROUP BY 1, 2",
+            length,
+            bandit,
+            after,
+            until,
+        )
+        return list(map(Tally._make, found))
 
     def arms(self, bandit: int) -> list[Label]:
         """Return the labels of all arms, including retired ones."""

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.engine.events import ASK, FORGET, NO_CHANCE, REMEMBERED, TELL
+from lastblock.engine.events import ASK, ASK_AMONG, FORGET, NO_CHANCE, REMEMBERED, TELL
 from lastblock.live.labels import Label
 from lastblock.store.sqlite_connections import Connection, connect
 from lastblock.store.sqlite_errors import PATIENCE, explained
-from lastblock.store.storage import Copy, Document, Kept, NoteRow, Out, Part, Row, Snapshot
+from lastblock.store.storage import Copy, Document, Kept, NoteRow, Out, Part, Row, Snapshot, Tally
 from lastblock.support.errors import StoreError
 
 _NOTE = "SELECT event, time, kind, decision, arm, extra"
@@ -191,6 +191,24 @@ class SQLiteView:
             first,
             last,
         )
+
+    def time(self, bandit: int, event: int) -> int | None:
+        """Return the time of an event, in microseconds since 1970; None if it is not there."""
+        found = self._read("SELECT time FROM events WHERE bandit = ? AND event = ?", bandit, event)
+        return found[0][0] if found else None
+
+    def tally(self, bandit: int, after: int, until: int, length: int) -> list[Tally]:
+        """Count decisions and rewards of the events after `after` up to `until`."""
+        found = self._read(
+            f"SELECT time / ?, arm, sum(kind <> {TELL}), sum(kind = {TELL}), total(reward), "
+            "total(reward * reward) FROM events WHERE bandit = ? AND event > ? AND event <= ? "
+            f"AND kind IN ({ASK}, {TELL}, {ASK_AMONG}) GROUP BY 1, 2",
+            length,
+            bandit,
+            after,
+            until,
+        )
+        return list(map(Tally._make, found))
 
     def arms(self, bandit: int) -> list[Label]:
         """Return the labels of all arms, including retired ones."""

@@ -91,6 +91,23 @@ class Part(NamedTuple):
     """The events that are not an ask, tell or forget, each with its row in `run`."""
 
 
+class Tally(NamedTuple):
+    """What happened to an arm in a stretch of time."""
+
+    stretch: int
+    """The number of the stretch: the time divided by its length."""
+    arm: int
+    """The place of the arm among all arms of the bandit, including retired ones."""
+    asked: int
+    """How many decisions were for it."""
+    told: int
+    """How many rewards it had."""
+    total: float
+    """The sum of these rewards."""
+    squares: float
+    """The sum of their squares."""
+
+
 class Kept(NamedTuple):
     """What a storage keeps of a bandit in one row, by the names of its columns."""
 
@@ -180,6 +197,16 @@ class View(Protocol):
 
     def notes(self, bandit: int, first: int, last: int) -> list[NoteRow]:
         """Return the events of the kinds `REMEMBERED` from event `first` to event `last`."""
+
+    def time(self, bandit: int, event: int) -> int | None:
+        """Return the time of an event, in microseconds since 1970; None if it is not there."""
+
+    def tally(self, bandit: int, after: int, until: int, length: int) -> list[Tally]:
+        """Count decisions and rewards of the events after `after` up to `until`.
+
+        They are counted for each arm and each stretch of `length` microseconds, by the database:
+        so the time of a large log is spent there.
+        """
 
     def arms(self, bandit: int) -> list[Label]:
         """Return the labels of all arms, including retired ones."""
