@@ -23,7 +23,10 @@ COMMAND = re.compile(r"^lastblock .*$", re.MULTILINE)
 BENCHMARK = re.compile(r"python -m benchmarks\.(\w+)")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FIGURE = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)(.*?)(?=\n#|\Z)", re.DOTALL)
-MAKES_FIGURES = ("make reproduce", "lastblock reproduce", "lastblock plot", "python -m benchmarks.")
+MAKES_FIGURES = (
+    *("make reproduce", "lastblock reproduce", "lastblock plot"),
+    *("python -m benchmarks.", "python docs/"),
+)
 FILE = re.compile(r"# (\w+\.py)\n")  # the first line of a block that later ones import
 CHECKS_OF = {
     "POLICIES": POLICY_CHECKS,

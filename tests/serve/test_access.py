@@ -19,7 +19,7 @@ DECIDE = "/v1/bandits/button/decisions"
 
 
 def test_without_a_key_nothing_but_health_is_answered(shop):
-    for route in shop.app.router.routes:
+    for route in shop.app.api:
         path = route.path.replace("{name}", "button").replace("{label}", "red")
         answer = shop.call(route.method, path.replace("{token}", "x"), {}, key="")
         if route.path in ("/livez", "/readyz", "/openapi.json"):
@@ -217,7 +217,7 @@ def test_the_description_names_every_operation_and_type(shop):
     described = {
         (method.upper(), path) for path, item in document["paths"].items() for method in item
     }
-    assert described == {(route.method, route.path) for route in shop.app.router.routes}
+    assert described == {(route.method, route.path) for route in shop.app.api}
     names = [item["operationId"] for path in document["paths"].values() for item in path.values()]
     assert len(set(names)) == len(names)
     references = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document)))

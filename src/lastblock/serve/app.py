@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 
 from lastblock.serve import openapi
+from lastblock.serve.dashboard.routes import Dashboard, is_page
 from lastblock.serve.http import ClientLeftError, Receive, Request, Response, Scope, Send, Watch
 from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.serve.routes import bandits, decisions, health, keys, looks
@@ -40,7 +41,10 @@ class App:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self.router = Router(_routes(state))
+        self.api = list(_routes(state))
+        """The operations that the description of the API has."""
+        self.dashboard = Dashboard(state)
+        self.router = Router([*self.api, *self.dashboard.routes()])
         self.watch = Watch(state.settings.request_timeout)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,7 +94,7 @@ class App:
 
     async def _answer(self, request: Request, route: Route) -> Response:
         state = self.state
-        if not state.host.is_ready and route.path not in _HEALTH:
+        if not state.host.is_ready and route.path not in _HEALTH and not is_page(route.path):
             raise unavailable(f"the server is not ready: {state.host.why_not}")
         state.authorize(request, route.needs)
         return await route.handler(request)

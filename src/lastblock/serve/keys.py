@@ -202,6 +202,11 @@ class Keys:
             raise LookupError(f"there is no key {plain!r}; {advice(plain, list(self._keys))}")
         return self._keys[plain]
 
+    def current(self, id: str) -> Key | None:
+        """Return a key by its id, None if there is none or it has expired."""
+        key = self._keys.get(id)
+        return None if key is None or key.is_over(_now()) else key
+
     def check(self, text: str) -> Key | None:
         """Return the key of a request, or None if it is not valid.
 

@@ -155,6 +155,7 @@ async def serve(settings: Settings, announce: Callable[[State, str], object]) ->
                 app.watch.look(),
                 _refresh(state),
                 _expire(state),
+                app.dashboard.look(),
             )
         ]
         try:
@@ -258,5 +259,6 @@ def greeting(state: State, url: str) -> str:
     elif not len(state.keys):
         text, _ = state.keys.create(["admin"], name="first")
         lines.append(f"the first admin key, shown this once: {text}")
+    lines.append(f"dashboard: {url}/dashboard")
     lines.append(f"description of the API: {url}/openapi.json")
     return "\n".join(lines)

@@ -1,0 +1,198 @@
+// Draws shares of traffic and mean rewards over time, with uPlot.
+"use strict";
+
+(() => {
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const drawn = new Map();
+
+  const percent = (value, digits = 3) =>
+    value === null || value === undefined ? "–" : `${Number((100 * value).toPrecision(digits))}\u202f%`;
+  const plain = (value) =>
+    value === null || value === undefined ? "–" : String(Number(value.toPrecision(3)));
+
+  // Marks of the points, the same as in tables; on a canvas.
+  const SHAPES = {
+    circle: "M5 0A5 5 0 1 1-5 0 5 5 0 1 1 5 0z",
+    square: "M-4.5-4.5h9v9h-9z",
+    up: "M0-5.6 5.4 4.2h-10.8z",
+    down: "M0 5.6 5.4-4.2h-10.8z",
+    diamond: "M0-6 6 0 0 6-6 0z",
+    plus: "M-2-5.5h4v3.5h3.5v4h-3.5v3.5h-4v-3.5h-3.5v-4h3.5z",
+    cross: "M0-2.8 2.9-5.7 5.7-2.9 2.8 0 5.7 2.9 2.9 5.7 0 2.8-2.9 5.7-5.7 2.9-2.8 0-5.7-2.9-2.9-5.7z",
+    star: "M0-6.6 1.6-2.1 6.3-2 2.5.8 3.9 5.3 0 2.6-3.9 5.3-2.5.8-6.3-2-1.6-2.1z",
+  };
+
+  function look(arm) {
+    if (!arm.mark) return { stroke: css("--soft"), dash: [2, 3], shape: null };
+    const dash = arm.mark.dash.map((length) => 2 * length);
+    return { stroke: css(`--c${arm.mark.colour}`), dash, shape: new Path2D(SHAPES[arm.mark.shape]) };
+  }
+
+  // About a dozen marks along a curve; all points if they are few.
+  function points(shape, colour) {
+    return (plot, series, first, last) => {
+      const scale = (window.devicePixelRatio || 1) * 0.72;
+      const every = Math.max(1, Math.ceil((last - first + 1) / 12));
+      const { ctx } = plot;
+      const xs = plot.data[0], ys = plot.data[series];
+      ctx.save();
+      ctx.fillStyle = colour;
+      for (let i = first; i <= last; i += 1) {
+        const alone = ys[i] !== null && ys[i] !== undefined && ys[i - 1] == null && ys[i + 1] == null;
+        if (ys[i] == null || (i % every && !alone)) continue;
+        ctx.save();
+        ctx.translate(plot.valToPos(xs[i], "x", true), plot.valToPos(ys[i], "y", true));
+        ctx.scale(scale, scale);
+        ctx.fill(shape);
+        ctx.restore();
+      }
+      ctx.restore();
+      return null;
+    };
+  }
+
+  // A line across the chart for every change, with the arm that gave it away.
+  function changeMarks(changes, format) {
+    return (plot) => {
+      const { ctx, bbox } = plot;
+      const ratio = window.devicePixelRatio || 1;
+      ctx.save();
+      ctx.font = `${12 * ratio}px system-ui, sans-serif`;
+      for (const change of changes) {
+        if (change.time === null) continue;
+        const x = plot.valToPos(change.time, "x", true);
+        if (x < bbox.left || x > bbox.left + bbox.width) continue;
+        ctx.strokeStyle = css("--soft");
+        ctx.setLineDash([4 * ratio, 4 * ratio]);
+        ctx.lineWidth = ratio;
+        ctx.beginPath();
+        ctx.moveTo(x, bbox.top);
+        ctx.lineTo(x, bbox.top + bbox.height);
+        ctx.stroke();
+        const who = change.arm === null ? "" : `${change.arm.slice(0, 24)} `;
+        const text = `${who}${format(change.old)} → ${format(change.new)}`;
+        const left = x + ctx.measureText(text).width + 8 * ratio > bbox.left + bbox.width;
+        ctx.textAlign = left ? "right" : "left";
+        ctx.fillStyle = css("--soft");
+        ctx.fillText(text, x + (left ? -5 : 5) * ratio, bbox.top + 13 * ratio);
+      }
+      ctx.restore();
+    };
+  }
+
+  function axes(format) {
+    const common = { stroke: css("--soft"), grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--grid"), width: 1 } };
+    const day = "\n{D} {MMM}";
+    // For each distance of ticks: what they say, and what is added at the first tick of a year or a day.
+    const values = [
+      [31536000, "{YYYY}", null, null, null, null, null, null, 1],
+      [2419200, "{MMM}", "\n{YYYY}", null, null, null, null, null, 1],
+      [86400, "{D} {MMM}", "\n{YYYY}", null, null, null, null, null, 1],
+      [60, "{HH}:{mm}", day, null, day, null, null, null, 1],
+      [1, "{HH}:{mm}:{ss}", day, null, day, null, null, null, 1],
+    ];
+    return [
+      { ...common, font: "12px system-ui, sans-serif", values },
+      { ...common, font: "12px system-ui, sans-serif", size: 58, values: (_, ticks) => ticks.map(format) },
+    ];
+  }
+
+  function faint(colour, share) {
+    const probe = document.createElement("canvas").getContext("2d");
+    probe.fillStyle = colour;
+    return probe.fillStyle + Math.round(255 * share).toString(16).padStart(2, "0");
+  }
+
+  // A scale for means and most intervals: a stretch with two rewards says nothing, in a large font.
+  function rangeOf(arms) {
+    const sorted = (name) => arms.flatMap((arm) => arm[name]).filter((value) => value !== null).sort((a, b) => a - b);
+    const at = (values, share) => values[Math.round(share * (values.length - 1))];
+    const [means, lows, highs] = ["mean", "low", "high"].map(sorted);
+    if (!means.length) return [0, 1];
+    let low = Math.min(at(means, 0.02), ...lows.length ? [at(lows, 0.1)] : []);
+    let high = Math.max(at(means, 0.98), ...highs.length ? [at(highs, 0.85)] : []);
+    if (low === high) [low, high] = [low - Math.abs(low) / 10 - 0.01, high + Math.abs(high) / 10 + 0.01];
+    const isPositive = low >= 0;
+    const room = (high - low) * 0.05;
+    return [isPositive && low < high / 2 ? 0 : low - room, high + room];
+  }
+
+  function draw(box, data, kind) {
+    const old = drawn.get(box);
+    if (old) old.plot.destroy();
+    box.replaceChildren();
+    drawn.delete(box);
+    if (!data.times.length) {
+      const words = document.createElement("p");
+      words.className = "quiet-note";
+      words.textContent = "Nothing has happened yet.";
+      box.append(words);
+      return;
+    }
+    const isRate = kind === "mean";
+    const all = data.arms.flatMap((arm) => [...arm.low, ...arm.high, ...arm.mean]).filter((value) => value !== null);
+    const format = isRate && all.some((value) => value < 0 || value > 1) ? plain : (value) => percent(value);
+    const series = [{ label: "Time", value: "{YYYY}-{MM}-{DD} {HH}:{mm}" }];
+    const columns = [data.times];
+    const bands = [];
+    for (const arm of data.arms) {
+      const { stroke, dash, shape } = look(arm);
+      const line = { label: arm.label, stroke, dash, width: 2, value: (_, value) => format(value) };
+      line.points = shape ? { show: points(shape, stroke) } : { show: false };
+      if (isRate) {
+        const edge = { show: true, width: 0, points: { show: false }, label: `${arm.label}, interval`, class: "edge" };
+        series.push({ ...edge }, { ...edge });
+        columns.push(arm.high, arm.low);
+        bands.push({ series: [series.length - 2, series.length - 1], fill: faint(stroke, 0.13) });
+      }
+      series.push(line);
+      columns.push(isRate ? arm.mean : arm.share);
+    }
+    const options = {
+      width: box.clientWidth, height: 260, series, bands, axes: axes(format),
+      scales: { y: { range: isRate ? rangeOf(data.arms) : [0, 1] } },
+      cursor: { drag: { x: true, y: false } },
+      legend: { live: true },
+      hooks: { draw: [changeMarks(data.changes, format)] },
+      ms: 1e-3,
+    };
+    const plot = new uPlot(options, columns, box);
+    if (isRate) {
+      plot.root.querySelectorAll(".u-legend .u-series").forEach((row, i) => { row.hidden = series[i].class === "edge"; });
+    }
+    drawn.set(box, { plot, data, kind });
+  }
+
+  // Two curves over the number of decisions, for the simulator.
+  function simulated(box, data) {
+    const old = drawn.get(box);
+    if (old) old.plot.destroy();
+    const format = data.is_share ? (value) => percent(value) : plain;
+    const count = (value) => (value === null ? "–" : value.toLocaleString("en").replaceAll(",", "\u202f"));
+    const [x, y] = axes(format);
+    const series = [{ label: "Decisions", value: (_, value) => count(value) }];
+    for (const curve of data.curves) {
+      const { stroke, dash, shape } = look(curve);
+      series.push({ label: curve.label, stroke, dash, width: 2, points: { show: points(shape, stroke) }, value: (_, value) => format(value) });
+    }
+    const options = {
+      width: box.clientWidth, height: 260, series, axes: [{ ...x, values: (_, ticks) => ticks.map(count) }, y],
+      scales: { x: { time: false } }, cursor: { drag: { x: true, y: false } },
+    };
+    const plot = new uPlot(options, [data.times, ...data.curves.map((curve) => curve.curve)], box);
+    drawn.set(box, { plot, data, kind: "simulated" });
+  }
+
+  function redraw() {
+    for (const [box, { data, kind }] of [...drawn]) (kind === "simulated" ? simulated : draw)(box, data, kind);
+  }
+
+  new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      const old = drawn.get(target);
+      if (old && Math.abs(old.plot.width - target.clientWidth) > 1) old.plot.setSize({ width: target.clientWidth, height: 260 });
+    }
+  }).observe(document.body);
+
+  window.lastblockCharts = { draw, redraw, simulated };
+})();

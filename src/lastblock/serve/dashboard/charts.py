@@ -1,0 +1,124 @@
+"""What the charts of a bandit draw, as values for JSON."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.drawing.styles import COLOURS, SHAPES, Look, looks
+from lastblock.live.changes import Change
+from lastblock.live.summary import wilson
+from lastblock.serve.dashboard.glance import CONFIDENCE
+from lastblock.serve.dashboard.timelines import ASKED, SQUARES, TOLD, TOTAL, Course
+from lastblock.support.intervals import normal_reach
+
+MOST_CURVES = 10
+"""How many arms have a curve of their own; those with less traffic share one."""
+
+
+def mark(place: int) -> dict[str, Any]:
+    """Return the look of the arm at a place among all arms: the same in all tables and charts."""
+    return _mark(looks([str(each) for each in range(place + 1)])[str(place)])
+
+
+def policy_marks(policies: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return the looks of policies, given by label; they are those of all other figures."""
+    return {label: _mark(look) for label, look in looks(policies).items()}
+
+
+def _mark(look: Look) -> dict[str, Any]:
+    return {
+        "colour": COLOURS.index(look.colour),
+        "shape": SHAPES[look.marker],
+        "dash": list(look.dash),
+    }
+
+
+def chart(course: Course, changes: Sequence[Change[Any]], asked: int) -> dict[str, Any]:
+    """Return what the charts draw.
+
+    Parameters
+    ----------
+    course
+        The counts over time.
+    changes
+        The changes that the policy has noticed.
+    asked
+        The number of decisions that the bandit has taken.
+    """
+    counts = course.counts
+    totals = counts[:, :, ASKED].sum(axis=1)
+    by_traffic = np.argsort(-counts[:, :, ASKED].sum(axis=0), kind="stable")
+    seen = [int(k) for k in by_traffic if counts[:, k, :2].any()]
+    own = sorted(seen if len(seen) <= MOST_CURVES + 1 else seen[:MOST_CURVES])
+    arms = [
+        {"label": str(course.labels[k]), "mark": mark(k), **_curves(counts[:, k], totals)}
+        for k in own
+    ]
+    others = [k for k in seen if k not in own]
+    if others:
+        label = f"{len(others)} others"
+        arms.append({"label": label, **_curves(counts[:, others].sum(axis=1), totals)})
+    return {
+        "times": [start / 1e6 for start in course.starts.tolist()],
+        "length": course.length / 1e6,
+        "arms": arms,
+        "decisions": [int(each) for each in totals],
+        "changes": [_change(each, course, totals, asked) for each in changes],
+    }
+
+
+def _curves(
+    counts: npt.NDArray[np.float64], totals: npt.NDArray[np.float64]
+) -> dict[str, list[float | None]]:
+    """Return the shares of the traffic, the mean rewards and their intervals."""
+    share = [_finite(a / b) if b else None for a, b in zip(counts[:, ASKED], totals, strict=True)]
+    mean, low, high = zip(*map(_rate, counts), strict=True) if len(counts) else ((), (), ())
+    return {"share": share, "mean": list(mean), "low": list(low), "high": list(high)}
+
+
+def _rate(row: npt.NDArray[np.float64]) -> tuple[float | None, float | None, float | None]:
+    n, total, squares = float(row[TOLD]), float(row[TOTAL]), float(row[SQUARES])
+    if not n:
+        return None, None, None
+    mean = total / n
+    if squares == total and 0.0 <= mean <= 1.0:  # rewards of 0 and 1, as good as always
+        low, high = wilson(mean, n, CONFIDENCE)
+    elif n > 1 and math.isfinite(squares):
+        spread = max(0.0, squares - n * mean * mean) / (n - 1)
+        half = normal_reach(CONFIDENCE) * math.sqrt(spread / n)
+        low, high = mean - half, mean + half
+    else:
+        low = high = math.nan
+    return _finite(mean), _finite(low), _finite(high)
+
+
+def _finite(value: float) -> float | None:
+    return float(f"{value:.5g}") if math.isfinite(value) else None
+
+
+def _change(
+    change: Change[Any], course: Course, totals: npt.NDArray[np.float64], asked: int
+) -> dict[str, Any]:
+    """Return a change, with the time around which it happened, as far as the log knows it.
+
+    Decisions are counted back from the last one: the history may not begin with the first.
+    """
+    after = asked - np.cumsum(totals[::-1])[::-1]  # decisions before each stretch
+    time = None
+    if len(totals) and change.decision >= after[0]:
+        k = int(np.searchsorted(after, change.decision, side="right")) - 1
+        part = (change.decision - after[k]) / max(1.0, totals[k])
+        time = (float(course.starts[k]) + min(1.0, float(part)) * course.length) / 1e6
+    at = [str(label) for label in course.labels]
+    known = change.arm is not None and str(change.arm) in at
+    return {
+        "time": time,
+        "arm": None if change.arm is None else str(change.arm),
+        "mark": mark(at.index(str(change.arm))) if known else None,
+        "old": _finite(change.old),
+        "new": _finite(change.new),
+        "text": str(change),
+    }

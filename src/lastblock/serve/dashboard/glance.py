@@ -1,0 +1,149 @@
+"""A bandit at a glance: a few figures that take microseconds to read, whatever it has learnt."""
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.core.protocol import begins_again
+from lastblock.core.reward_stats import Told
+from lastblock.live.best_arm import are_coins
+from lastblock.live.changes import Change, last_change
+from lastblock.live.labels import Label
+from lastblock.live.summary import wilson
+from lastblock.live.view import desk_of
+from lastblock.serve.hosted import Hosted
+from lastblock.support.intervals import normal_reach
+
+CONFIDENCE = 0.95
+
+
+class Rate(NamedTuple):
+    """A mean reward, with an interval for it; the ends are None if nothing is known of them."""
+
+    mean: float | None
+    low: float | None = None
+    high: float | None = None
+    is_share: bool = False
+    """Whether all rewards are 0 or 1."""
+
+
+class Glance(NamedTuple):
+    """What the list of bandits shows of one."""
+
+    name: str
+    description: str
+    policy: str
+    paused: bool
+    decisions: int
+    waiting: int
+    rewards: int
+    reward: Rate
+    """The mean of all rewards, of all arms together: what the traffic earns."""
+    leader: Label | None
+    leader_place: int
+    """The place of the leader among all arms, which decides its colour."""
+    change: Change[Any] | None
+
+
+def glance(hosted: Hosted) -> Glance:
+    """Read the figures of a bandit."""
+    desk = desk_of(hosted.bandit)
+    with desk.lock:
+        desk.refresh()
+        live = desk.live
+        told = [live.notes.told_of(arm) for arm in range(len(desk.active))]
+        told += desk.retired.values()
+        place = None if begins_again(live.policy, live.s) else live.notes.leader
+        change = last_change(live.s, desk.active)
+        leader = None if place is None else desk.active[place]
+        if place is None:
+            leader = _best(dict(zip(desk.active, told, strict=False)))
+        labels = desk.labels
+        decisions, waiting, policy = desk.next_id, len(desk.out), str(live.policy)
+        at = -1 if leader is None else labels.index(leader)
+    return Glance(
+        hosted.name,
+        hosted.notes.get("description", ""),
+        policy,
+        hosted.paused,
+        decisions,
+        waiting,
+        sum(each.pulls for each in told),
+        rate_of(pooled(told)),
+        leader,
+        at,
+        change,
+    )
+
+
+def _best(told: dict[Label, Told]) -> Label | None:
+    """Return the arm with the largest mean; it stands for the leader of a policy without one."""
+    means = {arm: each.mean for arm, each in told.items() if each.pulls}
+    return max(means, key=means.__getitem__) if means else None
+
+
+def pooled(told: Iterable[Told]) -> Told:
+    """Return the statistics of the rewards of several arms together."""
+    found = [each for each in told if each.pulls]
+    pulls = sum(each.pulls for each in found)
+    if not pulls:
+        return Told(0, math.nan, math.nan)
+    mean = sum(each.mean * (each.pulls / pulls) for each in found)
+    spread = sum(each.spread + each.pulls * (each.mean - mean) ** 2 for each in found)
+    low = min((each.low for each in found), key=lambda x: -math.inf if math.isnan(x) else x)
+    high = max((each.high for each in found), key=lambda x: math.inf if math.isnan(x) else x)
+    return Told(pulls, mean, spread, low, high)
+
+
+def rate_of(told: Told) -> Rate:
+    """Return a mean reward with its interval: Wilson's for rewards of 0 and 1, else the normal."""
+    if not told.pulls or math.isnan(told.mean):
+        return Rate(None)
+    if are_coins(told):
+        return Rate(told.mean, *wilson(told.mean, told.pulls, CONFIDENCE), True)
+    if told.pulls < 2 or not math.isfinite(told.spread):
+        return Rate(told.mean)
+    half = normal_reach(CONFIDENCE) * math.sqrt(
+        max(told.spread, 0.0) / (told.pulls - 1) / told.pulls
+    )
+    return Rate(told.mean, told.mean - half, told.mean + half)
+
+
+class Traffic:
+    """How many decisions each bandit took in each of the last minutes: a ring of fixed size.
+
+    Parameters
+    ----------
+    minutes
+        How many minutes to remember.
+    """
+
+    def __init__(self, minutes: int = 60) -> None:
+        self.minutes = minutes
+        self._counts: dict[tuple[str, int], npt.NDArray[np.int64]] = {}
+        self._seen: dict[tuple[str, int], int] = {}
+        self._at = 0
+
+    def note(self, bandits: Iterable[Hosted]) -> None:
+        """Count the decisions since the last call; call it once a minute."""
+        self._at = (self._at + 1) % self.minutes
+        here = set()
+        for hosted in bandits:
+            key = hosted.name, hosted.number
+            here.add(key)
+            asked = hosted.bandit.asked
+            ring = self._counts.get(key)
+            if ring is None:
+                ring = self._counts[key] = np.zeros(self.minutes, np.int64)
+            ring[self._at] = asked - self._seen.get(key, asked)
+            self._seen[key] = asked
+        for key in self._counts.keys() - here:
+            del self._counts[key], self._seen[key]
+
+    def of(self, hosted: Hosted) -> list[int]:
+        """Return the decisions of each of the last minutes, the last one at the end."""
+        ring = self._counts.get((hosted.name, hosted.number))
+        return [] if ring is None else np.roll(ring, -self._at - 1).tolist()

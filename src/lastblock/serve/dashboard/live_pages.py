@@ -1,0 +1,109 @@
+"""What is live: a pulse that tells pages when to look again, and the log of events as it grows."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+
+from lastblock.engine.events import KINDS
+from lastblock.serve.dashboard.access import Guard, Visit, cookie_of
+from lastblock.serve.dashboard.bandit_pages import BanditPages
+from lastblock.serve.hosted import Hosted
+from lastblock.serve.http import Response, Streamed
+from lastblock.serve.problems import ProblemError
+from lastblock.serve.routing import Route
+from lastblock.serve.state import State, check_reach
+from lastblock.serve.streams import follow
+from lastblock.store.logs import LoggedEvent
+
+BEAT = 2.0
+"""Seconds between two looks at a bandit; a page is told at most this often to look again."""
+
+QUIET = 15.0
+"""Seconds after which a stream sends a comment, so that proxies do not take it for dead."""
+
+SHOWN = 100
+"""How many of the last events the page of events shows at once."""
+
+MOST_NAMES = 1000
+
+_STREAM = (
+    b"text/event-stream",
+    {"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+)
+
+
+async def pulse(state: State, hosted: Hosted, visit: Visit) -> AsyncIterator[bytes]:
+    """Yield a server-sent event whenever a bandit has changed, until the browser leaves."""
+    left = asyncio.ensure_future(visit.request.until_left())
+    seen, heard = _stamp(hosted), time.monotonic()
+    yield b"retry: 3000\n\n"
+    try:
+        while not (left.done() or hosted.is_gone or state.is_stopping):
+            await asyncio.wait([left], timeout=BEAT)
+            stamp = _stamp(hosted)
+            if stamp != seen:
+                seen, heard = stamp, time.monotonic()
+                yield b"event: changed\ndata: {}\n\n"
+            elif time.monotonic() - heard > QUIET:
+                heard = time.monotonic()
+                yield b": nothing new\n\n"
+    finally:
+        left.cancel()
+
+
+def _stamp(hosted: Hosted) -> tuple[int, int]:
+    return hosted.stamp, hosted.version
+
+
+def routes(state: State, guard: Guard, bandits: BanditPages) -> Iterator[Route]:
+    """Yield the streams, and the page of events."""
+    store = state.host.store
+
+    async def while_signed_in(visit: Visit, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        try:
+            async for part in parts:
+                if guard.sessions.read(cookie_of(visit.request)) is None:
+                    return
+                yield part
+        finally:
+            if isinstance(parts, AsyncGenerator):
+                await parts.aclose()
+
+    async def beats(visit: Visit) -> Response:
+        hosted = await bandits.find(visit)
+        return Streamed(while_signed_in(visit, pulse(state, hosted, visit)), *_STREAM)
+
+    async def stream(visit: Visit) -> Response:
+        hosted, request = await bandits.find(visit), visit.request
+        last = request.header(b"last-event-id") or request.query().get("after", "0")
+        if not (last.isascii() and last.isdigit() and len(last) < 19):
+            raise ProblemError("invalid", f"{last!r} is not the number of an event")
+        parts = follow(state, hosted, request, int(last))
+        return Streamed(while_signed_in(visit, parts), *_STREAM)
+
+    async def events(visit: Visit) -> Response:
+        name = visit.request.query().get("bandit", "").strip()
+        names = sorted(each for each in state.host.bandits if visit.session.key.reaches(each))
+        found: list[LoggedEvent] = []
+        if name:
+            check_reach(visit.request, name)
+            hosted = await state.host.get(name)
+            found = await asyncio.to_thread(latest, hosted.name)
+        return visit.page(
+            "events.html",
+            name=name,
+            names=names[:MOST_NAMES],
+            events=found,
+            kinds=KINDS,
+            last=found[0].event if found else 0,
+        )
+
+    def latest(name: str) -> list[LoggedEvent]:
+        last = store.last_event(name)
+        found = store.events(name, after=max(0, last - SHOWN), limit=SHOWN)
+        return list(reversed(found))
+
+    one = "/dashboard/bandits/{name}"
+    yield Route("GET", f"{one}/pulse", guard(beats), "Says when a bandit has changed.")
+    yield Route("GET", f"{one}/events", guard(stream), "The events of a bandit as they come.")
+    yield Route("GET", "/dashboard/events", guard(events), "The page of events.")

@@ -1,0 +1,441 @@
+"""The dashboard without a browser: who may see and change what, and what it says."""
+
+import json
+import re
+from html import unescape
+from html.parser import HTMLParser
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+
+from lastblock.core.reward_stats import Told
+from lastblock.drawing.styles import COLOURS
+from lastblock.serve.dashboard import simulation
+from lastblock.serve.dashboard.glance import Traffic, pooled, rate_of
+from lastblock.serve.dashboard.pages import assets
+from lastblock.serve.dashboard.sessions import HOURS, Sessions
+from serve.visitor import Visitor, text_of
+
+HOSTILE = "</script><script>document.evil = 1</script>\"'><img src=x onerror=document.evil=1>"
+
+
+class Seen(HTMLParser):
+    """What a browser would make of a page."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.attributes, self.words, self.scripts = set(), set(), "", 0
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        if tag == "script":
+            self.scripts += 1
+            assert dict(attrs)["src"].startswith("/dashboard/assets/")
+
+    def handle_data(self, data):
+        self.words += data
+
+
+@pytest.fixture
+def admin(shop):
+    return Visitor(shop, shop.key)
+
+
+@pytest.fixture
+def reader(shop):
+    key, _ = shop.state.keys.create(["read"])
+    return Visitor(shop, key)
+
+
+def learn(shop, name="button", times=30):
+    for number in range(times):
+        made = shop.post(f"/v1/bandits/{name}/decisions", {}).json
+        shop.put(f"/v1/decisions/{made['token']}/reward", {"reward": float(number % 3 == 0)})
+
+
+def test_without_a_key_there_is_only_the_sign_in(shop):
+    visitor = Visitor(shop)
+    answer = visitor.get("/bandits/button")
+    assert answer.status == 303
+    assert answer.headers["location"] == "/dashboard/sign-in?next=%2Fbandits%2Fbutton"
+    assert visitor.get("/bandits/button/history").status == 303
+    assert visitor.post("/bandits/button/pause", {"paused": "yes"}).status == 401
+    assert "Sign in" in text_of(visitor.get("/sign-in"))
+    assert shop.get("/", key="").headers["location"] == "/dashboard"
+
+
+def test_every_page_needs_a_session(shop):
+    visitor, seen = Visitor(shop), 0
+    for route in shop.app.dashboard.routes():
+        path = route.path.replace("{name}", "button").removeprefix("/dashboard")
+        if route.path in ("/", "/dashboard/assets/{file}") or "/sign-" in path:
+            continue
+        seen += 1
+        if route.method == "GET":
+            answer = visitor.get(path)
+            assert answer.headers["location"].startswith("/dashboard/sign-in?next="), path
+            assert answer.body == b""
+        else:
+            assert visitor.post(path).status == 401, path
+    assert seen > 12
+
+
+def test_sign_in_and_out(shop):
+    visitor = Visitor(shop)
+    assert visitor.sign_in("lb_000000000000_" + 43 * "x").status == 401
+    answer = visitor.sign_in(f" {shop.key} ", next="/bandits/button")
+    assert answer.headers["location"] == "/dashboard/bandits/button"
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    assert "Path=/dashboard;" in cookie
+    assert shop.key not in cookie
+    assert visitor.get().status == 200
+    assert visitor.post("/sign-out").headers["set-cookie"].startswith("lastblock_session=;")
+    assert visitor.get().status == 303  # the cookie is worth nothing, even if somebody kept it
+
+
+@pytest.mark.parametrize(
+    "away", ["//evil.example", "https://evil.example", "/\\evil", "evil", "/sign-out", "/a\r\nX: 1"]
+)
+def test_a_sign_in_never_leads_away(shop, away):
+    answer = Visitor(shop).sign_in(shop.key, next=away)
+    assert (answer.status, answer.headers["location"]) == (303, "/dashboard")
+
+
+def test_a_session_ends_with_its_key_and_by_itself(shop, admin):
+    text, key = shop.state.keys.create(["read"])
+    reader = Visitor(shop, text)
+    assert reader.get().status == 200
+    assert admin.post("/keys/revoke", {"id": key.id}).status == 303
+    assert reader.get().status == 303
+    now = [1000.0]
+    sessions = Sessions(shop.state.host.store.documents, shop.state.keys, clock=lambda: now[0])
+    cookie = sessions.begin(shop.admin)
+    assert sessions.read(cookie).key == shop.admin
+    assert sessions.read(cookie[:-1] + ("0" if cookie[-1] != "0" else "1")) is None
+    id, ends, *rest = cookie.split(".")
+    assert sessions.read(".".join([id, str(int(ends) + 1), *rest])) is None
+    now[0] += HOURS * 3600
+    assert sessions.read(cookie) is None
+
+
+def test_who_cannot_read_cannot_sign_in(shop):
+    key, _ = shop.state.keys.create(["ask", "tell"])
+    assert "no scope 'read'" in text_of(Visitor(shop).sign_in(key))
+
+
+FORMS = [
+    ("/bandits/button/pause", {"paused": "yes"}),
+    ("/bandits/button/arms", {"label": "gold"}),
+    ("/bandits/button/arms/pause", {"arm": '"red"', "paused": "yes"}),
+    ("/bandits/button/arms/retire", {"arm": '"red"'}),
+    ("/keys", {"scope": "admin"}),
+    ("/keys/rotate", {"id": "x"}),
+    ("/keys/revoke", {"id": "x"}),
+]
+
+
+@pytest.mark.parametrize(("path", "fields"), FORMS)
+def test_forms_are_for_admins_and_for_this_page_only(shop, admin, reader, path, fields):
+    before = shop.get("/v1/bandits/button").json
+    assert reader.post(path, fields).status == 403
+    assert admin.post(path, fields, token="").status == 403
+    assert admin.post(path, fields, token=reader.token).status == 403
+    for headers in ({"sec-fetch-site": "cross-site"}, {"origin": "https://evil.example"}):
+        foreign = {"host": "shop.example", **headers}
+        assert admin.post(path, fields, headers=foreign).status == 403
+    assert admin.post(path, fields, headers={"content-type": "text/plain"}).status == 415
+    assert shop.get("/v1/bandits/button").json == before
+    assert len(shop.state.keys) == 2
+
+
+def test_readers_see_no_forms(reader, admin):
+    assert "<h2" in admin.get("/bandits/button").body.decode()
+    page = reader.get("/bandits/button").body.decode()
+    assert re.findall(r'action="([^"]*)"', page) == ["/dashboard/sign-out"]
+    assert "/dashboard/bandits/button/arms" in admin.get("/bandits/button").body.decode()
+    assert reader.get("/keys").status == 403
+
+
+def test_a_key_for_one_bandit_shows_no_other(shop):
+    new = {"name": "other", "policy": "LBSDAGM", "arms": ["a", "b", "c"], "seed": 1}
+    assert shop.post("/v1/bandits", new).status == 201
+    key, _ = shop.state.keys.create(["read"], bandits=["other"])
+    visitor = Visitor(shop, key)
+    assert "button" not in text_of(visitor.get())
+    for path in ("", "/history", "/part", "/events", "/pulse"):
+        assert visitor.get(f"/bandits/button{path}").status == 403
+    assert visitor.get("/events?bandit=button").status == 403
+    assert visitor.get("/bandits/other").status == 200
+
+
+def test_arms_and_pauses(shop, admin):
+    answer = admin.post("/bandits/button/arms", {"label": "gold", "payload": '{"price": 9}'})
+    assert answer.headers["location"] == "/dashboard/bandits/button?done=added#change"
+    fields = {"arm": '"green"', "paused": "yes"}
+    assert admin.post("/bandits/button/arms/pause", fields).status == 303
+    assert "green paused" in text_of(admin.get("/bandits/button"))
+    assert shop.get("/v1/bandits/button").json["arms"][1]["state"] == "paused"
+    assert admin.post("/bandits/button/arms/pause", {**fields, "paused": "no"}).status == 303
+    assert admin.post("/bandits/button/arms/retire", {"arm": '"red"'}).status == 303
+    assert admin.post("/bandits/button/pause", {"paused": "yes"}).status == 303
+    found = shop.get("/v1/bandits/button").json
+    assert [(arm["label"], arm["state"]) for arm in found["arms"]] == [
+        ("red", "retired"),
+        ("green", "active"),
+        ("blue", "active"),
+        ("gold", "active"),
+    ]
+    assert found["arms"][3]["payload"] == {"price": 9}
+    assert found["paused"]
+    page = text_of(admin.get("/bandits/button?done=paused"))
+    assert "it takes rewards, but no decisions" in page
+    assert admin.post("/bandits/button/pause", {"paused": "no"}).status == 303
+    assert not shop.get("/v1/bandits/button").json["paused"]
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "said"),
+    [
+        ("arms", {"label": ""}, "Give the new arm a label"),
+        ("arms", {"label": "gold", "payload": "{"}, "payload is not JSON"),
+        ("arms", {"label": 201 * "x"}, "length <= 200"),
+        ("arms", {"label": "red"}, "exists, or has been retired"),
+        ("arms/retire", {"arm": '"gold"'}, "has no such arm"),
+        ("arms/retire", {"arm": "red"}, "has no such arm"),
+        ("arms/pause", {"arm": "[]", "paused": "yes"}, "has no such arm"),
+    ],
+)
+def test_mistakes_are_explained(shop, admin, path, fields, said):
+    before = shop.get("/v1/bandits/button").json
+    answer = admin.post(f"/bandits/button/{path}", fields)
+    assert 400 <= answer.status < 500
+    assert said in text_of(answer)
+    assert shop.get("/v1/bandits/button").json == before
+
+
+def test_keys_are_shown_once(shop, admin):
+    fields = [("name", "the shop"), ("scope", "ask"), ("scope", "tell"), ("bandits", "button\n")]
+    answer = admin.post("/keys", fields)
+    (text,) = re.findall(r"lb_[0-9a-z]{12}_[\w-]{43}", answer.body.decode())
+    key = shop.state.keys.check(text)
+    assert (key.scopes, key.bandits, key.name) == (("ask", "tell"), ("button",), "the shop")
+    page = admin.get("/keys").body.decode()
+    assert key.id in page
+    assert text not in page
+    answer = admin.post("/keys", {"name": "no scope"})
+    assert answer.status == 422
+    assert "at least one scope" in text_of(answer)
+    assert "no scope" in answer.body.decode()  # what was typed is not lost
+    answer = admin.post("/keys/rotate", {"id": key.id})
+    assert shop.state.keys.check(text) is None
+    assert admin.post("/keys/revoke", {"id": shop.admin.id}).status == 409
+
+
+def test_the_page_of_a_bandit(shop, admin):
+    assert "Nothing" not in text_of(admin.get("/bandits/button"))
+    learn(shop)
+    page = text_of(admin.get("/bandits/button"))
+    assert "leads." in page  # the duels of the last round, in words
+    assert "The policy has noticed none." in page
+    assert '{"price":7}' in page
+    assert "30" in text_of(admin.get())
+    part = admin.get("/bandits/button/part").body.decode()
+    assert 'id="figures"' in part
+    assert 'id="details"' in part
+    events = text_of(admin.get("/events?bandit=button"))
+    assert "tell" in events
+    assert admin.get("/bandits/nobody").status == 404
+    assert admin.get("/events?bandit=nobody").status == 404
+
+
+def test_the_history_counts_every_event(shop, admin):
+    assert admin.get("/bandits/button/history").json["times"] == []
+    for times in (30, 12):
+        learn(shop, times=times)
+        found = admin.get("/bandits/button/history").json
+    assert sum(found["decisions"]) == 42
+    assert [arm["label"] for arm in found["arms"]] == ["red", "green", "blue"]
+    assert [arm["mark"]["colour"] for arm in found["arms"]] == [0, 1, 2]
+    for k, time in enumerate(found["times"]):
+        shares = [arm["share"][k] for arm in found["arms"]]
+        assert time % found["length"] == 0
+        assert None in shares or sum(shares) == pytest.approx(1.0, abs=1e-4)
+    for arm in found["arms"]:
+        for mean, low, high in zip(arm["mean"], arm["low"], arm["high"], strict=True):
+            assert mean is None or 0.0 <= low <= mean <= high <= 1.0
+
+
+def test_the_simulator_explains_mistakes(shop, admin, reader):
+    assert reader.get("/bandits/button/simulator").status == 200
+    for fields, said in (
+        ({"policy": "LBSDAGMM"}, "unknown policy 'LBSDAGMM'"),
+        ({"policy": "SWLBSDA", "parameters": "{"}, "the parameters are not JSON"),
+        ({"policy": "SWLBSDA", "parameters": "[1]"}, "give parameters as an object"),
+        ({"policy": "SWLBSDA", "parameters": '{"windov": 3}'}, "windov"),
+        ({"policy": "LBSDAGM", "periods": "0"}, "from 1 to 50"),
+        ({"policy": "LBSDAGM", "periods": "²"}, "from 1 to 50"),
+        ({"policy": "LBSDAGM"}, "no reward of arm 'red'"),
+    ):
+        answer = reader.post("/bandits/button/simulator", fields)
+        assert (answer.status, said in text_of(answer)) == (422, True), text_of(answer)
+
+
+def test_the_simulator_answers_from_the_log(shop, reader):
+    learn(shop, times=60)
+    question = {
+        "store": shop.state.settings.store,
+        "name": "button",
+        "arms": ["red", "green", "blue"],
+        "policies": {"now": "LBSDAGM", "other": {"policy": "LBSDAGM", "marks": 4}},
+        "periods": 1,
+    }
+    found = simulation.answer(question)  # here, and in a process of its own: the same
+    assert found["decisions"] == sum(found["counts"]) == 60
+    assert found["logged"]["mean"] == pytest.approx(20 / 60)
+    pulls = shop.get("/v1/bandits/button").json["arms"]
+    assert found["counts"] == [arm["pulls"] for arm in pulls]
+    for told in found["policies"].values():
+        assert sum(told["shares"]) == pytest.approx(1.0)
+        assert told["replayed"] is None  # there are no floors, so no probabilities
+        assert told["reward"]["low"] <= told["reward"]["mean"] <= told["reward"]["high"]
+    fields = {"policy": "LBSDAGM", "parameters": '{"marks": 4}'}
+    page = reader.post("/bandits/button/simulator", fields)
+    assert page.status == 200
+    (drawn,) = re.findall(r'data-simulated="([^"]*)"', page.body.decode())
+    curves = [told["curve"] for told in found["policies"].values()]
+    assert [each["curve"] for each in json.loads(unescape(drawn))["curves"]] == curves
+
+
+def test_a_thousand_bandits_come_in_pages(shop, admin):
+    hosted = shop.state.host.bandits["button"]
+    for number in range(1000):
+        shop.state.host.bandits[f"bandit {number:03d}"] = hosted  # the list needs no more of them
+    page = admin.get()
+    assert page.body.decode().count('scope="row"') == 50
+    assert "1 001 bandits, page 1 of 21" in text_of(page)
+    assert admin.get("?page=21").body.decode().count('scope="row"') == 1
+    assert "page 21 of 21" in text_of(admin.get("?page=999"))
+    assert "10 bandits" in text_of(admin.get("?q=BANDIT%2000"))
+    assert "No bandit has" in text_of(admin.get("?q=" + quote(HOSTILE)))
+
+
+def test_hostile_names_stay_text(shop, admin):
+    arms = [HOSTILE, "\u202eright to left", {"label": "b", "payload": {HOSTILE: HOSTILE}}]
+    new = {"name": HOSTILE, "policy": "LBSDAGM", "arms": arms, "seed": 1, "description": HOSTILE}
+    assert shop.post("/v1/bandits", new).status == 201
+    shop.state.keys.create(["read"], name=HOSTILE, bandits=[HOSTILE])
+    name = quote(HOSTILE, safe="")
+    learn(shop, name, 5)
+    pages = ["", f"/bandits/{name}", f"/bandits/{name}/part", f"/events?bandit={name}", "/keys"]
+    for path in pages:
+        answer = admin.get(path)
+        seen = Seen()
+        seen.feed(answer.body.decode())
+        assert answer.status == 200
+        assert "document.evil" in seen.words
+        assert "img" not in seen.tags
+        assert not {name for name in seen.attributes if name.startswith("on") or name == "style"}
+        assert seen.scripts == 4 * ("/part" not in path)
+        assert "script-src 'self'" in answer.headers["content-security-policy"]
+        assert "unsafe" not in answer.headers["content-security-policy"]
+    history = admin.get(f"/bandits/{name}/history")
+    assert history.headers["content-type"] == "application/json"
+    assert history.headers["x-content-type-options"] == "nosniff"
+
+
+def test_everybody_is_admin_without_keys(service):
+    open_to_all = service(insecure=True)
+    new = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
+    assert open_to_all.post("/v1/bandits", new).status == 201
+    visitor = Visitor(open_to_all)
+    assert visitor.post("/bandits/button/pause", {"paused": "yes"}).status == 403  # no token yet
+    answer = visitor.get("/bandits/button")
+    visitor.cookie = answer.headers["set-cookie"].partition(";")[0]
+    visitor.token = re.search(r'name="token" value="(\w+)"', answer.body.decode())[1]
+    assert visitor.post("/bandits/button/pause", {"paused": "yes"}).status == 303
+    assert "whoever reaches this page may do everything" in text_of(answer)
+
+
+@pytest.mark.parametrize("root", ["/shop", "/a/dashboard"])
+def test_under_another_path(service, root):
+    shop = service(root_path=root)
+    new = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
+    assert shop.post("/v1/bandits", new).status == 201
+    answer = shop.get(f"{root}/dashboard/bandits/button", key="")
+    assert answer.headers["location"] == f"{root}/dashboard/sign-in?next=%2Fbandits%2Fbutton"
+    visitor = Visitor(shop)
+    answer = visitor.post("/sign-in", {"key": shop.key, "next": "/bandits/button"})
+    assert answer.headers["location"] == f"{root}/dashboard/bandits/button"
+    assert f"Path={root}/dashboard;" in answer.headers["set-cookie"]
+    visitor.cookie = answer.headers["set-cookie"].partition(";")[0]
+    page = visitor.get("/bandits/button").body.decode()
+    links = re.findall(r'(?:href|src|action|data-base)="(/[^"]*)"', page)
+    assert links
+    assert all(link.startswith(f"{root}/dashboard") for link in links)
+
+
+def test_figures_of_several_arms_are_pooled():
+    rng = np.random.default_rng(1)
+    parts = [rng.normal(k, 1.0 + k, 40 + k) for k in range(3)]
+
+    def told(values):
+        spread = ((values - values.mean()) ** 2).sum()
+        return Told(values.size, values.mean(), spread, values.min(), values.max())
+
+    every = told(np.concatenate(parts))
+    found = pooled([*map(told, parts), Told(0, 0.0, 0.0)])
+    assert found == pytest.approx(every)
+    half = 1.959964 * np.sqrt(every.spread / (every.pulls - 1) / every.pulls)
+    assert rate_of(found) == pytest.approx((every.mean, every.mean - half, every.mean + half, 0))
+    assert rate_of(pooled([])) == (None, None, None, False)
+    coins = told(np.repeat([0.0, 1.0], [90, 10]))
+    assert rate_of(coins)[:1] + rate_of(coins)[3:] == (0.1, True)
+    assert 0.0 < rate_of(coins).low < 0.1 < rate_of(coins).high < 0.2
+
+
+def test_the_traffic_of_the_last_minutes(shop):
+    hosted, traffic = shop.state.host.bandits["button"], Traffic(minutes=4)
+    assert traffic.of(hosted) == []
+    for times in (3, 0, 2, 1, 5):
+        traffic.note([hosted])
+        for _ in range(times):
+            hosted.bandit.ask()
+    assert traffic.of(hosted) == [3, 0, 2, 1]
+    traffic.note([hosted])
+    assert traffic.of(hosted) == [0, 2, 1, 5]
+    traffic.note([])
+    assert traffic.of(hosted) == []  # deleted: nothing is kept
+
+
+def test_files_that_pages_load(shop):
+    for name, (_, data, etag) in assets().items():
+        answer = shop.get(f"/dashboard/assets/{name}", key="")
+        assert (answer.status, answer.body) == (200, data)
+        headers = {"if-none-match": etag}
+        assert shop.get(f"/dashboard/assets/{name}", key="", headers=headers).status == 304
+        assert not re.search(rb"https?://(?!github.com/leeoniya|www.w3.org)", data)
+    assert b"MIT License" in assets()["uplot-LICENSE.txt"][1]
+    assert shop.get("/dashboard/assets/..%2Fpages.py", key="").status == 404
+
+
+def test_arms_have_the_colours_of_all_figures():
+    css = assets()["dashboard.css"][1].decode().partition("@media")[0]
+    found = dict(re.findall(r"--c(\d): (#\w+);", css))
+    assert [found[str(k)].upper() for k in range(7)] == [each.upper() for each in COLOURS[:7]]
+
+
+def test_while_it_starts_the_page_says_so(shop, admin):
+    shop.state.host.is_ready, shop.state.host.why_not = False, "opening bandit 3 of 9"
+    answer = admin.get()
+    assert (answer.status, answer.headers["refresh"]) == (503, "3")
+    assert "opening bandit 3 of 9" in text_of(answer)
+    shop.state.host.is_ready = True
+
+
+def test_the_dashboard_is_no_part_of_the_api(shop):
+    paths = json.loads(shop.get("/openapi.json", key="").body)["paths"]
+    assert not [path for path in paths if "dashboard" in path]

@@ -1,0 +1,250 @@
+"""The dashboard in a real browser: live, in the dark, on a phone, by keyboard, under attack."""
+
+import json
+import re
+import subprocess
+import sys
+import urllib.request
+from urllib.parse import quote
+
+import pytest
+from selenium.webdriver import Keys
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+from browser import Page, open_browser
+
+HOSTILE = (
+    "</script><script>document.evil=1</script>\"'<img src=x onerror=document.evil=1>\u202e abc"
+)
+ODD = quote(HOSTILE, safe="")
+PAGES = ["", f"/bandits/{ODD}", f"/bandits/{ODD}/simulator", f"/events?bandit={ODD}", "/keys"]
+LONG = "a-label-that-goes-on-and-on-" + "x" * 120
+
+
+class Site:
+    """A server in a process of its own, which the browser can reach."""
+
+    def __init__(self, folder):
+        command = [sys.executable, "-m", "lastblock", "serve", str(folder / "shop.db")]
+        self.process = subprocess.Popen(
+            [*command, "--port", "0", "--log-level", "warning"], stdout=subprocess.PIPE, text=True
+        )
+        lines = [self.process.stdout.readline() for _ in range(2)]
+        (self.url,) = re.findall(r"http://\S+", lines[0])
+        self.key = lines[1].split()[-1]
+
+    def call(self, method, path, body=None):
+        request = urllib.request.Request(
+            f"{self.url}/v1{path}",
+            method=method,
+            data=json.dumps(body).encode() if body is not None else None,
+            headers={"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request) as answer:
+            return json.loads(answer.read() or "null")
+
+    def create(self, name, arms, **more):
+        new = {"name": name, "policy": "LBSDAGM", "arms": arms, "seed": 1, **more}
+        return self.call("POST", "/bandits", new)
+
+    def learn(self, name, times):
+        for number in range(times):
+            made = self.call("POST", f"/bandits/{quote(name, safe='')}/decisions", {})
+            reward = {"reward": float(number % 3 == 0)}
+            self.call("PUT", f"/decisions/{made['token']}/reward", reward)
+
+    def close(self):
+        self.process.terminate()
+        assert self.process.wait(20) == 0
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    site = Site(tmp_path_factory.mktemp("site"))
+    try:
+        site.create("button", ["red", "green", "blue"])
+        site.create(HOSTILE, [HOSTILE, LONG, "b"], description=HOSTILE)
+        site.learn("button", 20)
+        site.learn(HOSTILE, 6)
+        yield site
+    finally:
+        site.close()
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    with open_browser(tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
+
+
+class Visit(Page):
+    """The dashboard in the browser."""
+
+    def __init__(self, browser, site):
+        super().__init__(browser)
+        self.site = site
+
+    def go(self, path=""):
+        self.browser.get(f"{self.site.url}/dashboard{path}")
+        return self
+
+    def wait(self, what):
+        return WebDriverWait(self.browser, 20, 0.05).until(lambda _: what())
+
+    def said(self, selector):
+        """The text of an element, which may be replaced at any moment."""
+        return self.run("return document.querySelector(arguments[0])?.innerText || ''", selector)
+
+    def sign_in(self, key=None):
+        self.browser.delete_all_cookies()
+        self.go("/sign-in")
+        self.one("input[name=key]").send_keys((key or self.site.key) + Keys.ENTER)
+        self.wait(lambda: self.all("nav[aria-label=Pages]"))
+        return self
+
+
+@pytest.fixture
+def visit(chromium, site):
+    visit = Visit(chromium, site).sign_in()
+    visit.messages()
+    yield visit
+    visit.show_plainly()
+    problems = [each for each in visit.messages() if each["level"] == "SEVERE"]
+    assert problems == []  # no error of a script, nothing that the security policy has stopped
+    assert visit.run("return document.evil") is None
+
+
+def test_a_bandit_is_drawn_and_followed(visit, site):
+    visit.go("/bandits/button")
+    visit.wait(lambda: len(visit.all(".chart canvas")) == 2)
+    assert [row for row in visit.texts("[data-chart=share] .u-legend .u-label") if row] == [
+        "Time",
+        "red",
+        "green",
+        "blue",
+    ]
+    drawn = "const c = document.querySelector('.chart canvas');"
+    drawn += "const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+    colours = "const s = new Set(); for (let i = 0; i < d.length; i += 4)"
+    colours += "if (d[i + 3] === 255) s.add([d[i], d[i + 1], d[i + 2]].join()); return [...s]"
+    assert {"0,114,178", "213,94,0", "0,158,115"} <= set(visit.run(drawn + colours))
+    assert visit.said("#figures dd").startswith("20")
+    site.learn("button", 3)
+    visit.wait(lambda: visit.said("#figures dd").startswith("23"))  # nobody has reloaded it
+
+
+def test_events_come_by_themselves(visit, site):
+    visit.go("/events?bandit=button")
+    before = visit.texts("#log tbody tr td:first-child")
+    assert before
+    site.learn("button", 1)
+    visit.wait(lambda: len(visit.all("#log tbody tr")) >= min(len(before) + 2, 100))
+    newest = visit.texts("#log tbody tr:first-child td")
+    assert newest[2] in ("tell", "remember")
+    assert int(newest[0]) > int(before[0])
+
+
+def test_an_admin_adds_pauses_and_retires_arms(visit, site):
+    site.create("changing", ["red", "green", "blue"])
+    visit.go("/bandits/changing")
+    visit.one("input[name=label]").send_keys("gold" + Keys.ENTER)
+    visit.wait(lambda: visit.all(".note.good"))
+    assert "gold" in visit.said("#details table")
+    Select(visit.one("form[action$='arms/pause'] select")).select_by_visible_text("blue")
+    visit.one("form[action$='arms/pause'] button[value=yes]").click()
+    visit.wait(lambda: "paused" in visit.said("#details table"))
+    Select(visit.one("form[action$=retire] select")).select_by_visible_text("red")
+    visit.one("form[action$=retire] button").click()  # the box is not ticked: nothing is sent
+    visit.one("form[action$=retire] input[type=checkbox]").click()
+    visit.one("form[action$=retire] button").click()
+    visit.wait(lambda: "retired" in visit.said("#details table"))
+    states = {arm["label"]: arm["state"] for arm in site.call("GET", "/bandits/changing")["arms"]}
+    assert states == {"red": "retired", "green": "active", "blue": "paused", "gold": "active"}
+
+
+def test_a_new_key_signs_a_reader_in(visit):
+    visit.go("/keys")
+    visit.one("input[name=name]").send_keys("screen")
+    visit.one("input[value=read]").click()
+    visit.one("section form[action$=keys] button.main").click()
+    key = visit.wait(lambda: visit.all("input.secret"))[0].get_attribute("value")
+    visit.sign_in(key).go("/bandits/button")
+    assert "may read" in visit.said("footer")
+    assert visit.all("main form") == []
+    assert visit.texts("nav a") == ["Bandits", "Events"]
+    visit.one("header form button").click()
+    visit.wait(lambda: visit.all("input[name=key]"))
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_everything_has_an_accessible_name(visit, path):
+    visit.go(path)
+    roles = "[role=img], [role=group], [role=log]"
+    wanted = f"a, button, input:not([type=hidden]), select, textarea, {roles}"
+    items = [item for item in visit.all(wanted) if item.is_displayed()]
+    assert items
+    assert [item.get_attribute("outerHTML") for item in items if not item.accessible_name] == []
+    assert visit.run("return document.documentElement.lang") == "en"
+    assert len(visit.all("h1")) == 1
+    assert visit.all("main")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("path", PAGES)
+def test_on_a_phone_nothing_hangs_over(visit, path, dark):
+    visit.show_as(390, 844, mobile=True, dark=dark)
+    visit.go(path)
+    if visit.all("[data-chart]"):
+        visit.wait(lambda: len(visit.all(".chart canvas")) == 2)
+    assert visit.run("return document.documentElement.scrollWidth") <= 390
+
+
+def test_dark_mode_follows_the_system_and_the_button(visit):
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    visit.show_as(1280, 900, dark=True)
+    visit.go()
+    dark, button = visit.run(ground), visit.one("#theme")
+    assert (button.accessible_name, button.get_attribute("aria-pressed")) == ("Dark mode", "true")
+    button.click()
+    light = visit.run(ground)
+    assert light != dark
+    visit.go("/keys")
+    assert visit.run(ground) == light  # it is remembered
+    visit.one("#theme").click()
+    assert visit.run(ground) == dark
+    visit.run("localStorage.clear()")
+
+
+def test_the_keyboard_reaches_everything(visit):
+    visit.go()
+    body = visit.one("body")
+    body.send_keys(Keys.TAB)
+    focused = visit.browser.switch_to.active_element
+    assert focused.text == "Skip to the content"
+    focused.send_keys(Keys.ENTER)
+    assert visit.browser.switch_to.active_element.tag_name == "main"
+    visit.one("input[type=search]").send_keys("butt" + Keys.ENTER)
+    visit.wait(lambda: "q=butt" in visit.browser.current_url)
+    assert visit.texts("tbody th a") == ["button"]
+
+
+def test_another_policy_is_simulated(visit):
+    visit.go("/bandits/button/simulator")
+    Select(visit.one("select[name=policy]")).select_by_visible_text("LBSDAGM")
+    visit.one("input[name=parameters]").send_keys('{"marks": 4}')
+    visit.one("form[data-busy] button").click()
+    WebDriverWait(visit.browser, 120).until(lambda _: visit.all("[data-simulated] canvas"))
+    assert [row.text for row in visit.all("table th[scope=row]")] == ["red", "green", "blue"]
+    assert "LBSDAGM(marks=4)" in visit.said("main")
+
+
+def test_hostile_labels_are_only_words(visit):
+    visit.go(f"/bandits/{ODD}")
+    visit.wait(lambda: len(visit.all(".chart canvas")) == 2)
+    assert visit.said("h1").replace("\u202e", "").startswith("</script><script>")
+    assert visit.all("main img, main script") == []
+    visit.go(f"/events?bandit={ODD}")
+    visit.site.learn(HOSTILE, 1)
+    visit.wait(lambda: len(visit.all("#log tbody tr")) > 12)
+    assert visit.all("main img, main script") == []

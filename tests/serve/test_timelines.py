@@ -1,0 +1,115 @@
+"""A history of a fixed size: stretches merge as it gets longer."""
+
+import itertools
+
+import numpy as np
+
+from lastblock.live.changes import Change
+from lastblock.serve.dashboard.charts import MOST_CURVES, chart
+from lastblock.serve.dashboard.timelines import (
+    LENGTHS,
+    MOST_STRETCHES,
+    MOST_TIMELINES,
+    Course,
+    Timeline,
+    Timelines,
+    length_for,
+)
+from lastblock.store.storage import Tally
+from lastblock.store.tallying import Tallied
+
+DAY = 86_400 * 10**6
+
+
+class Log:
+    """Stands for a store: a decision and a reward of 1 at each of some times, arm by arm."""
+
+    def __init__(self):
+        self.times, self.labels = [], ["a", "b"]
+
+    def tally(self, name, *, length, after=None, most):
+        begin = after or 0
+        new = self.times[begin:]
+        size = length(float(new[-1] - new[0]) if new else 0.0)
+        found = [
+            Tally(time // size, (begin + k) % len(self.labels), 1, 1, 1.0, 1.0)
+            for k, time in enumerate(new)
+        ]
+        return Tallied(list(self.labels), len(self.times), size, found)
+
+
+def test_a_history_keeps_its_size_and_every_event():
+    log = Log()
+    timeline = Timeline(log, "button")
+    assert timeline.look().counts.shape == (0, 2, 4)
+    now, rng = 1_700_000_000 * 10**6, np.random.default_rng(1)
+    for look in range(40):
+        log.times += [int(now + t) for t in np.sort(rng.random(20)) * 1e6 * 2.0**look]
+        now = log.times[-1]
+        if look == 20:
+            log.labels.append("c")
+        course = timeline.look()
+        assert 0 < len(course.starts) <= MOST_STRETCHES
+        assert course.length in LENGTHS
+        assert course.counts[:, :, 0].sum() == course.counts[:, :, 2].sum() == 20 * (look + 1)
+        assert course.starts[0] <= log.times[0]
+        assert now < course.starts[-1] + course.length
+        assert (np.diff(course.starts) == course.length).all()
+    assert course.labels == ["a", "b", "c"]
+
+
+def test_each_length_is_a_multiple_of_the_one_before():
+    assert all(b % a == 0 and b > a for a, b in itertools.pairwise(LENGTHS))
+    assert length_for(0.0) == LENGTHS[0]
+    assert 5 * DAY / length_for(5 * DAY) < MOST_STRETCHES
+
+
+def test_few_timelines_are_kept():
+    timelines = Timelines(Log())
+    first = timelines.of("0", 0)
+    for number in range(1, MOST_TIMELINES):
+        timelines.of(str(number), 0)
+    assert timelines.of("0", 0) is first
+    timelines.of("new", 0)
+    assert timelines.of("0", 0) is first
+    assert timelines.of("0", 1) is not first  # another bandit, which took the name over
+    assert len(timelines._kept) == MOST_TIMELINES
+
+
+def course_of(counts, labels):
+    counts = np.asarray(counts, float)
+    return Course(labels, np.arange(len(counts)) * 10**6, 10**6, counts)
+
+
+def test_a_change_is_drawn_where_its_decision_was():
+    counts = np.zeros((4, 2, 4))
+    counts[:, 0, 0] = 10  # ten decisions in each stretch; 60 came before the first
+    change = Change(decision=85, noticed=90, arm="b", old=0.5, new=0.25)
+    found = chart(course_of(counts, ["a", "b"]), [change], 100)["changes"]
+    assert [(each["time"], each["arm"], each["old"], each["new"]) for each in found] == [
+        (2.5, "b", 0.5, 0.25)
+    ]
+    assert found[0]["mark"]["colour"] == 1
+    early = change._replace(decision=59)
+    assert chart(course_of(counts, ["a", "b"]), [early], 100)["changes"][0]["time"] is None
+
+
+def test_many_arms_share_a_curve():
+    counts = np.zeros((2, 100, 4))
+    counts[:, :, 0] = np.arange(100)
+    counts[:, :, 1] = counts[:, :, 2] = counts[:, :, 3] = 1.0
+    found = chart(course_of(counts, list(range(100))), [], 9900)["arms"]
+    assert [arm["label"] for arm in found[:-1]] == [str(k) for k in range(90, 100)]
+    assert len(found) == MOST_CURVES + 1
+    assert found[-1]["label"] == "90 others"
+    assert sum(arm["share"][0] for arm in found) == 1.0
+
+
+def test_rewards_that_are_no_coins_have_normal_intervals():
+    counts = np.zeros((3, 1, 4))
+    counts[:, 0] = [[4, 4, 20.0, 120.0], [1, 1, 7.0, 49.0], [1, 0, 0.0, 0.0]]
+    (arm,) = chart(course_of(counts, ["a"]), [], 6)["arms"]
+    half = 1.95996 * np.sqrt((120.0 - 100.0) / 3 / 4)
+    assert arm["mean"] == [5.0, 7.0, None]
+    np.testing.assert_allclose([arm["low"][0], arm["high"][0]], [5 - half, 5 + half], rtol=1e-4)
+    assert arm["low"][1:] == arm["high"][1:] == [None, None]
