@@ -12,7 +12,7 @@ import pytest
 from lastblock.core.reward_stats import Told
 from lastblock.drawing.styles import COLOURS
 from lastblock.serve.dashboard import simulation
-from lastblock.serve.dashboard.glance import Traffic, pooled, rate_of
+from lastblock.serve.dashboard.glance import Traffic, glance, health, pooled, rate_of
 from lastblock.serve.dashboard.pages import assets
 from lastblock.serve.dashboard.sessions import HOURS, Sessions
 from serve.visitor import Visitor, text_of
@@ -409,6 +409,33 @@ def test_the_traffic_of_the_last_minutes(shop):
     assert traffic.of(hosted) == [0, 2, 1, 5]
     traffic.note([])
     assert traffic.of(hosted) == []  # deleted: nothing is kept
+
+
+def test_health_in_a_word(shop):
+    hosted, traffic = shop.state.host.bandits["button"], Traffic()
+
+    def word(problem=None):
+        return health(glance(hosted), is_silent=traffic.is_silent(hosted), problem=problem).word
+
+    assert word() == "no traffic yet"
+    traffic.note([hosted])
+    for _ in range(20):
+        shop.post("/v1/bandits/button/decisions", {})
+    assert word() == "no rewards yet"
+    learn(shop, times=1)
+    traffic.note([hosted])
+    assert word() == "healthy"
+    for _ in range(10):
+        for _ in range(2):
+            shop.post("/v1/bandits/button/decisions", {})
+        traffic.note([hosted])
+    assert word() == "no rewards for 10 minutes"
+    learn(shop, times=1)
+    traffic.note([hosted])
+    assert word() == "healthy"
+    assert word("the disk is full") == "not written"
+    hosted.paused = True
+    assert word() == "paused"
 
 
 def test_files_that_pages_load(shop):

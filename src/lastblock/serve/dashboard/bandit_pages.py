@@ -13,7 +13,7 @@ from lastblock.live.labels import Label
 from lastblock.live.summary import Summary
 from lastblock.serve.dashboard.access import Guard, Visit
 from lastblock.serve.dashboard.charts import chart
-from lastblock.serve.dashboard.glance import Traffic, glance
+from lastblock.serve.dashboard.glance import Glance, Health, Traffic, glance, health
 from lastblock.serve.dashboard.timelines import Timelines
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Response
@@ -70,7 +70,10 @@ class BanditPages:
         problem = self._state.host.store.backlog.problem
         return visit.page(
             "bandits.html",
-            rows=[(row, self.traffic.of(hosted)) for row, hosted in zip(rows, shown, strict=True)],
+            rows=[
+                (row, self.traffic.of(hosted), self._health(hosted, row))
+                for row, hosted in zip(rows, shown, strict=True)
+            ],
             wanted=wanted,
             found=len(found),
             there=len(names),
@@ -96,6 +99,7 @@ class BanditPages:
         return {
             "glance": seen,
             "traffic": self.traffic.of(hosted),
+            "health": self._health(hosted, seen),
             "summary": summary,
             "arms": list(summary.arms),
             "rail": _rail(summary),
@@ -110,6 +114,10 @@ class BanditPages:
             "created": hosted.notes.get("created"),
             "written": lambda label: json.dumps(label, ensure_ascii=False),
         }
+
+    def _health(self, hosted: Hosted, seen: Glance) -> Health:
+        problem = self._state.host.store.backlog.problem
+        return health(seen, is_silent=self.traffic.is_silent(hosted), problem=problem)
 
     async def history(self, visit: Visit) -> Response:
         """Return what the charts draw."""

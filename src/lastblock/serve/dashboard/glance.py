@@ -19,6 +19,10 @@ from lastblock.support.intervals import normal_reach
 
 CONFIDENCE = 0.95
 
+SILENT_MINUTES = 10
+MANY = 20
+"""So many decisions without any reward are worth a word."""
+
 
 class Rate(NamedTuple):
     """A mean reward, with an interval for it; the ends are None if nothing is known of them."""
@@ -113,37 +117,69 @@ def rate_of(told: Told) -> Rate:
 
 
 class Traffic:
-    """How many decisions each bandit took in each of the last minutes: a ring of fixed size.
+    """How many decisions and rewards each bandit had in each of the last minutes.
 
     Parameters
     ----------
     minutes
-        How many minutes to remember.
+        How many minutes to remember: a ring of this size for each bandit.
     """
 
     def __init__(self, minutes: int = 60) -> None:
         self.minutes = minutes
-        self._counts: dict[tuple[str, int], npt.NDArray[np.int64]] = {}
-        self._seen: dict[tuple[str, int], int] = {}
+        self._rings: dict[tuple[str, int], npt.NDArray[np.int64]] = {}
+        self._seen: dict[tuple[str, int], tuple[int, int]] = {}
         self._at = 0
 
     def note(self, bandits: Iterable[Hosted]) -> None:
-        """Count the decisions since the last call; call it once a minute."""
+        """Count what has come since the last call; call it once a minute."""
         self._at = (self._at + 1) % self.minutes
         here = set()
         for hosted in bandits:
             key = hosted.name, hosted.number
             here.add(key)
-            asked = hosted.bandit.asked
-            ring = self._counts.get(key)
-            if ring is None:
-                ring = self._counts[key] = np.zeros(self.minutes, np.int64)
-            ring[self._at] = asked - self._seen.get(key, asked)
-            self._seen[key] = asked
-        for key in self._counts.keys() - here:
-            del self._counts[key], self._seen[key]
+            now = hosted.bandit.asked, sum(hosted.rewards.values())
+            before = self._seen.get(key, now)
+            if key not in self._rings:
+                self._rings[key] = np.zeros((2, self.minutes), np.int64)
+            self._rings[key][:, self._at] = now[0] - before[0], now[1] - before[1]
+            self._seen[key] = now
+        for key in self._rings.keys() - here:
+            del self._rings[key], self._seen[key]
 
     def of(self, hosted: Hosted) -> list[int]:
         """Return the decisions of each of the last minutes, the last one at the end."""
-        ring = self._counts.get((hosted.name, hosted.number))
-        return [] if ring is None else np.roll(ring, -self._at - 1).tolist()
+        return [int(each) for each in self._last(hosted)[0]]
+
+    def is_silent(self, hosted: Hosted) -> bool:
+        """Return whether rewards came within the hour, but none lately, in spite of decisions."""
+        decisions, rewards = self._last(hosted)
+        lately = slice(-SILENT_MINUTES, None)
+        return bool(rewards.any() and not rewards[lately].any() and decisions[lately].sum() >= MANY)
+
+    def _last(self, hosted: Hosted) -> npt.NDArray[np.int64]:
+        ring = self._rings.get((hosted.name, hosted.number))
+        return np.zeros((2, 0), np.int64) if ring is None else np.roll(ring, -self._at - 1, axis=1)
+
+
+class Health(NamedTuple):
+    """How a bandit is, in a word."""
+
+    word: str
+    kind: str
+    """How the word looks: "good", "bad" or "soft"."""
+
+
+def health(seen: Glance, *, is_silent: bool, problem: str | None) -> Health:
+    """Return how a bandit is; `problem` says why events cannot be written, if so."""
+    if problem is not None:
+        return Health("not written", "bad")
+    if seen.paused:
+        return Health("paused", "soft")
+    if not seen.decisions:
+        return Health("no traffic yet", "soft")
+    if is_silent:
+        return Health(f"no rewards for {SILENT_MINUTES} minutes", "bad")
+    if seen.waiting >= MANY and not seen.rewards:
+        return Health("no rewards yet", "bad")
+    return Health("healthy", "good")
