@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from lastblock.core.reward_stats import Told
+from lastblock.drawing.numbers import show
 from lastblock.drawing.styles import COLOURS
 from lastblock.serve.dashboard import simulation
 from lastblock.serve.dashboard.glance import Traffic, glance, health, pooled, rate_of
 from lastblock.serve.dashboard.pages import assets
 from lastblock.serve.dashboard.sessions import HOURS, Sessions
+from lastblock.serve.uplift import uplift
 from serve.visitor import Visitor, text_of
 
 HOSTILE = "</script><script>document.evil = 1</script>\"'><img src=x onerror=document.evil=1>"
@@ -409,6 +411,24 @@ def test_the_traffic_of_the_last_minutes(shop):
     assert traffic.of(hosted) == [0, 2, 1, 5]
     traffic.note([])
     assert traffic.of(hosted) == []  # deleted: nothing is kept
+
+
+def test_the_uplift_over_the_holdout(shop, admin):
+    new = {"name": "held", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
+    new["holdout"] = {"share": 0.5, "control": "red"}
+    assert shop.post("/v1/bandits", new).status == 201
+    assert "too few rewards yet" in text_of(admin.get("/bandits/held"))
+    for unit in range(40):
+        made = shop.post("/v1/bandits/held/decisions", {"unit": f"visitor {unit}"}).json
+        reward = {"reward": float(unit % 3 == 0)}
+        shop.put(f"/v1/decisions/{made['token']}/reward", reward)
+    page = text_of(admin.get("/bandits/held"))
+    found = uplift(shop.state.host.bandits["held"])
+    said = show(100.0 * found.difference, 3)
+    assert f"Uplift over the holdout {said} %" in page
+    assert f"{said} %" in text_of(admin.get())
+    assert "@@holdout" not in text_of(admin.get())
+    assert "@@holdout" in text_of(admin.get("?q=holdout"))
 
 
 def test_health_in_a_word(shop):

@@ -17,10 +17,11 @@ from lastblock.serve.dashboard.glance import Glance, Health, Traffic, glance, he
 from lastblock.serve.dashboard.timelines import Timelines
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Response
-from lastblock.serve.messages import ChangedArm, ChangedBandit, NewArm
+from lastblock.serve.messages import ChangedArm, ChangedBandit, NewArm, Uplift
 from lastblock.serve.problems import ProblemError, explained
 from lastblock.serve.routing import Route
 from lastblock.serve.state import State, check_reach
+from lastblock.serve.uplift import uplift
 
 PAGE = 50
 _DONE = {
@@ -60,7 +61,12 @@ class BanditPages:
         query = visit.request.query()
         wanted = query.get("q", "").strip()
         here = self._state.host.bandits
-        names = sorted(name for name in here if visit.session.key.reaches(name))
+        names = sorted(
+            name
+            for name, hosted in here.items()
+            # Segments and holdouts are found by name, and do not crowd the list.
+            if (hosted.parent is None or wanted) and visit.session.key.reaches(name)
+        )
         found = [name for name in names if wanted.casefold() in name.casefold()]
         last = max(1, math.ceil(len(found) / PAGE))
         text = query.get("page", "1")
@@ -71,7 +77,7 @@ class BanditPages:
         return visit.page(
             "bandits.html",
             rows=[
-                (row, self.traffic.of(hosted), self._health(hosted, row))
+                (row, self.traffic.of(hosted), self._health(hosted, row), _uplift(hosted))
                 for row, hosted in zip(rows, shown, strict=True)
             ],
             wanted=wanted,
@@ -100,6 +106,7 @@ class BanditPages:
             "glance": seen,
             "traffic": self.traffic.of(hosted),
             "health": self._health(hosted, seen),
+            "uplift": _uplift(hosted),
             "summary": summary,
             "arms": list(summary.arms),
             "rail": _rail(summary),
@@ -191,6 +198,11 @@ class BanditPages:
             ("pause", self.pause),
         ):
             yield Route("POST", f"{one}/{path}", guard(page, "admin"), "Change a bandit.")
+
+
+def _uplift(hosted: Hosted) -> Uplift | None:
+    """Return what the policy has earned beyond the holdout; None if there is none."""
+    return None if hosted.holdout is None else uplift(hosted)
 
 
 def _chosen(hosted: Hosted, text: str) -> Label:
