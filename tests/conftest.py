@@ -34,7 +34,8 @@ gc.set_threshold(100_000, *gc.get_threshold()[1:])
 make_ready()  # some tests call kernels from code that they compile themselves
 
 # Read by type checkers, or run in a process of its own; importing the mistakes would make them.
-collect_ignore = ["typing", "testing/mutants.py"]
+# The programs among the data ran once, with older versions.
+collect_ignore = ["typing", "testing/mutants.py", "data"]
 
 
 PLAIN_FILES = {"test_documents"}

@@ -457,8 +457,9 @@ def test_summary():
         assert arm.held_low == pytest.approx(np.mean(held) - half, rel=1e-3)
         assert arm.held_high == pytest.approx(np.mean(held) + half, rel=1e-3)
     lines = str(summary).splitlines()
-    assert len(lines) == 8
+    assert len(lines) == 9
     assert "1002 decisions, 2 leads since decision" in lines[0]
+    assert lines[7].startswith("No interval for 0")
 
 
 def test_summary_without_a_window():

@@ -207,6 +207,8 @@ POLICIES = [
             "trace_is_replication_0",
             "live_is_simulated",
             "saved_and_loaded_goes_on_alike",
+            "several_rewards_count_as_their_sum",
+            "a_store_takes_tokens_again_and_again",
         ),
     ),
     (make("Elsewhere", plan=elsewhere_another), ("jit_changes_nothing",)),
