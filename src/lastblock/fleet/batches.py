@@ -26,7 +26,7 @@ from lastblock.engine.fleet import (
 )
 from lastblock.engine.record_check import Damage, RecordCheck
 from lastblock.fleet.plan import FleetPlan
-from lastblock.kernels.seals import RecordWords
+from lastblock.kernels.seals import RecordWords, sealed_words
 from lastblock.support.errors import UnknownDecisionError
 
 SMALL_BATCH = 2048
@@ -52,6 +52,13 @@ class Records(NamedTuple):
     """Which blocks of records have changed since the last flush."""
     sealed: int
     """The number of words of a record that each change seals."""
+
+    @classmethod
+    def of(cls, states: States) -> "Records":
+        """Return records in this form; none of them has changed yet."""
+        touched = np.zeros(-(-states.size // BLOCK), np.uint8)
+        words = states.view(np.ndarray).view(np.uint64)
+        return cls(states, words, touched, sealed_words(states.dtype.itemsize))
 
 
 class Batches:

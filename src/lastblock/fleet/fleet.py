@@ -10,18 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.core.protocol import Policy, States
-from lastblock.engine.fleet import BLOCK, Numbers
+from lastblock.engine.fleet import Numbers
 from lastblock.fleet.batch_input import check_all_arms, check_arm_numbers, check_ids, check_rewards
 from lastblock.fleet.batches import Batches, Records
 from lastblock.fleet.file import FleetFile
 from lastblock.fleet.forks import open_fleets
 from lastblock.fleet.member import CLOSED, FleetBandit, FleetBandits, desk_on
-from lastblock.fleet.messages import HALF_DONE, SHARED, in_words
-from lastblock.fleet.plan import FleetPlan, Memory
-from lastblock.kernels.seals import sealed_words
+from lastblock.fleet.messages import HALF_DONE, SHARED, is_corrupt
+from lastblock.fleet.plan import FleetPlan, Memory, plan_in
 from lastblock.kernels.streams import Seed, key_of
 from lastblock.support.checks import flag, whole
-from lastblock.support.errors import UNREADABLE, StateFileError
 from lastblock.support.parallel import check_threads
 
 
@@ -151,22 +149,12 @@ class Fleet:
         threads = check_threads(threads)
         repair = flag(repair, "repair")
         file = FleetFile.open(Path(path))
-        try:
-            batches = Batches(FleetPlan.read(file.about, sealed=file.version > 1), threads)
-        except UNREADABLE as error:
-            file.close()
-            raise StateFileError(
-                f"{path} does not fit this version of lastblock: {error}; "
-                "open it with the version that made it"
-            ) from error
+        batches = Batches(plan_in(file), threads)
         self = cls._on(batches, file)
         try:
             damages = batches.look_over(self._states, file.written, repair=repair)
             if damages and not repair:
-                raise StateFileError(
-                    f"{path} is corrupt: {in_words(damages)}; restore it from a copy, or open it "
-                    "with repair=True, which restarts these bandits and keeps the others"
-                )
+                raise is_corrupt(path, damages)
         except BaseException:
             self.close()
             raise
@@ -186,10 +174,7 @@ class Fleet:
 
     def _begin(self, batches: Batches, states: States, file: FleetFile | None = None) -> None:
         self._plan, self._batches = batches.plan, batches
-        touched = np.zeros(-(-self._plan.size // BLOCK), np.uint8)
-        words = states.view(np.ndarray).view(np.uint64)
-        sealed = sealed_words(self._plan.state_size)
-        self._records: Records | None = Records(states, words, touched, sealed)
+        self._records: Records | None = Records.of(states)
         self._file = file
         self._lock = threading.RLock()
         self._bandits = FleetBandits()
@@ -198,7 +183,7 @@ class Fleet:
         open_fleets.add(self)
 
     @property
-    def _open_records(self) -> "Records":
+    def _open_records(self) -> Records:
         if self._records is None:
             raise ValueError(self._unusable)
         return self._records

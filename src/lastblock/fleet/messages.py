@@ -1,8 +1,10 @@
-"""The errors for fleets that a fork has made unusable, and for damaged records."""
+"""The errors for fleets that a fork has made unusable, and for files that cannot be used."""
 
+import os
 from collections.abc import Sequence
 
 from lastblock.engine.record_check import Damage
+from lastblock.support.errors import StateFileError
 
 NAMED = 3
 """The number of damaged records that an error names."""
@@ -17,7 +19,23 @@ HALF_DONE = (
 )
 
 
-def in_words(damages: Sequence[Damage]) -> str:
+def does_not_fit(path: str | os.PathLike[str], error: Exception) -> StateFileError:
+    """Return the error for a file of another version."""
+    return StateFileError(
+        f"{path} does not fit this version of lastblock: {error}; "
+        "open it with the version that made it"
+    )
+
+
+def is_corrupt(path: str | os.PathLike[str], damages: Sequence[Damage]) -> StateFileError:
+    """Return the error for a file with damaged records."""
+    return StateFileError(
+        f"{path} is corrupt: {_in_words(damages)}; restore it from a copy, or open it "
+        "with repair=True, which restarts these bandits and keeps the others"
+    )
+
+
+def _in_words(damages: Sequence[Damage]) -> str:
     """Return what is wrong with the first damaged records, and how many more there are."""
     named = "; ".join(f"in the record of bandit {i}, {what}" for i, what in damages[:NAMED])
     more = len(damages) - NAMED

@@ -9,9 +9,12 @@ from lastblock.core.layout import fleet_dtype, grows, layout_id
 from lastblock.core.protocol import Policy, States
 from lastblock.core.registry import build, describe, require_policy
 from lastblock.fleet.batch_input import LARGEST_FLEET
+from lastblock.fleet.file import FleetFile
+from lastblock.fleet.messages import does_not_fit
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.streams import STREAM_WORDS, Stream
 from lastblock.support.checks import at_least, whole
+from lastblock.support.errors import UNREADABLE
 
 Memory: TypeAlias = Literal["full", "compact"]
 FULL: Final = "full"
@@ -127,3 +130,12 @@ class FleetPlan:
             name = type(plan.policy).__name__
             raise ValueError(f"its records have another layout than those of {name} here")
         return plan
+
+
+def plan_in(file: FleetFile) -> FleetPlan:
+    """Return the plan of the fleet in a file; if it does not fit, close the file and say so."""
+    try:
+        return FleetPlan.read(file.about, sealed=file.version > 1)
+    except UNREADABLE as error:
+        file.close()
+        raise does_not_fit(file.path, error) from error

@@ -8,10 +8,13 @@ import numpy.typing as npt
 from lastblock.core.failures import specialise
 from lastblock.core.layout import state_dtype
 from lastblock.core.protocol import Policy
+from lastblock.core.support import first_outside, refusal, support_of
 from lastblock.engine.replay import Passes, replay
 from lastblock.kernels.streams import STREAM_WORDS, Stream
 from lastblock.replay.evaluation import Evaluation
 from lastblock.replay.logs import Log
+from lastblock.replay.uniformity import check_uniform
+from lastblock.support.checks import at_least
 from lastblock.support.parallel import run_in_threads
 
 
@@ -125,3 +128,13 @@ class LogReader:
                 f"{log} has only {fewest} matches, horizon={self._horizon} asks for more; choose a "
                 "smaller horizon, or give a longer log: about one event in K matches"
             )
+
+
+def reader_of(policy: Policy, log: Log, horizon: int | None, key: Stream) -> LogReader:
+    """Return a reader, or raise a ValueError if the policy cannot be replayed on this log."""
+    check_uniform(log)
+    wrong = first_outside(log.rewards, support_of(policy))
+    if wrong is not None:
+        raise refusal(policy, f"event {wrong} of the log has the reward {log.rewards[wrong]:g}")
+    horizon = None if horizon is None else at_least(1, horizon, "horizon")
+    return LogReader(policy, log, horizon, key)

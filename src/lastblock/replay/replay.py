@@ -9,9 +9,8 @@ import numpy.typing as npt
 
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import require_policy
-from lastblock.core.support import first_outside, refusal, support_of
 from lastblock.environments.piecewise import Piecewise
-from lastblock.kernels.streams import Seed, Stream, key_of
+from lastblock.kernels.streams import Seed, key_of
 from lastblock.live.labels import Label
 from lastblock.replay.evaluation import Evaluation
 from lastblock.replay.evaluations import ALONE, Evaluations, by_label
@@ -22,9 +21,9 @@ from lastblock.replay.propensities import (
     check_weights,
     estimate,
 )
-from lastblock.replay.reader import LogReader
+from lastblock.replay.reader import reader_of
 from lastblock.replay.targets import Absent, Followed, follow
-from lastblock.replay.uniformity import check_uniform, reject
+from lastblock.replay.uniformity import reject
 from lastblock.replay.world import environment_of
 from lastblock.simulation.simulate import times_taken
 from lastblock.support.checks import at_least, whole
@@ -227,7 +226,9 @@ class Replay:
         threads = check_threads(threads)
         taken = times_taken(times, len(self))
         key = key_of(seed)
-        readers = {label: self._reader(each, horizon, key) for label, each in several.items()}
+        readers = {
+            label: reader_of(each, self._log, horizon, key) for label, each in several.items()
+        }
         found = {
             label: reader.evaluate(replications, bootstrap, taken, threads, progress)
             for label, reader in readers.items()
@@ -255,7 +256,7 @@ class Replay:
             As for `evaluate`.
         """
         require_policy(policy)
-        reader = self._reader(policy, horizon, key_of(seed))
+        reader = reader_of(policy, self._log, horizon, key_of(seed))
         passes, _ = reader.read(1, False, np.array([len(self)]), 1, False, traced=len(self))
         return self._log.rows[passes.events[0, : passes.matched[0, -1]]]
 
@@ -392,17 +393,3 @@ class Replay:
         [0.0, 0.5]
         """
         return environment_of(self._log, periods)
-
-    def _reader(self, policy: Policy, horizon: int | None, key: Stream) -> LogReader:
-        check_uniform(self._log)
-        self._check_rewards(policy)
-        horizon = None if horizon is None else at_least(1, horizon, "horizon")
-        return LogReader(policy, self._log, horizon, key)
-
-    def _check_rewards(self, policy: Policy) -> None:
-        """Raise a ValueError if the policy cannot take some reward of the log."""
-        wrong = first_outside(self._log.rewards, support_of(policy))
-        if wrong is not None:
-            raise refusal(
-                policy, f"event {wrong} of the log has the reward {self._log.rewards[wrong]:g}"
-            )
