@@ -79,9 +79,26 @@ def test_memory_is_bounded():
     assert bandit.ask(key="a") != bandit.ask(key="a")
 
 
-@pytest.mark.parametrize("remember", [-1, 1.5, "x", timedelta(-1), (1, 2), (timedelta(1), -1)])
+def test_memory_counts_each_decision_of_a_batch():
+    bandit = new(remember=50)
+    for step in range(40):
+        bandit.ask(10, key=f"page {step}")
+    assert len(bandit._desk.ledger.memory._found) == 10  # of ten decisions each
+    assert bandit.ask(10, key="page 39")[0].id == 390
+    assert bandit.ask(10, key="page 29")[0].id == 400
+    copy = bandit.copy()
+    for each in (bandit, copy):
+        page = each.ask(200, key="a large page")  # the last one, whatever its size
+        assert each.ask(200, key="a large page") == page
+        assert len(each._desk.ledger.memory._found) == 1
+
+
+WRONG = [-1, "x", "24h", 1.5, (1, 2), (timedelta(1), -1), (timedelta(1), 2, 3), timedelta(-1), ()]
+
+
+@pytest.mark.parametrize("remember", WRONG)
 def test_remember_is_checked(remember):
-    with pytest.raises(ValueError, match="remember"):
+    with pytest.raises(ValueError, match=r"^remember=.* must "):
         new(remember=remember)
 
 

@@ -61,13 +61,16 @@ class Memory:
     window
         The age in microseconds up to which an item is kept.
     decisions
-        The number of decisions to remember. Each may take two places: its key and its end.
+        The number of decisions to remember. Each may take two places: its key and its end. An
+        `ask` for several with one key takes one place for each; the last one is remembered
+        whatever its size.
     """
 
     def __init__(self, window: int = DAY, decisions: int = MOST) -> None:
         self.window, self.decisions = window, decisions
         self._items: deque[Item] = deque()  # oldest first
         self._found: dict[Handle, Any] = {}
+        self._places = 0
 
     def __bool__(self) -> bool:
         return bool(self._items)
@@ -110,6 +113,7 @@ class Memory:
     def recall(self, item: Item) -> None:
         """Remember an item and drop none."""
         self._items.append(item)
+        self._places += len(item.payload[2])
         self._found.update(_handles(item))
 
     def limit(self, window: int, decisions: int, time: int) -> None:
@@ -119,15 +123,21 @@ class Memory:
 
     def prune(self, time: int) -> None:
         """Drop the items that are too old at this time, or too many."""
-        items, found = self._items, self._found
-        while items and (len(found) > 2 * self.decisions or items[0].time < time - self.window):
-            for handle, _ in _handles(items.popleft()):
+        items, found, most = self._items, self._found, 2 * self.decisions
+        while items and (
+            (self._places > most and (len(items) > 1 or not most))
+            or items[0].time < time - self.window
+        ):
+            dropped = items.popleft()
+            self._places -= len(dropped.payload[2])
+            for handle, _ in _handles(dropped):
                 found.pop(handle, None)
 
     def copy(self) -> "Memory":
         """Return an independent memory with the same contents."""
         other = Memory(self.window, self.decisions)
         other._items, other._found = self._items.copy(), self._found.copy()
+        other._places = self._places
         return other
 
     def describe(self) -> list[list[Any]]:
@@ -191,11 +201,18 @@ def check_key(key: Any) -> str:
 
 def check_remember(remember: Any) -> list[int]:
     """Return a window in microseconds and a number of decisions, or raise a ValueError."""
-    window, decisions = remember if isinstance(remember, tuple) else (remember, MOST)
-    if not isinstance(window, timedelta):
-        if isinstance(remember, tuple):
-            raise ValueError(f"remember={short(remember)} must begin with a timedelta")
-        window, decisions = timedelta(microseconds=DAY), remember
+    window, decisions = timedelta(microseconds=DAY), MOST
+    if isinstance(remember, timedelta):
+        window = remember
+    elif hasattr(remember, "__index__"):  # an int, or one of numpy's
+        decisions = remember
+    elif isinstance(remember, tuple) and len(remember) == 2 and isinstance(remember[0], timedelta):
+        window, decisions = remember
+    else:
+        raise ValueError(
+            f"remember={short(remember)} must be a timedelta, a number of decisions, or both as a "
+            "tuple: (timedelta(hours=1), 1000)"
+        )
     if window < timedelta(0):
         raise ValueError(f"remember={short(remember)} must not be a negative time")
     return [window // timedelta(microseconds=1), at_least(0, decisions, "remember")]
