@@ -288,9 +288,12 @@ def test_evaluate_where_arms_came_and_went(tmp_path, shell_on):
         play(bandit, 30)
         bandit.retire_arm("d")
         play(bandit, 60)
+        decision = bandit.ask(among=["a", "b"])  # the last one, but not like the others
+        bandit.tell(decision, 0.0)
     arguments = ["--policy", "LBSDALM", "--bootstrap", "0"]
     _, out, _ = shell_on(place, "evaluate", "button", *arguments)
-    assert "30 others, in which other arms could be chosen, are left out." in out
+    told = " (a, b, c); 31 others, in which other arms could be chosen, are left out."
+    assert told in out
     status, _, err = shell_on(place, "evaluate", "some", *arguments)
     assert (status, "give every arm a traffic floor" in err) == (2, True)
     status, _, err = shell_on(place, "evaluate", "button", *arguments[:3], "1")

@@ -34,8 +34,9 @@ def add(actions: "argparse._SubParsersAction[Parser]") -> Parser:
         "bandit to them (Li, Chu, Langford & Wang, 2011). The bandit needs a traffic floor for "
         "every arm, since only then do decisions have probabilities, and a store with "
         "keep_events. Events are dropped at random until all arms are equally likely: about K "
-        "times the floor of them are left. If arms came and went, only those decisions count in "
-        "which the same arms could be chosen as in the last one.",
+        "times the floor of them are left. If arms came and went, were paused or were left out, "
+        "only those decisions count in which all arms could be chosen that there are now; if there "
+        "is none, those with the arms of the last decision.",
     )
     add_place(parser, "store", "the path or URL of a store")
     add_bandit(parser)
@@ -72,10 +73,10 @@ def execute(options: argparse.Namespace) -> int:
     """Evaluate the policies, and print a table."""
     import_all(options)
     policies = {as_written(made): made for made in map(read_policy, options.policies)}
-    log = _read(options)
+    log, present = _read(options)
     try:
         whole_log = _replay(log)
-        part = _with_present_arms(options, whole_log, log["choices"])
+        part = _with_arms(options, whole_log, log["choices"], present)
         usable = part.uniform(seed=options.seed)
         found: Evaluations = usable.evaluate(
             policies,
@@ -102,8 +103,8 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read(options: argparse.Namespace) -> dict[str, list[Any]]:
-    """Return the columns of the log that replay needs."""
+def _read(options: argparse.Namespace) -> tuple[dict[str, list[Any]], set[Any]]:
+    """Return the columns of the log that replay needs, and the arms that can be chosen now."""
     from lastblock.store.reading import reading  # noqa: PLC0415  # slow to import
 
     with reading(options.store) as store:
@@ -114,6 +115,7 @@ def _read(options: argparse.Namespace) -> dict[str, list[Any]]:
             for name, values in zip(names, zip(*rows, strict=True), strict=True):
                 columns[name] += values
         keeps = store.view.keeps(store.number(options.bandit))
+        arms = store.bandit(options.bandit).arms
     if not columns["arm"]:
         kept = "" if keeps else "; open the store with keep_events=True to keep them"
         raise UserError(
@@ -125,7 +127,7 @@ def _read(options: argparse.Namespace) -> dict[str, list[Any]]:
             "chosen, and so nothing can be said of other policies; give a bandit traffic floors "
             "for that: create(…, floor=0.05)"
         )
-    return columns
+    return columns, {label for label, state in arms.items() if state == "active"}
 
 
 def _replay(columns: dict[str, list[Any]]) -> "Replay":
@@ -137,15 +139,17 @@ def _replay(columns: dict[str, list[Any]]) -> "Replay":
     )
 
 
-def _with_present_arms(
-    options: argparse.Namespace, log: "Replay", choices: list[str | None]
+def _with_arms(
+    options: argparse.Namespace, log: "Replay", choices: list[str | None], present: set[Any]
 ) -> "Replay":
-    """Return the decisions in which the same arms could be chosen as in the last one."""
-    known = [text for text in choices if text is not None]
-    wanted = set(json.loads(known[-1])) if known else set()
-    for part in log.by_choices() if known else ():
-        if set(part.arms) == wanted:
-            return part
+    """Return the decisions among the present arms; without one, those like the last decision."""
+    texts = dict.fromkeys(text for text in reversed(choices) if text is not None)
+    sets = [set(json.loads(text)) for text in texts]  # the last decision's first
+    if sets:
+        wanted = present if present in sets else sets[0]
+        for part in log.by_choices():
+            if set(part.arms) == wanted:
+                return part
     raise UserError(
         f"the log of bandit {options.bandit!r} does not have the decisions of all arms that could "
         "be chosen; give every arm a traffic floor: create(…, floor=0.05)"
@@ -200,6 +204,7 @@ def _note(told: dict[str, Any]) -> str:
     words += f"{len(told['arms'])} arms are equally likely"
     left = told["decisions"] - told["with_these_arms"]
     if left:
-        words += f"; {left:,} others, in which other arms could be chosen, are left out"
+        arms = ", ".join(map(str, told["arms"]))
+        words += f" ({arms}); {left:,} others, in which other arms could be chosen, are left out"
     covers = told["policies"][0]["covers"]
     return f"{words}.\nThe errors of policies cover {covers}."
