@@ -157,6 +157,11 @@ def test_other_policies_are_evaluated_on_the_log(service):
     assert found.json["used"] > 20
     assert found.json["policies"][0]["policy"] == "LBSDAGM()"
     assert 0.0 <= found.json["policies"][0]["earned"]["mean"] <= 1.0
+    decision = shop.post(DECIDE, {"among": ["red", "blue"]}).json  # unlike all others
+    shop.put(f"/v1/decisions/{decision['token']}/reward", {"reward": 0.0})
+    again = shop.post(path, wanted)
+    assert again.json["decisions"] == 41
+    assert again.json["policies"] == found.json["policies"]
     assert shop.post(path, {"policies": ["LBSDAGN"]}).kind == "invalid"
 
 

@@ -25,7 +25,8 @@ def evaluate(
     """Replay the log of a bandit to other policies; it may take seconds.
 
     Only decisions with a probability can be used, so the bandit needs traffic floors. If arms came
-    and went, the decisions since the last change count.
+    and went, or were left out, those decisions count in which all arms could be chosen that can be
+    now; if there is none, those since the last change.
 
     Raises
     ------
@@ -46,7 +47,10 @@ def evaluate(
                 f"the log of bandit {name!r} does not say with which probability each arm was "
                 f"chosen; create bandits with a floor for that ({error})",
             ) from None
-        part = log.by_choices()[-1]
+        parts = log.by_choices()
+        arms = store.bandit(name).arms
+        present = {label for label, state in arms.items() if state == "active"}
+        part = next((part for part in parts if set(part.arms) == present), parts[-1])
         usable = part.uniform(seed=wanted.seed)
         found = usable.evaluate(
             policies,
