@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -373,6 +374,39 @@ def test_a_compiler_that_is_stopped_inside_a_callback_of_llvm_says_nothing():
         sys.unraisablehook = before
     assert not compiler._thread.is_alive()
     assert seen == [ValueError]
+
+
+def test_a_compiler_is_not_stopped_within_llvmlite():
+    """It would leave objects of LLVM half made, which are freed twice then."""
+    started, let_go, ended = threading.Event(), threading.Event(), []
+
+    def work():
+        while not let_go.is_set():
+            started.set()
+            time.sleep(0.001)
+        ended.append("with llvmlite")
+
+    def compile_all(code):
+        code()
+        while True:
+            time.sleep(0.001)
+
+    path = os.path.join("site-packages", "llvmlite", "binding", "module.py")
+    work.__code__ = work.__code__.replace(co_filename=path)
+    compiler = background._Compiler()
+    compiler._thread = threading.Thread(target=stopping, args=(compile_all, work), daemon=True)
+    compiler._thread.start()
+    started.wait()
+    threading.Timer(0.2, let_go.set).start()
+    compiler.stop()
+    assert not compiler._thread.is_alive()
+    assert ended == ["with llvmlite"]
+
+
+def stopping(function, *arguments):
+    """Call a function that is to be stopped."""
+    with suppress(background._Stop):
+        function(*arguments)
 
 
 def test_an_error_that_comes_of_being_stopped_is_not_logged(monkeypatch, caplog):

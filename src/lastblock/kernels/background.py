@@ -39,6 +39,12 @@ LONGEST = 300
 PATIENCE = 10.0
 """The most seconds that the end of the program waits for the compiler to stop."""
 
+GLANCE = 0.002
+"""Seconds after which we look again whether the compiler can be stopped, or has stopped."""
+
+LLVM = os.path.join("llvmlite", "binding", "")
+"""What is in the path of every module that calls LLVM."""
+
 _log = logging.getLogger(__name__)
 
 When = Literal["soon", "at once", "never"]
@@ -255,15 +261,30 @@ class _Compiler:
             return None
 
     def stop(self) -> None:
-        """Stop compiling: a thread that is inside the compiler when Python ends may crash it."""
+        """Stop compiling: a thread that is inside the compiler when Python ends may crash it.
+
+        So would an exception in between two steps of llvmlite, which then frees memory twice. The
+        thread is stopped as soon as it is in other Python code.
+        """
         self.is_stopping = True
         self._queue.clear()
         thread, until = self._thread, time.monotonic() + PATIENCE
         with _quiet_in_callbacks():
             while thread is not None and thread.is_alive() and time.monotonic() < until:
-                stop_in, what = ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_Stop)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(stop_in, what)
-                thread.join(0.05)
+                if not _is_in_llvm(thread):
+                    stop_in, what = ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_Stop)
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(stop_in, what)
+                thread.join(GLANCE)
+
+
+def _is_in_llvm(thread: threading.Thread) -> bool:
+    """Return whether a thread is in the part of llvmlite that calls LLVM, or in LLVM itself."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    while frame is not None:
+        if LLVM in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
 
 
 _compiler = _Compiler()
