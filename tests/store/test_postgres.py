@@ -60,6 +60,7 @@ def said(action):
         ("postgresql://shop:secret@localhost/shop?colour=red", "has no valid URL (invalid URI"),
         ("postgresql://localhost/shop?schema=Big", "schema='Big' must be a name of lower-case"),
         ("postgresql://localhost/shop?schema=a;b", "must be a name of lower-case"),
+        (f"postgresql://localhost/shop?schema={'x' * 64}", "of up to 63 characters"),
         ("mysql://localhost/shop", "no store on 'mysql://'; give the path of a file, or postgres"),
         ("postgresql://shop:secret@127.0.0.1:1/shop", "cannot be reached (connection to server at"),
         ("postgresql://no-such-host.invalid/shop", "cannot be reached ("),

@@ -67,7 +67,8 @@ def read_address(url: str) -> Address:
     label = f"the store {_without_password(parts)!r}"
     if not _IDENTIFIER.fullmatch(schema):
         raise StoreError(
-            f"{label}: schema={schema!r} must be a name of lower-case letters, digits and _"
+            f"{label}: schema={schema!r} must be a name of lower-case letters, digits and _, "
+            "of up to 63 characters, and begin with a letter or _"
         )
     try:
         given = {name: str(value) for name, value in conninfo_to_dict(rest).items()}
