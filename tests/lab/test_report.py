@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from selenium.webdriver import ActionChains, Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
 import lastblock as lb
 from browser import Page, open_browser
@@ -267,6 +268,7 @@ def browser(tmp_path_factory):
 def page(browser, page_path):
     """The page, opened anew; whatever a test does, the console stays silent."""
     page = Page(browser).open(page_path)
+    WebDriverWait(browser, 60).until(lambda _: ticks(page))  # drawn when the page knows its size
     yield page
     assert page.messages() == []
     page.show_plainly()
