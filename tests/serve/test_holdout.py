@@ -65,3 +65,84 @@ def test_a_holdout_that_a_crash_has_prevented_is_made_at_the_next_start(shop, se
     again = service()
     assert again.post(DECIDE).kind == "invalid"  # a unit is needed
     assert again.post(DECIDE, {"unit": "x"}).status == 201
+
+
+def test_the_uplift_is_in_the_summary_with_an_interval_for_any_time(shop):
+    assert "too few" in shop.get("/v1/bandits/button/summary").json["uplift"]["text"]
+    for number in range(80):
+        made = shop.post(DECIDE, {"unit": f"visitor {number}"}).json
+        told = {"reward": float(not made["held_out"])}
+        for _ in range(2):  # the second time it changes nothing
+            assert shop.put(f"/v1/decisions/{made['token']}/reward", told).status == 204
+    found = shop.get("/v1/bandits/button/summary").json["uplift"]
+    assert found["policy"]["rewards"] + found["holdout"]["rewards"] == 80
+    assert (found["difference"], found["relative"], found["better"]) == (1.0, None, "policy")
+    assert 0.0 < found["low"] < found["policy"]["low"] < 1.0
+    assert found["high"] == 1.0
+    assert found["sure"] > 0.99
+    assert "difference of +1 (95 %" in found["text"]
+    surer = shop.get("/v1/bandits/button/uplift?confidence=0.999").json
+    assert surer["low"] < found["low"]
+    assert shop.get("/v1/bandits/button/uplift?confidence=2").kind == "invalid"
+    assert shop.get("/v1/bandits/button/summary?low=2&high=3").kind == "invalid"
+
+
+def test_who_is_held_out_nobody_can_guess_and_a_restart_does_not_change(shop, service):
+    shop.post("/v1/bandits", {**NEW, "name": "other", "holdout": HOLDOUT})
+
+    def held(name, shop):
+        path = f"/v1/bandits/{name}/decisions"
+        return [shop.post(path, {"unit": f"user {n}"}).json["held_out"] for n in range(60)]
+
+    first = held("button", shop)
+    assert first != held("other", shop)
+    assert "secret" not in shop.get("/v1/bandits/button").body.decode()
+    before = shop.get("/v1/bandits/button/uplift").json
+    shop.close()
+    again = service()
+    assert again.get("/v1/bandits/button/uplift").json == before
+    assert held("button", again) == first
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({}, "unit"),
+        ({"unit": "a", "n": 2, "distinct": True}, "distinct"),
+        ({"unit": "a", "among": ["green", "blue"]}, "red"),
+        ({"unit": "a", "without": ["red"]}, "red"),
+    ],
+)
+def test_what_a_holdout_cannot_answer_is_refused_for_every_unit(shop, body, says):
+    for found in (shop.post(DECIDE, body), shop.post(f"{DECIDE}:batch", {"requests": [body]})):
+        assert found.kind == "invalid"
+        assert says in found.json["detail"]
+
+
+def test_only_the_policy_itself_counts_as_the_policy(shop):
+    seen = {"observations": [{"arm": "red", "reward": 1}]}
+    for name in ("button", "button@@holdout"):
+        assert shop.post(f"/v1/bandits/{name}/observations", seen).kind == "conflict"
+    assert shop.post("/v1/bandits/button@@holdout/decisions", {"unit": "a"}).kind == "conflict"
+    assert shop.patch("/v1/bandits/button@@holdout", {"paused": True}).kind == "conflict"
+    assert shop.delete("/v1/bandits/button@@holdout").kind == "conflict"
+    key, _ = shop.state.keys.create(["read"], bandits=["button"])
+    assert shop.get("/v1/bandits/button@@holdout", key=key).status == 200
+
+
+def test_batches_and_keys_find_the_holdout(shop):
+    wanted = [{"unit": f"user {n}", "key": f"view {n}", "segment": "fr"} for n in range(20)]
+    made = [shop.post(f"{DECIDE}:batch", {"requests": wanted}).json["answers"] for _ in range(2)]
+    assert made[0] == made[1]
+    assert {each[0]["held_out"] for each in made[0]} == {True, False}
+    assert {each[0]["segment"] for each in made[0]} == {None, "fr"}
+
+
+def test_whoever_opens_a_bandit_opens_its_holdout(shop):
+    shop.post(DECIDE, {"unit": "a", "segment": "fr"})
+    host = shop.state.host
+    host.lose([each.number for each in host.bandits.values()])
+    for name in ("button", "button@@holdout"):
+        host.store.release(name)
+    assert shop.post(DECIDE).kind == "invalid"  # the holdout is there again, so it needs a unit
+    assert host.bandits["button@@holdout"].parent is host.bandits["button"]

@@ -59,3 +59,66 @@ def test_a_bandit_without_segments_says_so(shop):
     assert "has no segments" in refused.json["detail"]
     for wrong in ("", "a\nb", "x" * 101):
         assert ask(shop, wrong).kind == "invalid"
+
+
+def test_there_is_a_bound_without_being_asked_for(service):
+    shop = service()
+    new = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
+    assert shop.post("/v1/bandits", new).json["segments"] == 100
+    assert ask(shop, "fr").json["segment"] == "fr"
+
+
+def test_a_segment_that_many_ask_for_at_once_is_made_once(shop):
+    request = {"method": "POST", "path": DECIDE, "body": {"segment": "fr"}}
+    assert [each.status for each in shop.send(*[request] * 10)] == [201] * 10
+    assert shop.state.host.bandits["button@fr"].bandit.asked == 10
+
+
+def test_the_seed_of_a_bandit_is_that_of_its_segments(service):
+    found = []
+    for _ in range(2):
+        shop = service()
+        shop.delete("/v1/bandits/button")
+        shop.post("/v1/bandits", {**NEW, "seed": 1})
+        made = [ask(shop, segment, n=30).json["decisions"] for segment in ("a", "b")]
+        found.append([[each["arm"] for each in decisions] for decisions in made])
+        shop.close()
+    assert found[0] == found[1]
+    assert found[0][0] != found[0][1]
+
+
+def test_a_key_gets_its_decision_again_when_segments_come_and_go(shop):
+    for segment in ("a", "b"):
+        ask(shop, segment)
+    key = {"Idempotency-Key": "view 1"}
+    first = shop.post(DECIDE, {"segment": "c"}, headers=key).json
+    assert shop.delete("/v1/bandits/button@a").status == 204
+    assert shop.post(DECIDE, {"segment": "c"}, headers=key).json["token"] == first["token"]
+    requests = [{"segment": "d", "key": "k"}, {"segment": "b", "key": "k"}, {"segment": "b"}]
+    made = shop.post(f"{DECIDE}:batch", {"requests": requests}).json["answers"]
+    assert made[0][0]["token"] == made[1][0]["token"]
+    assert [each[0]["segment"] for each in made] == ["d", "d", "b"]
+
+
+def test_what_a_crash_kept_from_a_segment_comes_when_it_is_opened(service, shop):
+    ask(shop, "fr")
+    shop.state.host.bandits["button"].bandit.add_arm("gold")
+    shop.state.host.store.documents.put("bandits", "button@it", {"parent": "button"})
+    shop.close()
+    again = service()
+    assert ask(again, "fr", among=["gold"]).json["arm"] == "gold"
+    assert ask(again, "it").json["segment"] == "it"
+    for method, path, body in (
+        ("PATCH", "/v1/bandits/button@fr", {"paused": True}),
+        ("POST", "/v1/bandits/button@fr/arms", {"label": "x"}),
+        ("DELETE", "/v1/bandits/button@fr/arms/red", None),
+        ("POST", "/v1/bandits/button@fr/decisions", {}),
+    ):
+        assert again.call(method, path, body).kind == "conflict"
+
+
+def test_it_is_said_where_people_look_that_there_is_no_other_context(shop):
+    found = shop.post(DECIDE, {"context": {"country": "de"}})
+    assert found.kind == "invalid"
+    assert "de-mobile" in found.json["detail"]
+    assert "segment" in shop.get("/openapi.json").json["info"]["description"]

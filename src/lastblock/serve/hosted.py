@@ -164,7 +164,7 @@ class Hosted:
         return self if self.parent is None else self.parent
 
     def join(self, parent: "Hosted | None") -> None:
-        """Become one of the segments of a bandit, if there is one."""
+        """Become a segment or the holdout of a bandit, if there is one."""
         self.parent = parent
         if parent is not None and self.notes.get("holdout"):
             parent.holdout = self
@@ -177,8 +177,13 @@ class Hosted:
         return [self, *self.segments.values(), *([self.holdout] if self.holdout else [])]
 
     def holds_out(self, unit: str) -> bool:
-        """Return whether a unit is one of the holdout: by a hash, so that it always is."""
-        found = hashlib.blake2b(f"{self.name}\0{unit}".encode(), digest_size=8).digest()
+        """Return whether a unit is one of the holdout: by a hash, so that it always is.
+
+        A secret of the bandit goes into it, so that nobody can choose to be held out, and another
+        bandit holds out others.
+        """
+        secret = bytes.fromhex(self.notes.get("holdout_secret", ""))
+        found = hashlib.blake2b(unit.encode(), key=secret, digest_size=8).digest()
         share: float = self.notes["holdout"]["share"]
         return int.from_bytes(found, "big") < share * 2**64
 
@@ -187,6 +192,8 @@ class Hosted:
         self.is_gone = True
         if self.parent is not None:
             self.parent.segments.pop(self.name, None)
+            if self.parent.holdout is self:
+                self.parent.holdout = None
 
     @property
     def segment(self) -> str | None:

@@ -5,22 +5,31 @@ import json
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, Final
+from secrets import token_hex
+from typing import Any
 
 import msgspec
 
 from lastblock.live.bandit import Bandit
 from lastblock.live.labels import Label
 from lastblock.serve.commits import Commits
+from lastblock.serve.families import (
+    COLLECTION,
+    asked_before,
+    check_root,
+    follow,
+    make_member,
+    parent_of,
+    unit_of,
+)
 from lastblock.serve.hosted import Hosted
-from lastblock.serve.messages import ChangedArm, ChangedBandit, NewArm, NewBandit
+from lastblock.serve.messages import ChangedArm, ChangedBandit, NewArm, NewBandit, NewDecision
 from lastblock.serve.policies import read_policy
 from lastblock.serve.problems import ProblemError, unavailable
+from lastblock.store.documents import Found
 from lastblock.store.store import Store
 from lastblock.support.checks import line
 from lastblock.support.errors import BanditInUseError, StoreError
-
-COLLECTION: Final = "bandits"
 
 
 class Host:
@@ -46,15 +55,15 @@ class Host:
         """Open all bandits and compile what they need."""
         names = await asyncio.to_thread(self.store.names)
         notes = await asyncio.to_thread(self.store.documents.all, COLLECTION)
-        for place, name in enumerate(names):
+        ordered = sorted(names, key=lambda name: parent_of(notes.get(name)) is not None)
+        for place, name in enumerate(ordered):
             self.why_not = f"opening bandit {place + 1} of {len(names)}"
+            parent = parent_of(notes.get(name))
+            if parent is not None and parent not in self.bandits:
+                continue  # whoever has the bandit to which it belongs opens it
             with suppress(BanditInUseError):  # asked for, it will be tried again
-                found = notes.get(name)
                 bandit = await asyncio.to_thread(self._opened, name)
-                value, version = (found.value, found.version) if found else ({}, 0)
-                self.bandits[name] = Hosted(name, bandit, value, version)
-        for hosted in self.bandits.values():
-            hosted.join(self.bandits.get(hosted.notes.get("parent", "")))
+                self._take_in(name, bandit, notes.get(name))
         for hosted in list(self.bandits.values()):
             await self._hold_out(hosted)  # a crash may have come before it was made
         self.is_ready, self.why_not = True, ""
@@ -63,6 +72,15 @@ class Host:
         bandit = self.store.bandit(name)
         bandit.compile()
         return bandit
+
+    def _take_in(self, name: str, bandit: Bandit[Any], found: Found | None) -> None:
+        """Keep an open bandit, and join it to the one to which it belongs."""
+        hosted = Hosted(name, bandit, *((found.value, found.version) if found else ({}, 0)))
+        parent = self.bandits.get(parent_of(found) or "")
+        self.bandits[name] = hosted
+        hosted.join(parent)
+        if parent is not None:
+            follow(parent, hosted)
 
     def lose(self, numbers: Collection[int]) -> None:
         """Note that another owner has taken some bandits: who asks for one opens it again."""
@@ -83,17 +101,18 @@ class Host:
             return await asyncio.to_thread(self._find, name)
 
     def _find(self, name: str) -> Hosted:
-        if name not in self.store.names():
+        names = self.store.names()
+        if name not in names:
             raise ProblemError("not-found", f"there is no bandit {name!r}")
-        try:
-            bandit = self._opened(name)
+        notes = self.store.documents.all(COLLECTION)
+        top = parent_of(notes.get(name)) or name
+        try:  # all that belong together, the parent first, so that one process has them
+            for each in (top, *(each for each in names if parent_of(notes.get(each)) == top)):
+                if each not in self.bandits and each in names:
+                    self._take_in(each, self._opened(each), notes.get(each))
         except BanditInUseError as error:
             raise unavailable(str(error)) from None
-        found = self.store.documents.all(COLLECTION).get(name)
-        hosted = Hosted(name, bandit, *((found.value, found.version) if found else ({}, 0)))
-        self.bandits[name] = hosted
-        hosted.join(self.bandits.get(hosted.notes.get("parent", "")))
-        return hosted
+        return self.bandits[name]
 
     async def segment(self, hosted: Hosted, segment: str) -> Hosted:
         """Return the bandit of a segment, made if it is new; the pooled one if there are many."""
@@ -114,37 +133,33 @@ class Host:
             found = self.bandits.get(name)
             if found is None and len(hosted.segments) < most:
                 notes = {"parent": hosted.name, "segment": segment}
-                found = await asyncio.to_thread(self._make_member, hosted, name, notes)
+                found = await asyncio.to_thread(make_member, self.store, hosted, name, notes)
                 self.bandits[name] = found
                 found.join(hosted)
             return hosted.segments.get(name, hosted)
+
+    async def decider(self, hosted: Hosted, wanted: NewDecision, key: str | None) -> Hosted:
+        """Return who decides: the bandit itself, that of a segment, or that of the holdout.
+
+        A request that is sent again with its key goes to whoever has answered it before.
+        """
+        if wanted.segment is None and hosted.holdout is None and not hosted.segments:
+            return hosted
+        is_held = hosted.holdout is not None and hosted.holds_out(unit_of(hosted, wanted))
+        before = asked_before(hosted, key)
+        if before is not None:
+            return before
+        if is_held and hosted.holdout is not None:
+            return hosted.holdout
+        return hosted if wanted.segment is None else await self.segment(hosted, wanted.segment)
 
     async def _hold_out(self, hosted: Hosted) -> None:
         """Make the bandit of a holdout, if there is to be one and there is none."""
         if isinstance(hosted.notes.get("holdout"), dict) and hosted.holdout is None:
             name, notes = f"{hosted.name}@@holdout", {"parent": hosted.name, "holdout": True}
-            member = await asyncio.to_thread(self._make_member, hosted, name, notes)
+            member = await asyncio.to_thread(make_member, self.store, hosted, name, notes)
             self.bandits[name] = member
             member.join(hosted)
-
-    def _make_member(self, hosted: Hosted, name: str, notes: dict[str, Any]) -> Hosted:
-        """Create the bandit of a segment or a holdout, with the policy and the arms of `hosted`."""
-        bandit = hosted.bandit
-        states = {label: state for label, state in bandit.arms.items() if state != "retired"}
-        if name in self.store.names():
-            raise ProblemError("conflict", f"there is a bandit {name!r} already; rename it")
-        made = self.store.create(
-            name,
-            bandit.policy,
-            list(states),
-            floor=dict(bandit.floor) or None,
-            rewards=bandit.rewards,
-        )
-        for label, state in states.items():
-            if state == "paused":
-                made.pause_arm(label)
-        version = self.store.documents.put(COLLECTION, name, notes)
-        return Hosted(name, made, notes, version or 0)
 
     async def numbered(self, number: int) -> Hosted | None:
         """Return the bandit with this number in the store; None if there is none any more."""
@@ -174,6 +189,8 @@ class Host:
             "default_reward": new.default_reward,
             "segments": new.segments,
             "holdout": msgspec.to_builtins(new.holdout),
+            "holdout_secret": token_hex(16),
+            "seed": new.seed,
             "payloads": {json.dumps(arm.label): arm.payload for arm in arms},
         }
 
@@ -206,6 +223,7 @@ class Host:
         """Change the notes of a bandit, if it has the ETag `match`."""
         async with self._changing:
             self.check_match(hosted, match)
+            check_root(hosted)
             given = {
                 name: value
                 for name in change.__struct_fields__
@@ -236,6 +254,7 @@ class Host:
         """Change what an arm hands back, pause it, or resume it."""
         async with self._changing:
             self.check_match(hosted, match)
+            check_root(hosted)
             state = hosted.bandit.arms[label]
             if change.paused is not msgspec.UNSET and state == "retired":
                 raise ProblemError("conflict", f"arm {label!r} has been retired")
@@ -260,6 +279,7 @@ class Host:
         """Add an arm."""
         async with self._changing:
             self.check_match(hosted, match)
+            check_root(hosted)
             if arm.floor is not None:
                 raise ProblemError(
                     "invalid", "an arm that is added later cannot have its own floor"
@@ -278,6 +298,7 @@ class Host:
         """Retire an arm for good."""
         async with self._changing:
             self.check_match(hosted, match)
+            check_root(hosted)
             self.commits.check()
             if hosted.bandit.arms[label] == "retired":
                 return  # as it was asked for
@@ -298,6 +319,8 @@ class Host:
 
         async with self._changing:
             self.check_match(hosted, match)
+            if hosted.parent is not None and hosted.parent.holdout is hosted:
+                check_root(hosted)
             for each in reversed(hosted.members):
                 self.bandits.pop(each.name, None)
                 each.leave()

@@ -9,7 +9,7 @@ from lastblock.live.aggregation import Rewards
 from lastblock.serve.keys import Right
 from lastblock.serve.policies import DEFAULT
 
-MOST_ARMS, MOST_DECISIONS = 1000, 10_000
+MOST_ARMS, MOST_DECISIONS, USUAL_SEGMENTS = 1000, 10_000, 100
 
 Label: TypeAlias = Annotated[str, Meta(max_length=200, description="The label of an arm.")] | int
 Name: TypeAlias = Annotated[
@@ -73,8 +73,8 @@ class NewBandit(Sent):
     ] = None
     segments: Annotated[
         MostSegments | None,
-        Meta(description="Keep a bandit for each segment, up to this number of them."),
-    ] = None
+        Meta(description="Keep a bandit for each segment, up to this number; null for none."),
+    ] = USUAL_SEGMENTS
     holdout: Holdout | None = None
 
 
@@ -268,8 +268,12 @@ class Group(Got):
     """The rewards of a group of decisions; null where there are too few."""
 
     rewards: int
-    mean: float | None
-    standard_error: float | None
+    mean: float | None = None
+    standard_error: float | None = None
+    low: Annotated[
+        float | None, Meta(description="The lower end of an interval that holds at any time.")
+    ] = None
+    high: float | None = None
 
 
 class Uplift(Got):
@@ -277,9 +281,19 @@ class Uplift(Got):
 
     policy: Group
     holdout: Group
-    difference: float | None
-    low: Annotated[float | None, Meta(description="The lower end of a 95 % interval.")]
-    high: float | None
+    difference: float | None = None
+    low: Annotated[
+        float | None, Meta(description="The lower end of an interval that holds at any time.")
+    ] = None
+    high: float | None = None
+    relative: Annotated[
+        float | None, Meta(description="The difference by the mean of the holdout.")
+    ] = None
+    better: Annotated[str | None, Meta(description="`policy` or `holdout`.")] = None
+    sure: Annotated[float | None, Meta(description="How sure that is, however often you look.")] = (
+        None
+    )
+    text: str = ""
 
 
 class NewEvaluation(Sent):

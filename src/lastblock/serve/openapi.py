@@ -13,8 +13,9 @@ _ALWAYS = ("bad-request", "too-large", "timeout", "invalid", "unavailable")
 _WITH_BODY = ("bad-request", "timeout", "too-large", "wrong-type", "invalid")
 _WITH_KEY = ("unauthorized", "forbidden", "too-many-requests")
 _TEXT = """\
-Bandits that decide and learn, behind HTTP. There is no context: a decision does not depend on who
-is asking. For a few segments, keep a bandit for each.
+Bandits that decide and learn, behind HTTP. There is no context but a segment: with
+`{"segment": "de-mobile"}` in a request for a decision, each segment has a bandit that learns by
+itself, and nothing else about who is asking changes a decision.
 """
 
 

@@ -79,4 +79,9 @@ def unavailable(detail: str, seconds: int = 1) -> ProblemError:
 def explained(error: msgspec.ValidationError) -> str:
     """Return what is wrong with a body; `msgspec` writes ``$.n`` for the field n."""
     what, at, place = str(error).partition(" - at `$")
+    if what.endswith("unknown field `context`"):
+        what += (
+            '; there is no context but a segment: send {"segment": "de-mobile"}, say, and each '
+            "segment learns by itself"
+        )
     return f"{place.rstrip('`').removeprefix('.')}: {what}" if at and place != "`" else what

@@ -54,8 +54,8 @@ class State:
     async def bandit(self, request: Request) -> Hosted:
         """Return the bandit that a request names, if the key reaches it; open it if need be."""
         name = request.parameters[0]
-        check_reach(request, name)
         found = self.host.bandits.get(name)
+        check_reach(request, name if found is None else found.family.name)
         return await self.host.get(name) if found is None else found
 
 

@@ -1,45 +1,79 @@
 """What the policy has earned beyond the control arm, by the units that were held out."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from lastblock.core.reward_stats import Told
+from lastblock.core.support import support_of
+from lastblock.live.best_arm import best_arm, check_bounds, mean_intervals, model_of
 from lastblock.live.view import desk_of
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.messages import Group, Uplift
 from lastblock.serve.problems import ProblemError
+from lastblock.support.intervals import check_confidence
 
-REACH = 1.959963984540054
-"""How many standard errors an interval of 95 % reaches to either side."""
+POLICY, HOLDOUT = "policy", "holdout"
 
 
-def uplift(hosted: Hosted) -> Uplift:
+def uplift(
+    hosted: Hosted, confidence: float = 0.95, bounds: Sequence[float] | None = None
+) -> Uplift:
     """Compare the rewards of a bandit and its segments with those of its holdout.
+
+    Parameters
+    ----------
+    hosted
+        The bandit.
+    confidence
+        The probability with which each of the three intervals holds, at all times at once. That of
+        the difference has the ends of two intervals with half the error each.
+    bounds
+        The smallest and the largest possible reward, if they are known.
 
     Raises
     ------
     ProblemError
         If the bandit has no holdout.
+    ValueError
+        If `confidence` or `bounds` cannot be.
     """
     if hosted.holdout is None:
         raise ProblemError(
             "conflict", f"bandit {hosted.name!r} has no holdout; create one with a holdout"
         )
+    check_confidence(confidence)
     chosen = _together(
         told for each in (hosted, *hosted.segments.values()) for told in _rewards(each)
     )
-    control = _together(_rewards(hosted.holdout))
-    one, other = _group(chosen), _group(control)
-    if one.standard_error is None or other.standard_error is None:
-        return Uplift(policy=one, holdout=other, difference=None, low=None, high=None)
-    difference = chosen.mean - control.mean
-    reach = REACH * math.hypot(one.standard_error, other.standard_error)
-    return Uplift(
-        policy=one,
-        holdout=other,
-        difference=difference,
-        low=difference - reach,
-        high=difference + reach,
+    told = [chosen, _together(_rewards(hosted.holdout))]
+    model = model_of(told, support_of(hosted.bandit.policy), check_bounds(bounds))
+    ends = mean_intervals(model, told, confidence)
+    groups = [_group(each, *both) for each, both in zip(told, ends, strict=True)]
+    found = Uplift(policy=groups[0], holdout=groups[1])
+    stated = best_arm(
+        model, (POLICY, HOLDOUT), told, [low for low, _ in ends], confidence, ever=2, retired=0
+    )
+    if stated is not None and all(each.pulls > 1 for each in told):
+        halves = mean_intervals(model, told, (1.0 + confidence) / 2.0)
+        found.difference = told[0].mean - told[1].mean
+        found.relative = found.difference / told[1].mean if told[1].mean > 0.0 else None
+        found.low = _finite(halves[0][0] - halves[1][1])
+        found.high = _finite(halves[0][1] - halves[1][0])
+        found.better, found.sure = stated.best, stated.sure
+    found.text = _words(found, hosted.notes["holdout"]["control"], confidence)
+    return found
+
+
+def _words(found: Uplift, control: object, confidence: float) -> str:
+    if found.difference is None:
+        return "There are too few rewards yet to say anything of the uplift."
+    low = "−∞" if found.low is None else f"{found.low:+.4g}"
+    high = "∞" if found.high is None else f"{found.high:+.4g}"
+    share = "" if found.relative is None else f", {100 * found.relative:+.1f} %"
+    return (
+        f"The policy earns {found.policy.mean:.4g} a decision, the holdout with {control!r} "
+        f"{found.holdout.mean:.4g}: a difference of {found.difference:+.4g}{share} "
+        f"({100 * confidence:g} % interval {low} to {high}, at any time)."
     )
 
 
@@ -53,7 +87,7 @@ def _rewards(hosted: Hosted) -> list[Told]:
 
 def _together(groups: Iterable[Told]) -> Told:
     """Return the statistics of all rewards of some groups."""
-    pulls, mean, spread = 0, 0.0, 0.0
+    pulls, mean, spread, low, high = 0, 0.0, 0.0, math.inf, -math.inf
     for group in groups:
         if group.pulls:
             both = pulls + group.pulls
@@ -61,12 +95,19 @@ def _together(groups: Iterable[Told]) -> Told:
             spread += group.spread + distance * distance * pulls * group.pulls / both
             mean += distance * group.pulls / both
             pulls = both
-    return Told(pulls, mean, spread)
+            low = group.low if math.isnan(group.low) else min(low, group.low)
+            high = group.high if math.isnan(group.high) else max(high, group.high)
+    return Told(pulls, mean, spread, low, high) if pulls else Told(0, 0.0, 0.0)
 
 
-def _group(told: Told) -> Group:
-    if told.pulls < 2:
-        mean = told.mean if told.pulls else None
-        return Group(rewards=told.pulls, mean=mean, standard_error=None)
-    error = math.sqrt(told.spread / (told.pulls - 1) / told.pulls)
-    return Group(rewards=told.pulls, mean=told.mean, standard_error=error)
+def _group(told: Told, low: float, high: float) -> Group:
+    found = Group(rewards=told.pulls, low=_finite(low), high=_finite(high))
+    if told.pulls:
+        found.mean = told.mean
+    if told.pulls > 1:
+        found.standard_error = math.sqrt(told.spread / (told.pulls - 1) / told.pulls)
+    return found
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -154,7 +154,7 @@ def routes(state: State) -> Iterator[Route]:
         needs="admin",
         takes=_CHANGED,
         returns={200: BanditState},
-        problems=("not-found", "changed-meanwhile"),
+        problems=("not-found", "conflict", "changed-meanwhile"),
         parameters=(_MATCH,),
     )
     yield Route(
@@ -164,7 +164,7 @@ def routes(state: State) -> Iterator[Route]:
         "Delete a bandit with all its events.",
         needs="admin",
         returns={204: None},
-        problems=("not-found", "changed-meanwhile"),
+        problems=("not-found", "conflict", "changed-meanwhile"),
         parameters=(_MATCH,),
     )
     yield Route(
@@ -186,7 +186,7 @@ def routes(state: State) -> Iterator[Route]:
         needs="admin",
         takes=_CHANGED_ARM,
         returns={200: BanditState},
-        problems=("not-found", "changed-meanwhile"),
+        problems=("not-found", "conflict", "changed-meanwhile"),
         parameters=(_MATCH,),
     )
     yield Route(

@@ -6,6 +6,7 @@ from msgspec import UNSET
 
 from lastblock.live.decisions import Decision
 from lastblock.live.labels import Label
+from lastblock.serve.families import check_root
 from lastblock.serve.hosted import Hosted, reused
 from lastblock.serve.http import Body, Request, Response
 from lastblock.serve.messages import (
@@ -15,6 +16,7 @@ from lastblock.serve.messages import (
     DecisionMade,
     DecisionsInTurn,
     DecisionsMade,
+    KeyedDecision,
     NewDecision,
     NewDecisions,
     NewObservations,
@@ -45,25 +47,19 @@ class _Decisions:
     async def _ready(self, request: Request) -> Hosted:
         """Return the bandit of a request for decisions, if it takes some now."""
         hosted = await self._state.bandit(request)
+        check_root(hosted)
         if hosted.paused:
             raise ProblemError("paused", f"bandit {hosted.name!r} is paused; it takes rewards only")
-        self._commits.check()
         return hosted
 
     async def decide(self, request: Request) -> Response:
         """Take decisions."""
         wanted = await request.read(_DECISION)
-        hosted = await self._ready(request)
+        hosted, key = await self._ready(request), request.header(b"idempotency-key")
         check_distinct(wanted)
-        if hosted.holdout is not None and wanted.unit is None:
-            raise ProblemError(
-                "invalid", f"bandit {hosted.name!r} has a holdout; give the unit that asks"
-            )
-        if hosted.holdout is not None and hosted.holds_out(str(wanted.unit)):
-            hosted = hosted.holdout
-        elif wanted.segment is not None:
-            hosted = await self._host.segment(hosted, wanted.segment)
-        asked = hosted.ask(wanted, request.header(b"idempotency-key"))
+        hosted = await self._host.decider(hosted, wanted, key)
+        self._commits.check()
+        asked = hosted.ask(wanted, key)
         made = _made(hosted, asked, wanted)
         await self._commits.written()
         if wanted.n is None:
@@ -76,20 +72,32 @@ class _Decisions:
         if sum(each.n or 1 for each in wanted) > MOST_DECISIONS:
             raise ProblemError("invalid", f"ask for at most {MOST_DECISIONS} decisions at once")
         hosted = await self._ready(request)
-        counts: dict[str, int] = {}
-        for each in wanted:  # all errors that `ask` could raise, before the first is asked
+        for each in wanted:
             check_distinct(each)
-            if each.segment is not None or hosted.holdout is not None:
-                raise ProblemError(
-                    "invalid", "a batch is for a bandit without segments and without a holdout"
-                )
-            hosted.check_ask(each, each.key)
+        deciders = await self._deciders(hosted, wanted)
+        self._commits.check()
+        counts: dict[str, int] = {}
+        for decider, each in zip(deciders, wanted, strict=True):
+            # All errors that `ask` could raise, before the first is asked.
+            decider.check_ask(each, each.key)
             if each.key is not None:
                 if counts.setdefault(each.key, each.n or 1) != (each.n or 1):
                     raise reused(each.key, counts[each.key], each.n or 1)
-        answers = [_made(hosted, hosted.ask(each, each.key), each) for each in wanted]
+        answers = [
+            _made(decider, decider.ask(each, each.key), each)
+            for decider, each in zip(deciders, wanted, strict=True)
+        ]
         await self._commits.written()
         return Response.json(DecisionsInTurn(answers=answers), 201)
+
+    async def _deciders(self, hosted: Hosted, wanted: Sequence[KeyedDecision]) -> list[Hosted]:
+        """Return who decides on each request; requests with the same key have the same one."""
+        found, by_key = [], dict[str | None, Hosted]()
+        for each in wanted:
+            decider = None if each.key is None else by_key.get(each.key)
+            found.append(decider or await self._host.decider(hosted, each, each.key))
+            by_key[each.key] = found[-1]
+        return found
 
     async def _find(self, request: Request, token: str) -> Hosted:
         number, _ = self._state.host.store.read_token(token)
@@ -131,6 +139,12 @@ class _Decisions:
         """Learn from decisions that others have taken."""
         seen = (await request.read(_OBSERVATIONS)).observations
         hosted = await self._state.bandit(request)
+        if hosted.family.holdout is not None:
+            raise ProblemError(
+                "conflict",
+                f"bandit {hosted.family.name!r} has a holdout: what others have decided would "
+                "count as the policy's",
+            )
         self._commits.check()
         hosted.observe([each.arm for each in seen], [each.reward for each in seen])
         await self._commits.written()
@@ -196,7 +210,7 @@ def routes(state: State) -> Iterator[Route]:
         needs="ask",
         takes=_DECISION,
         returns={201: (DecisionMade, DecisionsMade)},
-        problems=("not-found", "paused", "key-reused"),
+        problems=("not-found", "conflict", "paused", "key-reused"),
         parameters=(_KEY,),
     )
     yield Route(
@@ -207,7 +221,7 @@ def routes(state: State) -> Iterator[Route]:
         needs="ask",
         takes=_DECISIONS,
         returns={201: DecisionsInTurn},
-        problems=("not-found", "paused", "key-reused"),
+        problems=("not-found", "conflict", "paused", "key-reused"),
     )
     yield Route(
         "PUT",
@@ -257,5 +271,5 @@ def routes(state: State) -> Iterator[Route]:
         needs="tell",
         takes=_OBSERVATIONS,
         returns={204: None},
-        problems=("not-found",),
+        problems=("not-found", "conflict"),
     )

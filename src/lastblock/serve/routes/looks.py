@@ -21,6 +21,11 @@ from lastblock.store.export import DECISIONS, EVENTS
 
 _EVALUATION = Body(NewEvaluation)
 _PART = 1 << 18
+_INTERVALS = (
+    Parameter("confidence", "The confidence of the intervals; without it, 0.95.", float),
+    Parameter("low", "The smallest possible reward.", float),
+    Parameter("high", "The largest possible reward.", float),
+)
 _LARGEST = 1e100  # the squares of such numbers are finite
 
 
@@ -33,16 +38,12 @@ class _Looks:
 
     async def summary(self, request: Request) -> Response:
         """Return the summary of a bandit."""
-        hosted, query = await self._state.bandit(request), request.query()
-        options: dict[str, Any] = {}
-        if "confidence" in query:
-            options["confidence"] = _number(query, "confidence")
-        if ("low" in query) != ("high" in query):
-            raise ProblemError("invalid", "give both low and high, or neither")
-        if "low" in query:
-            options["bounds"] = (_number(query, "low"), _number(query, "high"))
+        hosted, options = await self._state.bandit(request), _options(request)
         found = await asyncio.to_thread(hosted.bandit.summary, **options)
-        return Response.json({**found.to_dict(), "text": str(found)})
+        said = {**found.to_dict(), "text": str(found)}
+        if hosted.holdout is not None:
+            said["uplift"] = await asyncio.to_thread(uplift, hosted, **options)
+        return Response.json(said)
 
     async def explanation(self, request: Request) -> Response:
         """Return why the last round, or a past decision, was as it was."""
@@ -113,7 +114,8 @@ class _Looks:
 
     async def uplift(self, request: Request) -> Response:
         """Return what the policy has earned beyond the control arm."""
-        return Response.json(uplift(await self._state.bandit(request)))
+        hosted, options = await self._state.bandit(request), _options(request)
+        return Response.json(await asyncio.to_thread(uplift, hosted, **options))
 
     async def evaluate(self, request: Request) -> Response:
         """Replay the log to other policies."""
@@ -122,6 +124,18 @@ class _Looks:
         async with self._evaluating:  # one after the other: each takes all cores
             found = await asyncio.to_thread(evaluate, self._store, hosted.name, policies, wanted)
         return Response.json(found)
+
+
+def _options(request: Request) -> dict[str, Any]:
+    """Return the confidence of intervals and the bounds of rewards, as far as they are given."""
+    query, options = request.query(), dict[str, Any]()
+    if "confidence" in query:
+        options["confidence"] = _number(query, "confidence")
+    if ("low" in query) != ("high" in query):
+        raise ProblemError("invalid", "give both low and high, or neither")
+    if "low" in query:
+        options["bounds"] = (_number(query, "low"), _number(query, "high"))
+    return options
 
 
 def _number(query: dict[str, str], name: str) -> float:
@@ -141,15 +155,11 @@ def routes(state: State) -> Iterator[Route]:
         "GET",
         f"{one}/summary",
         do.summary,
-        "Which arm is best, how sure that is, and the means of all arms.",
+        "Which arm is best, how sure that is, the means of all arms, the uplift over a holdout.",
         needs="read",
         returns={200: dict},
         problems=("not-found",),
-        parameters=(
-            Parameter("confidence", "The confidence of the intervals; without it, 0.95.", float),
-            Parameter("low", "The smallest possible reward.", float),
-            Parameter("high", "The largest possible reward.", float),
-        ),
+        parameters=_INTERVALS,
     )
     yield Route(
         "GET",
@@ -213,4 +223,5 @@ def routes(state: State) -> Iterator[Route]:
         needs="read",
         returns={200: Uplift},
         problems=("not-found", "conflict"),
+        parameters=_INTERVALS,
     )

@@ -1,0 +1,114 @@
+"""Bandits that belong together: the one that users know, those of its segments, its holdout.
+
+Each is a bandit of the store with a log of its own. The notes of a member name the bandit to which
+it belongs, and that one has all settings.
+"""
+
+from hashlib import blake2b
+from typing import Any, Final
+
+from lastblock.live.bandit import Bandit
+from lastblock.live.view import desk_of
+from lastblock.serve.hosted import Hosted
+from lastblock.serve.messages import NewDecision
+from lastblock.serve.problems import ProblemError
+from lastblock.store.documents import Found
+from lastblock.store.store import Store
+
+COLLECTION: Final = "bandits"
+"""The documents of bandits in the store."""
+
+
+def parent_of(found: Found | None) -> str | None:
+    """Return the name of the bandit to which another belongs, by its document."""
+    return None if found is None else found.value.get("parent")
+
+
+def follow(parent: Hosted, member: Hosted) -> None:
+    """Make a member's arms those of its parent.
+
+    A crash may have come between the two; so this is done whenever a member is opened.
+    """
+    mine, theirs = member.bandit, parent.bandit
+    for label, state in theirs.arms.items():
+        if label not in mine.arms and state != "retired":
+            mine.add_arm(label)
+        elif state == "retired" and mine.arms.get(label, state) != "retired":
+            mine.retire_arm(label)
+    if mine.rewards != theirs.rewards:
+        mine.configure(rewards=theirs.rewards)
+
+
+def make_member(store: Store, hosted: Hosted, name: str, notes: dict[str, Any]) -> Hosted:
+    """Create the bandit of a segment or a holdout, with the policy and the arms of `hosted`.
+
+    Its document comes first: so a crash leaves no bandit of which nobody knows what it is.
+    """
+    parent, desk = hosted.bandit, desk_of(hosted.bandit)
+    there = store.documents.all(COLLECTION).get(name)
+    if name in store.names():
+        if parent_of(there) != hosted.name or there is None:
+            raise ProblemError("conflict", f"there is a bandit {name!r} already; delete it first")
+        return Hosted(name, store.bandit(name), there.value, there.version)
+    version = store.documents.put(COLLECTION, name, notes)
+    states = {label: state for label, state in parent.arms.items() if state != "retired"}
+    seed = hosted.notes.get("seed")
+    if seed is not None:  # another one for each member, and always the same
+        seed = int.from_bytes(blake2b(f"{seed} {name}".encode(), digest_size=8).digest()) >> 1
+    made: Bandit[Any] = store.create(
+        name,
+        parent.policy,
+        list(states),
+        seed=seed,
+        floor=(dict(parent.floor) or None) if desk.floor_of_all is None else desk.floor_of_all,
+        room=desk.live.width,
+        rewards=parent.rewards,
+    )
+    for label, state in states.items():
+        if state == "paused":
+            made.pause_arm(label)
+    return Hosted(name, made, notes, version or 0)
+
+
+def asked_before(hosted: Hosted, key: str | None) -> Hosted | None:
+    """Return the member that has taken decisions with this key, which answers again."""
+    if key is not None:
+        for each in hosted.members:
+            if desk_of(each.bandit).ledger.memory.asked(key) is not None:
+                return each
+    return None
+
+
+def check_root(hosted: Hosted) -> None:
+    """Raise a `ProblemError` if a bandit belongs to another, which should be asked or changed."""
+    if hosted.parent is not None:
+        raise ProblemError(
+            "conflict",
+            f"bandit {hosted.name!r} belongs to {hosted.parent.name!r}; ask and change that one",
+        )
+
+
+def unit_of(hosted: Hosted, wanted: NewDecision) -> str:
+    """Return the unit of a request to a bandit with a holdout, or raise a `ProblemError`.
+
+    What is refused does not depend on the unit: an error for one visitor in twenty would be
+    found too late.
+    """
+    control = hosted.notes["holdout"]["control"]
+    if wanted.unit is None:
+        raise ProblemError(
+            "invalid",
+            f"bandit {hosted.name!r} has a holdout; give the unit that asks, such as "
+            '{"unit": "visitor 17"}',
+        )
+    if wanted.distinct:
+        raise ProblemError(
+            "invalid", "a bandit with a holdout has no distinct arms: the holdout has one arm"
+        )
+    is_among = wanted.among is None or control in wanted.among
+    if not is_among or control in (wanted.without or ()):
+        raise ProblemError(
+            "invalid",
+            f"arm {control!r} must be among those that may be chosen: it is what the holdout gets",
+        )
+    return wanted.unit
