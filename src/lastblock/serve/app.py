@@ -9,7 +9,7 @@ from lastblock.serve import openapi
 from lastblock.serve.dashboard.routes import Dashboard, is_page
 from lastblock.serve.http import ClientLeftError, Receive, Request, Response, Scope, Send, Watch
 from lastblock.serve.problems import ProblemError, unavailable
-from lastblock.serve.routes import bandits, decisions, health, keys, looks
+from lastblock.serve.routes import alerts, bandits, decisions, health, keys, looks
 from lastblock.serve.routing import Route, Router
 from lastblock.serve.state import State
 from lastblock.store.storage import TakenOverError
@@ -106,6 +106,7 @@ def _routes(state: State) -> Iterator[Route]:
     yield from decisions.routes(state)
     yield from looks.routes(state)
     yield from keys.routes(state)
+    yield from alerts.routes(state)
     made: dict[str, bytes] = {}
 
     async def describe(request: Request) -> Response:

@@ -67,7 +67,9 @@ def make_member(store: Store, hosted: Hosted, name: str, notes: dict[str, Any]) 
     for label, state in states.items():
         if state == "paused":
             made.pause_arm(label)
-    return Hosted(name, made, notes, version or 0)
+    member = Hosted(name, made, notes, version or 0)
+    member.is_new = True
+    return member
 
 
 def asked_before(hosted: Hosted, key: str | None) -> Hosted | None:

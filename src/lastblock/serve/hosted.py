@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -41,6 +42,8 @@ class Hosted:
     def __init__(self, name: str, bandit: Bandit[Any], notes: dict[str, Any], version: int) -> None:
         self.name, self.bandit = name, bandit
         self.is_gone = False
+        self.is_new = False
+        """Whether this process has created it."""
         self.parent: Hosted | None = None
         """The bandit of whose segments this is one; None for an ordinary bandit."""
         self.segments: dict[str, Hosted] = {}
@@ -52,6 +55,10 @@ class Hosted:
         self.decisions: dict[Label, int] = {}
         self.rewards: dict[Label, int] = {}
         self.reward_sums: dict[Label, float] = {}
+        self.unanswered: float | None = None
+        """When the first decision since the last reward was taken, or found waiting."""
+        self.is_silent = False
+        """Whether an alert has told that rewards no longer come."""
         self.expired = 0
         self.observed = 0
         self.take(notes, version)
@@ -170,6 +177,8 @@ class Hosted:
             parent.holdout = self
         elif parent is not None:
             parent.segments[self.name] = self
+        if self.waiting and self.family.unanswered is None:
+            self.family.unanswered = time.monotonic()
 
     @property
     def members(self) -> "list[Hosted]":
@@ -209,11 +218,14 @@ class Hosted:
     def count_decision(self, arm: Label) -> None:
         """Count a decision, for the metrics."""
         self.stamp += 1
+        if self.family.unanswered is None:
+            self.family.unanswered = time.monotonic()
         self.decisions[arm] = self.decisions.get(arm, 0) + 1
 
     def count_reward(self, arm: Label, reward: float) -> None:
         """Count a reward, for the metrics."""
         self.stamp += 1
+        self.family.unanswered, self.family.is_silent = None, False
         self.rewards[arm] = self.rewards.get(arm, 0) + 1
         self.reward_sums[arm] = self.reward_sums.get(arm, 0.0) + reward
 

@@ -188,6 +188,7 @@ class Host:
             "reward_window": new.reward_window,
             "default_reward": new.default_reward,
             "segments": new.segments,
+            "alert_after": new.alert_after,
             "holdout": msgspec.to_builtins(new.holdout),
             "holdout_secret": token_hex(16),
             "seed": new.seed,
@@ -215,6 +216,7 @@ class Host:
             )
         async with self._changing:
             hosted = await asyncio.to_thread(make)
+            hosted.is_new = True
             self.bandits[new.name] = hosted
             await self._hold_out(hosted)
             return hosted

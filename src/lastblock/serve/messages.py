@@ -25,6 +25,17 @@ MostSegments: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0.0, le=31_536_000.0)]
 
 
+AlertAfter: TypeAlias = Annotated[
+    float,
+    Meta(
+        gt=0.0,
+        le=31_536_000.0,
+        description="Raise an alert if no reward comes for so many seconds while decisions are "
+        "taken; null for none.",
+    ),
+]
+
+
 class Sent(Struct, forbid_unknown_fields=True, kw_only=True):
     """A body that a client sends."""
 
@@ -75,6 +86,7 @@ class NewBandit(Sent):
         MostSegments | None,
         Meta(description="Keep a bandit for each segment, up to this number; null for none."),
     ] = USUAL_SEGMENTS
+    alert_after: AlertAfter | None = None
     holdout: Holdout | None = None
 
 
@@ -87,6 +99,7 @@ class ChangedBandit(Sent):
     default_reward: float | UnsetType | None = UNSET
     aggregation: Rewards | UnsetType | None = UNSET
     segments: MostSegments | UnsetType | None = UNSET
+    alert_after: AlertAfter | UnsetType | None = UNSET
 
 
 class ChangedArm(Sent):
@@ -121,6 +134,7 @@ class BanditState(Got):
     aggregation: Rewards | None
     holdout: Holdout | None
     segments: int | None
+    alert_after: float | None
     seen_segments: Annotated[
         list[str], Meta(description="The segments that have a bandit of their own.")
     ]
@@ -294,6 +308,28 @@ class Uplift(Got):
         None
     )
     text: str = ""
+
+
+class Alert(Got):
+    """Word that something happened."""
+
+    id: str
+    time: str
+    kind: Annotated[str, Meta(description="`change`, `rewards-stopped` or `arm-paused`.")]
+    bandit: str
+    text: str
+    data: dict[str, Any]
+    state: Annotated[
+        str, Meta(description="`waiting` or `sent`; `failed`; `kept` if there is no webhook.")
+    ]
+    attempts: int = 0
+    problem: Annotated[str | None, Meta(description="Why it could not be sent.")] = None
+
+
+class AlertList(Got):
+    """The last alerts, latest first."""
+
+    alerts: list[Alert]
 
 
 class NewEvaluation(Sent):

@@ -13,6 +13,7 @@ import uvicorn
 from starlette.middleware.cors import CORSMiddleware
 
 import lastblock
+from lastblock.serve.alerts import Alerts
 from lastblock.serve.app import App
 from lastblock.serve.commits import Commits
 from lastblock.serve.hosting import Host
@@ -20,6 +21,7 @@ from lastblock.serve.keys import Keys
 from lastblock.serve.limits import Limits
 from lastblock.serve.settings import SettingError, Settings
 from lastblock.serve.state import State
+from lastblock.serve.watching import Watcher
 from lastblock.store.store import Store
 from lastblock.support.errors import StoreError
 
@@ -61,7 +63,8 @@ def open_service(settings: Settings) -> State:
             )
         commits = Commits(store, does_wait=settings.durability == "always")
         limits = Limits(settings.rate_limit)
-        return State(settings, Host(store, commits), keys, limits)
+        alerts = Alerts(store.documents, settings.alert_url, settings.alert_secret)
+        return State(settings, Host(store, commits), keys, limits, alerts)
     except BaseException:
         store.close()
         raise
@@ -144,6 +147,7 @@ async def serve(settings: Settings, announce: Callable[[State, str], object]) ->
     try:
         app, around = application(state)
         server = Server(_config(settings, around), state)
+        watcher = Watcher(state.host, state.alerts)
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
@@ -156,6 +160,8 @@ async def serve(settings: Settings, announce: Callable[[State, str], object]) ->
                 _refresh(state),
                 _expire(state),
                 app.dashboard.look(),
+                state.alerts.work(),
+                watcher.work(),
             )
         ]
         try:
@@ -166,6 +172,9 @@ async def serve(settings: Settings, announce: Callable[[State, str], object]) ->
             done = await asyncio.gather(*helpers, return_exceptions=True)
         if isinstance(done[0], Exception):
             raise done[0]
+        with contextlib.suppress(StoreError):  # what happened in the last second
+            await watcher.look()
+            await state.alerts.keep()
     finally:
         await state.host.close()
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args
+from urllib.parse import urlsplit
 
 from lastblock.store.store import Durability
 from lastblock.support.errors import short
@@ -33,8 +34,8 @@ class About(NamedTuple):
     is_many: bool = False
 
 
-def _setting(default: Any, text: str, **about: Any) -> Any:
-    return field(default=default, metadata={"about": About(text, **about)})
+def _setting(default: Any, text: str, *, is_secret: bool = False, **about: Any) -> Any:
+    return field(default=default, repr=not is_secret, metadata={"about": About(text, **about)})
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,13 @@ class Settings:
     )
     cors: tuple[str, ...] = _setting(
         (), "let pages of this origin use the API; may be repeated", metavar="ORIGIN", is_many=True
+    )
+    alert_url: str = _setting("", "send alerts to this webhook", metavar="URL")
+    alert_secret: str = _setting(
+        "",
+        "sign alerts with this; better in LASTBLOCK_ALERT_SECRET",
+        metavar="TEXT",
+        is_secret=True,
     )
     request_timeout: float = _setting(
         10.0, "seconds in which a request must arrive", metavar="SECONDS", low=0.1, high=3600
@@ -220,6 +228,15 @@ def _fitting(settings: Settings) -> Settings:
         path = getattr(settings, name)
         if path and not Path(path).is_file():
             raise SettingError(f"{name}: there is no file {path!r}")
+    if settings.alert_url:
+        parts = urlsplit(settings.alert_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise SettingError("alert_url must begin with https:// or http:// and name a host")
+        if len(settings.alert_secret) < 16:
+            raise SettingError(
+                "alert_url needs an alert_secret of at least 16 characters, with which alerts are "
+                "signed; set LASTBLOCK_ALERT_SECRET"
+            )
     if settings.root_path and (
         not settings.root_path.startswith("/") or settings.root_path.endswith("/")
     ):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from lastblock.serve.alerts import Alerts
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.hosting import Host
 from lastblock.serve.http import Request
@@ -23,6 +24,7 @@ class State:
     host: Host
     keys: Keys
     limits: Limits
+    alerts: Alerts
     metrics: Metrics = field(default_factory=Metrics)
     is_stopping: bool = False
     streams: dict[int, list[int]] = field(default_factory=dict)

@@ -224,6 +224,7 @@ def _state(hosted: Hosted, segments: list[str]) -> BanditState:
         aggregation=bandit.rewards,
         holdout=Holdout(**notes["holdout"]) if isinstance(notes.get("holdout"), dict) else None,
         segments=notes.get("segments"),
+        alert_after=notes.get("alert_after"),
         seen_segments=sorted(segments),
         decisions=bandit.asked,
         waiting=hosted.waiting,

@@ -88,6 +88,7 @@ def _of_bandits(state: State) -> Iterator[str]:
             [({"bandit": each.name}, len(each.bandit.changes)) for each in hosted],
         ),
         ("bandits", "Bandits that are open.", [({}, len(hosted))]),
+        ("waiting_alerts", "Alerts that wait to be sent.", [({}, state.alerts.waiting)]),
         (
             "event_streams",
             "Streams of events that are open.",

@@ -1,0 +1,211 @@
+"""Alerts are kept, signed, sent until they arrive, and wait for nobody."""
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from lastblock.client import is_signed
+from lastblock.serve import alerts as module
+from lastblock.serve.settings import SettingError, read_settings
+from lastblock.serve.watching import Watcher
+from lastblock.support.signatures import sign
+
+SECRET = "a secret of the webhook"
+DECIDE = "/v1/bandits/button/decisions"
+NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
+
+
+@pytest.fixture
+def webhook():
+    """A webhook that fails as often as the test says, and notes what it gets."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["content-length"]))
+            server.got.append((self.headers["lastblock-signature"], body))
+            status = server.answers.pop(0) if server.answers else 204
+            self.send_response(status)
+            if status == 302:
+                self.send_header("location", f"http://127.0.0.1:{server.server_port}/other")
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    server.got, server.answers = [], []
+    server.url = f"http://127.0.0.1:{server.server_port}/hook"
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def start(service, webhook):
+    def start(**settings):
+        shop = service(alert_url=webhook.url, alert_secret=SECRET, **settings)
+        shop.watcher = Watcher(shop.state.host, shop.state.alerts)
+        return shop
+
+    return start
+
+
+def look(shop):
+    shop.runner.run(shop.watcher.look())
+    return shop.runner.run(shop.state.alerts.step())
+
+
+def learn(shop, rewards):
+    for reward in rewards:
+        made = shop.post(DECIDE).json
+        shop.put(f"/v1/decisions/{made['token']}/reward", {"reward": reward})
+
+
+def test_a_paused_arm_raises_one_signed_alert(start, webhook):
+    shop = start()
+    shop.post("/v1/bandits", NEW)
+    shop.post(DECIDE, {"segment": "fr"})
+    shop.patch("/v1/bandits/button/arms/red", {"paused": True})
+    for _ in range(3):
+        look(shop)
+    ((signature, body),) = webhook.got
+    assert is_signed(SECRET, signature, body)
+    assert not is_signed(SECRET + "x", signature, body)
+    assert not is_signed(SECRET, signature, body + b" ")
+    sent = json.loads(body)
+    assert (sent["kind"], sent["bandit"], sent["data"]["arm"]) == ("arm-paused", "button", "red")
+    (kept,) = shop.get("/v1/alerts").json["alerts"]
+    assert (kept["state"], kept["attempts"], kept["id"]) == ("sent", 1, sent["id"])
+    other, _ = shop.state.keys.create(["read"], bandits=["else"])
+    assert shop.get("/v1/alerts", key=other).json["alerts"] == []
+    shop.close()
+    again = start()
+    look(again)
+    assert len(webhook.got) == 1
+    assert [each["id"] for each in again.get("/v1/alerts").json["alerts"]] == [sent["id"]]
+    again.patch("/v1/bandits/button/arms/red", {"paused": False})
+    look(again)
+    again.patch("/v1/bandits/button/arms/red", {"paused": True})
+    look(again)
+    assert len(webhook.got) == 2
+
+
+def test_a_change_that_the_policy_notices_raises_an_alert(start, webhook):
+    shop = start()
+    policy = {"policy": "AdaptiveLBSDA"}
+    shop.post("/v1/bandits", {**NEW, "policy": policy})
+    learn(shop, [1.0] * 80)
+    look(shop)
+    assert webhook.got == []
+    learn(shop, [0.0] * 80)
+    shop.close()  # before it was looked at
+    again = start()
+    changes = again.get("/v1/bandits/button/changes").json["changes"]
+    assert changes
+    learn(again, [0.0] * 3)
+    look(again)
+    assert webhook.got == []  # it was there when the service first saw the bandit
+    learn(again, [1.0] * 120)
+    look(again)
+    found = again.get("/v1/bandits/button/changes").json["changes"]
+    sent = [json.loads(body) for _, body in webhook.got]
+    assert 0 < len(sent) == len(found) - len(changes)
+    assert {each["kind"] for each in sent} == {"change"}
+    assert sent[-1]["data"]["noticed"] == found[0]["noticed"]
+    assert "The world changed around decision" in sent[-1]["text"]
+
+
+def test_rewards_that_stop_raise_one_alert_until_they_come_again(start, webhook):
+    shop = start()
+    shop.post("/v1/bandits", {**NEW, "alert_after": 0.05})
+    assert shop.get("/v1/bandits/button").json["alert_after"] == 0.05
+    time.sleep(0.06)
+    look(shop)  # nobody asked
+    learn(shop, [1.0])
+    made = shop.post(DECIDE, {"segment": "fr"}).json
+    look(shop)
+    assert webhook.got == []
+    time.sleep(0.06)
+    for _ in range(3):
+        look(shop)
+    assert [json.loads(body)["kind"] for _, body in webhook.got] == ["rewards-stopped"]
+    assert json.loads(webhook.got[0][1])["data"]["waiting"] == 1
+    shop.put(f"/v1/decisions/{made['token']}/reward", {"reward": 1.0})
+    shop.post(DECIDE)
+    time.sleep(0.06)
+    look(shop)
+    assert len(webhook.got) == 2
+    assert shop.patch("/v1/bandits/button", {"alert_after": -1}).kind == "invalid"
+    assert shop.patch("/v1/bandits/button", {"alert_after": None}).status == 200
+
+
+def test_alerts_are_sent_again_until_they_arrive_also_after_a_restart(start, webhook):
+    webhook.answers = [500, 302]
+    shop = start()
+    shop.post("/v1/bandits", NEW)
+    shop.patch("/v1/bandits/button/arms/red", {"paused": True})
+    assert 0.0 < look(shop) <= 1.0
+    assert look(shop) > 0.0
+    assert len(webhook.got) == 1  # the next attempt is not due yet
+    (waiting,) = shop.get("/v1/alerts").json["alerts"]
+    assert (waiting["state"], waiting["problem"]) == ("waiting", "the webhook answered 500")
+    assert "lastblock_waiting_alerts 1" in shop.get("/metrics").body.decode()
+    shop.close()
+    shop = start()
+    assert 1.0 < look(shop) <= 2.0  # after a redirect, which it does not follow
+    shop.close()
+    shop = start()
+    look(shop)
+    assert len({json.loads(body)["id"] for _, body in webhook.got}) == 1
+    (sent,) = shop.get("/v1/alerts").json["alerts"]
+    assert (sent["state"], sent["attempts"], sent["problem"]) == ("sent", 3, None)
+
+
+def test_alerts_are_bounded_and_give_up_at_last(service, monkeypatch):
+    monkeypatch.setattr(module, "MOST", 3)
+    monkeypatch.setattr(module, "ATTEMPTS", 1)
+    shop = service(alert_url="http://127.0.0.1:9/", alert_secret=SECRET)
+    for n in range(5):
+        shop.state.alerts.note("change", "button", f"change {n}", {})
+        shop.runner.run(shop.state.alerts.step())
+    found = shop.get("/v1/alerts").json["alerts"]
+    assert [each["text"] for each in found] == ["change 4", "change 3", "change 2"]
+    assert {each["state"] for each in found} == {"failed"}
+    assert len(shop.state.host.store.documents.all("alerts")) == 3
+
+
+def test_without_a_webhook_alerts_are_kept(service):
+    shop = service()
+    shop.state.alerts.note("change", "button", "a change", {})
+    assert [each["state"] for each in shop.get("/v1/alerts").json["alerts"]] == ["kept"]
+    shop.runner.run(shop.state.alerts.step())
+    assert [each["state"] for each in shop.get("/v1/alerts").json["alerts"]] == ["kept"]
+
+
+@pytest.mark.parametrize(
+    "header", ["", "t=1", "t=x,v1=0", "t=9,v1=é", "v1=0,t=-1", "t=" + "9" * 30]
+)
+def test_strange_signatures_are_none(header):
+    assert not is_signed(SECRET, header, b"{}")
+
+
+def test_old_signatures_are_none():
+    now = int(time.time())
+    assert is_signed(SECRET, sign(SECRET, b"{}", now - 200), b"{}")
+    assert not is_signed(SECRET, sign(SECRET, b"{}", now - 400), b"{}")
+
+
+def test_settings_of_alerts_fit_each_other():
+    for wrong in ({"alert_url": "ftp://x"}, {"alert_url": "https://x", "alert_secret": "short"}):
+        with pytest.raises(SettingError, match="alert_"):
+            read_settings({"store": "x.db", **wrong}, {})
+    environ = {"LASTBLOCK_ALERT_SECRET": SECRET}
+    settings = read_settings({"store": "x.db", "alert_url": "https://x.example"}, environ)
+    assert SECRET not in repr(settings)
