@@ -4,10 +4,13 @@ Each is a bandit of the store with a log of its own. The notes of a member name 
 it belongs, and that one has all settings.
 """
 
+from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any, Final
 
+from lastblock.core.protocol import Policy
 from lastblock.live.bandit import Bandit
+from lastblock.live.labels import Label
 from lastblock.live.view import desk_of
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.messages import NewDecision
@@ -39,8 +42,10 @@ def follow(parent: Hosted, member: Hosted) -> None:
         mine.configure(rewards=theirs.rewards)
 
 
-def make_member(store: Store, hosted: Hosted, name: str, notes: dict[str, Any]) -> Hosted:
-    """Create the bandit of a segment or a holdout, with the policy and the arms of `hosted`.
+def make_member(
+    store: Store, hosted: Hosted, name: str, notes: dict[str, Any], policy: Policy | None = None
+) -> Hosted:
+    """Create a bandit that belongs to `hosted`, with its arms, and its policy or another one.
 
     Its document comes first: so a crash leaves no bandit of which nobody knows what it is.
     """
@@ -57,7 +62,7 @@ def make_member(store: Store, hosted: Hosted, name: str, notes: dict[str, Any]) 
         seed = int.from_bytes(blake2b(f"{seed} {name}".encode(), digest_size=8).digest()) >> 1
     made: Bandit[Any] = store.create(
         name,
-        parent.policy,
+        parent.policy if policy is None else policy,
         list(states),
         seed=seed,
         floor=(dict(parent.floor) or None) if desk.floor_of_all is None else desk.floor_of_all,
@@ -87,6 +92,22 @@ def check_root(hosted: Hosted) -> None:
         raise ProblemError(
             "conflict",
             f"bandit {hosted.name!r} belongs to {hosted.parent.name!r}; ask and change that one",
+        )
+
+
+def check_control(hosted: Hosted, label: Label) -> None:
+    """Raise a `ProblemError` for an arm that the holdout or the guardrail needs."""
+    for name in ("holdout", "guardrail"):
+        if (hosted.notes.get(name) or {}).get("control", None) == label:
+            raise ProblemError("conflict", f"arm {label!r} is the control arm of the {name}")
+
+
+def check_guardrail(notes: Mapping[str, Any], arms: Mapping[Label, str]) -> None:
+    """Raise a `ProblemError` if a guardrail's control is not an active arm."""
+    guardrail = notes.get("guardrail")
+    if guardrail is not None and arms.get(guardrail["control"]) != "active":
+        raise ProblemError(
+            "invalid", f"guardrail: {guardrail['control']!r} is not one of the active arms"
         )
 
 

@@ -50,6 +50,10 @@ class Hosted:
         """The bandits of its segments, by their names."""
         self.holdout: Hosted | None = None
         """The bandit that notes the decisions and rewards of units in the holdout."""
+        self.keepers: dict[str, Hosted] = {}
+        """The bandits that keep values of the guardrail, by the names of those that decide."""
+        self.pauses: dict[str, str] = {}
+        """Why the guardrail has paused arms, by their labels as JSON, since the last start."""
         self.stamp = 0
         """Another number after each decision, reward or other event."""
         self.decisions: dict[Label, int] = {}
@@ -133,11 +137,19 @@ class Hosted:
         with desk.lock:
             answer(desk, tokens, rewards, None, only_check=True)
 
-    def tell(self, tokens: Sequence[str], rewards: Sequence[float], key: str | None = None) -> None:
-        """Take rewards: all of them, or none on an error."""
+    def tell(
+        self, tokens: Sequence[str], rewards: Sequence[float], key: str | None = None
+    ) -> list[Label | None]:
+        """Take rewards: all of them, or none on an error.
+
+        Returns
+        -------
+        list
+            The arms of the decisions; None for a reward that has come before.
+        """
         desk = desk_of(self.bandit)
         with desk.lock:
-            arms = [self._arm_of(token) for token in tokens]
+            arms = [self._arm_of(token, key) for token in tokens]
             if len(tokens) == 1:
                 self.bandit.tell(tokens[0], rewards[0], key=key)
             else:
@@ -145,11 +157,15 @@ class Hosted:
         for arm, reward in zip(arms, rewards, strict=True):
             if arm is not None:
                 self.count_reward(arm, reward)
+        return arms
 
-    def _arm_of(self, token: str) -> Label | None:
-        """Return the arm of a decision that waits for its reward; None if it waits no more."""
+    def _arm_of(self, token: str, key: str | None) -> Label | None:
+        """Return the arm of a decision that waits for this reward; None if it waits no more."""
         desk = desk_of(self.bandit)
-        arm = desk.out.get(number_of_token(desk, token))
+        number = number_of_token(desk, token)
+        if key is not None and desk.ledger.memory.part(number, key) is not None:
+            return None
+        arm = desk.out.get(number)
         return None if arm is None else desk.label(arm)
 
     def expire(self) -> int:
@@ -173,7 +189,9 @@ class Hosted:
     def join(self, parent: "Hosted | None") -> None:
         """Become a segment or the holdout of a bandit, if there is one."""
         self.parent = parent
-        if parent is not None and self.notes.get("holdout"):
+        if parent is not None and "guards" in self.notes:
+            parent.keepers[self.notes["guards"]] = self
+        elif parent is not None and self.notes.get("holdout"):
             parent.holdout = self
         elif parent is not None:
             parent.segments[self.name] = self
@@ -182,8 +200,14 @@ class Hosted:
 
     @property
     def members(self) -> "list[Hosted]":
-        """This bandit, and those of its segments and its holdout."""
-        return [self, *self.segments.values(), *([self.holdout] if self.holdout else [])]
+        """This bandit, and all that belong to it."""
+        held = [self.holdout] if self.holdout else []
+        return [self, *self.segments.values(), *held, *self.keepers.values()]
+
+    @property
+    def keeper(self) -> "Hosted | None":
+        """The bandit that keeps values of the guardrail about this one."""
+        return self.family.keepers.get(self.name)
 
     def holds_out(self, unit: str) -> bool:
         """Return whether a unit is one of the holdout: by a hash, so that it always is.
@@ -203,6 +227,9 @@ class Hosted:
             self.parent.segments.pop(self.name, None)
             if self.parent.holdout is self:
                 self.parent.holdout = None
+            self.parent.keepers = {
+                name: each for name, each in self.parent.keepers.items() if each is not self
+            }
 
     @property
     def segment(self) -> str | None:

@@ -12,10 +12,13 @@ import msgspec
 
 from lastblock.live.bandit import Bandit
 from lastblock.live.labels import Label
+from lastblock.serve import guardrails
 from lastblock.serve.commits import Commits
 from lastblock.serve.families import (
     COLLECTION,
     asked_before,
+    check_control,
+    check_guardrail,
     check_root,
     follow,
     make_member,
@@ -23,7 +26,14 @@ from lastblock.serve.families import (
     unit_of,
 )
 from lastblock.serve.hosted import Hosted
-from lastblock.serve.messages import ChangedArm, ChangedBandit, NewArm, NewBandit, NewDecision
+from lastblock.serve.messages import (
+    ChangedArm,
+    ChangedBandit,
+    Guardrail,
+    NewArm,
+    NewBandit,
+    NewDecision,
+)
 from lastblock.serve.policies import read_policy
 from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.store.documents import Found
@@ -153,6 +163,18 @@ class Host:
             return hosted.holdout
         return hosted if wanted.segment is None else await self.segment(hosted, wanted.segment)
 
+    async def keeper(self, hosted: Hosted) -> None:
+        """Make the bandit that keeps values of the guardrail about another one, if need be."""
+        async with self._changing:
+            if hosted.keeper is None:
+                root, name = hosted.family, f"{hosted.name}@@guardrail"
+                notes = {"parent": root.name, "guards": hosted.name}
+                made = await asyncio.to_thread(
+                    make_member, self.store, root, name, notes, guardrails.keeper()
+                )
+                self.bandits[name] = made
+                made.join(root)
+
     async def _hold_out(self, hosted: Hosted) -> None:
         """Make the bandit of a holdout, if there is to be one and there is none."""
         if isinstance(hosted.notes.get("holdout"), dict) and hosted.holdout is None:
@@ -191,6 +213,7 @@ class Host:
             "alert_after": new.alert_after,
             "holdout": msgspec.to_builtins(new.holdout),
             "holdout_secret": token_hex(16),
+            "guardrail": msgspec.to_builtins(new.guardrail),
             "seed": new.seed,
             "payloads": {json.dumps(arm.label): arm.payload for arm in arms},
         }
@@ -210,6 +233,7 @@ class Host:
             version = self.store.documents.put(COLLECTION, new.name, notes)
             return Hosted(new.name, bandit, notes, version or 0)
 
+        check_guardrail(notes, dict.fromkeys(labels, "active"))
         if new.holdout is not None and new.holdout.control not in labels:
             raise ProblemError(
                 "invalid", f"holdout: {new.holdout.control!r} is not one of the arms"
@@ -231,6 +255,10 @@ class Host:
                 for name in change.__struct_fields__
                 if (value := getattr(change, name)) is not msgspec.UNSET
             }
+            if isinstance(given.get("guardrail"), Guardrail):
+                given["guardrail"] = msgspec.to_builtins(given["guardrail"])
+                check_guardrail(given, hosted.bandit.arms)
+                given["unguarded"] = []
             notes = {**hosted.notes, **given}
             rule = notes.pop("aggregation", hosted.bandit.rewards)
             check_window(notes)
@@ -267,6 +295,9 @@ class Host:
             if change.payload is not msgspec.UNSET:
                 payloads = {**notes.get("payloads", {}), json.dumps(label): change.payload}
                 notes = {**notes, "payloads": payloads}
+            if change.paused is False:  # somebody knows better than the guardrail
+                free = {*notes.get("unguarded", ()), json.dumps(label)}
+                notes = {**notes, "unguarded": sorted(free)}
             await self._note(hosted, notes)
             for each in hosted.members:
                 state = each.bandit.arms[label]
@@ -323,7 +354,8 @@ class Host:
             self.check_match(hosted, match)
             if hosted.parent is not None and hosted.parent.holdout is hosted:
                 check_root(hosted)
-            for each in reversed(hosted.members):
+            kept = [hosted.keeper] if hosted.parent is not None and hosted.keeper else []
+            for each in reversed([*hosted.members, *kept]):
                 self.bandits.pop(each.name, None)
                 each.leave()
                 try:
@@ -359,9 +391,3 @@ def check_window(notes: dict[str, Any]) -> None:
         raise ProblemError(
             "invalid", "a default_reward needs a reward_window, after which it comes"
         )
-
-
-def check_control(hosted: Hosted, label: Label) -> None:
-    """Raise a `ProblemError` for the arm that the holdout needs."""
-    if hosted.holdout is not None and hosted.notes["holdout"]["control"] == label:
-        raise ProblemError("conflict", f"arm {label!r} is the control arm of the holdout")

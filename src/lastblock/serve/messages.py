@@ -1,6 +1,6 @@
 """What clients send and get: the types of all bodies. The API's description is made from them."""
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -59,6 +59,22 @@ class Holdout(Sent):
     control: Label
 
 
+class Guardrail(Sent):
+    """A second number that comes with rewards; arms that are surely worse by it are paused."""
+
+    control: Annotated[Label, Meta(description="The arm with which the others are compared.")]
+    worse: Annotated[
+        Literal["higher", "lower"], Meta(description="Which values are the worse ones.")
+    ]
+    metric: Annotated[
+        str, Meta(min_length=1, max_length=100, description="What it is, for people.")
+    ] = "the guardrail"
+    confidence: Annotated[
+        float,
+        Meta(gt=0.5, lt=1.0, description="How sure it must be that an arm is worse, at any time."),
+    ] = 0.99
+
+
 class NewBandit(Sent):
     """A bandit to create."""
 
@@ -88,6 +104,7 @@ class NewBandit(Sent):
     ] = USUAL_SEGMENTS
     alert_after: AlertAfter | None = None
     holdout: Holdout | None = None
+    guardrail: Guardrail | None = None
 
 
 class ChangedBandit(Sent):
@@ -100,6 +117,7 @@ class ChangedBandit(Sent):
     aggregation: Rewards | UnsetType | None = UNSET
     segments: MostSegments | UnsetType | None = UNSET
     alert_after: AlertAfter | UnsetType | None = UNSET
+    guardrail: Guardrail | UnsetType | None = UNSET
 
 
 class ChangedArm(Sent):
@@ -134,6 +152,7 @@ class BanditState(Got):
     aggregation: Rewards | None
     holdout: Holdout | None
     segments: int | None
+    guardrail: Guardrail | None
     alert_after: float | None
     seen_segments: Annotated[
         list[str], Meta(description="The segments that have a bandit of their own.")
@@ -245,9 +264,12 @@ class NewReward(Sent):
     """The reward of a decision."""
 
     reward: float
+    guardrail: Annotated[
+        float | None, Meta(description="The value of the guardrail, if the bandit has one.")
+    ] = None
 
 
-class RewardOf(NewReward):
+class RewardOf(NewReward, kw_only=True):
     """The reward of one of several decisions."""
 
     token: str
@@ -308,6 +330,23 @@ class Uplift(Got):
         None
     )
     text: str = ""
+
+
+class GuardedArm(Got):
+    """An arm by the guardrail's values."""
+
+    arm: Label
+    values: int
+    mean: float | None
+    sure: Annotated[float, Meta(description="How sure it is, at any time, that it is worse.")]
+
+
+class Guarded(Got):
+    """All arms by the guardrail's values."""
+
+    metric: str
+    control: Label
+    arms: list[GuardedArm]
 
 
 class Alert(Got):

@@ -57,8 +57,8 @@ class Watcher:
 
     def _compare(self, hosted: Hosted, marks: dict[str, dict[str, Any]]) -> None:
         """Raise alerts of changes and of paused arms that nobody was told of."""
-        if hosted.parent is not None and hosted.parent.holdout is hosted:
-            return
+        if hosted.parent is not None and hosted.segment is None:
+            return  # a holdout, or a keeper of values
         changes = hosted.bandit.changes
         paused = [json.dumps(arm) for arm, state in hosted.bandit.arms.items() if state == "paused"]
         found: dict[str, Any] = {
@@ -81,8 +81,8 @@ class Watcher:
             arm = json.loads(text)
             if text in mark["paused"] or theirs.get(arm) == "paused":
                 continue
-            why = hosted.family.notes.get("pauses", {}).get(text, "")
-            words = f"Arm {arm!r} is paused" + (f": {why}" if why else ".")
+            why = hosted.pauses.get(text, "")
+            words = f"Arm {arm!r} is paused" + (f": {why}." if why else ".")
             self._alerts.note("arm-paused", hosted.name, words, {"arm": arm, "why": why}, found)
 
     def _listen(self, hosted: Hosted) -> None:

@@ -7,6 +7,7 @@ from msgspec import UNSET
 from lastblock.live.decisions import Decision
 from lastblock.live.labels import Label
 from lastblock.serve.families import check_root
+from lastblock.serve.guardrails import check_values, guard
 from lastblock.serve.hosted import Hosted, reused
 from lastblock.serve.http import Body, Request, Response
 from lastblock.serve.messages import (
@@ -111,27 +112,53 @@ class _Decisions:
         """Take a reward."""
         told, token = await request.read(_REWARD), request.parameters[0]
         hosted = await self._find(request, token)
+        guarded = await self._guarded(hosted, [told.guardrail])
         self._commits.check()
         # Where a decision has one reward, sending it again is harmless without a key.
         key = None if hosted.bandit.rewards is None else request.header(b"idempotency-key")
-        hosted.tell([token], [told.reward], key)
+        arms = hosted.tell([token], [told.reward], key)
+        if guarded is not None:
+            guard(guarded, arms, [told.guardrail])
         await self._commits.written()
         return Response(status=204)
+
+    async def _guarded(self, hosted: Hosted, values: Sequence[float | None]) -> Hosted | None:
+        """Return the bandit that a guardrail's values are about; None if there are no values.
+
+        Decisions of the holdout are for the control arm. They count as the bandit's own, unless it
+        has segments: these are compared with themselves.
+        """
+        if not check_values(hosted, values):
+            return None
+        if hosted.parent is not None and hosted.parent.holdout is hosted:
+            if hosted.parent.segments:
+                return None
+            hosted = hosted.parent
+        if hosted.keeper is None:
+            await self._host.keeper(hosted)
+        return hosted
 
     async def rewards(self, request: Request) -> Response:
         """Take several rewards."""
         told = (await request.read(_REWARDS)).rewards
-        by_bandit: dict[int, tuple[Hosted, list[str], list[float]]] = {}
+        by_bandit: dict[int, tuple[Hosted, list[str], list[float], list[float | None]]] = {}
         for each in told:
             hosted = await self._find(request, each.token)
-            _, tokens, values = by_bandit.setdefault(hosted.number, (hosted, [], []))
+            _, tokens, values, more = by_bandit.setdefault(hosted.number, (hosted, [], [], []))
             tokens.append(each.token)
             values.append(each.reward)
+            more.append(each.guardrail)
+        guarded = {
+            number: await self._guarded(hosted, more)
+            for number, (hosted, _, _, more) in by_bandit.items()
+        }
         self._commits.check()
-        for hosted, tokens, values in by_bandit.values():
+        for hosted, tokens, values, _ in by_bandit.values():
             hosted.check_rewards(tokens, values)  # of all bandits, before any is told
-        for hosted, tokens, values in by_bandit.values():
-            hosted.tell(tokens, values)
+        for number, (hosted, tokens, values, more) in by_bandit.items():
+            arms, keeping = hosted.tell(tokens, values), guarded[number]
+            if keeping is not None:
+                guard(keeping, arms, more)
         await self._commits.written()
         return Response(status=204)
 
@@ -139,6 +166,8 @@ class _Decisions:
         """Learn from decisions that others have taken."""
         seen = (await request.read(_OBSERVATIONS)).observations
         hosted = await self._state.bandit(request)
+        if "guards" in hosted.notes:
+            check_root(hosted)
         if hosted.family.holdout is not None:
             raise ProblemError(
                 "conflict",

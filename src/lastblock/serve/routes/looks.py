@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from lastblock.serve.evaluating import check_policies, evaluate
+from lastblock.serve.guardrails import compare
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Body, Request, Response, Streamed
 from lastblock.serve.messages import ChangeList, Evaluated, NewEvaluation, Uplift
@@ -43,6 +44,9 @@ class _Looks:
         said = {**found.to_dict(), "text": str(found)}
         if hosted.holdout is not None:
             said["uplift"] = await asyncio.to_thread(uplift, hosted, **options)
+        guardrail = hosted.family.notes.get("guardrail")
+        if guardrail is not None and hosted.keeper is not None:
+            said["guardrail"] = await asyncio.to_thread(compare, hosted.keeper, guardrail)
         return Response.json(said)
 
     async def explanation(self, request: Request) -> Response:
