@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from lastblock.serve.messages import Alert
+from lastblock.serve.safety_messages import Alert
 from lastblock.store.documents import Documents
 from lastblock.support.errors import StoreError
 from lastblock.support.signatures import HEADER, sign

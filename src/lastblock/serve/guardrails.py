@@ -18,8 +18,8 @@ from lastblock.live.labels import Label
 from lastblock.live.view import desk_of
 from lastblock.policies.ucb1 import UCB1
 from lastblock.serve.hosted import Hosted
-from lastblock.serve.messages import Guarded, GuardedArm
 from lastblock.serve.problems import ProblemError
+from lastblock.serve.safety_messages import Guarded, GuardedArm
 from lastblock.theory.confidence_sequences import log_evidence_between
 
 EACH: Final = 100

@@ -26,16 +26,10 @@ from lastblock.serve.families import (
     unit_of,
 )
 from lastblock.serve.hosted import Hosted
-from lastblock.serve.messages import (
-    ChangedArm,
-    ChangedBandit,
-    Guardrail,
-    NewArm,
-    NewBandit,
-    NewDecision,
-)
+from lastblock.serve.messages import ChangedArm, ChangedBandit, NewArm, NewBandit, NewDecision
 from lastblock.serve.policies import read_policy
 from lastblock.serve.problems import ProblemError, unavailable
+from lastblock.serve.safety_messages import Guardrail
 from lastblock.store.documents import Found
 from lastblock.store.store import Store
 from lastblock.support.checks import line

@@ -8,8 +8,8 @@ from lastblock.core.support import support_of
 from lastblock.live.best_arm import best_arm, check_bounds, mean_intervals, model_of
 from lastblock.live.view import desk_of
 from lastblock.serve.hosted import Hosted
-from lastblock.serve.messages import Group, Uplift
 from lastblock.serve.problems import ProblemError
+from lastblock.serve.safety_messages import Group, Uplift
 from lastblock.support.intervals import check_confidence
 
 POLICY, HOLDOUT = "policy", "holdout"

@@ -17,9 +17,10 @@ from lastblock.serve.dashboard.glance import Glance, Health, Traffic, glance, he
 from lastblock.serve.dashboard.timelines import Timelines
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Response
-from lastblock.serve.messages import ChangedArm, ChangedBandit, NewArm, Uplift
+from lastblock.serve.messages import ChangedArm, ChangedBandit, NewArm
 from lastblock.serve.problems import ProblemError, explained
 from lastblock.serve.routing import Route
+from lastblock.serve.safety_messages import Uplift
 from lastblock.serve.state import State, check_reach
 from lastblock.serve.uplift import uplift
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from lastblock.serve.http import Request, Response
-from lastblock.serve.messages import AlertList
 from lastblock.serve.routing import Route
+from lastblock.serve.safety_messages import AlertList
 from lastblock.serve.state import State
 
 

@@ -12,14 +12,13 @@ from lastblock.serve.messages import (
     BanditState,
     ChangedArm,
     ChangedBandit,
-    Guardrail,
-    Holdout,
     NewArm,
     NewBandit,
 )
 from lastblock.serve.policies import written
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Parameter, Route
+from lastblock.serve.safety_messages import Guardrail, Holdout
 from lastblock.serve.state import State, check_reach
 
 _NEW, _CHANGED = Body(NewBandit), Body(ChangedBandit)

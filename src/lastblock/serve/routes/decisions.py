@@ -10,8 +10,8 @@ from lastblock.serve.families import check_root
 from lastblock.serve.guardrails import check_values, guard
 from lastblock.serve.hosted import Hosted, reused
 from lastblock.serve.http import Body, Request, Response
+from lastblock.serve.message_types import MOST_DECISIONS
 from lastblock.serve.messages import (
-    MOST_DECISIONS,
     Closed,
     ClosedBy,
     DecisionMade,

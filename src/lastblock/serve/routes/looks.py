@@ -12,9 +12,10 @@ from lastblock.serve.evaluating import check_policies, evaluate
 from lastblock.serve.guardrails import compare
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Body, Request, Response, Streamed
-from lastblock.serve.messages import ChangeList, Evaluated, NewEvaluation, Uplift
+from lastblock.serve.messages import ChangeList, Evaluated, NewEvaluation
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Parameter, Route
+from lastblock.serve.safety_messages import Uplift
 from lastblock.serve.state import State
 from lastblock.serve.streams import follow
 from lastblock.serve.uplift import uplift
