@@ -4,7 +4,7 @@ Each is a bandit of the store with a log of its own. The notes of a member name 
 it belongs, and that one has all settings.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from lastblock.live.view import desk_of
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.messages import NewDecision
 from lastblock.serve.problems import ProblemError
+from lastblock.serve.shadows import Shadow
 from lastblock.store.documents import Found
 from lastblock.store.store import Store
 
@@ -25,6 +26,12 @@ COLLECTION: Final = "bandits"
 def parent_of(found: Found | None) -> str | None:
     """Return the name of the bandit to which another belongs, by its document."""
     return None if found is None else found.value.get("parent")
+
+
+def hosted_of(name: str, bandit: Bandit[Any], found: Found | None) -> Hosted:
+    """Return an open bandit with its notes."""
+    value, version = (found.value, found.version) if found else ({}, 0)
+    return (Shadow if "shadows" in value else Hosted)(name, bandit, value, version)
 
 
 def follow(parent: Hosted, member: Hosted) -> None:
@@ -54,7 +61,7 @@ def make_member(
     if name in store.names():
         if parent_of(there) != hosted.name or there is None:
             raise ProblemError("conflict", f"there is a bandit {name!r} already; delete it first")
-        return Hosted(name, store.bandit(name), there.value, there.version)
+        return hosted_of(name, store.bandit(name), there)
     version = store.documents.put(COLLECTION, name, notes)
     states = {label: state for label, state in parent.arms.items() if state != "retired"}
     seed = hosted.notes.get("seed")
@@ -72,7 +79,7 @@ def make_member(
     for label, state in states.items():
         if state == "paused":
             made.pause_arm(label)
-    member = Hosted(name, made, notes, version or 0)
+    member = hosted_of(name, made, Found(version or 0, notes))
     member.is_new = True
     return member
 
@@ -80,7 +87,7 @@ def make_member(
 def asked_before(hosted: Hosted, key: str | None) -> Hosted | None:
     """Return the member that has taken decisions with this key, which answers again."""
     if key is not None:
-        for each in hosted.members:
+        for each in reversed(hosted.members):  # a shadow before the one whose shadow it is
             if desk_of(each.bandit).ledger.memory.asked(key) is not None:
                 return each
     return None
@@ -96,10 +103,47 @@ def check_root(hosted: Hosted) -> None:
 
 
 def check_control(hosted: Hosted, label: Label) -> None:
-    """Raise a `ProblemError` for an arm that the holdout or the guardrail needs."""
+    """Raise a `ProblemError` for an arm that the holdout, the guardrail or the shadow needs."""
     for name in ("holdout", "guardrail"):
         if (hosted.notes.get(name) or {}).get("control", None) == label:
             raise ProblemError("conflict", f"arm {label!r} is the control arm of the {name}")
+    if (hosted.notes.get("shadow") or {}).get("serve", None) == label:
+        raise ProblemError("conflict", f"arm {label!r} is served while the policy is a shadow")
+
+
+def check_shadow(notes: Mapping[str, Any], arms: Mapping[Label, str]) -> None:
+    """Raise a `ProblemError` for a shadow that cannot be."""
+    shadow = notes.get("shadow")
+    if shadow is None:
+        return
+    if arms.get(shadow["serve"]) != "active":
+        raise ProblemError("invalid", f"shadow: {shadow['serve']!r} is not one of the active arms")
+    if notes.get("holdout") is not None:
+        raise ProblemError(
+            "invalid", "a shadow has nothing to compare with a holdout: both get the same arm"
+        )
+
+
+def check_new(notes: Mapping[str, Any], labels: Collection[Label]) -> None:
+    """Raise a `ProblemError` if a holdout, guardrail or shadow of a new bandit cannot be."""
+    holdout = notes["holdout"]
+    if holdout is not None and holdout["control"] not in labels:
+        raise ProblemError("invalid", f"holdout: {holdout['control']!r} is not one of the arms")
+    arms = dict.fromkeys(labels, "active")
+    check_guardrail(notes, arms)
+    check_shadow(notes, arms)
+
+
+def check_served(hosted: Hosted, wanted: NewDecision) -> None:
+    """Raise a `ProblemError` for a request that cannot be served by one arm."""
+    served = hosted.notes["shadow"]["serve"]
+    if wanted.distinct:
+        raise ProblemError("invalid", "a shadow has no distinct arms: one arm is served")
+    is_among = wanted.among is None or served in wanted.among
+    if not is_among or served in (wanted.without or ()):
+        raise ProblemError(
+            "invalid", f"arm {served!r} must be among those that may be chosen: it is served"
+        )
 
 
 def check_guardrail(notes: Mapping[str, Any], arms: Mapping[Label, str]) -> None:
@@ -135,3 +179,11 @@ def unit_of(hosted: Hosted, wanted: NewDecision) -> str:
             f"arm {control!r} must be among those that may be chosen: it is what the holdout gets",
         )
     return wanted.unit
+
+
+def check_window(notes: dict[str, Any]) -> None:
+    """Raise a `ProblemError` for a default reward that nobody would ever get."""
+    if notes.get("default_reward") is not None and notes.get("reward_window") is None:
+        raise ProblemError(
+            "invalid", "a default_reward needs a reward_window, after which it comes"
+        )

@@ -52,6 +52,10 @@ class Hosted:
         """The bandit that notes the decisions and rewards of units in the holdout."""
         self.keepers: dict[str, Hosted] = {}
         """The bandits that keep values of the guardrail, by the names of those that decide."""
+        self.shadows: dict[str, Hosted] = {}
+        """The bandits whose decisions are served instead, by the names of those that decide."""
+        self.chosen: list[Label] = []
+        """What the policy chose when another arm was served: of the last request to a shadow."""
         self.pauses: dict[str, str] = {}
         """Why the guardrail has paused arms, by their labels as JSON, since the last start."""
         self.stamp = 0
@@ -202,7 +206,13 @@ class Hosted:
     def members(self) -> "list[Hosted]":
         """This bandit, and all that belong to it."""
         held = [self.holdout] if self.holdout else []
-        return [self, *self.segments.values(), *held, *self.keepers.values()]
+        return [
+            self,
+            *self.segments.values(),
+            *held,
+            *self.keepers.values(),
+            *self.shadows.values(),
+        ]
 
     @property
     def keeper(self) -> "Hosted | None":
@@ -227,9 +237,9 @@ class Hosted:
             self.parent.segments.pop(self.name, None)
             if self.parent.holdout is self:
                 self.parent.holdout = None
-            self.parent.keepers = {
-                name: each for name, each in self.parent.keepers.items() if each is not self
-            }
+            for others in (self.parent.keepers, self.parent.shadows):
+                for name in [name for name, each in others.items() if each is self]:
+                    del others[name]
 
     @property
     def segment(self) -> str | None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from contextlib import suppress
 from datetime import UTC, datetime
 from secrets import token_hex
@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from lastblock.core.protocol import Policy
 from lastblock.live.bandit import Bandit
 from lastblock.live.labels import Label
 from lastblock.serve import guardrails
@@ -19,8 +20,13 @@ from lastblock.serve.families import (
     asked_before,
     check_control,
     check_guardrail,
+    check_new,
     check_root,
+    check_served,
+    check_shadow,
+    check_window,
     follow,
+    hosted_of,
     make_member,
     parent_of,
     unit_of,
@@ -29,7 +35,7 @@ from lastblock.serve.hosted import Hosted
 from lastblock.serve.messages import ChangedArm, ChangedBandit, NewArm, NewBandit, NewDecision
 from lastblock.serve.policies import read_policy
 from lastblock.serve.problems import ProblemError, unavailable
-from lastblock.serve.safety_messages import Guardrail
+from lastblock.serve.safety_messages import Guardrail, ShadowOf
 from lastblock.store.documents import Found
 from lastblock.store.store import Store
 from lastblock.support.checks import line
@@ -79,7 +85,7 @@ class Host:
 
     def _take_in(self, name: str, bandit: Bandit[Any], found: Found | None) -> None:
         """Keep an open bandit, and join it to the one to which it belongs."""
-        hosted = Hosted(name, bandit, *((found.value, found.version) if found else ({}, 0)))
+        hosted = hosted_of(name, bandit, found)
         parent = self.bandits.get(parent_of(found) or "")
         self.bandits[name] = hosted
         hosted.join(parent)
@@ -118,6 +124,14 @@ class Host:
             raise unavailable(str(error)) from None
         return self.bandits[name]
 
+    async def _make(
+        self, root: Hosted, name: str, notes: dict[str, Any], policy: Policy | None = None
+    ) -> None:
+        """Make a bandit that belongs to another one."""
+        made = await asyncio.to_thread(make_member, self.store, root, name, notes, policy)
+        self.bandits[name] = made
+        made.join(root)
+
     async def segment(self, hosted: Hosted, segment: str) -> Hosted:
         """Return the bandit of a segment, made if it is new; the pooled one if there are many."""
         most = hosted.notes.get("segments")
@@ -137,9 +151,7 @@ class Host:
             found = self.bandits.get(name)
             if found is None and len(hosted.segments) < most:
                 notes = {"parent": hosted.name, "segment": segment}
-                found = await asyncio.to_thread(make_member, self.store, hosted, name, notes)
-                self.bandits[name] = found
-                found.join(hosted)
+                await self._make(hosted, name, notes)
             return hosted.segments.get(name, hosted)
 
     async def decider(self, hosted: Hosted, wanted: NewDecision, key: str | None) -> Hosted:
@@ -147,7 +159,8 @@ class Host:
 
         A request that is sent again with its key goes to whoever has answered it before.
         """
-        if wanted.segment is None and hosted.holdout is None and not hosted.segments:
+        is_plain = hosted.notes.get("shadow") is None and not hosted.shadows
+        if is_plain and wanted.segment is None and hosted.holdout is None and not hosted.segments:
             return hosted
         is_held = hosted.holdout is not None and hosted.holds_out(unit_of(hosted, wanted))
         before = asked_before(hosted, key)
@@ -155,7 +168,22 @@ class Host:
             return before
         if is_held and hosted.holdout is not None:
             return hosted.holdout
-        return hosted if wanted.segment is None else await self.segment(hosted, wanted.segment)
+        found = hosted
+        if wanted.segment is not None:
+            found = await self.segment(hosted, wanted.segment)
+        return found if hosted.notes.get("shadow") is None else await self._shadow(found, wanted)
+
+    async def _shadow(self, hosted: Hosted, wanted: NewDecision) -> Hosted:
+        """Return the bandit whose decisions are served in place of those of another one."""
+        root = hosted.family
+        check_served(root, wanted)
+        if hosted.name not in root.shadows:
+            async with self._changing:
+                if hosted.name not in root.shadows:
+                    name = f"{hosted.name}@@shadow"
+                    notes = {"parent": root.name, "shadows": hosted.name}
+                    await self._make(root, name, notes)
+        return root.shadows[hosted.name]
 
     async def keeper(self, hosted: Hosted) -> None:
         """Make the bandit that keeps values of the guardrail about another one, if need be."""
@@ -163,19 +191,13 @@ class Host:
             if hosted.keeper is None:
                 root, name = hosted.family, f"{hosted.name}@@guardrail"
                 notes = {"parent": root.name, "guards": hosted.name}
-                made = await asyncio.to_thread(
-                    make_member, self.store, root, name, notes, guardrails.keeper()
-                )
-                self.bandits[name] = made
-                made.join(root)
+                await self._make(root, name, notes, guardrails.keeper())
 
     async def _hold_out(self, hosted: Hosted) -> None:
         """Make the bandit of a holdout, if there is to be one and there is none."""
         if isinstance(hosted.notes.get("holdout"), dict) and hosted.holdout is None:
             name, notes = f"{hosted.name}@@holdout", {"parent": hosted.name, "holdout": True}
-            member = await asyncio.to_thread(make_member, self.store, hosted, name, notes)
-            self.bandits[name] = member
-            member.join(hosted)
+            await self._make(hosted, name, notes)
 
     async def numbered(self, number: int) -> Hosted | None:
         """Return the bandit with this number in the store; None if there is none any more."""
@@ -208,6 +230,7 @@ class Host:
             "holdout": msgspec.to_builtins(new.holdout),
             "holdout_secret": token_hex(16),
             "guardrail": msgspec.to_builtins(new.guardrail),
+            "shadow": msgspec.to_builtins(new.shadow),
             "seed": new.seed,
             "payloads": {json.dumps(arm.label): arm.payload for arm in arms},
         }
@@ -227,11 +250,7 @@ class Host:
             version = self.store.documents.put(COLLECTION, new.name, notes)
             return Hosted(new.name, bandit, notes, version or 0)
 
-        check_guardrail(notes, dict.fromkeys(labels, "active"))
-        if new.holdout is not None and new.holdout.control not in labels:
-            raise ProblemError(
-                "invalid", f"holdout: {new.holdout.control!r} is not one of the arms"
-            )
+        check_new(notes, labels)
         async with self._changing:
             hosted = await asyncio.to_thread(make)
             hosted.is_new = True
@@ -253,6 +272,9 @@ class Host:
                 given["guardrail"] = msgspec.to_builtins(given["guardrail"])
                 check_guardrail(given, hosted.bandit.arms)
                 given["unguarded"] = []
+            if isinstance(given.get("shadow"), ShadowOf):
+                given["shadow"] = msgspec.to_builtins(given["shadow"])
+                check_shadow({**hosted.notes, **given}, hosted.bandit.arms)
             notes = {**hosted.notes, **given}
             rule = notes.pop("aggregation", hosted.bandit.rewards)
             check_window(notes)
@@ -348,7 +370,8 @@ class Host:
             self.check_match(hosted, match)
             if hosted.parent is not None and hosted.parent.holdout is hosted:
                 check_root(hosted)
-            kept = [hosted.keeper] if hosted.parent is not None and hosted.keeper else []
+            others = (hosted.family.keepers, hosted.family.shadows) if hosted.parent else ()
+            kept = [each[hosted.name] for each in others if hosted.name in each]
             for each in reversed([*hosted.members, *kept]):
                 self.bandits.pop(each.name, None)
                 each.leave()
@@ -362,7 +385,8 @@ class Host:
 
     def check_match(self, hosted: Hosted, match: str | None) -> None:
         """Raise a `ProblemError` if a bandit has changed since the client read it."""
-        if match is not None and match != "*" and hosted.etag not in _etags(match):
+        given = [part.strip() for part in (match or "*").split(",")]
+        if "*" not in given and hosted.etag not in given:
             raise ProblemError(
                 "changed-meanwhile",
                 f"bandit {hosted.name!r} has changed since you read it; read it again",
@@ -373,15 +397,3 @@ class Host:
         """Write everything and let others have the bandits."""
         self.is_ready, self.why_not = False, "stopping"
         await asyncio.to_thread(self.store.close)
-
-
-def _etags(header: str) -> Sequence[str]:
-    return [part.strip() for part in header.split(",")]
-
-
-def check_window(notes: dict[str, Any]) -> None:
-    """Raise a `ProblemError` for a default reward that nobody would ever get."""
-    if notes.get("default_reward") is not None and notes.get("reward_window") is None:
-        raise ProblemError(
-            "invalid", "a default_reward needs a reward_window, after which it comes"
-        )

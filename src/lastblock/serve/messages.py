@@ -24,7 +24,7 @@ from lastblock.serve.message_types import (
     Unit,
 )
 from lastblock.serve.policies import DEFAULT
-from lastblock.serve.safety_messages import Guardrail, Holdout
+from lastblock.serve.safety_messages import Guardrail, Holdout, ShadowOf
 
 
 class NewArm(Sent):
@@ -65,6 +65,7 @@ class NewBandit(Sent):
     alert_after: AlertAfter | None = None
     holdout: Holdout | None = None
     guardrail: Guardrail | None = None
+    shadow: ShadowOf | None = None
 
 
 class ChangedBandit(Sent):
@@ -78,6 +79,7 @@ class ChangedBandit(Sent):
     segments: MostSegments | UnsetType | None = UNSET
     alert_after: AlertAfter | UnsetType | None = UNSET
     guardrail: Guardrail | UnsetType | None = UNSET
+    shadow: ShadowOf | UnsetType | None = UNSET
 
 
 class ChangedArm(Sent):
@@ -113,6 +115,7 @@ class BanditState(Got):
     holdout: Holdout | None
     segments: int | None
     guardrail: Guardrail | None
+    shadow: ShadowOf | None
     alert_after: float | None
     seen_segments: Annotated[
         list[str], Meta(description="The segments that have a bandit of their own.")
@@ -190,6 +193,10 @@ class DecisionMade(Got):
     segment: Annotated[
         str | UnsetType | None,
         Meta(description="The segment whose bandit decided; null if the pooled one did."),
+    ] = UNSET
+    shadow: Annotated[
+        Label | UnsetType,
+        Meta(description="What the policy has chosen, if another arm is served in its place."),
     ] = UNSET
     why: str | UnsetType = UNSET
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from lastblock.live.decisions import Decision
 from lastblock.live.labels import Label
@@ -26,6 +26,7 @@ from lastblock.serve.messages import (
 )
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Parameter, Route
+from lastblock.serve.shadows import Shadow
 from lastblock.serve.state import State, check_reach
 
 _DECISION, _DECISIONS = Body(NewDecision, is_optional=True), Body(NewDecisions)
@@ -128,8 +129,8 @@ class _Decisions:
         Decisions of the holdout are for the control arm. They count as the bandit's own, unless it
         has segments: these are compared with themselves.
         """
-        if not check_values(hosted, values):
-            return None
+        if not check_values(hosted, values) or isinstance(hosted, Shadow):
+            return None  # all of a shadow's decisions are for the same arm
         if hosted.parent is not None and hosted.parent.holdout is hosted:
             if hosted.parent.segments:
                 return None
@@ -211,6 +212,10 @@ def _made(
 ) -> list[DecisionMade]:
     words = hosted.bandit.explain().text if wanted.why else UNSET
     segment = UNSET if wanted.segment is None else hosted.segment
+    chosen: Sequence[Label | UnsetType] = [UNSET] * len(asked)
+    if isinstance(hosted, Shadow) and len(hosted.chosen) == len(asked):
+        chosen = hosted.chosen
+        segment = UNSET if wanted.segment is None else hosted.shown_segment
     held_out = UNSET if hosted.family.holdout is None else hosted.family.holdout is hosted
     return [
         DecisionMade(
@@ -220,9 +225,10 @@ def _made(
             payload=hosted.payload(decision.arm),
             held_out=held_out,
             segment=segment,
+            shadow=shadow,
             why=words,
         )
-        for decision in asked
+        for decision, shadow in zip(asked, chosen, strict=True)
     ]
 
 
