@@ -97,8 +97,10 @@ class Visit(Page):
         return self.run("return document.querySelector(arguments[0])?.innerText || ''", selector)
 
     def sign_in(self, key=None):
-        self.browser.delete_all_cookies()
+        self.browser.get("about:blank")  # ends the page before, which may ask for more
+        self.devtools("Network.clearBrowserCookies")
         self.go("/sign-in")
+        self.wait(lambda: self.all("input[name=key]"))
         self.one("input[name=key]").send_keys((key or self.site.key) + Keys.ENTER)
         self.wait(lambda: self.all("nav[aria-label=Pages]"))
         return self
