@@ -35,7 +35,8 @@ make_ready()  # some tests call kernels from code that they compile themselves
 
 # Read by type checkers, or run in a process of its own; importing the mistakes would make them.
 # The programs among the data ran once, with older versions.
-collect_ignore = ["typing", "testing/mutants.py", "data"]
+collect_ignore = ["typing", "data"]
+collect_ignore_glob = ["testing/*mutants.py", "*conftest.py"]  # the latter have no doctests
 
 
 PLAIN_FILES = {"test_documents"}
@@ -82,29 +83,39 @@ SLOW_FOLDERS = {"oracle", "smoke", "statistical", "testing"}
 SLOW_FILES = {  # many policies, other processes, a browser, or every page
     "test_a_damaged_record_costs_no_other",
     "test_cli",
+    "test_cli_mistakes",
     "test_cluster",
     "test_compact",
     "test_compile_cache",
     "test_copies",
+    "test_damaged_stores",
     "test_documents",
     "test_examples",
     "test_fleet_forks",
     "test_interrupts",
+    "test_kills_and_interrupts",
     "test_many_out",
     "test_marks",
     "test_names",
     "test_notebook",
     "test_platforms",
     "test_postgres",
+    "test_postgres_schema",
+    "test_postgres_server_goes",
+    "test_reading_while_others_write",
     "test_report",
+    "test_report_in_a_browser",
     "test_runner",
     "test_server",
     "test_service_examples",
     "test_soak",
     "test_site",
+    "test_snapshots",
     "test_store",
     "test_store_forks",
     "test_suite",
+    "test_suite_command",
+    "test_the_program",
     "test_words_of_wrappers",
 }
 

@@ -1,17 +1,10 @@
 """A bandit answers at once, in plain Python, and goes on with compiled code: the same bytes."""
 
 import copy
-import ctypes
 import logging
-import os
 import pickle
 import signal
-import subprocess
-import sys
 import threading
-import time
-from contextlib import suppress
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -249,93 +242,6 @@ def test_plain_python_does_not_warn_of_overflows():
     assert sum(bandit.pulls.values()) == 4
 
 
-def run_python(code, **environment):
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **{name: str(value) for name, value in environment.items()}},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-
-
-FIRST_DECISION = """
-import sys
-import lastblock as lb
-from lastblock.kernels.background import compiling
-
-assert "numba" not in sys.modules
-with compiling("never"):
-    bandit = lb.Bandit(lb.LBSDAGM(), 3, seed=1)
-    bandit.tell(bandit.ask(), 1.0)
-assert "numba" not in sys.modules
-"""
-
-
-def test_the_first_decision_needs_no_numba():
-    done = run_python(FIRST_DECISION)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-EXIT = """
-import sys, time
-import lastblock as lb
-
-bandit = lb.Bandit(lb.PlayTheWinner(), 2, seed=1)
-bandit.tell(bandit.ask(), 1.0)
-time.sleep(float(sys.argv[1]))
-""".replace("sys.argv[1]", "PAUSE")
-
-
-@compiles
-@pytest.mark.parametrize("pause", [0.0, 0.3, 1.5])
-def test_the_program_may_end_while_it_compiles(pause, tmp_path):
-    done = run_python(EXIT.replace("PAUSE", repr(str(pause))), NUMBA_CACHE_DIR=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-FORK = """
-import os, time
-import lastblock as lb
-
-bandit = lb.Bandit(lb.LBSDAGM(), 3, seed=1)
-decision = bandit.ask()
-child = os.fork()
-bandit.tell(decision, 1.0)
-while not bandit.is_compiled:
-    time.sleep(0.01)
-    bandit.tell(bandit.ask(), 1.0)
-if child == 0:
-    os._exit(0)
-assert os.waitpid(child, 0)[1] == 0
-"""
-
-
-@compiles
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_the_child_of_a_fork_compiles_for_itself():
-    lb.Bandit(POLICY, 3, seed=1, compiled=True)  # so that the cache has it
-    done = run_python(FORK)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-QUIET = """
-import logging
-logging.basicConfig(level=logging.DEBUG)
-import lastblock as lb
-
-lb.Bandit(lb.PlayTheWinner(), 2, seed=1, compiled=True)
-"""
-
-
-@compiles
-def test_a_log_of_everything_has_no_line_of_numba(tmp_path):
-    done = run_python(QUIET, NUMBA_CACHE_DIR=tmp_path)
-    assert done.returncode == 0
-    assert "numba" not in done.stderr
-
-
 @compiles
 def test_a_kernel_that_is_compiled_already_needs_no_thread():
     lb.Bandit(POLICY, 3, seed=1, compiled=True)
@@ -349,86 +255,3 @@ def test_compiling_never_means_never():
         play(bandit, 3)
     assert not bandit.is_compiled
     assert isinstance(desk_of(bandit).live._ask, SoonCompiled)
-
-
-def test_a_compiler_that_is_stopped_inside_a_callback_of_llvm_says_nothing():
-    """Callbacks of C swallow exceptions and print them; nobody wants to read of this one."""
-    seen = []
-    before, sys.unraisablehook = sys.unraisablehook, lambda args: seen.append(args.exc_type)
-
-    @ctypes.CFUNCTYPE(None)
-    def callback():
-        started.set()
-        while True:
-            time.sleep(0.001)
-
-    started, compiler = threading.Event(), background._Compiler()
-    compiler._thread = threading.Thread(target=callback, daemon=True)
-    try:
-        compiler._thread.start()
-        started.wait()
-        compiler.stop()
-        after = sys.unraisablehook
-        after(SimpleNamespace(exc_type=ValueError))  # others are shown, as before
-    finally:
-        sys.unraisablehook = before
-    assert not compiler._thread.is_alive()
-    assert seen == [ValueError]
-
-
-def test_a_compiler_is_not_stopped_within_llvmlite():
-    """It would leave objects of LLVM half made, which are freed twice then."""
-    started, let_go, ended = threading.Event(), threading.Event(), []
-
-    def work():
-        while not let_go.is_set():
-            started.set()
-            time.sleep(0.001)
-        ended.append("with llvmlite")
-
-    def compile_all(code):
-        code()
-        while True:
-            time.sleep(0.001)
-
-    path = os.path.join("site-packages", "llvmlite", "binding", "module.py")
-    work.__code__ = work.__code__.replace(co_filename=path)
-    compiler = background._Compiler()
-    compiler._thread = threading.Thread(target=stopping, args=(compile_all, work), daemon=True)
-    compiler._thread.start()
-    started.wait()
-    threading.Timer(0.2, let_go.set).start()
-    compiler.stop()
-    assert not compiler._thread.is_alive()
-    assert ended == ["with llvmlite"]
-
-
-def stopping(function, *arguments):
-    """Call a function that is to be stopped."""
-    with suppress(background._Stop):
-        function(*arguments)
-
-
-def test_an_error_that_comes_of_being_stopped_is_not_logged(monkeypatch, caplog):
-    """Where a callback swallows the stop, the compiler goes on without the code, and fails."""
-    compiler = background._Compiler()
-    monkeypatch.setattr(background, "_compiler", compiler)
-    started, stopped = threading.Event(), threading.Event()
-
-    def fail(self):
-        started.set()
-        try:
-            while True:
-                time.sleep(0.001)
-        except background._Stop:
-            stopped.set()
-        raise RuntimeError("no compiled object yet")
-
-    monkeypatch.setattr(SoonCompiled, "wait", fail)
-    compiler.ask(SoonCompiled(lambda: None, POLICY))
-    thread = compiler._thread
-    started.wait()
-    compiler.stop()
-    assert stopped.is_set()
-    assert not thread.is_alive()
-    assert not caplog.records

@@ -3,6 +3,7 @@
 import pytest
 
 from serve.client import Service
+from serve.visitor import Visitor
 
 
 @pytest.fixture
@@ -27,3 +28,16 @@ def shop(service):
     new = {"name": "button", "policy": "LBSDAGM", "arms": arms, "seed": 1}
     assert shop.post("/v1/bandits", new).status == 201
     return shop
+
+
+@pytest.fixture
+def admin(shop):
+    """A visitor of the dashboard who may do everything."""
+    return Visitor(shop, shop.key)
+
+
+@pytest.fixture
+def reader(shop):
+    """One who may look only."""
+    key, _ = shop.state.keys.create(["read"])
+    return Visitor(shop, key)

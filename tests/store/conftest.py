@@ -1,10 +1,21 @@
 """One suite for both kinds of store: `place` is a file, then a PostgreSQL database."""
 
+import functools
 import itertools
 
 import pytest
+from shop_to_read import made
+
+from lastblock.cli import main
+from lastblock.kernels.background import compiling
 
 _numbers = itertools.count()
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A store in a file, which is not there yet."""
+    return tmp_path / "shop.db"
 
 
 @pytest.fixture
@@ -19,3 +30,30 @@ def place(request):
     if request.param == "postgres":
         return request.getfixturevalue("url")
     return request.getfixturevalue("tmp_path") / "shop.db"
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+def shop(request, tmp_path_factory):
+    """A store of either kind, for all tests that only read it."""
+    with compiling("never"):
+        if request.param == "sqlite":
+            return made(tmp_path_factory.mktemp("shop") / "shop.db")
+        return made(request.getfixturevalue("server").url(schema="shell"))
+
+
+@pytest.fixture
+def shell_on(capsys):
+    """Run an action on a store; returns status, output and errors."""
+
+    def run(store, action, *arguments):
+        status = main(["store", action, str(store), *map(str, arguments)])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def shell(shop, shell_on):
+    """Run an action on the shop."""
+    return functools.partial(shell_on, shop)

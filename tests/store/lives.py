@@ -5,6 +5,7 @@ import random
 import lastblock as lb
 
 ARMS = ["red", "green", "blue"]
+NAME = "button"
 
 
 def new_bandit(make=lb.Bandit, policy=None, **options):
@@ -52,3 +53,10 @@ def change(bandit, step):
         bandit.reseed(step)
     else:
         bandit.tell(out[0], -0.0)
+
+
+def live(bandits, steps):
+    """Let several bandits live the same life."""
+    for step in steps:
+        for bandit in bandits:
+            change(bandit, step)

@@ -5,23 +5,10 @@ import shutil
 import sqlite3
 
 import pytest
-from lives import change, new_bandit
+from lives import NAME, live, new_bandit
 
 import lastblock as lb
 from lastblock.store import owners
-
-NAME = "button"
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "shop.db"
-
-
-def live(bandits, steps):
-    for step in steps:
-        for bandit in bandits:
-            change(bandit, step)
 
 
 def test_a_symbolic_link_leads_to_the_same_owner(path, tmp_path):

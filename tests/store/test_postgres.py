@@ -1,186 +1,21 @@
-"""A store on PostgreSQL: what a file does not have. Leases, lost connections, migrations."""
+"""A store on PostgreSQL: what a file does not have. Shared commits, and leases."""
 
-import json
-import os
-import shutil
-import subprocess
-import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from databases import count, fetch
-from lives import change, new_bandit
-from postgres_server import Server, account
+from lives import NAME, change, live, new_bandit
+from refusals import said
 
 import lastblock as lb
-from lastblock.store import postgres, postgres_schema
-from lastblock.store.postgres_connections import read_address
+from lastblock.store import postgres
 from lastblock.store.postgres_leases import clock
-from lastblock.store.postgres_schema import Migration, newest
 from lastblock.support.errors import StoreError
+from processes import run_python, run_trial
 
-NAME = "button"
 TRIALS = Path(__file__).parent / "postgres_trials.py"
-
-
-def live(bandits, steps):
-    for step in steps:
-        for bandit in bandits:
-            change(bandit, step)
-
-
-def trial(name, *arguments):
-    command = [sys.executable, TRIALS, name, *arguments]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, check=False, env=environment
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def said(action):
-    """The one line of a `StoreError`."""
-    with pytest.raises(lb.StoreError) as caught:
-        action()
-    assert "\n" not in str(caught.value)
-    assert "secret" not in str(caught.value)
-    return str(caught.value)
-
-
-# Wrong addresses.
-
-
-@pytest.mark.parametrize(
-    ("url", "message"),
-    [
-        ("postgresql://shop:secret@localhost:x/shop", "cannot be reached ("),
-        ("postgresql://shop:secret@localhost/shop?colour=red", "has no valid URL (invalid URI"),
-        ("postgresql://localhost/shop?schema=Big", "schema='Big' must be a name of lower-case"),
-        ("postgresql://localhost/shop?schema=a;b", "must be a name of lower-case"),
-        (f"postgresql://localhost/shop?schema={'x' * 64}", "of up to 63 characters"),
-        ("mysql://localhost/shop", "no store on 'mysql://'; give the path of a file, or postgres"),
-        ("postgresql://shop:secret@127.0.0.1:1/shop", "cannot be reached (connection to server at"),
-        ("postgresql://no-such-host.invalid/shop", "cannot be reached ("),
-    ],
-)
-def test_wrong_urls(url, message):
-    assert message in said(lambda: lb.Store(url))
-
-
-def test_a_server_that_refuses(server):
-    refused = said(lambda: lb.Store(server.url(password="wrong")))
-    assert refused.endswith("refuses user and password; check them in the URL")
-    refused = said(lambda: lb.Store(server.url(user="nobody")))
-    assert refused.endswith("refuses user and password; check them in the URL")
-    refused = said(lambda: lb.Store(server.url("no_such")))
-    assert "does not exist (" in refused
-    assert refused.endswith("create the database with createdb, or correct the URL")
-
-
-def test_a_user_without_rights(server):
-    server.execute("CREATE ROLE guest LOGIN PASSWORD 'secret'")
-    guest = server.url(user="guest", schema="of_others")
-    refused = said(lambda: lb.Store(guest))
-    assert "may not create it; ask the database's owner for: CREATE SCHEMA of_others" in refused
-    with lb.Store(server.url(schema="of_others")) as store:
-        new_bandit(store.create, name=NAME)
-    assert "refuses this user (permission denied for" in said(lambda: lb.Store(guest).names())
-
-
-def test_labels_hide_passwords():
-    label = read_address("postgres://shop:secret@db:5433/shop?sslmode=disable&schema=a").label
-    assert label == "the store 'postgres://shop@db:5433/shop?sslmode=disable&schema=a'"
-    assert "hidden" not in read_address("postgresql:///shop?host=/run&password=hidden").label
-
-
-def test_psycopg_is_optional():
-    script = (
-        "import sys\n"
-        "sys.modules['psycopg'] = None\n"
-        "import lastblock as lb\n"
-        "try:\n"
-        "    lb.Store('postgresql://localhost/shop')\n"
-        "except ImportError as error:\n"
-        "    print(error)\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True
-    )
-    assert "needs psycopg" in done.stdout
-    assert "pip install 'lastblock[postgres]'" in done.stdout
-
-
-# The schema.
-
-
-def test_a_newer_schema(url):
-    lb.Store(url).close()
-    fetch(url, "INSERT INTO migrations (number, name) VALUES (99, 'future')")
-    for action in (lambda: lb.Store(url), lambda: migrated(url)):
-        assert f"has schema 99, this lastblock reads up to {newest()}; upgrade" in said(action)
-
-
-def test_a_schema_that_was_upgraded_meanwhile(url):
-    with lb.Store(url) as store:
-        new_bandit(store.create, name=NAME)
-        store.release(NAME)
-        fetch(url, "INSERT INTO migrations (number, name) VALUES (99, 'future')")
-        assert "has schema 99, this lastblock reads up to" in said(lambda: store.bandit(NAME))
-
-
-def migrated(url):
-    connections = postgres.Connections(read_address(url), "test")
-    try:
-        return postgres_schema.migrate(connections)
-    finally:
-        connections.close()
-
-
-def test_an_older_schema_is_migrated_when_nobody_uses_it(url, monkeypatch):
-    every, last = postgres_schema.migrations(), newest()
-    more = [Migration(last + 1, "one", "SELECT 1"), Migration(last + 2, "two", "SELECT 1")]
-    with lb.Store(url) as store:
-        bandit = new_bandit(store.create, name=NAME)
-        live([bandit], range(20))
-        monkeypatch.setattr(postgres_schema, "migrations", lambda: every + more)
-        older = f"has schema {last}, this lastblock needs {last + 2}; close it everywhere and run"
-        assert older in said(lambda: lb.Store(url))
-        assert f"is open in process {os.getpid()} on " in said(lambda: migrated(url))
-        live([bandit], range(20, 25))  # it goes on
-    assert migrated(url) == more
-    assert migrated(url) == []
-    with lb.Store(url) as store:
-        assert store.bandit(NAME).to_bytes() == bandit.to_bytes()
-    assert fetch(url, "SELECT count(*) FROM log") == [(count(url),)]
-
-
-def test_tables_of_others(server):
-    server.execute("CREATE SCHEMA customers; CREATE TABLE customers.bandits (name text)")
-    refused = said(lambda: lb.Store(server.url(schema="customers")))
-    assert refused.endswith("give another one at the end of the URL: ?schema=NAME")
-
-
-def test_nothing_of_a_session_stays(url):
-    """So that a pooler of connections may give them to others after each transaction."""
-    with lb.Store(url) as store:
-        bandit = new_bandit(store.create, name=NAME)
-        live([bandit], range(20))
-        store.verify(NAME)
-        storage = store._storage
-        locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
-        assert fetch(url, locks) == [(0,)]
-        reader = storage._connections._ready()
-        for connection in (storage._writer.get(), reader):
-            ((path,),) = connection.execute("SHOW search_path")
-            ((name,),) = connection.execute("SHOW application_name")
-            assert connection.execute("SELECT name FROM pg_prepared_statements").fetchall() == []
-            assert "lastblock" not in name
-            assert path == '"$user", public'
-        storage._connections.give(reader)
 
 
 # Commits.
@@ -370,8 +205,7 @@ def test_the_bandits_of_a_process_that_was_killed_are_free_at_once(url):
         "store.create('button', lb.LBSDALM(), arms=['red', 'green', 'blue'], seed=7).ask()\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    subprocess.run([sys.executable, "-c", script, url], env=environment, check=False)
+    run_python("-c", script, url)
     with lb.Store(url) as store:
         assert store.bandit(NAME).asked == 1
         store.release(NAME)
@@ -390,93 +224,5 @@ def test_the_bandits_of_a_process_that_was_killed_are_free_at_once(url):
 
 def test_stopped_owners_that_wake_up_later():
     """`python tests/store/postgres_trials.py takeovers 50` does it with leases of 10 seconds."""
-    result = trial("takeovers", 4, 2)
+    result = run_trial(TRIALS, "takeovers", 4, 2)
     assert result["takeovers"] == result["stale owners told so"] == 4
-
-
-# The server goes, and comes back.
-
-
-@pytest.fixture(scope="module")
-def mortal(server):
-    made = Server()
-    yield made
-    made.close()
-
-
-@pytest.mark.parametrize("durability", ["always", "interval"])
-def test_a_server_that_goes_and_comes_back(mortal, durability):
-    url, twin = mortal.url(schema=f"s_{durability}"), new_bandit()
-    store = lb.Store(url, durability=durability)
-    bandit = new_bandit(store.create, name=NAME)
-    live([bandit, twin], range(30))
-    store.flush()
-    mortal.stop()
-    if durability == "interval":
-        live([bandit, twin], range(30, 31))  # acknowledged before anybody could know
-        said(store.flush)
-    for action in (bandit.ask, bandit.reseed, store.names, lambda: store.verify(NAME)):
-        assert "; c" in said(action)  # check …, or calls go on …
-    if durability == "interval":
-        said(store.close)  # it stays open: what was acknowledged is not written yet
-    mortal.start()
-    live([bandit, twin], range(31, 60))
-    assert bandit.to_bytes() == twin.to_bytes()
-    assert store.names() == (NAME,)
-    mortal.stop()
-    mortal.start()
-    live([bandit, twin], range(60, 90))  # nobody noticed
-    store.close()
-    with lb.Store(url) as again:
-        assert again.bandit(NAME).to_bytes() == twin.to_bytes()
-
-
-def test_kills_of_the_server():
-    """`python tests/store/postgres_trials.py server_kills 50` does it 50 times."""
-    result = trial("server_kills", 4)
-    assert all(each["steps"] > 20 for each in result.values())
-
-
-@pytest.fixture
-def small_disk(tmp_path_factory, mortal):
-    """A tablespace on a disk of its own, with little room."""
-    folder = mortal.folder / "small"
-    folder.mkdir(exist_ok=True)
-    mount = ["mount", "-t", "tmpfs", "-o", "size=600k", "none", str(folder)]
-    if shutil.which("mount") is None or subprocess.run(mount, check=False).returncode != 0:
-        pytest.skip("this user cannot mount a small disk")
-    owner = account()
-    os.chown(folder, owner["user"], owner["group"])
-    mortal.execute(f"CREATE TABLESPACE small LOCATION '{folder}'")
-    yield mortal.url(schema="small")
-    mortal.execute("DROP SCHEMA small CASCADE")
-    mortal.execute("DROP TABLESPACE small")
-    subprocess.run(["umount", str(folder)], check=True)
-
-
-@pytest.mark.parametrize("durability", ["always", "interval"])
-def test_a_full_database(small_disk, durability):
-    url, twin = small_disk, new_bandit()
-    lb.Store(url).close()
-    fetch(url, "ALTER TABLE events SET TABLESPACE small")
-    full = "cannot grow: the server's disk is full; free some space and call again"
-    with lb.Store(url, durability=durability, keep_events=True) as store:
-        bandit = new_bandit(store.create, name=NAME)
-        live([bandit, twin], range(20))
-        store.flush()
-        for each in (bandit, twin):
-            each.ask(3000)
-        store.flush()
-        if durability == "interval":
-            bandit.ask(6000)  # acknowledged, and kept in memory until there is room
-            twin.ask(6000)
-            assert full in said(store.flush)
-        for _ in range(2):
-            assert full in said(lambda: bandit.ask(6000))
-            assert bandit.to_bytes() == twin.to_bytes()
-        fetch(url, "ALTER TABLE events SET TABLESPACE pg_default")
-        for each in (bandit, twin):
-            each.ask(3000)
-        assert bandit.to_bytes() == twin.to_bytes()
-    with lb.Store(url) as store:
-        assert store.bandit(NAME).to_bytes() == twin.to_bytes()

@@ -4,24 +4,18 @@ import csv
 import functools
 import io
 import json
-import os
-import sqlite3
 
 import numpy as np
 import pytest
+from shop_to_read import HOSTILE, POLICY, made, play
 
 import lastblock as lb
-from lastblock.cli import main
 from lastblock.kernels.background import compiling
 from lastblock.lab.scenario_files import imports
 from lastblock.lab.scenario_files.imports import import_item
-from lastblock.live import persistence
 from lastblock.store.history import MOST, read_history
 from lastblock.store.reading import reading, written_policy
 from store.databases import fetch
-
-POLICY = lb.LBSDALM()  # compiled by other tests, for three arms and with floors
-HOSTILE = "<script>alert('é')</script>"
 
 
 @pytest.fixture(autouse=True)
@@ -29,56 +23,6 @@ def _plain():
     """Few decisions: plain Python takes less time than compiling."""
     with compiling("never"):
         yield
-
-
-def play(bandit, n, seed=1):
-    rng = np.random.default_rng(seed)
-    rates = {arm: 0.2 + 0.2 * i for i, arm in enumerate(bandit.arms)}
-    for _ in range(n):
-        decision = bandit.ask()
-        bandit.tell(decision, float(rng.random() < rates[decision.arm]))
-
-
-def made(place):
-    """A store with a bandit that has floors, one that has none, and one that was never asked."""
-    with lb.Store(place, keep_events=True, snapshot_every=50) as store:
-        button = store.create("button", POLICY, arms=["red", HOSTILE, "blue"], seed=7, floor=0.2)
-        play(button, 60)
-        button.ask(3)
-        title = store.create("title", lb.UCB1(), arms=3, seed=7)
-        play(title, 20)
-        title.retire_arm(0)
-        play(title, 5)
-        store.create("new", POLICY, arms=3, seed=1)
-    return place
-
-
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
-def shop(request, tmp_path_factory):
-    """A store of either kind, for all tests that only read it."""
-    with compiling("never"):
-        if request.param == "sqlite":
-            yield made(tmp_path_factory.mktemp("shop") / "shop.db")
-        else:
-            yield made(request.getfixturevalue("server").url(schema="shell"))
-
-
-@pytest.fixture
-def shell_on(capsys):
-    """Run an action on a store; returns status, output and errors."""
-
-    def run(store, action, *arguments):
-        status = main(["store", action, str(store), *map(str, arguments)])
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return run
-
-
-@pytest.fixture
-def shell(shop, shell_on):
-    """Run an action on the shop."""
-    return functools.partial(shell_on, shop)
 
 
 def test_list(shell):
@@ -298,94 +242,6 @@ def test_evaluate_where_arms_came_and_went(tmp_path, shell_on):
     assert (status, "give every arm a traffic floor" in err) == (2, True)
     status, _, err = shell_on(place, "evaluate", "button", *arguments[:3], "1")
     assert (status, "bootstrap=1 must be 0 or at least 2" in err) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["show", "buton"], "has no bandit 'buton'; did you mean 'button'? It has: button, new"),
-        (["verify", "buton"], "did you mean 'button'?"),
-        (["export", "buton", "-"], "did you mean 'button'?"),
-        (["show", "button", "--confidence", "2"], "confidence=2"),
-        (["export", "button", "log.xls"], "does not say in which format to write"),
-        (["export", "button", "-", "--format", "parquet"], "cannot be written to standard output"),
-        (["export", "button", "-", "--json"], "--json prints on standard output, as - does"),
-        (["export", "button", "no/such/log.csv"], "there is no folder"),
-        (["evaluate", "button"], "--policy"),
-        (["evaluate", "button", "--policy", "LBSDAML"], "unknown policy 'LBSDAML'; did you mean"),
-        (["evaluate", "title", "--policy", "UCB1"], "does not say with which probability"),
-        (["evaluate", "new", "--policy", "UCB1"], "has no decisions with a reward in its log"),
-        (["lst"], "unknown action 'lst'; did you mean 'list'?"),
-    ],
-)
-def test_mistakes_are_one_line(arguments, told, shell, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    status, out, err = shell(*arguments)
-    assert (status, out) == (2, "")
-    assert told in err
-    assert err.count("\n") == 1
-
-
-@pytest.mark.parametrize("action", [["list"], ["show", "x"], ["verify"], ["export", "x", "-"]])
-def test_places_without_a_store(action, shell_on, tmp_path):
-    (tmp_path / "text.db").write_text("no database " * 100)
-    other = sqlite3.connect(tmp_path / "other.db")
-    other.execute("CREATE TABLE x (y)")
-    other.close()
-    for name, told in (
-        ("shp.db", "there is no file"),
-        ("text.db", "is not a store"),
-        ("other.db", "is not a store"),
-        ("", "is a folder; give the path of a store's file"),
-    ):
-        status, _, err = shell_on(tmp_path / name, *action)
-        assert status == 2
-        assert told in err
-        assert err.count("\n") == 1
-    status, _, err = shell_on("mysql://shop", *action)
-    assert (status, "lastblock has no store on 'mysql://'" in err) == (2, True)
-    assert not (tmp_path / "shp.db").exists()
-
-
-def test_the_nearest_file_is_named(tmp_path, shell_on):
-    (tmp_path / "checkout.db").write_bytes(b"")
-    _, _, err = shell_on(tmp_path / "chekout.db", "list")
-    assert f"did you mean {str(tmp_path / 'checkout.db')!r}?" in err
-
-
-def test_formats_of_other_versions(tmp_path, shell_on):
-    place = tmp_path / "shop.db"
-    lb.Store(place).close()
-    for version, told in ((1, "run: lastblock store migrate"), (999, "upgrade lastblock")):
-        fetch(place, f"PRAGMA user_version = {version}")
-        status, _, err = shell_on(place, "list")
-        assert (status, told in err) == (2, True)
-
-
-def test_a_database_without_tables(url, shell_on):
-    status, _, err = shell_on(url, "list")
-    assert status == 2
-    assert "has no tables of a store" in err
-
-
-def test_a_store_that_may_only_be_read(tmp_path, shell_on):
-    place = tmp_path / "shop.db"
-    with lb.Store(place) as store:
-        store.create("button", POLICY, arms=3, seed=7)
-    place.chmod(0o444)
-    if os.access(place, os.W_OK):  # the superuser may write anything
-        place.chmod(0o644)
-    assert shell_on(place, "list")[0] == 0
-
-
-def test_a_damaged_snapshot_spoils_no_list(shop, shell, monkeypatch):
-    def damaged(body):
-        raise lb.StateFileError("the state is corrupt: its checksum is wrong")
-
-    monkeypatch.setattr(persistence, "unpack", damaged)
-    status, out, _ = shell("list")
-    assert status == 0
-    assert "button: the state is corrupt" in out
 
 
 def test_the_older_actions_speak_json(place, shell_on, tmp_path):

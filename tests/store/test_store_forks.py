@@ -1,7 +1,6 @@
 """A store that was open at a fork stays the parent's: the child is told so, and nothing is lost."""
 
 import http.client
-import json
 import os
 import socket
 import subprocess
@@ -13,6 +12,7 @@ import pytest
 from databases import given
 
 from lastblock.store.opening import is_postgres
+from processes import environment, run_trial
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
@@ -32,58 +32,43 @@ def opened_by(place):
     return "is open in process" if is_postgres(place) else OPENED
 
 
-def environment():
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-
-
-def trial(name, folder, *arguments):
-    done = subprocess.run(
-        [sys.executable, *map(str, (TRIALS, name, folder, *arguments))],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment(),
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
 @pytest.mark.parametrize("durability", ["always", "interval"])
 def test_a_child_is_refused_and_the_parent_goes_on(place, durability):
-    opened, used = trial("children", given(place), durability)
+    opened, used = run_trial(TRIALS, "children", given(place), durability)
     assert opened_by(place) in opened
     assert USED in used
     assert "\n" not in opened + used
 
 
 def test_a_closing_parent_takes_nothing_from_a_child(place):
-    assert trial("closed_while_a_child_writes", given(place))
+    assert run_trial(TRIALS, "closed_while_a_child_writes", given(place))
 
 
 def test_the_bandits_of_a_killed_parent_are_free_while_its_children_live(place):
-    assert trial("killed_parent", given(place)) == 50
+    assert run_trial(TRIALS, "killed_parent", given(place)) == 50
 
 
 def test_children_of_a_busy_parent_do_not_hang(place, tmp_path):
-    opened, used = trial("busy_parent", given(place), 8 if is_postgres(place) else 20, tmp_path)
+    opened, used = run_trial(
+        TRIALS, "busy_parent", given(place), 8 if is_postgres(place) else 20, tmp_path
+    )
     assert opened_by(place) in opened
     assert USED in used
 
 
 def test_a_child_that_ends_leaves_the_log_of_others_alone(tmp_path):
-    assert trial("ends_like_a_program", tmp_path)
+    assert run_trial(TRIALS, "ends_like_a_program", tmp_path)
 
 
 def test_workers_of_multiprocessing(tmp_path):
-    answers = trial("pool", tmp_path)
+    answers = run_trial(TRIALS, "pool", tmp_path)
     assert OPENED in answers.pop("open")
     assert answers == {"closed": "", "spawned": "", "closed again": ""}
 
 
 def test_kills_while_forks_go_on_lose_nothing(tmp_path):
     """`python tests/store/fork_trials.py kill FOLDER 200` does it 200 times."""
-    result = trial("kill", tmp_path, 10)
+    result = run_trial(TRIALS, "kill", tmp_path, 10)
     assert result["refusals"] > 10
 
 

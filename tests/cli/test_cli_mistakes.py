@@ -1,0 +1,219 @@
+"""Mistakes on the command line: one line that says what to do, and an exit status."""
+
+import errno
+import sys
+from unittest import mock
+
+import pytest
+from coins import SCENARIO, assert_one_line, files_in
+
+import lastblock as lb
+import made_results
+from lastblock.lab.scenario_files import reading
+from lastblock.lab.work import cluster
+from lastblock.support import files
+
+
+def damage(folder):
+    made_results.made_result({"A": [1.0, 2.0]}).save(folder / "results/damaged")
+    (folder / "results/damaged/final.parquet").write_bytes(b"no")
+
+
+def from_another_version(folder):
+    with mock.patch.object(made_results, "FORMAT", 99):
+        made_results.made_result({"A": [1.0, 2.0]}).save(folder / "results/newer")
+
+
+def made(folder):
+    made_results.made_result({"A": [1.0, 2.0], "B": [2.0, 4.0]}).save(folder / "results/made")
+
+
+def a_file(folder):
+    (folder / "results").write_text("")
+
+
+def edited(old, new):
+    def edit(folder):
+        assert old in SCENARIO
+        (folder / "coins.toml").write_text(SCENARIO.replace(old, new))
+
+    return edit
+
+
+def renamed(folder):
+    (folder / "copy.toml").write_text('name = "coins"\n' + SCENARIO)
+
+
+MISTAKES = {
+    "": "arguments are required: COMMAND",
+    "polices": "unknown command 'polices'; did you mean 'policies'?",
+    "run": "arguments are required: SCENARIO",
+    "run coins.toml --replication 3": "unknown argument '--replication'; did you mean '--repl",
+    "run coins.toml --replications 0": "--replications: 0 must be at least 1",
+    "run coins.toml --horizon many": "--horizon: 'many' must be a whole number",
+    "run coins.toml --threads 0": "--threads: 0 must be at least 1",
+    "run coins.toml --seed -1": "--seed: -1 must be at least 0",
+    "run coins.toml --horizon 100": r"coins.toml:\d+: .*150.*horizon",
+    "run stationary --horizon 1000000000000": r"stationary\.toml:12: .* shorter horizon",
+    "run coin.toml": "no scenario 'coin.toml'; did you mean 'coins.toml'",
+    "run statonary": "no scenario 'statonary'; did you mean 'stationary'",
+    "run coins.toml --cluster nonsense": "no Dask scheduler answers at 'nonsense'",
+    "run coins.toml --out coins.toml": "--out coins.toml is not a folder",
+    "run coins.toml --out coins.toml/deep": r"cannot write to coins.toml/deep \(Not a directory\)",
+    "reproduce statonary": "unknown name 'statonary'; did you mean 'stationary'?",
+    "reproduce bernoulli-changes --horizon 4000": "horizon",
+    "policies SWLBSA": "unknown policy 'SWLBSA'; did you mean 'SWLBSDA'?",
+    "scenarios statonary": "no scenario 'statonary'; did you mean 'stationary'",
+    "init coins.toml": "coins.toml exists already",
+    "init nowhere/new.toml": "there is no folder nowhere",
+    "compare": "arguments are required: RESULT",
+    "compare made": "no results 'made', here or in results",
+    "report": "there are no results in results",
+    "plot made --output made.gif": r"'made.gif' must end in .png, .svg, .pdf",
+    "plot made": "arguments are required: --output",
+    "completion fsh": "unknown shell 'fsh'; did you mean 'fish'?",
+}
+MISTAKES_IN_FILES = {
+    "run coins.toml": [
+        (edited("SWLBSDA", "SWLBSA"), r"coins.toml:\d+: .*'SWLBSA'.* 'SWLBSDA'"),
+        (edited("window = 60", "windw = 60"), r"coins.toml:\d+: .*'windw'.* 'window'"),
+        (edited('"Bernoulli"', '"Bernouli"'), r"coins.toml:\d+: .*'Bernouli'.* 'Bernoulli'"),
+        (edited("start = 150", "start = 300"), r"coins.toml:\d+: .*300.*horizon"),
+        (edited("[arms]", "[arms"), r"coins.toml:\d+: this is not TOML"),
+        (edited("window = 60", "window = 2"), r"coins.toml:\d+: .*window=2"),
+        (a_file, "--out results is not a folder"),
+    ],
+    "run coins.toml copy.toml": [(renamed, "two scenarios are named 'coins'")],
+    "compare newer": [(from_another_version, "results/newer has results of format 99")],
+    "compare damaged": [(damage, "results/damaged/final.parquet is damaged")],
+    "compare made --baseline C": [(made, "'C'")],
+    "compare mad": [(made, "no results 'mad', here or in results; did you mean 'made'?")],
+    "compare made --confidence 2": [(made, "--confidence: '2' must lie between 0 and 1")],
+    "compare made --method magic": [(made, "unknown --method 'magic'; choose from normal, boot")],
+    "plot made --output nowhere/made.png": [(made, "there is no folder nowhere")],
+    "report newer": [(from_another_version, "results/newer has results of format 99")],
+}
+CASES = [(command, None, message) for command, message in MISTAKES.items()] + [
+    (command, prepare, message)
+    for command, cases in MISTAKES_IN_FILES.items()
+    for prepare, message in cases
+]
+
+
+@pytest.mark.parametrize(("command", "prepare", "message"), CASES)
+def test_a_mistake_is_one_line_and_status_2(
+    lastblock, folder, monkeypatch, command, prepare, message
+):
+    monkeypatch.setattr(cluster, "_SECONDS_TO_CONNECT", 0.2)
+    if prepare is not None:
+        prepare(folder)
+    before = files_in(folder)
+    status, out, err = lastblock(*command.split())
+    assert_one_line(err, message)
+    assert (status, out) == (2, "")
+    assert files_in(folder) == before
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_keeps_what_is_done(lastblock, folder, monkeypatch, number):
+    real, written = files.os.fsync, []
+
+    def fill(descriptor):
+        written.append(descriptor)
+        if len(written) > 2:  # the probe, and one chunk
+            raise OSError(number, "the disk is full")
+        real(descriptor)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files.os, "fsync", fill)
+        status, out, err = lastblock("run", "coins.toml", "--threads", 1)
+    assert (status, out) == (2, "")
+    assert_one_line(
+        err, "no space left in results; finished chunks are kept: free some space and run"
+    )
+    left = files_in(folder / "results")
+    assert len(left) == 1
+    assert left[0].startswith(".chunks/")
+    kept = (folder / "results" / left[0]).stat().st_mtime_ns
+    assert lastblock("run", "coins.toml")[0] == 0
+    assert (folder / "results" / left[0]).stat().st_mtime_ns == kept
+
+
+def test_a_folder_that_cannot_be_written_is_told_of_at_once(lastblock, folder, monkeypatch):
+    def refuse(path, data):
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(files, "write", refuse)
+    status, out, err = lastblock("run", "coins.toml", "--out", "there")
+    assert (status, out) == (2, "")
+    assert_one_line(err, r"cannot write to there \(Read-only file system\); give another path")
+    status, out, err = lastblock("init")
+    assert (status, out) == (2, "")
+    assert_one_line(err, r"cannot write to scenario.toml \(Read-only")
+
+
+@pytest.mark.parametrize(
+    ("package", "command", "extra"),
+    [
+        ("pyarrow", "run coins.toml", "lab"),
+        ("matplotlib", "plot made --output made.png", "lab"),
+        ("distributed", "run coins.toml --cluster tcp://127.0.0.1:1", "cluster"),
+    ],
+)
+def test_a_missing_extra_is_told_of(lastblock, folder, monkeypatch, package, command, extra):
+    made(folder)
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "lastblock.drawing.canvas", raising=False)
+    monkeypatch.setitem(sys.modules, package, None)
+    status, out, err = lastblock(*command.split())
+    assert (status, out) == (2, "")
+    assert_one_line(err, rf"this needs {package}: pip install 'lastblock\[{extra}\]'")
+
+
+def test_a_policy_that_does_not_compile_is_its_authors(lastblock, folder):
+    (folder / "mine.py").write_text(BROKEN)
+    (folder / "mine.toml").write_text(
+        'imports = ["mine.py"]\n' + SCENARIO.replace("LBSDALM", "Broken")
+    )
+    with mock.patch.dict(lb.POLICIES):
+        status, out, err = lastblock("run", "mine.toml", "--quiet")
+    assert (status, out) == (2, "")
+    assert_one_line(err, r"mine.py:13: Broken.start: its record has no field 'no_such_field'; cho")
+
+
+BROKEN = """
+from typing import NamedTuple
+from lastblock.core.registry import policy
+
+@policy()
+class Broken(NamedTuple):
+    step: int = 1
+
+    def layout(self, arms, horizon):
+        return []
+
+    def start(self, s):
+        s.no_such_field = 1
+
+    def plan(self, s):
+        pass
+
+    def observe(self, s, arm, reward):
+        pass
+"""
+
+
+def test_our_own_mistakes_are_said_to_be_ours(lastblock, monkeypatch):
+    def fail():
+        raise RuntimeError("boom\nand more")
+
+    monkeypatch.setattr(reading, "names", fail)
+    status, out, err = lastblock("scenarios")
+    assert (status, out) == (1, "")
+    assert_one_line(
+        err, "this is a defect of lastblock, not your mistake; .* RuntimeError: boom and more"
+    )
+    assert "Traceback" in lastblock("scenarios", "--traceback")[2]
+    monkeypatch.setenv("LASTBLOCK_TRACEBACK", "1")
+    assert "Traceback" in lastblock("scenarios")[2]

@@ -1,0 +1,74 @@
+"""Everyday results and odd ones, and their report."""
+
+import json
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from odd_reports import FIRST, HORIZON, HOSTILE, MEMORY, PNG, POLICIES, SECOND, SVG, WINDOW, claim
+
+import lastblock as lb
+from lastblock.lab.descriptions import describe_environment
+from lastblock.lab.report.page import write_report
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory):
+    """Everyday results and odd ones, all from the same two kernels."""
+    out = tmp_path_factory.mktemp("results")
+
+    def run(name, environment, policies, replications, **more):
+        scenario = lb.lab.Scenario(
+            name=name,
+            environment=environment,
+            horizon=HORIZON,
+            policies=policies,
+            replications=replications,
+            **more,
+        )
+        return lb.lab.run(scenario, out=out)
+
+    many = {f"a label that goes on <i>&</i> on, {'x' * k}, number {k}": WINDOW for k in range(20)}
+    drifting = lb.Drifting(
+        [lb.Bernoulli(0.5), lb.Bernoulli(0.5), lb.Gaussian(0.5, 0.1)],
+        means=[lb.Sinusoid(0.5, 0.4, 200), lb.Table([0.2, 0.8], [0, 100]), lb.Table([0.1] * 300)],
+    )
+    steady = run("steady", lb.Stationary(SECOND), {"only": MEMORY}, 30)
+    about = json.loads(json.dumps(steady.about))
+    about["scenario"] |= {"name": "drift", "environment": describe_environment(drifting)}
+    return {
+        "changing": run(
+            "changing",
+            lb.Piecewise({0: FIRST, 150: SECOND}),
+            POLICIES,
+            60,
+            title="Three coins",
+            source='title = "Three coins"\n',
+            claims=(
+                claim("remembering helps", "order", "memory", "window"),
+                claim("forgetting helps", "order", "window", "memory"),
+            ),
+        ),
+        "steady": steady,
+        "single": run("single", lb.Stationary(FIRST), {"a": WINDOW, "b": MEMORY}, 1),
+        "many": run("many", lb.Piecewise({0: FIRST, 150: SECOND}), many, 60),
+        "hostile": run(
+            "hostile",
+            lb.Stationary(SECOND),
+            {HOSTILE: MEMORY, "b": WINDOW},
+            2,
+            title=HOSTILE,
+            source=HOSTILE,
+            claims=(claim(HOSTILE, "best", HOSTILE),),
+        ),
+        "drift": replace(steady, about={**about, "lai_robbins": None}),
+    }
+
+
+@pytest.fixture(scope="session")
+def page_path(results, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    frame = pd.DataFrame({"policy": ["LB-SDA", "<b>"], "T = 10³": [12, 3], "ns": [1.5, None]})
+    commands = ["lastblock reproduce --replications 60", "lastblock report"]
+    everything = [results[name] for name in ("changing", "steady", "single", "many", "drift")]
+    return write_report(path, everything, table1=frame, takeover=SVG, means=PNG, commands=commands)

@@ -1,0 +1,32 @@
+"""Bandits that choose between colours, for tests of live bandits."""
+
+import pytest
+
+import lastblock as lb
+
+POLICY = lb.LBSDALM()
+ARMS = ["red", "green", "blue"]
+LEVEL = {"red": 0.2, "green": 0.5, "blue": 0.4, "gold": 0.9}
+
+
+def new_bandit(policy=POLICY, arms=ARMS, seed=7, **options):
+    return lb.Bandit(policy, arms=arms, seed=seed, **options)
+
+
+def play(bandit, steps):
+    """Tell at once. Returns the decisions."""
+    decisions = []
+    for _ in range(steps):
+        decision = bandit.ask()
+        reward = LEVEL.get(decision.arm, 0.3) + decision.id % 5 / 4
+        bandit.tell(decision, min(reward, bandit.policy.support()[1]))
+        decisions.append(decision)
+    return decisions
+
+
+def refuses(bandit, message, action, error=ValueError):
+    """An error that changes nothing."""
+    before = bandit.to_bytes()
+    with pytest.raises(error, match=message):
+        action()
+    assert bandit.to_bytes() == before

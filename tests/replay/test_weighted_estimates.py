@@ -1,0 +1,147 @@
+"""Estimates by propensities: by hand, their intervals, and targets."""
+
+import math
+
+import numpy as np
+import pytest
+from colour_logs import new_replay
+
+import lastblock as lb
+from lastblock.support.intervals import normal_interval
+
+
+def test_weighted_estimates_by_hand():
+    replay = lb.Replay((["a", "b", "b", "a"], [1.0, 0.0, 2.0, 3.0], [0.5, 0.25, 0.75, 0.8]))
+    found = replay.estimate({"a": 0.4, "b": 0.6})
+    weights = [0.8, 2.4, 0.8, 0.5]
+    worth = [0.8, 0.0, 1.6, 1.5]
+    assert found.ips.value == pytest.approx(3.9 / 4)
+    assert found.ips.standard_error == pytest.approx(
+        math.sqrt(sum((w - 0.975) ** 2 for w in worth) / 3 / 4)
+    )
+    mean = 3.9 / 4.5
+    residuals = [0.8 * (1 - mean), 2.4 * (0 - mean), 0.8 * (2 - mean), 0.5 * (3 - mean)]
+    assert found.snips.value == pytest.approx(mean)
+    assert found.snips.standard_error == pytest.approx(
+        math.sqrt(sum(r * r for r in residuals)) / 4.5
+    )
+    assert found.effective == pytest.approx(4.5**2 / sum(w * w for w in weights))
+    assert found.largest_weight == pytest.approx(2.4)
+    assert found.events == 4
+    low, high = found.ips.interval(0.5)
+    assert 0.0 < low < found.ips.value < high < 1.6
+    low, high = found.snips.interval(0.5)
+    assert 0.0 < low < found.snips.value < high < 3.0
+    assert repr(found).startswith("<Estimate: IPS 0.975 ± 0.37, SNIPS 0.8667 ± ")
+    assert repr(found).endswith("4 events worth 2.8>")
+
+
+def coverage(seed, draw, truth, logs=400):
+    """How often IPS, SNIPS and the normal interval of IPS hold the truth."""
+    rng, held = np.random.default_rng(seed), np.zeros(3)
+    for _ in range(logs):
+        arms, rewards, chances = draw(rng)
+        found = lb.Replay((arms, rewards, chances), arms=["a", "b"]).estimate("a")
+        normal = normal_interval(found.ips.value, found.ips.standard_error, 0.95)
+        for i, (low, high) in enumerate((found.ips.interval(), found.snips.interval(), normal)):
+            held[i] += low <= truth <= high
+    return held / logs
+
+
+def rare_clicks(rng):
+    """500 events of which some 50 count, with 10 % clicks."""
+    arms = np.where(rng.random(500) < 0.1, "a", "b")
+    return arms, rng.random(500) < 0.1, np.where(arms == "a", 0.1, 0.9)
+
+
+def heavy_tails(rng):
+    """Lognormal rewards, some 40 events that count."""
+    arms = np.where(rng.random(400) < 0.1, "a", "b")
+    return arms, np.exp(rng.normal(-0.5, 1.0, 400)), np.where(arms == "a", 0.1, 0.9)
+
+
+def unlike_weights(rng):
+    """300 events, weights from 2 to 50, worth some 18 events."""
+    chance = rng.choice([0.02, 0.1, 0.5], 300, p=[0.3, 0.4, 0.3])
+    shown = rng.random(300) < chance
+    return np.where(shown, "a", "b"), rng.random(300) < 0.3, np.where(shown, chance, 1.0 - chance)
+
+
+@pytest.mark.slow  # many logs
+@pytest.mark.parametrize(
+    ("draw", "truth", "ips", "snips", "normal"),
+    [
+        (rare_clicks, 0.1, 0.943, 0.946, 0.861),
+        (heavy_tails, 1.0, 0.929, 0.911, 0.905),
+        (unlike_weights, 0.3, 0.892, 0.918, 0.801),
+    ],
+)
+def test_intervals_hold_the_truth_as_often_as_the_page_says(draw, truth, ips, snips, normal):
+    """docs/how-to/replay-a-log.md has these shares of 95 % intervals, from 4000 logs each."""
+    found = coverage(1, draw, truth)
+    for share, said in zip(found, (ips, snips, normal), strict=True):
+        error = math.sqrt(said * (1.0 - said) * (1 / 400 + 1 / 4000))
+        assert abs(share - said) < 3 * error
+    assert found[0] > found[2]
+
+
+def test_no_reward_at_all_and_very_many_events():
+    replay = lb.Replay((["a", "b"] * 20, np.zeros(40)), propensity=0.5)
+    assert replay.estimate("a").ips.interval() == (0.0, 0.0)
+    rng = np.random.default_rng(1)
+    replay = lb.Replay((rng.choice(["a", "b"], 40_000), rng.random(40_000)), propensity=0.5)
+    found = replay.estimate("a").ips
+    assert found.interval() == normal_interval(found.value, found.standard_error, 0.95)
+    assert found.events is None
+
+
+def test_ways_to_name_a_target():
+    replay = lb.Replay((["a", "b", "b", "a"], [1.0, 0.0, 2.0, 3.0], [0.5, 0.25, 0.75, 0.8]))
+    always = repr(replay.estimate("b"))
+    assert replay.estimate("b").ips.value == pytest.approx(2 / 0.75 / 4)
+    assert replay.estimate("b").snips.value == pytest.approx((2 / 0.75) / (4 + 1 / 0.75))
+    for target in ({"b": 1.0}, [0.0, 1.0], np.array([[0, 1]] * 4)):
+        assert repr(replay.estimate(target)) == always
+    assert repr(replay.estimate(logged=[0, 1, 1, 0])) == always
+    own = replay.estimate()
+    assert own.ips.value == own.snips.value == 1.5
+    assert own.effective == 4.0
+    assert lb.Replay((["a", "b"], [1.0, 0.0])).estimate().ips.value == 0.5  # no weights needed
+    assert lb.Replay(([7, 8], [1.0, 0.0], [0.5, 0.5])).estimate(np.int64(7)).snips.value == 1.0
+    one = lb.Replay((["a"], [1.0], [0.5]), arms=["a", "b"]).estimate("a")
+    assert one.ips.value == 2.0
+    assert math.isnan(one.ips.standard_error)
+    assert math.isnan(one.snips.standard_error)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("pink", r"target: 'pink' is not one of the arms \['blue', 'green', 'red'\]"),
+        ({"pink": 1.0}, "target: 'pink' is not one of the arms"),
+        ({"red": 0.5}, "target: the probabilities add up to 0.5; make them add up to 1"),
+        ({"red": 1.5, "blue": -0.5}, r"target: probabilities must lie in \[0, 1\]"),
+        ({"red": math.nan}, "target: 'red'=nan must be finite"),
+        ({"red": "all"}, "target: 'red'='all' must be a number"),
+        ([1.0, 0.0], r"target has the shape \(2,\); give \(3,\) or \(600, 3\)"),
+        ([0.5, math.nan, 0.5], r"target: probabilities must lie in \[0, 1\]"),
+        (0.5, r"target has the shape \(\)"),
+        (object(), "target must be probabilities, not object"),
+        ([[0.5, 0.5, 0.0]] * 599 + [[0.5, 0.5, 0.5]], "probabilities in row 599 add up to 1.5;"),
+    ],
+)
+def test_impossible_targets(target, message):
+    with pytest.raises(ValueError, match=message):
+        new_replay().estimate(target)
+
+
+def test_other_impossible_targets():
+    replay = new_replay()
+    with pytest.raises(ValueError, match="give target or logged, not both"):
+        replay.estimate("red", logged=[1.0] * 600)
+    with pytest.raises(ValueError, match=r"logged has the shape \(2,\); give \(600,\)"):
+        replay.estimate(logged=[1.0, 1.0])
+    with pytest.raises(ValueError, match="the target takes none of the logged arms"):
+        replay.estimate(logged=[0.0] * 600)
+    with pytest.raises(ValueError, match=r"no propensities to weight by; .* give propensity=1/3"):
+        new_replay(propensity=None).estimate("red")

@@ -1,0 +1,287 @@
+"""Kills and interrupts at any moment: bandit and log stay alike."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from databases import count, given
+from lives import NAME, live, new_bandit
+
+import lastblock as lb
+from lastblock.store import owners, sqlite_file
+from lastblock.store.opening import is_postgres
+from lastblock.store.owners import Owners
+from processes import run_trial
+
+TRIALS = Path(__file__).parent / "store_trials.py"
+
+
+@pytest.mark.parametrize("durability", ["always", "interval"])
+def test_kills(place, durability):
+    """After each: nothing is lost that must not be, and life goes on as if nothing had happened.
+
+    `python tests/store/store_trials.py kill PLACE always 300 5` does it 300 times.
+    """
+    kills = 10 if is_postgres(place) else 50
+    result = run_trial(TRIALS, "kill", given(place), durability, kills, 5)
+    assert result["steps"] > 3 * kills  # three of them after each kill
+    if durability == "interval":
+        assert result["lost"] > 0  # else the trial shows nothing
+
+
+def test_a_process_that_forgets_to_close(place):
+    text = run_trial(TRIALS, "left_open", given(place))
+    with lb.Store(place) as store:
+        assert store.bandit(NAME).to_json() == text
+
+
+@pytest.mark.parametrize("durability", ["always", "interval"])
+def test_an_interrupt_leaves_bandit_and_log_alike(place, durability, monkeypatch):
+    """At every place where it can hit: before the events are written, after, and while deciding."""
+    twin = new_bandit()
+    with lb.Store(place, durability=durability) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        live([bandit, twin], range(30))
+        journal = store._journals[NAME]
+        write = journal._write
+
+        def before(rows, snapshots):
+            raise KeyboardInterrupt
+
+        def after(rows, snapshots):
+            write(rows, snapshots)
+            raise KeyboardInterrupt
+
+        for interrupt in (before, after):
+            out = bandit.pending[0]
+            for action in (lambda b: b.ask(2), lambda b, out=out: b.tell(out, 0.5)):
+                journal._write = interrupt
+                with pytest.raises(KeyboardInterrupt):
+                    action(bandit)
+                journal._write = write
+                if interrupt is after:
+                    action(twin)
+                assert bandit.to_bytes() == twin.to_bytes()
+                live([bandit, twin], range(30, 35))
+                assert bandit.to_bytes() == twin.to_bytes()
+        # Twice: also while it goes back. Then the next call does.
+        journal._write = after
+        monkeypatch.setattr(bandit._desk, "_reload", lambda: before((), ()))
+        with pytest.raises(KeyboardInterrupt):
+            bandit.ask()
+        journal._write = write
+        monkeypatch.undo()
+        twin.ask()
+        bandit._desk.attach(journal, journal.reload)
+        live([bandit, twin], range(40, 60))
+        assert bandit.to_bytes() == twin.to_bytes()
+    with lb.Store(place) as store:
+        assert store.bandit(NAME).to_bytes() == twin.to_bytes()
+
+
+def interrupt_after(monkeypatch, owner, name, wanted=lambda *arguments: True):
+    """Let the next such call be the last thing that is done before an interrupt."""
+    real, hits = getattr(owner, name), [True]
+
+    def call(*arguments, **options):
+        result = real(*arguments, **options)
+        if hits and wanted(*arguments):
+            hits.pop()
+            raise KeyboardInterrupt
+        return result
+
+    monkeypatch.setattr(owner, name, call)
+
+
+class Connection:
+    """One whose methods can be replaced."""
+
+    def __init__(self, real):
+        self._real, self.execute = real, real.execute
+
+    def __getattr__(self, name):
+        return getattr(self._real, name)
+
+
+def others_can_write(path):
+    connection = sqlite3.connect(path, timeout=0, isolation_level=None)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    finally:
+        connection.close()
+    return True
+
+
+@pytest.mark.parametrize("statement", ["BEGIN", "INSERT", "UPDATE", "COMMIT"])
+def test_an_interrupt_after_any_statement(path, statement, monkeypatch):
+    twin = new_bandit()
+    with lb.Store(path, snapshot_every=1) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        live([bandit, twin], range(30))
+        storage = store._storage
+        monkeypatch.setattr(storage, "_connection", Connection(storage._connection))
+        interrupt_after(
+            monkeypatch,
+            storage._connection,
+            "execute",
+            lambda query, *_: query.startswith(statement),
+        )
+        with pytest.raises(KeyboardInterrupt) as caught:
+            bandit.ask()
+        assert others_can_write(path)  # also while somebody still has the error and its frames
+        if statement == "COMMIT":
+            twin.ask()
+        assert bandit.to_bytes() == twin.to_bytes()
+        live([bandit, twin], range(30, 40))
+        assert bandit.to_bytes() == twin.to_bytes()
+        assert caught.tb is not None
+    with lb.Store(path) as store:
+        assert store.bandit(NAME).to_bytes() == twin.to_bytes()
+
+
+def test_a_transaction_that_was_left_open(path):
+    twin = new_bandit()
+    with lb.Store(path, keep_events=True) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        live([bandit, twin], range(20))
+        store._storage._connection.execute("BEGIN IMMEDIATE")
+        store._storage._connection.execute("DELETE FROM events")
+        assert store.verify(NAME) > 0
+        live([bandit, twin], range(20, 30))
+        assert others_can_write(path)
+        assert store.verify(NAME) == count(path)
+        assert bandit.to_bytes() == twin.to_bytes()
+
+
+def test_a_signal_within_a_change(path):
+    """Its handler cannot change the store, and does not hurt what it interrupts."""
+    with lb.Store(path, keep_events=True) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        names = []
+
+        def work(run):
+            run("UPDATE bandits SET policy = 'x'")
+            with pytest.raises(lb.StoreError, match="is in the middle of a change"):
+                new_bandit(store.create, name="other")
+            names.append(store.names())
+
+        store._storage._change(work)
+        assert names == [(NAME,)]
+        connection = sqlite3.connect(path)
+        assert connection.execute("SELECT policy FROM bandits").fetchone() == ("x",)
+        connection.close()
+        bandit.ask()
+
+
+def test_an_interrupt_while_a_group_fills(place, monkeypatch):
+    """It is written nevertheless, and flush waits for it."""
+    with lb.Store(place, durability="interval", interval=0.001) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        twin = new_bandit()
+        groups = store._groups
+        for _ in range(3):
+            store.flush()
+            interrupt_after(monkeypatch, groups._wake, "notify")
+            with pytest.raises(KeyboardInterrupt):
+                bandit.ask()
+            monkeypatch.undo()
+            interrupt_after(monkeypatch, groups, "_add")
+            with pytest.raises(KeyboardInterrupt):
+                bandit.ask()
+            monkeypatch.undo()
+            twin.ask()
+            assert bandit.to_bytes() == twin.to_bytes()
+            interrupt_after(monkeypatch, groups, "_gate")
+            bandit.ask()
+            twin.ask()
+            with pytest.raises(KeyboardInterrupt):
+                store.flush()
+            monkeypatch.undo()
+            store.flush()
+            assert groups._written == groups._added
+            assert count(place) == bandit.asked == twin.asked
+
+
+def test_an_interrupt_leaves_no_snapshot_of_what_is_not_in_the_log(place, monkeypatch):
+    twin = new_bandit()
+    with lb.Store(place) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        live([bandit, twin], range(20))
+        journal = store._journals[NAME]
+
+        def interrupted(*_):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(journal, "_write", interrupted)
+        monkeypatch.setattr(journal, "_recover", interrupted)  # twice
+        with pytest.raises(KeyboardInterrupt):
+            bandit.ask()
+        monkeypatch.undo()
+        store.snapshot(NAME)
+        assert bandit.to_bytes() == twin.to_bytes()
+        live([bandit, twin], range(20, 30))
+    with lb.Store(place) as store:
+        assert store.bandit(NAME).to_bytes() == twin.to_bytes()
+
+
+def test_an_interrupt_leaves_no_owner(path, monkeypatch):
+    """Wherever it hits: nothing is owned that nobody has, and all can be done again."""
+    with lb.Store(path) as store:
+        new_bandit(store.create, name=NAME)
+
+    def is_free(place):
+        others = Owners(path)
+        try:
+            return others.take(place)
+        finally:
+            others.close()
+
+    for owner, name in ((owners, "_lock"), (owners, "_unlock"), (sqlite_file, "identity")):
+        interrupt_after(monkeypatch, owner, name)
+        with pytest.raises(KeyboardInterrupt):
+            lb.Store(path)
+        monkeypatch.undo()
+        assert is_free(0)
+    with lb.Store(path) as store:
+        for owner, name in ((owners, "_lock"), (store, "_recover")):
+            interrupt_after(monkeypatch, owner, name)
+            with pytest.raises(KeyboardInterrupt):
+                store.bandit(NAME)
+            monkeypatch.undo()
+            assert is_free(1)
+        for owner, name in ((store._storage, "disown"), (owners, "_unlock")):
+            bandit = store.bandit(NAME)
+            interrupt_after(monkeypatch, owner, name)
+            with pytest.raises(KeyboardInterrupt):
+                store.release(NAME)
+            monkeypatch.undo()
+            with pytest.raises(lb.StoreError, match="was released"):
+                bandit.ask()
+            assert is_free(1)
+            assert store.bandit(NAME) is not bandit
+            store.bandit(NAME).ask()
+            assert not is_free(1)
+
+
+@pytest.mark.parametrize("durability", ["always", "interval"])
+def test_an_interrupt_while_closing(path, durability, monkeypatch):
+    places = ["storage.close", "owners.abandon"] + ["groups._end"] * (durability != "always")
+    for place in places:
+        store = lb.Store(path, durability=durability)
+        bandit = store.bandit(NAME) if NAME in store else new_bandit(store.create, name=NAME)
+        bandit.ask()
+        owner, name = place.split(".")
+        parts = {
+            "storage": store._storage,
+            "owners": store._storage._file._owners,
+            "groups": store._groups,
+        }
+        interrupt_after(monkeypatch, parts[owner], name)
+        with pytest.raises(KeyboardInterrupt):
+            store.close()
+        monkeypatch.undo()
+        store.close()
+        with pytest.raises(lb.StoreError, match="is closed; open it again"):
+            bandit.ask()
+        with lb.Store(path) as again:
+            assert again.bandit(NAME).to_bytes() == bandit.to_bytes()
