@@ -14,7 +14,10 @@ In a simulation no decision is out when a round is planned, and none is lost. Li
 late or never. In a fleet's file a `seal` comes first.
 """
 
+import copyreg
+import functools
 import hashlib
+import operator
 from typing import Any
 
 import numpy as np
@@ -137,17 +140,22 @@ _NUMPYS = frozenset(
 such as `sum`; compiled code has not, and there it is a misspelt field.)"""
 
 
-class Fields(np.record):  # type: ignore[misc]  # numpy's stubs call its base final
+class _KindOfRecord(type):
+    """The type of the classes that `fields_class` makes, so that they can be pickled."""
+
+
+class Fields(np.void, metaclass=_KindOfRecord):  # type: ignore[misc]  # numpy's stubs call its base final
     """A record whose attributes are its fields, even where a numpy method has the same name.
 
-    Only plain Python needs this class, because kernels know nothing but the fields.
+    Only plain Python needs this class, because kernels know nothing but the fields. It asks for
+    fields millions of times, and so each set of fields has a subclass with a property for each.
     """
 
-    def __getattribute__(self, name: str) -> Any:
-        if not name.startswith("__") and name in object.__getattribute__(self, "dtype").names:
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in (self.dtype.names or ()):  # in a file written before there were subclasses
             return self[name]
-        if name in _NUMPYS or name.startswith("_"):
-            return super().__getattribute__(name)
         raise self._missing(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -158,6 +166,32 @@ class Fields(np.record):  # type: ignore[misc]  # numpy's stubs call its base fi
     def _missing(self, name: str) -> AttributeError:
         fields = sorted(self.dtype.names or ())
         return AttributeError(f"the record has no field {name!r}; {advice(name, fields)}")
+
+
+def _no_field(name: str) -> property:
+    return property(lambda record: record.__getattr__(name))
+
+
+for _name in dir(np.void):
+    if not _name.startswith("_") and _name not in _NUMPYS:
+        setattr(Fields, _name, _no_field(_name))
+
+
+@functools.cache
+def fields_class(names: tuple[str, ...]) -> type[Fields]:
+    """Return the class of records with these fields."""
+    fields = {name: property(operator.itemgetter(name)) for name in names}
+    made: Any = _KindOfRecord("Fields", (Fields,), {"__slots__": (), **fields})
+    cls: type[Fields] = made
+    return cls
+
+
+def _pickled(cls: type[Fields]) -> Any:
+    names = tuple(name for name in vars(cls) if isinstance(vars(cls)[name], property))
+    return "Fields" if cls is Fields else (fields_class, (names,))
+
+
+copyreg.pickle(_KindOfRecord, _pickled)  # type: ignore[arg-type]  # it takes more than it says
 
 
 def record(fields: Layout, *, packed: bool = False) -> np.dtype[Any]:
@@ -178,7 +212,7 @@ def record(fields: Layout, *, packed: bool = False) -> np.dtype[Any]:
         "offsets": offsets,
         "itemsize": _up(end, WORD),
     }
-    return np.dtype((Fields, np.dtype(plain)))
+    return np.dtype((fields_class(tuple(plain["names"])), np.dtype(plain)))
 
 
 def _up(n: int, step: int) -> int:

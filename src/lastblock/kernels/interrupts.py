@@ -1,17 +1,21 @@
 """Holds back signals such as Ctrl-C while work runs that must not be interrupted."""
 
+import importlib
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
 # Calls in plain Python come through here. The functions in `signal` take 100 µs for all signals,
 # because they look up names for numbers; those in C, which they wrap, take 4 µs.
 _SIGNALS = tuple(map(int, signal.valid_signals()))
-_handler_of: Any = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
-_handle: Any = getattr(signal.signal, "__wrapped__", signal.signal)
+_c: Any = signal
+with suppress(ImportError):  # another Python than CPython may have no such module
+    _c = importlib.import_module("_signal")
+_handler_of: Any = _c.getsignal
+_handle: Any = _c.signal
 
 
 @contextmanager
