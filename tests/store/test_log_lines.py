@@ -35,6 +35,7 @@ def test_opening_a_bandit(few, tmp_path, lines, monkeypatch):
     """Few events are repeated in plain Python; for many of them we compile, and say so."""
     before = stored(tmp_path / "shop.db", 40)
     monkeypatch.setattr(event_replay, "FEW", few)
+    monkeypatch.setattr(event_replay, "_repeated", {})
     monkeypatch.setattr(event_replay, "specialised_before", lambda *_: None)
     lines.clear()
     with lb.Store(tmp_path / "shop.db") as store:

@@ -13,7 +13,7 @@ What a killed process leaves is not damage. A record whose start it did not fini
 started. A round of which more arms were handed out than it has was being planned; we plan it again.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from lastblock.core.layout import ARM, LINE, NOBODY
 from lastblock.core.protocol import Policy, States, bounds_of, parts_of
-from lastblock.kernels.jit import entry, kernel
+from lastblock.kernels.jit import entry, kernel, specialise
 from lastblock.kernels.seals import (
     ALL_SEALED,
     BEGINNING_SEALED,
@@ -143,13 +143,17 @@ class RecordCheck:
         header += [_place(dtype, "end"), sealed_words(dtype.itemsize) if is_sealed else 0]
         rounds = [round_ for round_ in _rounds(dtype) if 4 * (max(round_) + 1) <= end]
         self._places = Places(np.array(header), _rows(rounds, np.int64, 2))
+        self._find: Callable[..., int] | None = None
 
     def damaged(self, states: States, first: int, end: int) -> tuple[list[Damage], bool]:
         """Return the damaged records among these, and whether a kill left some half done."""
         damages: list[Damage] = []
-        views, found = Views.of(states), np.zeros(4)
+        given, found = (Views.of(states), self._places, *self._tables), np.zeros(4)
+        if self._find is None:
+            # Numba takes half a millisecond to look at so many arguments at each call.
+            self._find = specialise(find_damaged, *given, first, end, found)
         while True:
-            number = find_damaged(views, self._places, *self._tables, first, end, found)
+            number = self._find(*given, first, end, found)
             if number == FINE:
                 return damages, found[_HALF] > 0
             rules = self._idle if states[number]["round"] == 0 else self._rules

@@ -261,8 +261,24 @@ def is_kept(function: Callable[P, R], *arguments: Any) -> bool:
 
 def signature_of(*arguments: Any) -> tuple[Any, ...]:
     """Return the types of the arguments, as numba sees them: code is compiled for these."""
-    typeof = numba().typeof
-    return tuple(typeof(argument) for argument in arguments)
+    return tuple(_type_of(argument) for argument in arguments)
+
+
+_array_types: dict[Any, Any] = {}
+"""Numba's types of the arrays that have been seen: to find that of a record takes a millisecond.
+They are no more than there are layouts of records."""
+
+
+def _type_of(value: Any) -> Any:
+    if type(value) not in (np.ndarray, np.recarray):
+        return numba().typeof(value)
+    flags, dtype = value.flags, value.dtype
+    layout = flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
+    known_as = type(value), dtype, dtype.isalignedstruct, value.ndim, layout
+    found = _array_types.get(known_as)
+    if found is None:
+        found = _array_types[known_as] = numba().typeof(value)
+    return found
 
 
 def _dispatcher(function: Any, arguments: tuple[Any, ...]) -> Any:

@@ -15,7 +15,7 @@ from lastblock.engine.events import ASK, FORGET, NO_CHANCE, NOT_OURS, TELL
 from lastblock.engine.relive import relive
 from lastblock.kernels.background import SoonCompiled
 from lastblock.kernels.exact_sums import LARGEST_REWARD
-from lastblock.kernels.jit import DISABLED, is_foreign, plain, specialised_before
+from lastblock.kernels.jit import DISABLED, is_foreign, is_kept, plain, specialised_before
 from lastblock.live.state import Live
 
 FEW = 500
@@ -23,6 +23,9 @@ FEW = 500
 
 MANY = 20_000
 """From this number of observations on, the compiled loop takes less time, even to compile."""
+
+_repeated: dict[Any, int] = {}
+"""How many events plain Python has repeated so far, by what their compiled loop would be."""
 
 _log = logging.getLogger(__name__)
 
@@ -183,7 +186,7 @@ def _play(live: Live, run: EventRows, places: Places) -> None:
 def _kernel(arguments: tuple[Any, ...], events: int) -> Callable[..., Any]:
     """Return the loop to repeat this number of events with: plain Python if they are few."""
     code = specialised_before(relive, *arguments)
-    if code is not None or DISABLED or events <= FEW:
+    if code is not None or DISABLED or (events <= FEW and not _is_due(arguments, events)):
         found: Callable[..., Any] = plain(relive) if code is None else code
         is_users = is_foreign(arguments[0])
         return explained(relive, found, undo=False) if is_users else found
@@ -192,3 +195,14 @@ def _kernel(arguments: tuple[Any, ...], events: int) -> Callable[..., Any]:
     seconds = time.perf_counter() - begun
     _log.info("compiled for %.2f s to repeat %d events", seconds, events)
     return code
+
+
+def _is_due(arguments: tuple[Any, ...], events: int) -> bool:
+    """Return whether to take compiled code for few events: those of many bandits are many.
+
+    Code that was compiled before is loaded soon; to compile it must be worth the time.
+    """
+    known_as = type(arguments[0]), arguments[1].dtype
+    before = _repeated.get(known_as, 0)
+    _repeated[known_as] = total = before + events
+    return total > MANY or (before <= FEW < total and is_kept(relive, *arguments))

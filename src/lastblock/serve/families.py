@@ -102,6 +102,17 @@ def check_root(hosted: Hosted) -> None:
         )
 
 
+def check_match(hosted: Hosted, match: str | None) -> None:
+    """Raise a `ProblemError` if a bandit has changed since the client read it."""
+    given = [part.strip() for part in (match or "*").split(",")]
+    if "*" not in given and hosted.etag not in given:
+        raise ProblemError(
+            "changed-meanwhile",
+            f"bandit {hosted.name!r} has changed since you read it; read it again",
+            {"ETag": hosted.etag},
+        )
+
+
 def check_control(hosted: Hosted, label: Label) -> None:
     """Raise a `ProblemError` for an arm that the holdout, the guardrail or the shadow needs."""
     for name in ("holdout", "guardrail"):

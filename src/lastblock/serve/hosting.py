@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Any
@@ -20,6 +19,7 @@ from lastblock.serve.families import (
     asked_before,
     check_control,
     check_guardrail,
+    check_match,
     check_new,
     check_root,
     check_served,
@@ -37,6 +37,7 @@ from lastblock.serve.policies import read_policy
 from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.serve.safety_messages import Guardrail, ShadowOf
 from lastblock.store.documents import Found
+from lastblock.store.open_bandits import TOGETHER
 from lastblock.store.store import Store
 from lastblock.support.checks import line
 from lastblock.support.errors import BanditInUseError, StoreError
@@ -65,23 +66,28 @@ class Host:
         """Open all bandits and compile what they need."""
         names = await asyncio.to_thread(self.store.names)
         notes = await asyncio.to_thread(self.store.documents.all, COLLECTION)
-        ordered = sorted(names, key=lambda name: parent_of(notes.get(name)) is not None)
-        for place, name in enumerate(ordered):
-            self.why_not = f"opening bandit {place + 1} of {len(names)}"
-            parent = parent_of(notes.get(name))
-            if parent is not None and parent not in self.bandits:
-                continue  # whoever has the bandit to which it belongs opens it
-            with suppress(BanditInUseError):  # asked for, it will be tried again
-                bandit = await asyncio.to_thread(self._opened, name)
-                self._take_in(name, bandit, notes.get(name))
+        parents = {name: parent_of(notes.get(name)) for name in names}
+        await self._open_each([name for name in names if parents[name] is None], notes)
+        # Whoever has the bandit to which others belong opens them.
+        members = [name for name, parent in parents.items() if parent in self.bandits]
+        await self._open_each(members, notes)
         for hosted in list(self.bandits.values()):
             await self._hold_out(hosted)  # a crash may have come before it was made
         self.is_ready, self.why_not = True, ""
 
-    def _opened(self, name: str) -> Bandit[Any]:
-        bandit = self.store.bandit(name)
-        bandit.compile()
-        return bandit
+    async def _open_each(self, names: Sequence[str], notes: Mapping[str, Found]) -> None:
+        """Open bandits, but not those that others have: asked for, they will be tried again."""
+        for place in range(0, len(names), TOGETHER):
+            self.why_not = f"opening bandit {place + 1} of {len(names)}"
+            opened = await asyncio.to_thread(self._opened, names[place : place + TOGETHER])
+            for name, bandit in opened.items():
+                self._take_in(name, bandit, notes.get(name))
+
+    def _opened(self, names: Sequence[str]) -> dict[str, Bandit[Any]]:
+        opened = self.store.bandits(names)
+        for bandit in opened.values():
+            bandit.compile()
+        return opened
 
     def _take_in(self, name: str, bandit: Bandit[Any], found: Found | None) -> None:
         """Keep an open bandit, and join it to the one to which it belongs."""
@@ -119,7 +125,8 @@ class Host:
         try:  # all that belong together, the parent first, so that one process has them
             for each in (top, *(each for each in names if parent_of(notes.get(each)) == top)):
                 if each not in self.bandits and each in names:
-                    self._take_in(each, self._opened(each), notes.get(each))
+                    self.store.bandit(each)  # or an error that says who has it
+                    self._take_in(each, self._opened([each])[each], notes.get(each))
         except BanditInUseError as error:
             raise unavailable(str(error)) from None
         return self.bandits[name]
@@ -261,7 +268,7 @@ class Host:
     async def change(self, hosted: Hosted, change: ChangedBandit, match: str | None) -> None:
         """Change the notes of a bandit, if it has the ETag `match`."""
         async with self._changing:
-            self.check_match(hosted, match)
+            check_match(hosted, match)
             check_root(hosted)
             given = {
                 name: value
@@ -299,7 +306,7 @@ class Host:
     ) -> None:
         """Change what an arm hands back, pause it, or resume it."""
         async with self._changing:
-            self.check_match(hosted, match)
+            check_match(hosted, match)
             check_root(hosted)
             state = hosted.bandit.arms[label]
             if change.paused is not msgspec.UNSET and state == "retired":
@@ -327,7 +334,7 @@ class Host:
     async def add_arm(self, hosted: Hosted, arm: NewArm, match: str | None) -> None:
         """Add an arm."""
         async with self._changing:
-            self.check_match(hosted, match)
+            check_match(hosted, match)
             check_root(hosted)
             if arm.floor is not None:
                 raise ProblemError(
@@ -346,7 +353,7 @@ class Host:
     async def retire_arm(self, hosted: Hosted, label: Label, match: str | None) -> None:
         """Retire an arm for good."""
         async with self._changing:
-            self.check_match(hosted, match)
+            check_match(hosted, match)
             check_root(hosted)
             self.commits.check()
             if hosted.bandit.arms[label] == "retired":
@@ -367,7 +374,7 @@ class Host:
             self.store.delete(name)
 
         async with self._changing:
-            self.check_match(hosted, match)
+            check_match(hosted, match)
             if hosted.parent is not None and hosted.parent.holdout is hosted:
                 check_root(hosted)
             others = (hosted.family.keepers, hosted.family.shadows) if hosted.parent else ()
@@ -382,16 +389,6 @@ class Host:
                     each.join(each.parent)
                     self.bandits[each.name] = each
                     raise
-
-    def check_match(self, hosted: Hosted, match: str | None) -> None:
-        """Raise a `ProblemError` if a bandit has changed since the client read it."""
-        given = [part.strip() for part in (match or "*").split(",")]
-        if "*" not in given and hosted.etag not in given:
-            raise ProblemError(
-                "changed-meanwhile",
-                f"bandit {hosted.name!r} has changed since you read it; read it again",
-                {"ETag": hosted.etag},
-            )
 
     async def close(self) -> None:
         """Write everything and let others have the bandits."""

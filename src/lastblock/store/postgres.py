@@ -25,6 +25,7 @@ from lastblock.store.postgres_errors import explained
 from lastblock.store.postgres_leases import LEASE, Leases
 from lastblock.store.postgres_rows import (
     COPY_EVENTS,
+    begin,
     copy_in,
     event_lines,
     receive,
@@ -32,7 +33,7 @@ from lastblock.store.postgres_rows import (
 from lastblock.store.postgres_schema import prepare
 from lastblock.store.postgres_snapshots import keep_snapshot
 from lastblock.store.postgres_view import PostgresView
-from lastblock.store.storage import Copy, Document, Row, Snapshot, encoded
+from lastblock.store.storage import Beginning, Copy, Document, Row, Snapshot, encoded
 from lastblock.support.errors import StoreError
 
 Made = TypeVar("Made")
@@ -198,65 +199,43 @@ class PostgresStorage:
             for table in _TABLES:
                 run(connection, f"DELETE FROM {table} WHERE bandit = %s", [bandit])
 
-        self._change(bandit, remove)
+        self._change([bandit], remove)
 
-    def own(self, bandit: int) -> str | None:
-        """Take a bandit; return None, or words for where it is open already."""
+    def own(self, bandits: Sequence[int]) -> dict[int, str]:
+        """Take bandits; return words for where some of them are open already."""
         self._check_open()
-        return self._leases.take(bandit)
+        return self._leases.take(bandits)
 
     def check_owned(self, bandit: int) -> None:
         """Raise a `StoreError` if this store may not decide for a bandit; see `Storage`."""
         self._leases.check(bandit)
 
-    def begin(self, bandit: int, asked: int, oldest: int) -> list[tuple[int, int]]:
-        """Begin a new generation; return all that may have decisions out. See `Storage.begin`."""
-
-        def enter(connection: Connection) -> list[tuple[int, int]]:
-            ((generation,),) = run(
-                connection,
-                "UPDATE bandits SET generation = generation + 1 WHERE bandit = %s"
-                " RETURNING generation",
-                [bandit],
-            )
-            run(
-                connection,
-                "INSERT INTO generations VALUES (%s, %s, %s) ON CONFLICT (bandit, first)"
-                " DO UPDATE SET generation = excluded.generation",
-                [bandit, asked, generation],
-            )
-            if not self._keep_events:  # otherwise the log needs old generations
-                run(
-                    connection,
-                    "DELETE FROM generations WHERE bandit = %(bandit)s AND first < (SELECT "
-                    "max(first) FROM generations WHERE bandit = %(bandit)s AND first <= %(old)s)",
-                    {"bandit": bandit, "old": oldest},
-                )
-            found = run(
-                connection,
-                "SELECT first, generation FROM generations WHERE bandit = %s ORDER BY first",
-                [bandit],
-            )
-            return list(found.fetchall())
-
-        return self._change(bandit, enter)
+    def begin(self, beginnings: Sequence[Beginning]) -> list[list[tuple[int, int]]]:
+        """Begin new generations; return all that may have decisions out. See `Storage.begin`."""
+        return self._change(
+            [each.bandit for each in beginnings],
+            lambda connection: begin(connection, beginnings, keep_all=self._keep_events),
+        )
 
     def disown(self, bandit: int) -> None:
         """Let others own a bandit."""
         self._leases.give(bandit)
 
-    def _change(self, bandit: int, work: Callable[[Connection], Made]) -> Made:
-        """Do `work` in a transaction, if the bandit is still ours."""
+    def _change(self, bandits: Sequence[int], work: Callable[[Connection], Made]) -> Made:
+        """Do `work` in a transaction, if the bandits are still ours."""
         self._check_open()
-        epoch = self._leases.epoch(bandit)
+        epochs = {bandit: self._leases.epoch(bandit) for bandit in bandits}
         with self._connections.transaction() as connection:
             run(connection, "SET LOCAL synchronous_commit = on")
             found = run(
-                connection, "SELECT epoch FROM owners WHERE bandit = %s FOR SHARE", [bandit]
+                connection,
+                "SELECT bandit, epoch FROM owners WHERE bandit = ANY(%s) ORDER BY bandit FOR SHARE",
+                [list(bandits)],
             ).fetchall()
-            if found == [(epoch,)]:
+            lost = sorted(epochs.items() - set(found))
+            if not lost:
                 return work(connection)
-        raise self._leases.lose([bandit])
+        raise self._leases.lose([bandit for bandit, _ in lost])
 
     # Documents.
 

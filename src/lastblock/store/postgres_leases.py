@@ -9,6 +9,7 @@ stopped, and wakes up later, cannot write any more, whatever it believes.
 
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -37,12 +38,20 @@ MARGIN = 1.0
 AGAIN = 1.0
 """Seconds until the next attempt after a renewal that failed."""
 
-_TAKE = (
+_MINE = (
     "UPDATE owners SET epoch = epoch + 1, holder = %(me)s, process = %(process)s, "
     "host = %(host)s, identity = %(identity)s, "
     "expires = clock_timestamp() + make_interval(secs => %(lease)s) "
+)
+_TAKE = _MINE + (
     "WHERE bandit = %(bandit)s AND (holder IS NULL OR holder IN (%(me)s, %(ended)s) "
     "OR expires <= clock_timestamp()) RETURNING epoch"
+)
+_TAKE_FREE = (
+    "WITH free AS (SELECT bandit FROM owners WHERE bandit = ANY(%(bandits)s) AND "
+    "(holder IS NULL OR holder = %(me)s OR expires <= clock_timestamp()) "
+    f"ORDER BY bandit FOR NO KEY UPDATE SKIP LOCKED) {_MINE}"
+    "FROM free WHERE owners.bandit = free.bandit RETURNING owners.bandit, epoch"
 )
 _OWNER = (
     "SELECT holder, process, host, identity, "
@@ -83,7 +92,28 @@ class Leases:
 
     # Taking and giving.
 
-    def take(self, bandit: int) -> str | None:
+    def take(self, bandits: Sequence[int]) -> dict[int, str]:
+        """Take bandits; return words for where some of them are open already."""
+        free = self._take_free(bandits) if len(bandits) > 1 else set()
+        rest = [bandit for bandit in bandits if bandit not in free]
+        found = ((bandit, self._take(bandit)) for bandit in rest)
+        return {bandit: where for bandit, where in found if where is not None}
+
+    def _take_free(self, bandits: Sequence[int]) -> set[int]:
+        """Take those bandits that nobody has and nobody looks at, all at once; return them."""
+        started = clock()
+        with self._connections.transaction() as connection:
+            self._check_version(version(connection, self._connections.address.schema))
+            values = {**self._values(), "bandits": list(bandits)}
+            taken = dict(run(connection, _TAKE_FREE, values))
+        for bandit, epoch in taken.items():
+            self._note(bandit, epoch, started)
+        return set(taken)
+
+    def _values(self) -> dict[str, Any]:
+        return {**this_process()._asdict(), "me": self._me, "lease": LEASE}
+
+    def _take(self, bandit: int) -> str | None:
         """Take a bandit; return None, or words for where it is open already."""
         ended = ""  # a holder whose process has certainly ended: its lease counts no more
         for _ in range(4):
@@ -92,13 +122,7 @@ class Leases:
                 with self._connections.transaction() as connection:
                     self._check_version(version(connection, self._connections.address.schema))
                     run(connection, "SET LOCAL lock_timeout = '1s'")
-                    values = {
-                        **this_process()._asdict(),
-                        "me": self._me,
-                        "ended": ended,
-                        "lease": LEASE,
-                        "bandit": bandit,
-                    }
+                    values = {**self._values(), "ended": ended, "bandit": bandit}
                     taken = run(connection, _TAKE, values).fetchone()
                 if taken is not None:
                     self._note(bandit, taken[0], started)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from lastblock.engine.events import ASK, TELL
 from lastblock.store.postgres_connections import Connection, run
-from lastblock.store.storage import Copy, Row, encoded
+from lastblock.store.storage import Beginning, Copy, Row, encoded
 
 COPY_EVENTS = (
     b'COPY events (bandit, event, "time", kind, decision, arm, reward, probability, extra) '
@@ -18,6 +18,45 @@ COPY_PENDING = b'COPY pending (bandit, decision, arm, probability, answered, "ti
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 _ELEMENT = np.dtype([("size", ">i4"), ("value", ">f8")])
 _HEAD = 20  # bytes before the elements of an array: dimensions, flags, type, length, lower bound
+
+
+def begin(
+    connection: Connection, beginnings: Sequence[Beginning], *, keep_all: bool
+) -> list[list[tuple[int, int]]]:
+    """Begin generations; return for each bandit all that may be out, or that the log needs."""
+    bandits = [each.bandit for each in beginnings]
+    begun = dict(
+        run(
+            connection,
+            "UPDATE bandits SET generation = generation + 1 WHERE bandit = ANY(%s)"
+            " RETURNING bandit, generation",
+            [bandits],
+        )
+    )
+    run(
+        connection,
+        "INSERT INTO generations (bandit, first, generation)"
+        " SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[])"
+        " ON CONFLICT (bandit, first) DO UPDATE SET generation = excluded.generation",
+        [bandits, [each.asked for each in beginnings], [begun[bandit] for bandit in bandits]],
+    )
+    if not keep_all:
+        run(
+            connection,
+            "DELETE FROM generations USING unnest(%s::bigint[], %s::bigint[]) AS new (bandit, old)"
+            " WHERE generations.bandit = new.bandit AND first < (SELECT max(first) FROM generations"
+            " AS other WHERE other.bandit = new.bandit AND other.first <= new.old)",
+            [bandits, [each.oldest for each in beginnings]],
+        )
+    found: dict[int, list[tuple[int, int]]] = {bandit: [] for bandit in bandits}
+    for bandit, first, generation in run(
+        connection,
+        "SELECT bandit, first, generation FROM generations WHERE bandit = ANY(%s)"
+        " ORDER BY bandit, first",
+        [bandits],
+    ):
+        found[bandit].append((first, generation))
+    return [found[bandit] for bandit in bandits]
 
 
 def event_lines(rows: Iterable[Row]) -> bytes:

@@ -1,17 +1,16 @@
 """A view of a PostgreSQL database as it was at one moment, while others go on writing."""
 
 import json
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
-from lastblock.engine.events import ASK, ASK_AMONG, FORGET, NO_CHANCE, REMEMBERED, TELL
+from lastblock.engine.events import ASK, ASK_AMONG, FORGET, REMEMBERED, TELL
 from lastblock.live.labels import Label
+from lastblock.store.postgres_ahead import COLUMNS, COLUMNS_SENT, Ahead, read_ahead, read_columns
 from lastblock.store.postgres_connections import Connection, Connections, end, last_rows, run
 from lastblock.store.postgres_errors import explained
 from lastblock.store.postgres_leases import Leases
-from lastblock.store.postgres_rows import read_array
 from lastblock.store.storage import Copy, Kept, NoteRow, Out, Part, Row, Snapshot, Tally
 from lastblock.support.errors import StoreError
 
@@ -19,15 +18,9 @@ _MODE = "ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _IDLE = 600  # seconds that a reader may compute between two reads
 
 _PART = (
-    "SELECT array_send(array_agg(kind)), array_send(array_agg(decision)), "
-    "array_send(array_agg(arm)), array_send(array_agg(value)), array_send(array_agg(times)) FROM ("
-    "SELECT kind::float8, coalesce(decision, -1)::float8 AS decision, "
-    "coalesce(arm, -1)::float8 AS arm, "
-    f"CASE kind WHEN {TELL} THEN coalesce(reward, 'NaN') "
-    f'ELSE coalesce(probability, {NO_CHANCE}) END AS value, "time"::float8 AS times '
+    f"SELECT {COLUMNS_SENT} FROM (SELECT {COLUMNS} "
     "FROM events WHERE bandit = %s AND event > %s AND event <= %s ORDER BY event) AS part"
 )
-
 
 _NOTE = 'SELECT event, "time", kind, decision, arm, extra FROM events'
 
@@ -39,6 +32,7 @@ class PostgresView:
         self.label = connections.label
         self._connections, self._leases = connections, leases
         self._connection: Connection | None = None
+        self._ahead: dict[int, Ahead] = {}
 
     def __enter__(self) -> "PostgresView":
         begin = self._connections.begin(_MODE, idle=_IDLE)
@@ -58,6 +52,7 @@ class PostgresView:
     def move_on(self) -> None:
         """Move to a later moment, so that the server can remove rows that were deleted."""
         connection = self._open()
+        self._ahead = {}
         with explained(self.label):
             end(connection)
             last_rows(connection, f"{self._connections.begin(_MODE, idle=_IDLE)}; SELECT 1")
@@ -75,8 +70,15 @@ class PostgresView:
         """Return the number of each bandit, by name."""
         return dict(self._read('SELECT name, bandit FROM bandits ORDER BY name COLLATE "C"'))
 
+    def read_ahead(self, bandits: Sequence[int]) -> None:
+        """Read what opening these bandits takes with few queries, since each is a round trip."""
+        with explained(self.label):
+            self._ahead = read_ahead(self._open(), bandits)
+
     def snapshot(self, bandit: int, *, first: bool = False) -> Snapshot:
         """Return the latest snapshot; with `first`, the earliest whose later events all exist."""
+        if bandit in self._ahead and not first:
+            return self._ahead[bandit].snapshot
         which = "asked, snapshot, last_event"
         if first:
             which = (
@@ -99,6 +101,8 @@ class PostgresView:
 
     def pending(self, bandit: int, *, first: bool = False) -> list[Out]:
         """Return the decisions that were out at the snapshot that `snapshot` returns, in order."""
+        if bandit in self._ahead and not first:
+            return self._ahead[bandit].pending
         which, values = "answered IS NULL", [bandit]
         if first:
             which = (
@@ -140,6 +144,8 @@ class PostgresView:
 
     def last(self, bandit: int) -> int:
         """Return the number of the last event; 0 if there is none."""
+        if bandit in self._ahead:
+            return self._ahead[bandit].last
         ((last,),) = self._read("SELECT max(event) FROM events WHERE bandit = %s", bandit)
         return last or 0
 
@@ -174,11 +180,14 @@ class PostgresView:
 
     def part(self, bandit: int, after: int, size: int) -> Part:
         """Return up to `size` events after event `after`."""
+        ahead = self._ahead.get(bandit)
+        if ahead is not None and ahead.part is not None and after == ahead.snapshot.event:
+            if len(ahead.part.run) <= size:
+                return ahead.part
         values = bandit, after, after + size
         with explained(self.label):
             columns = self._open().execute(_PART.encode(), values, binary=True).fetchone()
-        *numbers, times = [read_array(column) for column in columns or ()]
-        run = np.column_stack(numbers)
+        run, times = read_columns(columns or ())
         changes: list[tuple[int, NoteRow]] = []
         if (run[:, 0] > FORGET).any():
             rows = self._read(
@@ -203,6 +212,8 @@ class PostgresView:
 
     def notes(self, bandit: int, first: int, last: int) -> list[NoteRow]:
         """Return the events of the kinds `REMEMBERED` from event `first` to event `last`."""
+        if first > last:
+            return []
         return self._read(
             f"{_NOTE} WHERE bandit = %s AND event >= %s AND event <= %s AND kind > 5 "
             f"AND kind IN {REMEMBERED} ORDER BY event",

@@ -16,7 +16,7 @@ from lastblock.store.sqlite_connections import Connection, connect
 from lastblock.store.sqlite_documents import drop_document, put_document
 from lastblock.store.sqlite_errors import PATIENCE, explained
 from lastblock.store.sqlite_file import SQLiteFile
-from lastblock.store.sqlite_rows import EVENTS, PENDING, drop_events, insert, receive
+from lastblock.store.sqlite_rows import EVENTS, PENDING, begin, drop_events, insert, receive
 from lastblock.store.sqlite_schema import (
     APPLICATION,
     DROP_ANSWERED,
@@ -25,7 +25,7 @@ from lastblock.store.sqlite_schema import (
     Execute,
 )
 from lastblock.store.sqlite_view import BorrowedView, SQLiteView
-from lastblock.store.storage import Copy, Document, Row, Snapshot, encoded
+from lastblock.store.storage import Beginning, Copy, Document, Row, Snapshot, encoded
 from lastblock.support.errors import StoreError
 
 Made = TypeVar("Made")
@@ -232,13 +232,14 @@ class SQLiteStorage:
         self._change(remove)
         self._shrink()
 
-    def own(self, bandit: int) -> str | None:
-        """Take a bandit; return None, or words for where it is open already."""
+    def own(self, bandits: Sequence[int]) -> dict[int, str]:
+        """Take bandits; return words for where some of them are open already."""
         with self._lock:
-            if self._file.take(bandit):
-                return None
+            taken = [bandit for bandit in bandits if not self._file.take(bandit)]
+        if not taken:
+            return {}
         with self.view() as view:
-            return place_of(view.owner(bandit) or 0)
+            return {bandit: place_of(view.owner(bandit) or 0) for bandit in taken}
 
     def check_owned(self, bandit: int) -> None:
         """Do nothing: the system's locks last as long as the process."""
@@ -248,29 +249,11 @@ class SQLiteStorage:
         """Return False: each call may as well write its own events, and locks last."""
         return False
 
-    def begin(self, bandit: int, asked: int, oldest: int) -> list[tuple[int, int]]:
-        """Begin a new generation; return all that may have decisions out. See `Storage.begin`."""
+    def begin(self, beginnings: Sequence[Beginning]) -> list[list[tuple[int, int]]]:
+        """Begin new generations; return all that may have decisions out. See `Storage.begin`."""
 
-        def enter(run: Execute) -> list[tuple[int, int]]:
-            run(
-                "UPDATE bandits SET generation = generation + 1, owner = ? WHERE bandit = ?",
-                (os.getpid(), bandit),
-            )
-            run(
-                "INSERT OR REPLACE INTO generations "
-                "SELECT bandit, ?, generation FROM bandits WHERE bandit = ?",
-                (asked, bandit),
-            )
-            if not self._keep_events:  # otherwise the log needs old generations
-                run(
-                    "DELETE FROM generations WHERE bandit = ?1 AND first < "
-                    "(SELECT max(first) FROM generations WHERE bandit = ?1 AND first <= ?2)",
-                    (bandit, oldest),
-                )
-            return run(
-                "SELECT first, generation FROM generations WHERE bandit = ? ORDER BY first",
-                (bandit,),
-            ).fetchall()
+        def enter(run: Execute) -> list[list[tuple[int, int]]]:
+            return [begin(run, each, keep_all=self._keep_events) for each in beginnings]
 
         with self._lock:
             try:

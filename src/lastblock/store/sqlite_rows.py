@@ -1,12 +1,13 @@
 """Write many rows into an SQLite file with few statements."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from lastblock.engine.events import ASK, FORGET, REMEMBERED, TELL
 from lastblock.store.sqlite_schema import Execute
-from lastblock.store.storage import Copy, Row, Snapshot, encoded
+from lastblock.store.storage import Beginning, Copy, Row, Snapshot, encoded
 
 _ROWS = (*(2**k for k in range(12)), 4000)  # × 7 parameters is below SQLite's limit of 32 766
 
@@ -38,6 +39,28 @@ def insert(run: Execute, statements: Mapping[int, str], rows: Sequence[tuple[Any
         values += [None] * (len(part[0]) * (room - len(part)))
         values.append(len(part))
         run(statements[room], values)
+
+
+def begin(run: Execute, new: Beginning, *, keep_all: bool) -> list[tuple[int, int]]:
+    """Begin a generation; return all that may have decisions out, or that the log needs."""
+    run(
+        "UPDATE bandits SET generation = generation + 1, owner = ? WHERE bandit = ?",
+        (os.getpid(), new.bandit),
+    )
+    run(
+        "INSERT OR REPLACE INTO generations "
+        "SELECT bandit, ?, generation FROM bandits WHERE bandit = ?",
+        (new.asked, new.bandit),
+    )
+    if not keep_all:
+        run(
+            "DELETE FROM generations WHERE bandit = ?1 AND first < "
+            "(SELECT max(first) FROM generations WHERE bandit = ?1 AND first <= ?2)",
+            (new.bandit, new.oldest),
+        )
+    return run(
+        "SELECT first, generation FROM generations WHERE bandit = ? ORDER BY first", (new.bandit,)
+    ).fetchall()
 
 
 def drop_events(run: Execute, snapshot: Snapshot, pruned: int) -> None:

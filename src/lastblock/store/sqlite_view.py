@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -73,6 +74,9 @@ class SQLiteView:
     def names(self) -> dict[str, int]:
         """Return the number of each bandit, by name."""
         return dict(self._read("SELECT name, bandit FROM bandits ORDER BY name"))
+
+    def read_ahead(self, bandits: Sequence[int]) -> None:
+        """Do nothing: a query of a file takes microseconds."""
 
     def snapshot(self, bandit: int, *, first: bool = False) -> Snapshot:
         """Return the latest snapshot; with `first`, the earliest whose later events all exist."""

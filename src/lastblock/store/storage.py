@@ -91,6 +91,16 @@ class Part(NamedTuple):
     """The events that are not an ask, tell or forget, each with its row in `run`."""
 
 
+class Beginning(NamedTuple):
+    """A bandit that is being opened, and where its new generation begins."""
+
+    bandit: int
+    asked: int
+    """The first decision of the new generation."""
+    oldest: int
+    """The oldest decision that may be out."""
+
+
 class Tally(NamedTuple):
     """What happened to an arm in a stretch of time."""
 
@@ -154,6 +164,9 @@ class View(Protocol):
 
     def names(self) -> dict[str, int]:
         """Return the number of each bandit, by name."""
+
+    def read_ahead(self, bandits: Sequence[int]) -> None:
+        """Read what opening these bandits takes, if it is quicker to read all of that together."""
 
     def snapshot(self, bandit: int, *, first: bool = False) -> Snapshot:
         """Return the latest snapshot; with `first`, the earliest whose later events all exist."""
@@ -245,10 +258,10 @@ class Storage(Protocol):
     def delete(self, bandit: int) -> None:
         """Remove a bandit and its events."""
 
-    def own(self, bandit: int) -> str | None:
-        """Take a bandit until `disown`, `close` or the end of this process, however it ends.
+    def own(self, bandits: Sequence[int]) -> dict[int, str]:
+        """Take bandits until `disown`, `close` or the end of this process, however it ends.
 
-        Returns None, or words for where the bandit is open already.
+        Returns words for where bandits are open already; those that are not there are taken.
         """
 
     def check_owned(self, bandit: int) -> None:
@@ -257,11 +270,11 @@ class Storage(Protocol):
         It is a `TakenOverError` if another store has the bandit.
         """
 
-    def begin(self, bandit: int, asked: int, oldest: int) -> list[tuple[int, int]]:
-        """Begin a new generation, whose first decision is `asked`, and write it to the disk.
+    def begin(self, beginnings: Sequence[Beginning]) -> list[list[tuple[int, int]]]:
+        """Begin a new generation of each of these bandits, and write that to the disk.
 
-        Returns pairs of a generation's first decision and the generation, for all generations that
-        may have decisions out; `oldest` is the oldest such decision.
+        Returns for each bandit pairs of a generation's first decision and the generation, for all
+        generations that may have decisions out.
         """
 
     def disown(self, bandit: int) -> None:

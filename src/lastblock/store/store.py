@@ -4,30 +4,21 @@ import math
 import os
 import threading
 import weakref
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, get_args
 
 from lastblock.live.bandit import Bandit
-from lastblock.live.tokens import BanditTokens, TokenMaker
-from lastblock.live.view import desk_of
+from lastblock.live.tokens import TokenMaker
 from lastblock.store import export, verifying
 from lastblock.store.endings import end, open_stores
 from lastblock.store.export_formats import Format
 from lastblock.store.group_commit import Write
 from lastblock.store.journal import EventLog, snapshot_of
 from lastblock.store.logs import ReadsLogs
-from lastblock.store.messages import number_of, open_elsewhere
+from lastblock.store.open_bandits import OpensBandits
 from lastblock.store.opening import open_storage, queue_of
-from lastblock.store.recovery import (
-    Known,
-    Recovered,
-    read_generations,
-    recover,
-)
 from lastblock.store.services import CarriesServices
 from lastblock.store.storage import Storage
-from lastblock.store.telling import TakesTokens
 from lastblock.support.checks import number, whole
 from lastblock.support.errors import StoreError
 
@@ -35,7 +26,7 @@ Durability: TypeAlias = Literal["always", "interval", "never"]
 DURABILITIES = get_args(Durability)
 
 
-class Store(TakesTokens, ReadsLogs, CarriesServices):
+class Store(OpensBandits, ReadsLogs, CarriesServices):
     """Named bandits that survive crashes: every change is written to a database as an event.
 
     A bandit of a store is an ordinary `Bandit`. While it is open in one store, no other store or
@@ -111,33 +102,6 @@ class Store(TakesTokens, ReadsLogs, CarriesServices):
         self._at_exit = weakref.finalize(self, end, self._storage, self._groups)
         open_stores.add(self)
 
-    def bandit(self, name: str) -> Bandit[Any]:
-        """Open a bandit in the state in which it was left.
-
-        Parameters
-        ----------
-        name
-            The name of the bandit.
-
-        Returns
-        -------
-        Bandit
-            The same object at each call, until the bandit is released.
-
-        Raises
-        ------
-        StoreError
-            If there is no bandit of this name, or it is open elsewhere, or its data are damaged.
-        """
-        with self._lock:
-            self._check_open()
-            journal = self._journals.get(name)
-            if journal is not None:
-                if not journal.is_ended:
-                    return journal.bandit
-                self.release(name)  # an earlier release was interrupted
-            return self._open(name, self._find(name, self._storage.names()))
-
     def _create(self, name: str, new: Callable[[], Bandit[Any]]) -> Bandit[Any]:
         with self._lock:
             self._check_open()
@@ -165,43 +129,6 @@ class Store(TakesTokens, ReadsLogs, CarriesServices):
     @property
     def _label(self) -> str:
         return self._storage.label
-
-    def _own(self, name: str, found: int) -> None:
-        owner = self._storage.own(found)
-        if owner is not None:
-            raise open_elsewhere(self._storage.label, name, owner)
-
-    def _open(self, name: str, found: int, new: Bandit[Any] | None = None) -> Bandit[Any]:
-        try:
-            self._own(name, found)
-            made = Recovered(new, 0, 0, 0) if new else self._recover(name, found)
-            if new is None:
-                desk = desk_of(made.bandit)
-                oldest = min(desk.out, default=desk.next_id)
-                oldest = min(oldest, desk.ledger.memory.oldest(oldest))
-                begun = self._storage.begin(found, desk.next_id, oldest)
-                desk.enter(read_generations(self._storage.label, name, begun, desk.next_id))
-            self._journals[name] = EventLog(
-                found,
-                made,
-                self._snapshot_every,
-                self._write,
-                partial(self._recover, name, found),  # so the store lives as long as its bandits
-                self._storage.check_owned if self._storage.is_remote else None,
-                BanditTokens(self._tokens, found, name),
-            )
-        except BaseException:
-            self._storage.disown(found)
-            raise
-        return made.bandit
-
-    def _recover(self, name: str, found: int, known: Known | None = None) -> Recovered:
-        waiting = [] if self._groups is None else self._groups.waiting()  # first, to miss none
-        with self._storage.view(even_lost=known is not None) as view:
-            return recover(view, name, found, waiting, known=known)
-
-    def _find(self, name: str, names: Mapping[str, int]) -> int:
-        return number_of(self._storage.label, name, names)
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all bandits in the file, including those open elsewhere."""

@@ -42,9 +42,9 @@ def copy_bandit(source: Storage, target: Storage, name: str, advance: Advance) -
         If the bandit is open, or the target has one of this name, or the copy differs.
     """
     number = number_of(source.label, name, source.names())
-    where = source.own(number)
-    if where is not None:
-        raise open_elsewhere(source.label, name, where)
+    where = source.own([number])
+    if where:
+        raise open_elsewhere(source.label, name, where[number])
     try:
         with source.view() as view:
             target.receive(name, view.copy(number), _parts(view, number, advance))

@@ -1,0 +1,95 @@
+"""Many bandits are opened at once, as they would be one after the other."""
+
+import pytest
+from databases import fetch
+from lives import change, new_bandit
+
+import lastblock as lb
+from lastblock.live.view import desk_of
+from lastblock.store import open_bandits, postgres_ahead
+
+NAMES = [f"bandit {k}" for k in range(5)]
+
+
+@pytest.fixture
+def filled(place, monkeypatch):
+    """A store with five bandits, of which one has a snapshot and one has had nothing."""
+    monkeypatch.setattr(open_bandits, "TOGETHER", 2)
+    with lb.Store(place, durability="never") as store:
+        for k, name in enumerate(NAMES):
+            bandit = new_bandit(store.create, name=name)
+            for step in range(30 if k else 0):
+                change(bandit, 100 * k + step)
+            if k:
+                bandit.ask(key=f"key {k}")
+            if k == 3:
+                store.snapshot(name)
+                bandit.tell_many(bandit.pending, [1.0] * len(bandit.pending))
+    return place
+
+
+def facts(bandit):
+    desk = desk_of(bandit)
+    return bandit.to_bytes(), desk.out, desk.chances, desk.ledger.facts()
+
+
+@pytest.mark.parametrize("ahead", [10, 1000])
+def test_all_are_as_they_would_be_one_by_one(filled, ahead, monkeypatch):
+    monkeypatch.setattr(postgres_ahead, "MOST", ahead)  # of most bandits events are read later
+    with lb.Store(filled) as store:
+        single = {name: facts(store.bandit(name)) for name in NAMES}
+    with lb.Store(filled) as store:
+        first = store.bandit(NAMES[2])
+        opened = store.bandits([*NAMES, NAMES[1]])
+        assert list(opened) == NAMES
+        assert opened[NAMES[2]] is first
+        assert {name: facts(bandit) for name, bandit in opened.items()} == single
+        again = opened[NAMES[1]].ask(key="key 1")
+        assert store.read_token(again.token)[1] == again.id
+        late = opened[NAMES[4]].pending
+        opened[NAMES[4]].tell_many(late, [1.0] * len(late))
+        for name in NAMES:
+            store.verify(name)
+
+
+def test_each_opening_begins_a_generation(filled):
+    query = "SELECT bandit, generation FROM bandits ORDER BY bandit"
+    before = fetch(filled, query)
+    for _ in range(2):
+        with lb.Store(filled) as store:
+            store.bandits(NAMES)
+    assert fetch(filled, query) == [(bandit, found + 2) for bandit, found in before]
+
+
+def test_those_of_others_are_left_out(filled):
+    with lb.Store(filled) as one, lb.Store(filled) as other:
+        one.bandit(NAMES[1])
+        assert list(other.bandits(NAMES)) == [name for name in NAMES if name != NAMES[1]]
+        assert one.bandits(NAMES).keys() == {NAMES[1]}
+        other.release(NAMES[0])
+        assert one.bandits(NAMES).keys() == {NAMES[0], NAMES[1]}
+
+
+def test_an_error_keeps_none_of_those_that_were_opened_with_it(filled):
+    with lb.Store(filled) as store:
+        with pytest.raises(lb.StoreError, match="has no bandit 'nobody'"):
+            store.bandits([NAMES[0], "nobody"])
+        (_, _, (number,), _, _) = fetch(filled, "SELECT bandit FROM bandits ORDER BY bandit")
+        fetch(filled, f"DELETE FROM events WHERE bandit = {number} AND event = 2")
+        with pytest.raises(lb.StoreError, match=r"'bandit 2'.* is damaged"):
+            store.bandits(NAMES)
+        with lb.Store(filled) as other:  # the first two are open; the third was with the fourth
+            free = [name for name in NAMES if name != NAMES[2]]
+            assert list(other.bandits(free)) == NAMES[3:]
+
+
+def test_a_bandit_whose_row_somebody_locks_is_not_taken_with_the_others(url):
+    with lb.Store(url, durability="never") as store:
+        for name in NAMES:
+            new_bandit(store.create, name=name)
+    with lb.Store(url) as one:
+        with one._storage._connections.transaction() as connection:
+            connection.execute(b"SELECT 1 FROM owners WHERE bandit = 1 FOR UPDATE")
+            with lb.Store(url) as other:
+                assert other._storage._leases._take_free([1, 2]) == {2}
+        assert one.bandits(NAMES).keys() == set(NAMES)
