@@ -209,3 +209,10 @@ def test_settings_of_alerts_fit_each_other():
     environ = {"LASTBLOCK_ALERT_SECRET": SECRET}
     settings = read_settings({"store": "x.db", "alert_url": "https://x.example"}, environ)
     assert SECRET not in repr(settings)
+
+
+@pytest.mark.parametrize("since_start", [10.0, 1e6])
+def test_without_alerts_it_sleeps_however_long_the_machine_has_run(start, monkeypatch, since_start):
+    shop = start()
+    monkeypatch.setattr(module.time, "monotonic", lambda: since_start)
+    assert shop.runner.run(shop.state.alerts.step()) == module.IDLE

@@ -36,6 +36,9 @@ LONGEST: Final = 600.0
 TIMEOUT: Final = 5.0
 AGAIN: Final = 5.0
 
+IDLE: Final = 3600.0
+"""Seconds until the next look if no alert waits to be sent; a new one wakes the sender."""
+
 
 class Alerts:
     """The alerts of a service.
@@ -139,7 +142,8 @@ class Alerts:
         for id, due in list(self._due.items()):
             if due <= time.monotonic():
                 await asyncio.to_thread(self._try, self._kept[id])
-        return max(0.0, min(self._due.values(), default=3600.0) - time.monotonic())
+        now = time.monotonic()
+        return max(0.0, min(self._due.values(), default=now + IDLE) - now)
 
     async def keep(self) -> None:
         """Write new alerts to the store, so that they are sent even after a restart."""
