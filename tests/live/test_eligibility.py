@@ -350,6 +350,8 @@ def test_fleets_refuse():
         fleet.bandit(0).ask(without=[1])
     with pytest.raises(ValueError, match="cannot apply the event 'pause_arm'"):
         fleet.bandit(0).apply(("pause_arm", None, 1, None))
+    with pytest.raises(ValueError, match="cannot apply the event 'set_floors'"):
+        fleet.bandit(0).apply(("set_floors", None, None, {"every": 0.1}))
     assert fleet.bandit(0).copy().ask(among=[1]).arm == 1
 
 

@@ -51,6 +51,8 @@ def change(bandit, step):
         bandit.pause_arm(rng.choice(active))
     elif act > 0.99:
         bandit.reseed(step)
+    elif act > 0.985:
+        bandit.set_floors(rng.choice([None, 0.1, {rng.choice(there): 0.25}]))
     else:
         bandit.tell(out[0], -0.0)
 

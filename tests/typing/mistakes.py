@@ -59,6 +59,7 @@ lb.warm(lb.LBSDA(), room=4)  # mistake
 bandit.add_arm(4)  # mistake
 bandit.ask(among=[4])  # mistake
 bandit.pause_arm(4)  # mistake
+bandit.set_floors({4: 0.1})  # mistake
 bandit.observe(4, 1.0)  # mistake
 numbered.add_arm("red")  # mistake
 numbered.tell(bandit.ask(), 1.0)  # mistake

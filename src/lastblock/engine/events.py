@@ -13,7 +13,8 @@ Event: TypeAlias = tuple[str, int | None, int | None, Any]
 ("forget", decision, arm, None), ("add_arm", None, arm, label), ("retire_arm", None, arm, None),
 ("reseed", None, None, words), ("pause_arm", None, arm, None), ("resume_arm", None, arm, None),
 ("ask_among", decision, arm, {"probability": probability or None, "among": arms}),
-("observe", None, arm, reward), or a note, which leaves the record as it is:
+("observe", None, arm, reward), ("set_floors", None, None, floors),
+or a note, which leaves the record as it is:
 
 ("partial", decision, arm, [reward, key or None]): one of several rewards of a decision;
 ("activate", decision, arm, None): the decision's clock starts again;
@@ -22,7 +23,8 @@ Event: TypeAlias = tuple[str, int | None, int | None, Any]
 
 In an "ask_among" some active arms could not be chosen. It has those that could in "among", or those
 that could not in "without", whichever are fewer. An arm is given by its place among all arms of the
-bandit, including retired ones."""
+bandit, including retired ones. The floors are None for none, {"every": share} or
+{"arms": [[arm, share], …]}."""
 
 Journal: TypeAlias = Callable[[Sequence[Event]], None]
 """A function that records events, or raises an error."""
@@ -30,7 +32,7 @@ Journal: TypeAlias = Callable[[Sequence[Event]], None]
 KINDS = (
     *("ask", "tell", "forget", "add_arm", "retire_arm", "reseed"),
     *("partial", "activate", "remember", "configure"),
-    *("pause_arm", "resume_arm", "ask_among"),
+    *("pause_arm", "resume_arm", "ask_among", "set_floors"),
 )
 OBSERVE = "observe"
 """The kind that is no place in `KINDS`: logs have it as a tell without a decision."""

@@ -10,6 +10,7 @@ from lastblock.engine.events import KINDS, NOTES, OBSERVE, Event, Journal
 from lastblock.kernels.streams import STREAM_WORDS
 from lastblock.live.decisions import Decision
 from lastblock.live.eligibility import restricted_places
+from lastblock.live.floor_events import floors_by_label
 from lastblock.live.hooks import Hook
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import L
@@ -32,6 +33,7 @@ class Changeable(Protocol):
     def retire_arm(self, label: Any, /) -> None: ...
     def pause_arm(self, label: Any, /) -> None: ...
     def resume_arm(self, label: Any, /) -> None: ...
+    def set_floors(self, floor: Any, /) -> None: ...
     def observe(self, arm: Any, reward: float, /) -> None: ...
 
 
@@ -149,6 +151,8 @@ def apply_event(bandit: Changeable, desk: JournalledDesk[Any], event: Event) -> 
             bandit.observe(label, value)
         else:
             getattr(bandit, kind)(label)
+    elif kind == "set_floors":
+        bandit.set_floors(floors_by_label(value, desk.numbers, desk.active))
     elif kind == "reseed" and len(value) == STREAM_WORDS:
         desk.settle()
         desk.reseed(np.array(value, np.uint64))

@@ -15,7 +15,7 @@ class BanditEvent(NamedTuple, Generic[L]):
 
     kind: str
     """"ask", "tell", "forget", "observe", "add_arm", "retire_arm", "pause_arm", "resume_arm",
-    "reseed", "partial" or "activate"."""
+    "set_floors", "reseed", "partial" or "activate"."""
     id: int | None
     """The id of the decision that was asked for, told or forgotten; otherwise None."""
     arm: L | None

@@ -8,9 +8,9 @@ import numpy as np
 
 from lastblock.engine.events import OBSERVE, Event
 from lastblock.live.event_replay import learn_each
+from lastblock.live.flooring import HasFloors
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import L
-from lastblock.live.pausing import Pausable
 from lastblock.support.errors import short
 
 PART = 50_000
@@ -27,7 +27,7 @@ class Pairs(Protocol):
         """Return the labels of the arms and the rewards, in the order of time."""
 
 
-class Observes(Pausable[L]):
+class Observes(HasFloors[L]):
     """The part of a live bandit that learns from decisions that were taken elsewhere."""
 
     def observe(self, arm: L, reward: float) -> None:

@@ -25,7 +25,7 @@ DesksLike = TypeVar("DesksLike", bound="Desk[Any]")
 class SelectiveDesk(Desk[L]):
     """A desk some of whose arms may be paused; see `Desk`.
 
-    To its changes it adds `ask_arm_among`, `pause` and `resume`.
+    To its changes it adds `ask_arm_among`, `pause`, `resume` and `set_floors`.
     """
 
     restricted: Restricted[L] | None = None  # the last decision among some arms, if it is known
@@ -105,6 +105,12 @@ class SelectiveDesk(Desk[L]):
         self.paused = self.paused - {label}
         self.choose_ways()
 
+    def set_floors(self, live: Live, floor_of_all: float | None) -> None:
+        """Replace the traffic floors: `live` has them already."""
+        self.live.become(live)
+        self.floor_of_all = floor_of_all
+        self.choose_ways()
+
     def retire(self, arm: int, live: Live, last: Explanation[L]) -> None:
         """Retire an arm, see `Desk.retire`; it is no longer paused then."""
         label = self.active[arm]
@@ -131,6 +137,7 @@ class SelectiveDesk(Desk[L]):
         super().become(other)
         if isinstance(other, SelectiveDesk):
             self.paused, self.restricted = other.paused, other.restricted
+            self.floor_of_all = other.floor_of_all
 
     def copy(self) -> "SelectiveDesk[L]":
         """Return an independent desk in the same state."""

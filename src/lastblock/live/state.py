@@ -4,7 +4,7 @@ The record may lie in an array that belongs to somebody else, such as a fleet. A
 the record here; labels and decisions belong to the desk.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -85,9 +85,8 @@ class Live:
         self.states = states
         self._note(Notes(states.dtype, self.width))
         self.is_floored = floored
-        ask: Any = ask_floored_live if floored else ask_live
         record = (policy, states[:0])
-        self._ask = soon_compiled(ask, *record, *self._noted, 0)
+        self._ask = self._asking()
         self._tell = soon_compiled(tell_live, *record, self.told, 0, 0.0)
         self._forget = soon_compiled(forget_live, states[:0], 0)
         self._open = soon_compiled(open_live, *record, 0, _KEY, 0)
@@ -96,6 +95,11 @@ class Live:
         if self.is_borrowed:  # a fleet compiles anyway, and its file must not show half a change
             self.compile()
         self.bind()
+
+    def _asking(self) -> SoonCompiled:
+        """Return the kernel of `ask`, which is another one if there are traffic floors."""
+        ask: Any = ask_floored_live if self.is_floored else ask_live
+        return soon_compiled(ask, self.policy, self.states[:0], *self._noted, 0)
 
     @property
     def s(self) -> Record:
@@ -241,6 +245,18 @@ class Live:
         new.states[:] = np.zeros(1, new.states.dtype)
         self._keep(new, [k for k in range(int(self.s.arms)) if k != arm])
         resized(self.policy, new.s, self.s, arm)
+        return new
+
+    def with_floors(self, shares: Sequence[float] | None) -> "Live":
+        """Return a copy with these traffic floors of its arms; None for none."""
+        new = self.copy()
+        new.notes.floor[:] = 0.0
+        if shares is not None:
+            new.notes.floor[: len(shares)] = shares
+        if new.is_floored != (shares is not None):
+            new.is_floored = shares is not None
+            new._ask = new._asking()
+            new.compile_soon()
         return new
 
     @property

@@ -4,6 +4,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import as_written
 from lastblock.replay.replay import Replay
@@ -11,6 +13,7 @@ from lastblock.serve.messages import Earned, EarnedBy, Evaluated, NewEvaluation
 from lastblock.serve.policies import read_policy
 from lastblock.serve.problems import ProblemError
 from lastblock.store.store import Store
+from lastblock.support.columns import CHOICES, read_columns
 
 
 def check_policies(wanted: NewEvaluation) -> dict[str, Policy]:
@@ -24,7 +27,7 @@ def evaluate(
 ) -> Evaluated:
     """Replay the log of a bandit to other policies; it may take seconds.
 
-    Only decisions with a probability can be used, so the bandit needs traffic floors. If arms came
+    Only decisions with a probability are used, so the bandit needs traffic floors. If arms came
     and went, or were left out, those decisions count in which all arms could be chosen that can be
     now; if there is none, those since the last change.
 
@@ -39,14 +42,19 @@ def evaluate(
             raise ProblemError(
                 "conflict", f"bandit {name!r} has no decisions with a reward in its log yet"
             )
-        try:
-            log = Replay(path, propensity="probability")
-        except ValueError as error:
+        columns = read_columns(path, ["arm", "reward", "probability"], CHOICES)
+        is_known = np.array([chance is not None for chance in columns["probability"]])
+        if not is_known.any():
             raise ProblemError(
                 "conflict",
                 f"the log of bandit {name!r} does not say with which probability each arm was "
-                f"chosen; create bandits with a floor for that ({error})",
-            ) from None
+                'chosen; set a floor for that, {"floor": 0.05}, and wait for decisions with it',
+            )
+        some = {column: values[is_known] for column, values in columns.items()}
+        try:
+            log = Replay(some, propensity="probability")
+        except ValueError as error:
+            raise ProblemError("conflict", f"the log of bandit {name!r}: {error}") from None
         parts = log.by_choices()
         arms = store.bandit(name).arms
         present = {label for label, state in arms.items() if state == "active"}

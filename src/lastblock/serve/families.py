@@ -4,16 +4,22 @@ Each is a bandit of the store with a log of its own. The notes of a member name 
 it belongs, and that one has all settings.
 """
 
-from collections.abc import Collection, Mapping
+import json
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
 from hashlib import blake2b
+from secrets import token_hex
 from typing import Any, Final
+
+import msgspec
 
 from lastblock.core.protocol import Policy
 from lastblock.live.bandit import Bandit
 from lastblock.live.labels import Label
 from lastblock.live.view import desk_of
+from lastblock.serve.floors import floors_of
 from lastblock.serve.hosted import Hosted
-from lastblock.serve.messages import NewDecision
+from lastblock.serve.messages import NewArm, NewBandit, NewDecision
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.shadows import Shadow
 from lastblock.store.documents import Found
@@ -47,6 +53,8 @@ def follow(parent: Hosted, member: Hosted) -> None:
             mine.retire_arm(label)
     if mine.rewards != theirs.rewards:
         mine.configure(rewards=theirs.rewards)
+    if floors_of(mine) != floors_of(theirs):
+        mine.set_floors(floors_of(theirs))
 
 
 def make_member(
@@ -72,7 +80,7 @@ def make_member(
         parent.policy if policy is None else policy,
         list(states),
         seed=seed,
-        floor=(dict(parent.floor) or None) if desk.floor_of_all is None else desk.floor_of_all,
+        floor=floors_of(parent),
         room=desk.live.width,
         rewards=parent.rewards,
     )
@@ -82,6 +90,24 @@ def make_member(
     member = hosted_of(name, made, Found(version or 0, notes))
     member.is_new = True
     return member
+
+
+def notes_of_new(new: NewBandit, arms: Sequence[NewArm]) -> dict[str, Any]:
+    """Return the document of a bandit to create."""
+    return {
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "description": new.description,
+        "reward_window": new.reward_window,
+        "default_reward": new.default_reward,
+        "segments": new.segments,
+        "alert_after": new.alert_after,
+        "holdout": msgspec.to_builtins(new.holdout),
+        "holdout_secret": token_hex(16),
+        "guardrail": msgspec.to_builtins(new.guardrail),
+        "shadow": msgspec.to_builtins(new.shadow),
+        "seed": new.seed,
+        "payloads": {json.dumps(arm.label): arm.payload for arm in arms},
+    }
 
 
 def asked_before(hosted: Hosted, key: str | None) -> Hosted | None:

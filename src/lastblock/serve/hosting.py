@@ -3,8 +3,6 @@
 import asyncio
 import json
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
-from secrets import token_hex
 from typing import Any
 
 import msgspec
@@ -28,9 +26,11 @@ from lastblock.serve.families import (
     follow,
     hosted_of,
     make_member,
+    notes_of_new,
     parent_of,
     unit_of,
 )
+from lastblock.serve.floors import floors_of, floors_of_new, read_floors, set_floors, with_floor
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.messages import ChangedArm, ChangedBandit, NewArm, NewBandit, NewDecision
 from lastblock.serve.policies import read_policy
@@ -224,23 +224,8 @@ class Host:
         policy = read_policy(new.policy)
         line(new.name, "name")
         check_window({"reward_window": new.reward_window, "default_reward": new.default_reward})
-        floors = {arm.label: arm.floor for arm in arms if arm.floor is not None}
-        if floors and new.floor is not None:
-            raise ProblemError("invalid", "give a floor for every arm or for single ones, not both")
-        notes = {
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "description": new.description,
-            "reward_window": new.reward_window,
-            "default_reward": new.default_reward,
-            "segments": new.segments,
-            "alert_after": new.alert_after,
-            "holdout": msgspec.to_builtins(new.holdout),
-            "holdout_secret": token_hex(16),
-            "guardrail": msgspec.to_builtins(new.guardrail),
-            "shadow": msgspec.to_builtins(new.shadow),
-            "seed": new.seed,
-            "payloads": {json.dumps(arm.label): arm.payload for arm in arms},
-        }
+        floor = floors_of_new(new, arms)
+        notes = notes_of_new(new, arms)
 
         def make() -> Hosted:
             if new.name in self.store.names():
@@ -250,7 +235,7 @@ class Host:
                 policy,
                 labels,
                 seed=new.seed,
-                floor=floors or new.floor,
+                floor=floor,
                 room=new.room,
                 rewards=new.aggregation,
             )
@@ -284,12 +269,16 @@ class Host:
                 check_shadow({**hosted.notes, **given}, hosted.bandit.arms)
             notes = {**hosted.notes, **given}
             rule = notes.pop("aggregation", hosted.bandit.rewards)
+            floor = floors_of(hosted.bandit)
+            if "floor" in notes:
+                floor = read_floors(hosted, notes.pop("floor"))
             check_window(notes)
             self.commits.check()
             if notes != hosted.notes or rule == hosted.bandit.rewards:
                 await self._note(hosted, notes)
             for each in hosted.members:
                 each.bandit.configure(rewards=rule)
+            set_floors(hosted, floor)
             await self.commits.written()
 
     async def _note(self, hosted: Hosted, notes: dict[str, Any]) -> None:
@@ -313,6 +302,9 @@ class Host:
                 raise ProblemError("conflict", f"arm {label!r} has been retired")
             if change.paused is True:
                 check_control(hosted, label)
+            floors = floors_of(hosted.bandit)
+            if change.floor is not msgspec.UNSET:
+                floors = with_floor(hosted, label, change.floor)
             self.commits.check()
             notes = hosted.notes
             if change.payload is not msgspec.UNSET:
@@ -329,6 +321,7 @@ class Host:
                 elif change.paused is False and state == "paused":
                     each.bandit.resume_arm(label)
                 each.stamp += 1
+            set_floors(hosted, floors)
             await self.commits.written()
 
     async def add_arm(self, hosted: Hosted, arm: NewArm, match: str | None) -> None:
@@ -336,18 +329,17 @@ class Host:
         async with self._changing:
             check_match(hosted, match)
             check_root(hosted)
-            if arm.floor is not None:
-                raise ProblemError(
-                    "invalid", "an arm that is added later cannot have its own floor"
-                )
             if arm.label in hosted.bandit.arms:
                 raise ProblemError("conflict", f"arm {arm.label!r} exists, or has been retired")
+            floors = None if arm.floor is None else with_floor(hosted, arm.label, arm.floor)
             self.commits.check()
             payloads = {**hosted.notes.get("payloads", {}), json.dumps(arm.label): arm.payload}
             await self._note(hosted, {**hosted.notes, "payloads": payloads})
             for each in hosted.members:
                 each.bandit.add_arm(arm.label)
                 each.stamp += 1
+            if floors is not None:
+                set_floors(hosted, floors)
             await self.commits.written()
 
     async def retire_arm(self, hosted: Hosted, label: Label, match: str | None) -> None:

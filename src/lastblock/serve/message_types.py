@@ -13,6 +13,13 @@ Name: TypeAlias = Annotated[
 Floor: TypeAlias = Annotated[
     float, Meta(ge=0.0, le=1.0, description="The least share of decisions.")
 ]
+Floors: TypeAlias = Annotated[
+    float | dict[str, Floor],
+    Meta(
+        description="The least share of decisions: of every arm, also of arms that come later; or "
+        "of single arms, by label. An arm that is not named has none.",
+    ),
+]
 Text: TypeAlias = Annotated[str, Meta(max_length=2000)]
 Unit: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
 Segment: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]

@@ -13,6 +13,7 @@ from lastblock.serve.message_types import (
     USUAL_SEGMENTS,
     AlertAfter,
     Floor,
+    Floors,
     Got,
     Label,
     MostSegments,
@@ -44,7 +45,7 @@ class NewBandit(Sent):
         str | dict[str, Any],
         Meta(description='A name, or an object such as {"policy": "SWLBSDA", "window": 500}.'),
     ] = DEFAULT
-    floor: Annotated[Floor | None, Meta(description="The floor of every arm.")] = None
+    floor: Floors | None = None
     seed: Annotated[int, Meta(ge=0)] | None = None
     room: Annotated[int, Meta(ge=2, le=MOST_ARMS)] | None = None
     description: Text = ""
@@ -76,6 +77,7 @@ class ChangedBandit(Sent):
     reward_window: Seconds | UnsetType | None = UNSET
     default_reward: float | UnsetType | None = UNSET
     aggregation: Rewards | UnsetType | None = UNSET
+    floor: Annotated[Floors | UnsetType | None, Meta(description="The floors from now on.")] = UNSET
     segments: MostSegments | UnsetType | None = UNSET
     alert_after: AlertAfter | UnsetType | None = UNSET
     guardrail: Guardrail | UnsetType | None = UNSET
@@ -88,6 +90,9 @@ class ChangedArm(Sent):
     payload: Any = UNSET
     paused: Annotated[
         bool | UnsetType, Meta(description="Whether to choose it no more, until further notice.")
+    ] = UNSET
+    floor: Annotated[
+        Floor | UnsetType | None, Meta(description="Its floor; those of others stay. null for 0.")
     ] = UNSET
 
 
@@ -109,6 +114,9 @@ class BanditState(Got):
     policy: dict[str, Any]
     arms: list[ArmState]
     paused: bool
+    floor: Annotated[
+        float | None, Meta(description="The floor of every arm, also of arms that come later.")
+    ]
     reward_window: float | None
     default_reward: float | None
     aggregation: Rewards | None

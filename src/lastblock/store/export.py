@@ -14,6 +14,7 @@ from lastblock.live import persistence
 from lastblock.live.decisions import Generations
 from lastblock.live.description import read_floors
 from lastblock.live.eligibility import restricted_places
+from lastblock.live.floor_events import read_floors_event
 from lastblock.live.labels import Label
 from lastblock.store.export_formats import Columns, Format, format_of, writer_of
 from lastblock.store.recovery import PART, check_kept, damage_explained
@@ -26,6 +27,7 @@ EVENTS: Final = "events"
 
 _NOTES = {KINDS.index(kind) for kind in NOTES}
 ADD_ARM, RETIRE_ARM = KINDS.index("add_arm"), KINDS.index("retire_arm")
+SET_FLOORS = KINDS.index("set_floors")
 
 
 def export(
@@ -201,6 +203,8 @@ def _decisions(view: View, number: int, words: Sequence[Any]) -> Iterator[list[t
                 choices.add(arm)
             elif kind == RETIRE_ARM:
                 choices.retire(arm)
+            elif kind == SET_FLOORS:
+                choices.set_floors(value)
         # Rewards without a decision are of decisions that others took: no estimate may use them.
         if told:
             yield told
@@ -256,6 +260,13 @@ class Choices:
         if arm not in self._floors:
             raise LookupError(f"arm {arm} is retired, and was not there")
         del self._floors[arm]
+        self._restricted.clear()
+        self.text = self._written()
+
+    def set_floors(self, value: str | None) -> None:
+        """The traffic floors were replaced."""
+        said = None if value is None else json.loads(value)
+        self._floors, self._of_all = read_floors_event(said, list(self._floors))
         self._restricted.clear()
         self.text = self._written()
 

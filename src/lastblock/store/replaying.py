@@ -15,6 +15,8 @@ from lastblock.live.ledger import check_note, recall
 from lastblock.live.view import desk_of
 from lastblock.store.storage import NoteRow, Part, Row
 
+_PASSED_OVER = ("pause_arm", "resume_arm", "set_floors")
+
 
 def part_of(rows: Sequence[Row]) -> Part:
     """Return rows that are not stored yet in the form in which a view will read them."""
@@ -78,7 +80,8 @@ def replay_part(bandit: Bandit[Any], part: Part, *, with_out: bool) -> None:
 def late_rows(part: Part, begin: int) -> npt.NDArray[np.float64] | None:
     """Return the events from row `begin` on as asks, tells and forgets; None if there are others.
 
-    What pauses arms or resumes them is passed over: it changes nothing that is out.
+    What pauses arms or resumes them, or sets floors, is passed over: it changes nothing that is
+    out.
     """
     rows = part.run[begin:].copy()
     for place, row in part.changes:
@@ -88,7 +91,7 @@ def late_rows(part: Part, begin: int) -> npt.NDArray[np.float64] | None:
         if kind == "ask_among":
             chance = json.loads(extra or "null")["probability"]
             rows[place - begin, [0, 3]] = ASK, NO_CHANCE if chance is None else chance
-        elif kind not in ("pause_arm", "resume_arm"):
+        elif kind not in _PASSED_OVER:
             return None
     return rows
 

@@ -181,6 +181,13 @@ def a_forced_arm_is_taken_in(policy: Policy) -> None:
             share > least - 4 * error,
             f"arm {arm} has a floor of {least} and gets {share:.3f} of the decisions",
         )
+    later = Bandit(policy, ARMS, seed=SEED)
+    later.set_floors({0: 0.2, 2: 0.1})
+    again = live_with_delays(later, 60, random.Random(SEED))
+    expect(
+        again == taken[:60],
+        "floors that are set later lead to other decisions than those of a new bandit",
+    )
     strange = fields_with_nan(record_within(bandit))
     expect(not strange, f"with traffic floors these fields hold NaN: {', '.join(strange)}")
 

@@ -121,12 +121,15 @@ def _read(options: argparse.Namespace) -> tuple[dict[str, list[Any]], set[Any]]:
         raise UserError(
             f"bandit {options.bandit!r} has no decisions with a reward in its log{kept}"
         )
-    if any(chance is None for chance in columns["probability"]):
+    known = [row for row, chance in enumerate(columns["probability"]) if chance is not None]
+    if not known:
         raise UserError(
             f"the log of bandit {options.bandit!r} does not say with which probability arms were "
             "chosen, and so nothing can be said of other policies; give a bandit traffic floors "
-            "for that: create(…, floor=0.05)"
+            "for that: create(…, floor=0.05), or set_floors(0.05) from now on"
         )
+    if len(known) < len(columns["arm"]):  # there were no floors all the time
+        columns = {name: [values[row] for row in known] for name, values in columns.items()}
     return columns, {label for label, state in arms.items() if state == "active"}
 
 

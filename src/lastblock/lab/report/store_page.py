@@ -23,7 +23,12 @@ from lastblock.store.reading import About
 from lastblock.support import files
 
 _MOST_CURVES = 8
-_KINDS = {"add_arm": "arm added", "retire_arm": "arm retired", "reseed": "other random numbers"}
+_KINDS = {
+    "add_arm": "arm added",
+    "retire_arm": "arm retired",
+    "reseed": "other random numbers",
+    "set_floors": "traffic floors changed",
+}
 
 
 def write_store_page(

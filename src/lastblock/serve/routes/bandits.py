@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from urllib.parse import quote
 
+from lastblock.live.view import desk_of
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Body, Request, Response
 from lastblock.serve.messages import (
@@ -182,7 +183,7 @@ def routes(state: State) -> Iterator[Route]:
         "PATCH",
         f"{one}/arms/{{label}}",
         do.change_arm,
-        "Change what an arm hands back; pause or resume it.",
+        "Change what an arm hands back, or its floor; pause or resume it.",
         needs="admin",
         takes=_CHANGED_ARM,
         returns={200: BanditState},
@@ -219,6 +220,7 @@ def _state(hosted: Hosted, segments: list[str]) -> BanditState:
             for label, state in bandit.arms.items()
         ],
         paused=hosted.paused,
+        floor=desk_of(bandit).floor_of_all,
         reward_window=notes.get("reward_window"),
         default_reward=notes.get("default_reward"),
         aggregation=bandit.rewards,
