@@ -90,8 +90,11 @@ class Index:
         count, mean = self.count_and_mean(k)
         if count == 0.0:
             return inf
-        t = len(self.pulled) + 1
-        return largest_mean(self.family, mean, self.c * log(t) / count, self.sigma)
+        return largest_mean(self.family, mean, self.c * log(self.time()) / count, self.sigma)
+
+    def time(self):
+        """What the index takes the logarithm of."""
+        return len(self.pulled) + 1
 
 
 class KLUCB(Index):
@@ -99,9 +102,13 @@ class KLUCB(Index):
 
 
 class SWKLUCB(Index):
-    def __init__(self, arms, seed, window, **parameters):
+    def __init__(self, arms, seed, window, reference=False, **parameters):
         super().__init__(arms, seed, **parameters)
-        self.window = window
+        self.window, self.reference = window, reference
+
+    def time(self):
+        t = super().time()
+        return t if self.reference else min(t, self.window)
 
     def weights(self):
         n = len(self.pulled)
@@ -109,9 +116,12 @@ class SWKLUCB(Index):
 
 
 class DKLUCB(Index):
-    def __init__(self, arms, seed, discount, **parameters):
+    def __init__(self, arms, seed, discount, reference=False, **parameters):
         super().__init__(arms, seed, **parameters)
-        self.discount = discount
+        self.discount, self.reference = discount, reference
+
+    def time(self):
+        return super().time() if self.reference else fsum(self.weights())
 
     def weights(self):
         n = len(self.pulled)

@@ -58,7 +58,9 @@ VARIANTS = [
     ("KLUCB", {"c": 0.3}),
     ("SWKLUCB", {"window": 50}),
     ("SWKLUCB", {"window": 7, "c": 0.5}),
+    ("SWKLUCB", {"window": 30, "reference": True}),
     ("DKLUCB", {"discount": 0.97}),
+    ("DKLUCB", {"discount": 0.9, "reference": True}),
     ("DKLUCB", {"discount": 1.0, "c": 2.0}),
     ("IMED", {}),
 ]

@@ -61,12 +61,22 @@ def test_worse_arm_is_pulled_at_the_rate_of_lai_and_robbins(policy):
 def test_forgetting_beats_not_forgetting_when_arms_change(scenarios, horizon):
     """In the order that the paper reports: the window ahead of the discount."""
     environment = scenarios["bernoulli-changes"]
-    tuned = {"horizon": horizon, "changes": 2}
+    tuned = {"horizon": horizon, "changes": 2, "reference": True}
     window, window_error = final_regret(lb.SWKLUCB.tuned(**tuned), environment, replications=300)
     discount, discount_error = final_regret(lb.DKLUCB.tuned(**tuned), environment, replications=300)
     never, never_error = final_regret(lb.KLUCB(), environment, replications=300)
     assert window + 4.0 * math.hypot(window_error, discount_error) < discount
     assert discount + 4.0 * math.hypot(discount_error, never_error) < never
+
+
+@pytest.mark.parametrize("policy", [lb.SWKLUCB, lb.DKLUCB])
+def test_a_logarithm_of_what_is_remembered_explores_less(policy, scenarios, horizon):
+    """By a tenth and more on the paper's Bernoulli instance, at the same window or discount."""
+    environment = scenarios["bernoulli-changes"]
+    tuned = policy.tuned(horizon=horizon, changes=2)
+    short, short_error = final_regret(tuned, environment, replications=200)
+    long, long_error = final_regret(tuned._replace(reference=True), environment, replications=200)
+    assert short + 4.0 * math.hypot(short_error, long_error) < long
 
 
 @pytest.mark.parametrize("local", [True, False])

@@ -25,9 +25,10 @@ SMALLEST_COUNT = 1e-9
 
 @policy(support="family")
 class DKLUCB(NamedTuple):
-    """kl-UCB on rewards that weigh γ times less at every step: sup {q: N kl(mean, q) ≤ c log t}.
+    """kl-UCB on rewards that weigh γ times less at every step: sup {q: N kl(mean, q) ≤ c log n}.
 
-    N is the sum of the weights of the arm's rewards, the newest of all weighing 1.
+    N is the sum of the weights of the arm's rewards, the newest of all weighing 1, and n that of
+    all arms' rewards.
 
     Parameters
     ----------
@@ -39,7 +40,9 @@ class DKLUCB(NamedTuple):
     sigma
         The known standard deviation of Gaussian rewards.
     c
-        The factor of log t.
+        The factor of the logarithm.
+    reference
+        Use log t in place of log n, as the authors of LB-SDA do in their experiments.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class DKLUCB(NamedTuple):
     family: Family | FamilyWord = Family.BERNOULLI
     sigma: float = 1.0
     c: float = 1.0
+    reference: bool = False
 
     @classmethod
     def tuned(
@@ -68,17 +72,18 @@ class DKLUCB(NamedTuple):
         family: Family | FamilyWord = Family.BERNOULLI,
         sigma: float = 1.0,
         c: float = 1.0,
+        reference: bool = False,
     ) -> "DKLUCB":
         """Return the policy with the discount 1 − ¼√(Γ / T) of Garivier & Moulines (2011)."""
         discount = garivier_discount(horizon=horizon, changes=changes)
-        return cls(discount=discount, family=family, sigma=sigma, c=c)
+        return cls(discount, family, sigma, c, reference)
 
     @classmethod
     def examples(cls) -> "tuple[DKLUCB, ...]":
         return (
             cls(discount=0.98),
             cls(0.9, Family.GAUSSIAN, sigma=0.5),
-            cls(0.95, Family.POISSON, c=0.5),
+            cls(0.95, Family.POISSON, c=0.5, reference=True),
         )
 
     def validate(self) -> None:
@@ -102,8 +107,14 @@ class DKLUCB(NamedTuple):
         shuffle(s)
 
     def plan(self, s: Record) -> None:
-        # Pull t is being chosen: K of them in round 1, one in every later round.
-        exploration = self.c * math.log(s.round + s.arms - 1)
+        if self.reference:
+            # Pull t is being chosen: K of them in round 1, one in every later round.
+            n = float(s.round + s.arms - 1)
+        else:
+            n = 0.0
+            for k in range(s.arms):
+                n += s.counts[k]
+        exploration = self.c * math.log(max(n, 1.0))  # the last reward alone weighs 1
         for k in range(s.arms):
             if s.counts[k] > 0.0:
                 s.level[k] = exploration / max(s.counts[k] + s.out[k], SMALLEST_COUNT)

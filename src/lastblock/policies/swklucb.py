@@ -31,7 +31,7 @@ from lastblock.theory.tunings import garivier_window
 
 @policy(support="family")
 class SWKLUCB(NamedTuple):
-    """kl-UCB on the last `window` rewards: sup {q: N kl(mean, q) ≤ c log t}.
+    """kl-UCB on the last `window` rewards: sup {q: N kl(mean, q) ≤ c log min(t, τ)}.
 
     N and the mean are those of the window; an arm that it does not hold is pulled at once.
 
@@ -45,13 +45,15 @@ class SWKLUCB(NamedTuple):
     sigma
         The known standard deviation of Gaussian rewards.
     c
-        The factor of log t.
+        The factor of the logarithm.
+    reference
+        Use log t in place of log min(t, τ), as the authors of LB-SDA do in their experiments.
 
     Examples
     --------
     >>> import lastblock as lb
     >>> lb.SWKLUCB.tuned(horizon=10_000, changes=2)
-    SWKLUCB(window=429, family='bernoulli', sigma=1.0, c=1.0)
+    SWKLUCB(window=429, family='bernoulli', sigma=1.0, c=1.0, reference=False)
 
     References
     ----------
@@ -64,6 +66,7 @@ class SWKLUCB(NamedTuple):
     family: Family | FamilyWord = Family.BERNOULLI
     sigma: float = 1.0
     c: float = 1.0
+    reference: bool = False
 
     @classmethod
     def tuned(
@@ -74,14 +77,19 @@ class SWKLUCB(NamedTuple):
         family: Family | FamilyWord = Family.BERNOULLI,
         sigma: float = 1.0,
         c: float = 1.0,
+        reference: bool = False,
     ) -> "SWKLUCB":
         """Return the policy with the window 2√(T log T / Γ) of Garivier & Moulines (2011)."""
         window = garivier_window(horizon=horizon, changes=changes)
-        return cls(window=window, family=family, sigma=sigma, c=c)
+        return cls(window, family, sigma, c, reference)
 
     @classmethod
     def examples(cls) -> "tuple[SWKLUCB, ...]":
-        return cls(window=50), cls(20, Family.GAUSSIAN, sigma=0.5), cls(60, Family.POISSON, c=0.5)
+        return (
+            cls(window=50),
+            cls(20, Family.GAUSSIAN, sigma=0.5),
+            cls(60, Family.POISSON, c=0.5, reference=True),
+        )
 
     def validate(self) -> None:
         check_window("SWKLUCB", self.window)
@@ -101,7 +109,8 @@ class SWKLUCB(NamedTuple):
 
     def plan(self, s: Record) -> None:
         # Pull t is being chosen: K of them in round 1, one in every later round.
-        exploration = self.c * math.log(s.round + s.arms - 1)
+        t = s.round + s.arms - 1
+        exploration = self.c * math.log(t if self.reference else min(t, self.window))
         for k in range(s.arms):
             if s.recent.pulls[k] > 0:
                 s.level[k] = exploration / (s.recent.pulls[k] + s.out[k])
