@@ -23,6 +23,9 @@ class Sampler(Stream):
     def beta(self, a, b):
         return self.call(samplers.beta, a, b)
 
+    def gamma(self, shape):
+        return self.call(samplers.gamma, shape)
+
     def coin(self, x):
         """1 with probability x."""
         if x <= 0:
@@ -80,9 +83,16 @@ class Thompson(Twin):
                 wins = fsum(left for arm, reward, left in faded if arm == k and reward == 1)
                 losses = fsum(left for arm, reward, left in faded if arm == k and reward == 0)
                 draws.append(self.stream.beta(1 + wins, 1 + losses))
+                continue
+            n = fsum(left for arm, _, left in faded if arm == k)
+            x = fsum(left * reward for arm, reward, left in faded if arm == k)
+            m, v = self.prior_mean, self.prior_sigma**2
+            if self.family == "poisson":
+                draws.append(self.stream.gamma(m**2 / v + x) / (m / v + n))
+            elif self.family == "exponential":
+                shape = 2 + m**2 / v
+                draws.append((m * (shape - 1) + x) / self.stream.gamma(shape + n))
             else:
-                n = fsum(left for arm, _, left in faded if arm == k)
-                x = fsum(left * reward for arm, reward, left in faded if arm == k)
                 precision = 1 / self.prior_sigma**2 + n / self.sigma**2
                 mean = (self.prior_mean / self.prior_sigma**2 + x / self.sigma**2) / precision
                 draws.append(mean + self.stream.normal() / sqrt(precision))

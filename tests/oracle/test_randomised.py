@@ -57,8 +57,14 @@ def assert_same_decisions(policy, make, arms, kind, seed, horizon):
 
 
 GAUSSIAN = {"family": "gaussian", "prior_mean": 0.3, "prior_sigma": 0.8, "sigma": 0.4}
+POISSON = {"family": "poisson", "prior_mean": 0.7, "prior_sigma": 0.4}
+EXPONENTIAL = {"family": "exponential", "prior_mean": 0.7, "prior_sigma": 1.4}
 CASES = [
     (lb.Thompson(), twin(Thompson)),
+    (lb.Thompson(**POISSON), twin(Thompson, **POISSON)),
+    (lb.Thompson(**EXPONENTIAL), twin(Thompson, **EXPONENTIAL)),
+    (lb.DiscountedThompson(0.9, **POISSON), twin(Thompson, discount=0.9, **POISSON)),
+    (lb.SlidingWindowThompson(30, **EXPONENTIAL), twin(Thompson, window=30, **EXPONENTIAL)),
     (lb.Thompson(**GAUSSIAN), twin(Thompson, **GAUSSIAN)),
     (lb.DiscountedThompson(0.95), twin(Thompson, discount=0.95)),
     (lb.DiscountedThompson(0.9, **GAUSSIAN), twin(Thompson, discount=0.9, **GAUSSIAN)),

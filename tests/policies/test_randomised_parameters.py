@@ -21,13 +21,26 @@ ENV = lb.Piecewise(
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: lb.Thompson("poisson"), "Thompson: family='poisson' must be"),
+        (lambda: lb.Thompson("cauchy"), "Thompson: family='cauchy' must be one of"),
+        (
+            lambda: lb.Thompson("poisson", prior_mean=0.0),
+            "Thompson: prior_mean=0.0 must be positive for family='poisson'",
+        ),
+        (
+            lambda: lb.Thompson("exponential", prior_mean=-1.0),
+            "Thompson: prior_mean=-1.0 must be positive for family='exponential'",
+        ),
+        (
+            lambda: lb.Thompson("exponential", sigma=2.0),
+            "Thompson: sigma=2.0 is for family='gaussian' only; leave it out",
+        ),
         (lambda: lb.Thompson("gaussian", sigma=0.0), "Thompson: sigma=0.0 must be positive"),
         (lambda: lb.Thompson(prior_sigma=-1), "Thompson: prior_sigma=-1.0 must be positive"),
         (lambda: lb.Thompson(sigma=1), "Thompson: sigma=1.0 is for family='gaussian' only"),
         (
             lambda: lb.DiscountedThompson.tuned(horizon=9, changes=1, prior_mean=0),
-            "DiscountedThompson: prior_mean=0.0 is for family='gaussian' only",
+            "DiscountedThompson: prior_mean=0.0 is for family='gaussian' or 'poisson' or "
+            "'exponential' only; leave it out",
         ),
         (lambda: lb.DiscountedThompson(0.0), "discount=0.0 must lie in"),
         (lambda: lb.DiscountedThompson(1.1), "discount=1.1 must lie in"),

@@ -59,6 +59,28 @@ def test_thompson_binarises():
         assert_law(counts, np.array([stays / 2, 1 - stays, stays / 2]))
 
 
+def test_thompson_on_poisson_arms_that_never_pay():
+    # Means of Gamma(1, 2 + n): exponential, so that the first is larger with chance b / (a + b).
+    def chance(arms):
+        a, b = (2 + arms.count(k) for k in (0, 1))
+        return b / (a + b)
+
+    policy = lb.Thompson("poisson", prior_mean=0.5, prior_sigma=0.5)
+    assert_law(first_pulls(policy, [0.0, 0.0], 6), exact_law(chance, 6))
+
+
+def test_thompson_on_exponential_arms():
+    # Means b / G with G of Gamma(shape a): G₀ / (G₀ + G₁) has a Beta law.
+    def chance(arms):
+        n = [arms.count(k) for k in (0, 1)]
+        b = [2.0 + n[0] * 1.0, 2.0 + n[1] * 1.5]
+        share = b[0] / (b[0] + b[1])  # the first is larger when G₀ / (G₀ + G₁) is smaller
+        return stats.beta(3 + n[0], 3 + n[1]).cdf(share)
+
+    policy = lb.Thompson("exponential", prior_mean=1.0, prior_sigma=1.0)
+    assert_law(first_pulls(policy, [1.0, 1.5], 5), exact_law(chance, 5))
+
+
 def test_discounted_thompson_in_small_cases():
     def chance(arms):
         a, b = (

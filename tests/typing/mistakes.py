@@ -32,7 +32,7 @@ lb.Gaussian(0.5, sigm=0.1)  # mistake
 lb.KLUCB(family="gausian")  # mistake
 lb.SWKLUCB.tuned(horizon=1000, changes=2, family="normal")  # mistake
 lb.GLR(family="binomial")  # mistake
-lb.Thompson(family="poisson")  # mistake
+lb.Thompson(family="cauchy")  # mistake
 lb.theory.kl(0.1, 0.2, "bernouli")  # mistake
 lb.Fleet(lb.LBSDALM(), arms=3, size=10, memory="small")  # mistake
 lb.Store("shop.db", durability="sometimes")  # mistake

@@ -1,15 +1,12 @@
-"""What the Thompson samplings share: the posteriors of Bernoulli and Gaussian arms."""
+"""What the Thompson samplings share: the posteriors of an arm's mean, for each family of rewards."""
 
 import math
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from lastblock.kernels.divergences import Family, FamilyCode
 from lastblock.kernels.jit import kernel
-from lastblock.kernels.samplers import beta, coin, normal
+from lastblock.kernels.samplers import beta, coin, gamma, normal
 from lastblock.kernels.streams import Stream
-
-PosteriorWord: TypeAlias = Literal["bernoulli", "gaussian"]
-"""The families of rewards with a posterior: Beta for "bernoulli", normal for "gaussian"."""
 
 LARGEST_SIGMA = 1e100
 
@@ -31,6 +28,14 @@ def posterior_draw(
         worth = prior_pulls + pulls
         centre = (prior_pulls * prior_mean + total) / worth
         return centre + sigma / math.sqrt(worth) * normal(stream)
+    ratio = prior_mean / prior_sigma
+    if family == Family.POISSON:
+        # The mean has a gamma prior: the shape is (μ₀/σ₀)², the rate μ₀/σ₀².
+        return gamma(stream, ratio * ratio + total) / (ratio / prior_sigma + pulls)
+    if family == Family.EXPONENTIAL:
+        # 1 / mean has a gamma prior: the shape is 2 + (μ₀/σ₀)², the rate μ₀ (1 + (μ₀/σ₀)²).
+        shape = 1.0 + ratio * ratio
+        return (prior_mean * shape + total) / gamma(stream, 1.0 + shape + pulls)
     return beta(stream, 1.0 + total, 1.0 + (pulls - total))
 
 
@@ -45,8 +50,6 @@ def as_observed(stream: Stream, family: FamilyCode, reward: float) -> float:
 def check_posterior(policy: Any) -> None:
     """Raise a ValueError unless a policy's family and its parameters are valid."""
     name = type(policy).__name__
-    if policy.family not in (Family.BERNOULLI, Family.GAUSSIAN):
-        raise ValueError(f"{name}: family={policy.family!r} must be 'bernoulli' or 'gaussian'")
     for parameter in ("prior_sigma", "sigma"):
         value = getattr(policy, parameter)
         if not 1.0 / LARGEST_SIGMA <= value <= LARGEST_SIGMA:
@@ -54,9 +57,27 @@ def check_posterior(policy: Any) -> None:
                 f"{name}: {parameter}={value} must be positive, "
                 f"between {1.0 / LARGEST_SIGMA:g} and {LARGEST_SIGMA:g}"
             )
+    used = _PARAMETERS[Family(policy.family)]
     for parameter in ("prior_mean", "prior_sigma", "sigma"):
         value = getattr(policy, parameter)
-        if policy.family != Family.GAUSSIAN and value != policy._field_defaults[parameter]:
+        if parameter not in used and value != policy._field_defaults[parameter]:
+            users = [repr(family) for family, names in _PARAMETERS.items() if parameter in names]
             raise ValueError(
-                f"{name}: {parameter}={value} is for family='gaussian' only; leave it out"
+                f"{name}: {parameter}={value} is for family={' or '.join(users)} only; leave it out"
             )
+    if policy.family in (Family.POISSON, Family.EXPONENTIAL):
+        ratio = policy.prior_mean / policy.prior_sigma
+        if not 1e-6 <= ratio <= 1e6:
+            raise ValueError(
+                f"{name}: prior_mean={policy.prior_mean} must be positive for "
+                f"family={policy.family!r}, and between 1e-6 and 1e6 times prior_sigma"
+            )
+
+
+_PARAMETERS = {
+    Family.BERNOULLI: (),
+    Family.GAUSSIAN: ("prior_mean", "prior_sigma", "sigma"),
+    Family.POISSON: ("prior_mean", "prior_sigma"),
+    Family.EXPONENTIAL: ("prior_mean", "prior_sigma"),
+}
+"""The parameters that each family uses."""

@@ -9,9 +9,8 @@ from lastblock.core.layout import WEIGHT
 from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue
-from lastblock.kernels.divergences import Family
+from lastblock.kernels.divergences import Family, FamilyWord
 from lastblock.policies._posteriors import (
-    PosteriorWord,
     as_observed,
     check_posterior,
     posterior_draw,
@@ -45,7 +44,7 @@ class DiscountedThompson(NamedTuple):
     """
 
     discount: float
-    family: Family | PosteriorWord = Family.BERNOULLI
+    family: Family | FamilyWord = Family.BERNOULLI
     prior_mean: float = 0.5
     prior_sigma: float = 0.5
     sigma: float = 0.5
@@ -56,7 +55,7 @@ class DiscountedThompson(NamedTuple):
         *,
         horizon: int,
         changes: int,
-        family: Family | PosteriorWord = Family.BERNOULLI,
+        family: Family | FamilyWord = Family.BERNOULLI,
         prior_mean: float = 0.5,
         prior_sigma: float = 0.5,
         sigma: float = 0.5,

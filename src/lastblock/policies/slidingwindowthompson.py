@@ -9,9 +9,8 @@ from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue
 from lastblock.core.window import check_window, clear, held, slide, window_dtype, window_sum
-from lastblock.kernels.divergences import Family
+from lastblock.kernels.divergences import Family, FamilyWord
 from lastblock.policies._posteriors import (
-    PosteriorWord,
     as_observed,
     check_posterior,
     posterior_draw,
@@ -43,7 +42,7 @@ class SlidingWindowThompson(NamedTuple):
     """
 
     window: int
-    family: Family | PosteriorWord = Family.BERNOULLI
+    family: Family | FamilyWord = Family.BERNOULLI
     prior_mean: float = 0.5
     prior_sigma: float = 0.5
     sigma: float = 0.5
@@ -54,7 +53,7 @@ class SlidingWindowThompson(NamedTuple):
         *,
         horizon: int,
         changes: int,
-        family: Family | PosteriorWord = Family.BERNOULLI,
+        family: Family | FamilyWord = Family.BERNOULLI,
         prior_mean: float = 0.5,
         prior_sigma: float = 0.5,
         sigma: float = 0.5,

@@ -9,9 +9,8 @@ from lastblock.core.layout import COUNT
 from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue
-from lastblock.kernels.divergences import Family
+from lastblock.kernels.divergences import Family, FamilyWord
 from lastblock.policies._posteriors import (
-    PosteriorWord,
     as_observed,
     check_posterior,
     posterior_draw,
@@ -28,9 +27,12 @@ class Thompson(NamedTuple):
         ``"bernoulli"``: Beta(1, 1) priors, rewards in [0, 1]. A reward strictly between 0 and 1
         becomes 1 with that probability and 0 otherwise.
         ``"gaussian"``: normal priors and rewards of known standard deviation.
+        ``"poisson"``: gamma priors, rewards of at least 0.
+        ``"exponential"``: inverse gamma priors, rewards of at least 0.
     prior_mean, prior_sigma
-        μ₀ and σ₀ of the normal prior. Let it cover the means that you think possible: an arm whose
-        prior lies far below another arm's rewards is never pulled.
+        μ₀ and σ₀, mean and standard deviation of the prior of an arm's mean; not for "bernoulli".
+        Let it cover the means that you think possible: an arm whose prior lies far below another
+        arm's rewards is never pulled.
     sigma
         σ, the standard deviation of a Gaussian reward.
 
@@ -47,16 +49,23 @@ class Thompson(NamedTuple):
     Thompson. On the likelihood that one unknown probability exceeds another in view of the evidence
     of two samples. Biometrika, 1933.
     Agrawal & Goyal. Analysis of Thompson sampling for the multi-armed bandit problem. COLT 2012.
+    Korda, Kaufmann & Munos. Thompson Sampling for 1-Dimensional Exponential Family Bandits.
+    NeurIPS 2013.
     """
 
-    family: Family | PosteriorWord = Family.BERNOULLI
+    family: Family | FamilyWord = Family.BERNOULLI
     prior_mean: float = 0.5
     prior_sigma: float = 0.5
     sigma: float = 0.5
 
     @classmethod
     def examples(cls) -> "tuple[Thompson, ...]":
-        return cls(), cls(family=Family.GAUSSIAN)
+        return (
+            cls(),
+            cls(family=Family.GAUSSIAN),
+            cls(family=Family.POISSON),
+            cls(family=Family.EXPONENTIAL, prior_mean=1.0, prior_sigma=2.0),
+        )
 
     def validate(self) -> None:
         check_posterior(self)
