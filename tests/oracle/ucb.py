@@ -1,6 +1,6 @@
 """UCB and its relatives for a world that changes: all is computed anew from the list of pulls."""
 
-from math import ceil, floor, fsum, log, sqrt
+from math import floor, fsum, log, sqrt
 
 from oracle.stream import Stream
 
@@ -197,7 +197,7 @@ class AdSwitch(Index):
                     d = 2.0**-i
                     if d >= self.evicted[k][1] / 16:
                         if self.stream.uniform() < d * rate:
-                            self.obligations[k].append((ceil(2 * log_T / d**2), len(self.pulled)))
+                            self.obligations[k].append((floor(2 * log_T / d**2), len(self.pulled)))
                             self.checks += 1
         active = [k for k in range(self.arms) if k in self.good or self.is_checked(k)]
         arm = min(active, key=lambda k: self.chosen[k])

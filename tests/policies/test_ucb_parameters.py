@@ -16,8 +16,11 @@ def test_tunings():
     # T = 10 000: Γ = 3 and σ = 0.5 or 1 for the first two, Γ = 2 and K = 3 for the others.
     sw = lb.SWUCB.tuned(horizon=10_000, changes=3, sigma=1.0)
     assert sw == lb.SWUCB(window=1051, scale=math.sqrt(2.0))
-    assert lb.SWUCB.tuned(horizon=10_000, changes=3).window == 700
-    d = lb.DUCB.tuned(horizon=10_000, changes=3)
+    assert lb.SWUCB.tuned(horizon=10_000, changes=3, sigma=0.5).window == 700
+    # Rewards in [0, 1] have the range 1.
+    assert lb.SWUCB.tuned(horizon=10_000, changes=3) == lb.SWUCB(window=350)
+    assert lb.DUCB.tuned(horizon=10_000, changes=4) == lb.DUCB(0.995)
+    d = lb.DUCB.tuned(horizon=10_000, changes=3, sigma=0.5)
     assert d.discount == pytest.approx(1.0 - 0.125 * math.sqrt(3e-4))
     assert d.scale == pytest.approx(2.0 * 0.25 * math.sqrt(2.0))  # 2B√ξ
     cusum = lb.CUSUMUCB.tuned(horizon=10_000, changes=2)

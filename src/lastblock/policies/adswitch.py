@@ -121,6 +121,7 @@ class AdSwitch(NamedTuple):
     The policy need not be told the number of changes. An arm is evicted when it is clearly worse
     than a good one, and later checked at random, more often for changes that would matter more. The
     constants are those of a proof: at horizons such as 10 000 it explores for most of the time.
+    Its radii assume that rewards lie in [0, 1]; others must be scaled.
 
     Parameters
     ----------
@@ -207,7 +208,7 @@ class AdSwitch(NamedTuple):
                     if size < s.gap[k] / 16.0:
                         break
                     if uniform(s.stream) < size * s.rate:
-                        length = math.ceil(2.0 * math.log(self.horizon) / (size * size))
+                        length = math.floor(2.0 * math.log(self.horizon) / (size * size))
                         # An arm that has lost more than that is tried once more.
                         length = max(length, s.lost[k] + 1)
                         s.owed[k] = max(s.owed[k], s.pulls[k] + s.out[k] + length)

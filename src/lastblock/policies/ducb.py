@@ -33,7 +33,9 @@ class DUCB(NamedTuple):
     Examples
     --------
     >>> import lastblock as lb
-    >>> round(lb.DUCB.tuned(horizon=10_000, changes=3, sigma=0.5).discount, 6)
+    >>> round(lb.DUCB.tuned(horizon=10_000, changes=3).discount, 6)
+    0.99567
+    >>> round(lb.DUCB.tuned(horizon=10_000, changes=3, sigma=0.5).discount, 6)  # Gaussian rewards
     0.997835
 
     References
@@ -45,10 +47,15 @@ class DUCB(NamedTuple):
     scale: float = math.sqrt(0.5)
 
     @classmethod
-    def tuned(cls, *, horizon: int, changes: int, sigma: float = 0.5) -> "DUCB":
-        """Return the policy with γ = 1 − √(Γ/T) / (4B) and C = σ√2, where B = 1 + 2σ."""
+    def tuned(cls, *, horizon: int, changes: int, sigma: float | None = None) -> "DUCB":
+        """Return the policy with γ = 1 − √(Γ/T) / (4B) and C = σ√2.
+
+        Without `sigma`, for rewards in [0, 1]: B = 1 and C = √½. With it, for unbounded rewards of
+        this standard deviation: B = 1 + 2σ.
+        """
         discount = sigma_discount(horizon=horizon, changes=changes, sigma=sigma)
-        return cls(discount=discount, scale=sigma * math.sqrt(2.0))
+        scale = math.sqrt(0.5) if sigma is None else sigma * math.sqrt(2.0)
+        return cls(discount=discount, scale=scale)
 
     @classmethod
     def examples(cls) -> "tuple[DUCB, ...]":

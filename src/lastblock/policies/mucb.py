@@ -31,7 +31,7 @@ class MUCB(NamedTuple):
     """UCB that pulls all arms in turn now and then, and restarts when the test sees a change.
 
     A change is seen when the sums of the two halves of an arm's last w rewards differ by more than
-    the threshold.
+    the threshold. Bonus and tuned threshold assume that rewards lie in [0, 1].
 
     Parameters
     ----------

@@ -39,7 +39,9 @@ class SWUCB(NamedTuple):
     Examples
     --------
     >>> import lastblock as lb
-    >>> lb.SWUCB.tuned(horizon=10_000, changes=3, sigma=0.5).window
+    >>> lb.SWUCB.tuned(horizon=10_000, changes=3).window
+    350
+    >>> lb.SWUCB.tuned(horizon=10_000, changes=3, sigma=0.5).window  # of Gaussian rewards
     700
 
     References
@@ -53,11 +55,16 @@ class SWUCB(NamedTuple):
 
     @classmethod
     def tuned(
-        cls, *, horizon: int, changes: int, sigma: float = 0.5, reference: bool = False
+        cls, *, horizon: int, changes: int, sigma: float | None = None, reference: bool = False
     ) -> "SWUCB":
-        """Return the policy with τ = ⌊2B √(T log T / Γ)⌋ and C = σ√2, where B = 1 + 2σ."""
+        """Return the policy with τ = ⌊2B √(T log T / Γ)⌋ and C = σ√2.
+
+        Without `sigma`, for rewards in [0, 1]: B = 1 and C = √½. With it, for unbounded rewards of
+        this standard deviation: B = 1 + 2σ.
+        """
         window = sigma_window(horizon=horizon, changes=changes, sigma=sigma)
-        return cls(window=window, scale=sigma * math.sqrt(2.0), reference=reference)
+        scale = math.sqrt(0.5) if sigma is None else sigma * math.sqrt(2.0)
+        return cls(window=window, scale=scale, reference=reference)
 
     @classmethod
     def examples(cls) -> "tuple[SWUCB, ...]":

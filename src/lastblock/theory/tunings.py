@@ -26,13 +26,17 @@ def garivier_discount(*, horizon: int, changes: int) -> float:
     return _discount(horizon, changes, 4.0)
 
 
-def sigma_window(*, horizon: int, changes: int, sigma: float) -> int:
-    """Return τ = ⌊2 (1 + 2σ) √(T log T / Γ)⌋, for SW-UCB on unbounded rewards."""
+def sigma_window(*, horizon: int, changes: int, sigma: float | None = None) -> int:
+    """Return τ = ⌊2B √(T log T / Γ)⌋ of SW-UCB (Garivier & Moulines, 2011).
+
+    B is the range of the rewards: 1 without `sigma`, for rewards in [0, 1], and 1 + 2σ with it, for
+    unbounded rewards whose means lie in [0, 1].
+    """
     return _window(horizon, changes, 2.0 * _range(sigma))
 
 
-def sigma_discount(*, horizon: int, changes: int, sigma: float) -> float:
-    """Return γ = 1 − √(Γ / T) / (4 (1 + 2σ)), for D-UCB on unbounded rewards."""
+def sigma_discount(*, horizon: int, changes: int, sigma: float | None = None) -> float:
+    """Return γ = 1 − √(Γ / T) / 4B of D-UCB (Garivier & Moulines, 2011); B as in `sigma_window`."""
     return _discount(horizon, changes, 4.0 * _range(sigma))
 
 
@@ -166,8 +170,10 @@ def _arms(arms: int) -> int:
     return arms
 
 
-def _range(sigma: float) -> float:
+def _range(sigma: float | None) -> float:
     """Return 1 + 2σ: the paper takes it as the range of rewards that are not bounded."""
+    if sigma is None:
+        return 1.0
     sigma = number(sigma, "sigma")
     if sigma <= 0.0:
         raise ValueError(f"sigma={sigma} must be positive")
