@@ -29,7 +29,7 @@ def others() -> dict:
         "PHE": lb.PHE(),
         "Giro": lb.Giro(),
         "NPTS": lb.NPTS(),
-        "GLR-kl-UCB": lb.GLRKLUCB.tuned(**times, arms=3),
+        "GLR-kl-UCB": lb.GLRKLUCB.tuned(horizon=HORIZON),
         "AdSwitch": lb.AdSwitch(horizon=HORIZON),
         "RAW-UCB": lb.RAWUCB(sigma=0.5),
         "EXP3": lb.EXP3.tuned(horizon=HORIZON, arms=3),

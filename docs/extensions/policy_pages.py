@@ -57,7 +57,10 @@ def _memory(cls: Any) -> str:
         return "a yardstick"
     if "policy" in cls._fields:
         return "that of its policy"
-    return "every reward" if cls.grows else "fixed"
+    kept = {policy.grows for policy in cls.examples()}
+    if len(kept) == 2:
+        return "fixed, or every reward"
+    return "every reward" if True in kept else "fixed"
 
 
 class PolicyTable(SphinxDirective):

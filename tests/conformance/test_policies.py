@@ -33,4 +33,4 @@ def test_declarations(cls):
     assert cls.examples()
     assert all(isinstance(example, cls) for example in cls.examples())
     for name in ("shift_invariant", "scale_invariant", "grows"):
-        assert isinstance(getattr(cls, name), bool)
+        assert all(isinstance(getattr(example, name), bool) for example in cls.examples())

@@ -246,9 +246,9 @@ exploration = "m-ucb-exploration"
     text = 'policy = "GLRKLUCB"\nexploration = "glr-exploration"\ndelta = "glr-confidence"'
     for local in (True, False):
         said = f"{text}\nlocal = {str(local).lower()}"
-        tuned = lb.GLRKLUCB.tuned(horizon=1000, changes=1, arms=2, local=local)
+        tuned = lb.GLRKLUCB.tuned_to_changes(horizon=1000, changes=1, arms=2, local=local)
         assert policy(load, said) == tuned
-    assert policy(load, text) == lb.GLRKLUCB.tuned(horizon=1000, changes=1, arms=2)
+    assert policy(load, text) == lb.GLRKLUCB.tuned_to_changes(horizon=1000, changes=1, arms=2)
 
 
 def test_policies_within_policies(load):

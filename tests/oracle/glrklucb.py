@@ -1,6 +1,6 @@
-"""GLR-kl-UCB: all rewards of each arm since its restart, and every split of the grid each time."""
+"""GLR-kl-UCB: all rewards of each arm since its restart, and every split each time."""
 
-from math import floor, fsum, inf, log
+from math import floor, fsum, inf, log, sqrt
 
 from oracle.klucb import Index, clip, kl, largest_mean
 
@@ -15,9 +15,21 @@ def on_grid(split, n):
 
 
 class GLRKLUCB(Index):
-    def __init__(self, arms, seed, exploration, delta, local=True, **parameters):
+    def __init__(
+        self,
+        arms,
+        seed,
+        exploration,
+        delta,
+        local=True,
+        growing=False,
+        factor=3.0,
+        all_splits=False,
+        **parameters,
+    ):
         super().__init__(arms, seed, **parameters)
         self.exploration, self.delta, self.local = exploration, delta, local
+        self.growing, self.factor, self.all_splits = growing, factor, all_splits
         self.t = 0
         self.since = [0] * arms
         self.rewards = [[] for _ in range(arms)]
@@ -26,7 +38,10 @@ class GLRKLUCB(Index):
     def ask(self):
         self.t += 1
         if self.t > self.arms and self.exploration > 0.0:
-            turn = (self.t - 1) % floor(self.arms / self.exploration)
+            share = self.exploration
+            if self.growing:
+                share = min(0.99, share * sqrt((self.alarms + 1) * self.arms))
+            turn = (self.t - 1) % floor(self.arms / share)
             if turn < self.arms:
                 return turn
         return super().ask()
@@ -51,11 +66,11 @@ class GLRKLUCB(Index):
         n = len(rewards)
         mean = clip(self.family, fsum(rewards) / n)
         for split in range(1, n):
-            if on_grid(split, n):
+            if self.all_splits or on_grid(split, n):
                 before = clip(self.family, fsum(rewards[:split]) / split)
                 after = clip(self.family, fsum(rewards[split:]) / (n - split))
                 ratio = split * kl(self.family, before, mean, self.sigma)
                 ratio += (n - split) * kl(self.family, after, mean, self.sigma)
-                if ratio >= log(3.0 * n**1.5 / self.delta):
+                if ratio >= log(self.factor * n**1.5 / self.delta):
                     return True
         return False

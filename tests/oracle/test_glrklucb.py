@@ -1,5 +1,8 @@
 """GLR-kl-UCB takes its twin's decisions, one by one, restarts included."""
 
+import math
+import random
+
 import pytest
 
 import lastblock as lb
@@ -22,6 +25,7 @@ def lifetimes(rng, levels, t, arm):
 
 EAGER = {"exploration": 0.1, "delta": 0.5}
 GAUSSIAN = {"family": "gaussian", "sigma": 0.5}
+GROWING = {"growing": True, "factor": 1.0}
 CASES = [
     (EAGER, jumps, 2, 600, True),
     ({**EAGER, "local": False}, jumps, 2, 600, True),
@@ -36,6 +40,11 @@ CASES = [
     ({**EAGER, "family": "poisson"}, small_integers, 4, 300, False),
     ({**EAGER, "family": "exponential"}, lifetimes, 3, 500, True),
     ({**EAGER, "family": "exponential"}, small_integers, 3, 200, False),
+    ({**EAGER, **GROWING}, jumps, 3, 600, True),
+    ({**EAGER, **GROWING, "local": False}, jumps, 2, 600, True),
+    ({"exploration": 0.4, "delta": 0.5, **GROWING}, jumps, 4, 600, True),  # all pulls are forced
+    ({**EAGER, **GROWING, "all_splits": True}, jumps, 3, 500, True),
+    ({**EAGER, "all_splits": True, "family": "gaussian"}, steps, 3, 400, True),
 ]
 
 
@@ -75,6 +84,8 @@ def test_long_stretches_use_every_rung():
         (lambda: lb.GLRKLUCB(0.1, 0.0), "GLRKLUCB: delta=0.0 must lie"),
         (lambda: lb.GLRKLUCB(0.1, 1.0), "GLRKLUCB: delta=1.0 must lie"),
         (lambda: lb.GLRKLUCB(0.1, 0.1, sigma=2.0), "GLRKLUCB: sigma=2.0 is for"),
+        (lambda: lb.GLRKLUCB(0.1, 0.1, factor=0.0), "GLRKLUCB: factor=0.0 must lie"),
+        (lambda: lb.GLRKLUCB.tuned(horizon=1), "horizon=1 must be at least 2"),
     ],
 )
 def test_impossible_parameters(make, message):
@@ -83,7 +94,41 @@ def test_impossible_parameters(make, message):
 
 
 def test_tuned():
-    policy = lb.GLRKLUCB.tuned(horizon=10_000, changes=2, arms=3, local=False)
+    policy = lb.GLRKLUCB.tuned(horizon=10_000, local=False)
+    assert policy == lb.GLRKLUCB(
+        math.sqrt(math.log(10_000) / 10_000), 0.01, local=False, growing=True, factor=1.0
+    )
+    assert lb.GLRKLUCB.tuned(horizon=10_000, all_splits=True).grows
+    bandit = lb.Bandit(lb.GLRKLUCB.tuned(horizon=10_000), 3, seed=1)
+    share = math.sqrt(3 * math.log(10_000) / 10_000)
+    assert bandit._desk.live.s["period"] == math.floor(3 / share)
+
+
+def test_tuned_to_changes():
+    policy = lb.GLRKLUCB.tuned_to_changes(horizon=10_000, changes=2, arms=3, local=False)
     assert not policy.local
     assert policy.exploration == pytest.approx(0.0429, rel=1e-2)
     assert policy.delta == pytest.approx(1 / 20_000**0.5)
+
+
+def test_every_split_is_noticed_sooner_than_those_of_a_grid():
+    """The test of all splits cannot be later, and is not earlier than the first of the grid."""
+    delays = {}
+    for all_splits in (False, True):
+        policy = lb.GLRKLUCB(0.0, 0.01, family="gaussian", sigma=0.5, all_splits=all_splits)
+        found = []
+        for seed in range(20):
+            bandit = lb.Bandit(policy, 2, seed=1)
+            rng = random.Random(seed)
+            arm, t = None, 0
+            while t < 1000 and bandit._desk.live.s["restarts"] == 0:
+                decision = bandit.ask()
+                level = 0.5 if t < 300 else 0.9
+                arm = decision.arm if arm is None else arm
+                bandit.tell(decision, rng.gauss(level, 0.5) if decision.arm == arm else -9.0)
+                t += 1
+            found.append(t)
+        delays[all_splits] = found
+    pairs = list(zip(delays[True], delays[False], strict=True))
+    assert all(exact <= grid for exact, grid in pairs)
+    assert sum(exact < grid for exact, grid in pairs) >= 5

@@ -39,9 +39,9 @@ def test_tunings_leave_the_rest_to_the_caller():
     assert lb.CUSUMUCB.tuned(**times, **given) == lb.CUSUMUCB.tuned(**times)._replace(**given)
     m = lb.MUCB.tuned(**times, arms=3)
     assert lb.MUCB.tuned(**times, arms=3, scale=0.5) == m._replace(scale=0.5)
-    glr = lb.GLRKLUCB.tuned(**times, arms=3)
-    assert lb.GLRKLUCB.tuned(**times, arms=3, c=2.0) == glr._replace(c=2.0)
-    assert lb.GLRKLUCB.tuned(horizon=10, changes=9, arms=3).exploration == 0.99
+    glr = lb.GLRKLUCB.tuned_to_changes(**times, arms=3)
+    assert lb.GLRKLUCB.tuned_to_changes(**times, arms=3, c=2.0) == glr._replace(c=2.0)
+    assert lb.GLRKLUCB.tuned_to_changes(horizon=10, changes=9, arms=3).exploration == 0.99
 
 
 def test_tunings_without_changes():

@@ -81,7 +81,7 @@ def test_a_logarithm_of_what_is_remembered_explores_less(policy, scenarios, hori
 
 @pytest.mark.parametrize("local", [True, False])
 def test_glr_finds_the_changes(local, scenarios, horizon):
-    policy = lb.GLRKLUCB.tuned(horizon=horizon, changes=2, arms=3, local=local)
+    policy = lb.GLRKLUCB.tuned(horizon=horizon, local=local)
     regret, error = final_regret(policy, scenarios["bernoulli-changes"], replications=200)
     never, never_error = final_regret(lb.KLUCB(), scenarios["bernoulli-changes"], replications=200)
     assert regret + 4.0 * math.hypot(error, never_error) < never

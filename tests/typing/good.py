@@ -55,7 +55,7 @@ def choose_policies() -> None:
     assert lb.KLUCB(family="poisson").family == lb.Family.POISSON
     lb.DKLUCB(0.99, family="exponential")
     lb.SWKLUCB.tuned(horizon=1000, changes=2, family="poisson")
-    lb.GLRKLUCB.tuned(horizon=1000, changes=2, arms=3, family="bernoulli")
+    lb.GLRKLUCB.tuned(horizon=1000, family="bernoulli")
     lb.IMED(family="gaussian")
     lb.Thompson(family="gaussian", prior_mean=0.0)
     lb.DiscountedThompson(0.99, family="bernoulli")

@@ -60,7 +60,8 @@ def policy(
         No decision changes when a constant is added to every reward, or when every reward is
         multiplied by a positive one. Declared here, checked by the conformance suite.
     grows
-        The policy keeps every reward by its definition, so its state grows with time.
+        The policy keeps every reward by its definition, so its state grows with time. A policy that
+        does so for some parameters only has a property `grows` instead.
     oracle
         The policy is told about the arms beforehand: a yardstick for simulations.
     checked
@@ -83,7 +84,8 @@ def policy(
             )
         declared.shift_invariant = shift_invariant
         declared.scale_invariant = scale_invariant
-        declared.grows = grows
+        if not isinstance(vars(cls).get("grows"), property):
+            declared.grows = grows
         declared.oracle = oracle
         declared._is_checked = flag(checked, "checked")
         declared.__str__ = as_written

@@ -1,8 +1,9 @@
 """The generalised likelihood ratio test for a change of the mean in a one-parameter family.
 
 For each arm the detector keeps the cumulative sum of the rewards at selected splits into "before"
-and "after": the further a split is from both ends, the fewer of its neighbours are kept (Besson,
-Kaufmann, Maillard & Seznec, 2022, test every split).
+and "after": the further a split is from both ends, the fewer of its neighbours are kept. Besson,
+Kaufmann, Maillard & Seznec (2022) test every split; a policy that has room for all cumulative sums
+does so, too.
 """
 
 import math
@@ -10,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.layout import COUNT, within
+from lastblock.core.history import LARGEST_RINGS
+from lastblock.core.layout import COUNT, capacity, within
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import detector
 from lastblock.kernels.divergences import (
@@ -33,19 +35,35 @@ RUNGS = 28
 """Splits on rung j are multiples of 2ʲ. With 28 rungs an arm can have 4 · 10⁹ rewards between two
 restarts."""
 
+SMALLEST_ROOM = 64
+
 FILTER = 1.0 - 1e-9
 """Factor on the χ² bound in `is_split`, so that rounding errors never rule out a split."""
 
 
-def split_fields(arms: int) -> Layout:
-    """Return the fields of the record: sums of each arm since its restart, and the last split."""
+def split_fields(arms: int, rewards: int | None = None) -> Layout:
+    """Return the fields of the record: sums of each arm since its restart, and the last split.
+
+    With `rewards`, there is room for all cumulative sums of so many rewards of each arm, and every
+    split is tested.
+    """
+    at_start, at_end = GRAIN * (RUNGS + 1), 2 * GRAIN
+    pulls = COUNT
+    if rewards is not None:
+        at_start, at_end = capacity(rewards + 1, SMALLEST_ROOM), 0
+        if 8 * arms * at_start > LARGEST_RINGS:
+            raise ValueError(
+                f"the sums of {rewards} rewards an arm do not fit into a record; choose a shorter "
+                "horizon, or all_splits=False"
+            )
+        pulls = within(np.int64, 0, at_start - 1)
     return [
-        ("pulls", COUNT, (arms,)),
+        ("pulls", pulls, (arms,)),
         ("sums", np.float64, (arms,)),
         ("error", np.float64, (arms,)),  # the accumulated rounding errors of `sums`
         ("rung", within(np.int64, 0, RUNGS - 1), (arms,)),  # the coarsest rung in use
-        ("first", np.float64, (arms, GRAIN * (RUNGS + 1))),
-        ("recent", np.float64, (arms, RUNGS, 2 * GRAIN)),
+        ("first", np.float64, (arms, at_start)),
+        ("recent", np.float64, (arms, RUNGS, at_end)),
         ("size", COUNT),  # number of rewards after the last split found
         ("old", np.float64),  # mean before it
         ("new", np.float64),  # mean after it
@@ -66,7 +84,8 @@ def append(s: Record, arm: int, reward: float) -> None:
     """Add a reward to the cumulative sum, and store the sum where later tests will look for it.
 
     The splits on rung j are the multiples of 2ʲ. `recent` holds the last 2 · GRAIN of them, and
-    `first` those from GRAIN · 2ʲ to 2 · GRAIN · 2ʲ (on rung 0 also all smaller ones).
+    `first` those from GRAIN · 2ʲ to 2 · GRAIN · 2ʲ (on rung 0 also all smaller ones). Where all
+    splits are tested, `first` holds all of them and `recent` has no room.
     """
     n = s.pulls[arm] + 1
     s.pulls[arm] = n
@@ -74,6 +93,9 @@ def append(s: Record, arm: int, reward: float) -> None:
     s.sums[arm] = total
     s.error[arm] += error
     total += s.error[arm]
+    if s.recent.shape[2] == 0:  # known at compile time
+        s.first[arm, n] = total
+        return
     j = 0
     while j < RUNGS and n & ((1 << j) - 1) == 0:
         s.recent[arm, j, (n >> j) & (2 * GRAIN - 1)] = total
@@ -132,16 +154,29 @@ def note_split(s: Record, at: int, head: float, n: int, total: float) -> bool:
     return True
 
 
+@kernel
+def no_room(s: Record, arm: int) -> bool:
+    """Return whether there is no room for another cumulative sum of `arm`."""
+    return bool(s.recent.shape[2] == 0 and s.pulls[arm] == s.first.shape[1] - 1)
+
+
 @routine
-def has_changed(s: Record, arm: int, family: FamilyCode, sigma: float, delta: float) -> bool:
+def has_changed(
+    s: Record, arm: int, family: FamilyCode, sigma: float, delta: float, factor: float
+) -> bool:
     """Return whether the test finds a change of `arm` at one of the kept splits.
 
-    If so, it leaves the split in the fields `size`, `old` and `new`.
+    If so, it leaves the split in the fields `size`, `old` and `new`. The threshold is
+    β(n, δ) = log(`factor` n√n / δ).
     """
     n = s.pulls[arm]
     total = s.sums[arm] + s.error[arm]
-    # β(n, δ) = log(3 n√n / δ)
-    threshold = 1.5 * math.log(n) + math.log(3.0 / delta)
+    threshold = 1.5 * math.log(n) + math.log(factor / delta)
+    if s.recent.shape[2] == 0:
+        for at in range(1, n):
+            if is_split(family, sigma, n, total, at, s.first[arm, at], threshold):
+                return note_split(s, at, s.first[arm, at], n, total)
+        return False
     # The splits nearer to the start, forwards from the start …
     at = 1
     j = 0
@@ -219,4 +254,4 @@ class GLR(NamedTuple):
 
     def notice(self, d: Record, arm: int, reward: float, age: int) -> bool:
         append(d, arm, reward)
-        return has_changed(d, arm, self.family, self.sigma, self.delta)
+        return has_changed(d, arm, self.family, self.sigma, self.delta, 3.0)

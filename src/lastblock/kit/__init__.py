@@ -21,9 +21,10 @@ call them, and so can your methods, which are compiled too.
 
 Optional methods of a policy: `validate(self)` raises a `ValueError` for impossible parameters,
 `check(self, arms)` for a number of arms that it cannot play. `full(self, s, arm)`, a kernel, says
-that one more reward of the arm does not fit; it goes with ``grows=True``. `support(self)`, a
-kernel, returns the smallest and the largest reward that it takes; ``@policy(support="unit")`` does
-the same with a word. `remedy(self)` says what to do about others.
+that one more reward of the arm does not fit; it goes with ``grows=True``, or with a property
+`grows` if only some parameters make the policy keep every reward. `support(self)`, a kernel,
+returns the smallest and the largest reward that it takes; ``@policy(support="unit")`` does the same
+with a word. `remedy(self)` says what to do about others.
 `resized(self, s, before, arm)` brings along what was derived from the number of arms when an arm
 has come or gone, and `replanned(self, s, planned, kept)` puts right what a decision without some
 arms has left in the record (few policies need it). `held(self, s, arm)`, `chosen_by(self, s)` and

@@ -1,4 +1,4 @@
-"""What the Thompson samplings share: the posteriors of an arm's mean, for each family of rewards."""
+"""What the Thompson samplings share: the posteriors of an arm's mean, by family of rewards."""
 
 import math
 from typing import Any

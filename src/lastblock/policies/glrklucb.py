@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.layout import COUNT
+from lastblock.core.layout import COUNT, FIRST_ROOM
 from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.detectors.glr import append, forget_arm, has_changed, split_fields
+from lastblock.detectors.glr import append, forget_arm, has_changed, no_room, split_fields
 from lastblock.kernels.divergences import Family, FamilyWord
 from lastblock.kernels.jit import kernel, plain
 from lastblock.policies._kl_bounds import (
@@ -19,7 +19,23 @@ from lastblock.policies._kl_bounds import (
     set_mean,
     validate_family,
 )
-from lastblock.theory.tunings import glr_confidence, glr_exploration
+from lastblock.theory.tunings import (
+    glr_confidence,
+    glr_exploration,
+    glr_growing_confidence,
+    glr_growing_exploration,
+)
+
+MOST_FORCED = 0.99
+"""The largest share of forced pulls that a tuning or a growing share reaches."""
+
+
+@kernel
+def forced_share(arms: int, alarms: int, exploration: float, growing: bool) -> float:
+    """Return α, or α_k = α √(k K) at most 0.99 if it grows, with k the number of alarms plus 1."""
+    if not growing:
+        return exploration
+    return min(exploration * math.sqrt((alarms + 1.0) * arms), MOST_FORCED)
 
 
 @kernel
@@ -46,7 +62,8 @@ class GLRKLUCB(NamedTuple):
     Parameters
     ----------
     exploration
-        α, the share of forced pulls, at least 0 and below 1.
+        α, the share of forced pulls, at least 0 and below 1. With `growing`, the share is α √(k K)
+        for K arms, at most 0.99.
     delta
         δ, about the probability of a false alarm of one arm's test.
     local
@@ -58,13 +75,21 @@ class GLRKLUCB(NamedTuple):
         The known standard deviation of Gaussian rewards.
     c
         The factor of log t in the index.
+    growing
+        Force more pulls after every alarm: k is the number of alarms plus one.
+    factor
+        The factor in the threshold log(factor · n√n / δ) of the test of n rewards.
+    all_splits
+        Test every split into "before" and "after", not only those of a grid. A change is then
+        noticed sooner; the policy keeps every reward since the last restart, and a step takes time
+        in proportion to their number.
 
     Examples
     --------
     >>> import lastblock as lb
-    >>> policy = lb.GLRKLUCB.tuned(horizon=10_000, changes=2, arms=3)
-    >>> round(policy.exploration, 3), round(policy.delta, 3)
-    (0.074, 0.004)
+    >>> policy = lb.GLRKLUCB.tuned(horizon=10_000)
+    >>> round(policy.exploration, 3), policy.delta, policy.growing
+    (0.03, 0.01, True)
 
     References
     ----------
@@ -78,9 +103,33 @@ class GLRKLUCB(NamedTuple):
     family: Family | FamilyWord = Family.BERNOULLI
     sigma: float = 1.0
     c: float = 1.0
+    growing: bool = False
+    factor: float = 3.0
+    all_splits: bool = False
 
     @classmethod
     def tuned(
+        cls,
+        *,
+        horizon: int,
+        local: bool = True,
+        family: Family | FamilyWord = Family.BERNOULLI,
+        sigma: float = 1.0,
+        c: float = 1.0,
+        all_splits: bool = False,
+    ) -> "GLRKLUCB":
+        """Return the policy that need not know the number of changes (Besson et al., 2022).
+
+        After k − 1 alarms the share of forced pulls is α_k = √(k K log T / T), at most 0.99; δ is
+        1 / √T and the threshold log(n√n / δ).
+        """
+        alpha = glr_growing_exploration(horizon=horizon)
+        delta = glr_growing_confidence(horizon=horizon)
+        made = cls(alpha, delta, local, family, sigma, c, True, 1.0)
+        return made._replace(all_splits=all_splits)
+
+    @classmethod
+    def tuned_to_changes(
         cls,
         *,
         horizon: int,
@@ -90,14 +139,17 @@ class GLRKLUCB(NamedTuple):
         family: Family | FamilyWord = Family.BERNOULLI,
         sigma: float = 1.0,
         c: float = 1.0,
+        all_splits: bool = False,
     ) -> "GLRKLUCB":
-        """Return the policy with α = √(K Γ log T / T), at most 0.99, and δ = 1 / √(K Γ T).
+        """Return the policy that knows the number of changes (Besson & Kaufmann, 2019).
 
+        α is √(K Γ log T / T), at most 0.99, δ is 1 / √(K Γ T), and the threshold log(3 n√n / δ).
         For global restarts, K is left out of both.
         """
         alpha = glr_exploration(horizon=horizon, changes=changes, arms=arms, local=local)
         delta = glr_confidence(horizon=horizon, changes=changes, arms=arms, local=local)
-        return cls(min(alpha, 0.99), delta, local, family, sigma, c)
+        made = cls(min(alpha, MOST_FORCED), delta, local, family, sigma, c)
+        return made._replace(all_splits=all_splits)
 
     @classmethod
     def examples(cls) -> "tuple[GLRKLUCB, ...]":
@@ -105,7 +157,13 @@ class GLRKLUCB(NamedTuple):
             cls(exploration=0.1, delta=0.1),
             cls(exploration=0.3, delta=0.5, local=False, family=Family.GAUSSIAN, sigma=0.5),
             cls(exploration=0.0, delta=0.9, family=Family.EXPONENTIAL),
+            cls(exploration=0.05, delta=0.5, growing=True, factor=1.0, all_splits=True),
         )
+
+    @property
+    def grows(self) -> bool:
+        """Whether the policy keeps every reward since the last restart."""
+        return self.all_splits
 
     def validate(self) -> None:
         if not 0.0 <= self.exploration < 1.0:
@@ -114,20 +172,25 @@ class GLRKLUCB(NamedTuple):
             )
         if not 0.0 < self.delta < 1.0:
             raise ValueError(f"GLRKLUCB: delta={self.delta} must lie between 0 and 1")
+        if not 0.1 <= self.factor <= 10.0:
+            raise ValueError(f"GLRKLUCB: factor={self.factor} must lie between 0.1 and 10")
         validate_family("GLRKLUCB", self.family, self.sigma, self.c)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
+        rewards = None
+        if self.all_splits:
+            rewards = FIRST_ROOM if horizon is None else horizon
         return [
             ("restarts", COUNT),
             ("period", COUNT),  # of the forced pulls, 0: none
             ("since", np.int64, (arms,)),  # the time of the arm's last restart
-            *split_fields(arms),
+            *split_fields(arms, rewards),
             *bounds_layout(arms),
         ]
 
     def start(self, s: Record) -> None:
-        s.period = turn_period(s.arms, self.exploration)
         s.restarts = 0
+        s.period = turn_period(s.arms, forced_share(s.arms, 0, self.exploration, self.growing))
         s.size = 0
         s.old = 0.0
         s.new = 0.0
@@ -152,9 +215,11 @@ class GLRKLUCB(NamedTuple):
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
         append(s, arm, reward)
-        if has_changed(s, arm, self.family, self.sigma, self.delta):
+        if has_changed(s, arm, self.family, self.sigma, self.delta, self.factor):
             now = s.round + s.arms - 1
             s.restarts += 1
+            share = forced_share(s.arms, s.restarts, self.exploration, self.growing)
+            s.period = turn_period(s.arms, share)
             if self.local:
                 forget(s, arm, now)
             else:
@@ -164,8 +229,13 @@ class GLRKLUCB(NamedTuple):
             mean = (s.sums[arm] + s.error[arm]) / s.pulls[arm]
             set_mean(s, arm, self.family, mean)
 
+    def full(self, s: Record, arm: int) -> bool:
+        return no_room(s, arm)
+
     def resized(self, s: Record, before: Record, arm: int) -> None:
-        s.period = plain(turn_period)(int(s.arms), self.exploration)
+        arms = int(s.arms)
+        share = plain(forced_share)(arms, int(s.restarts), self.exploration, self.growing)
+        s.period = plain(turn_period)(arms, share)
         if s.arms > before.arms:
             s.since[arm] = s.round + s.arms - 1
         else:

@@ -111,6 +111,20 @@ def rexp3_batch(*, horizon: int, changes: int, arms: int, variation: float | Non
     return math.ceil(min(horizon, size))
 
 
+def glr_growing_exploration(*, horizon: int) -> float:
+    """Return √(log T / T): GLR-kl-UCB forces this share of pulls times √(k K) after k − 1 alarms.
+
+    This is the tuning of Besson, Kaufmann, Maillard & Seznec (2022), which knows no Γ.
+    """
+    horizon, _ = _check(horizon)
+    return math.sqrt(math.log(horizon) / horizon)
+
+
+def glr_growing_confidence(*, horizon: int) -> float:
+    """Return δ = 1 / √T, with which GLR-kl-UCB need not know Γ (Besson et al., 2022)."""
+    return 1.0 / math.sqrt(_check(horizon)[0])
+
+
 def glr_exploration(*, horizon: int, changes: int, arms: int, local: bool = True) -> float:
     """Return α = √(K Γ log T / T), the share of forced pulls of GLR-kl-UCB.
 
@@ -143,6 +157,8 @@ TUNINGS: Final[dict[str, Callable[..., float]]] = {
     "exp3s-exploration": exp3s_exploration,
     "exp3s-sharing": exp3s_sharing,
     "rexp3-batch": rexp3_batch,
+    "glr-growing-exploration": glr_growing_exploration,
+    "glr-growing-confidence": glr_growing_confidence,
     "glr-exploration": glr_exploration,
     "glr-confidence": glr_confidence,
 }

@@ -148,7 +148,7 @@ def rivals(problem: Problem) -> dict[str, Policy]:
         "LB-SDA-LM": LBSDALM(),
         "SW-TS": SlidingWindowThompson.tuned(**size, **posterior),
         "DTS": DiscountedThompson.tuned(**size, **posterior),
-        "GLR-kl-UCB": GLRKLUCB.tuned(**size, arms=arms, **law),
+        "GLR-kl-UCB": GLRKLUCB.tuned_to_changes(**size, arms=arms, **law),
         "CUSUM-UCB": _scaled(CUSUMUCB.tuned(**size), told.scale),
         "M-UCB": _scaled(MUCB.tuned(**size, arms=arms), told.scale),
     }
