@@ -241,13 +241,16 @@ class Bandit(Observes[L], EndsDecisions[L]):
             acquire()
             told = False
             if (
-                type(decision) is Decision
+                key is None
+                and type(decision) is Decision
                 and type(reward) is float
                 and desk.is_quick
-                and key is None
             ):
                 id, out = decision.id, desk.out
-                arm = out.get(id, -1) if type(id) is int else -1
+                try:  # a key that is there is found faster than by `get`
+                    arm = out[id] if type(id) is int else -1
+                except KeyError:
+                    arm = -1
                 take_in = desk.live.tell_compiled
                 if arm >= 0 and take_in is not None and desk.active[arm] == decision.arm:
                     del out[id]  # first, since an interrupt would come after the telling
