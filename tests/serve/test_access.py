@@ -18,6 +18,12 @@ from lastblock.serve.settings import SettingError, Settings
 DECIDE = "/v1/bandits/button/decisions"
 
 
+@pytest.fixture(params=["application", "connection"])
+def way(request):
+    """Both ways of a request: through the application, and straight from the connection."""
+    return request.param
+
+
 def test_without_a_key_nothing_but_health_is_answered(shop):
     for route in shop.app.api:
         path = route.path.replace("{name}", "button").replace("{label}", "red")

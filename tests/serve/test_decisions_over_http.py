@@ -11,6 +11,12 @@ from store.databases import count
 DECIDE = "/v1/bandits/button/decisions"
 
 
+@pytest.fixture(params=["application", "connection"])
+def way(request):
+    """Both ways of a request: through the application, and straight from the connection."""
+    return request.param
+
+
 def test_decisions_are_those_of_the_library(shop):
     alone = lb.Bandit(lb.LBSDAGM(), ["red", "green", "blue"], seed=1)
     for step in range(60):

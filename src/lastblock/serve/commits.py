@@ -1,10 +1,14 @@
 """Answers wait for the disk together: one commit for all requests of a moment."""
 
 import asyncio
+import logging
 
-from lastblock.serve.problems import unavailable
+from lastblock.serve.problems import ProblemError, unavailable
+from lastblock.store.group_commit import Told
 from lastblock.store.store import Store
 from lastblock.support.errors import StoreError
+
+_log = logging.getLogger(__name__)
 
 MANY = 5_000
 """How many events may wait before answers wait for them, whatever the durability."""
@@ -26,34 +30,46 @@ class Commits:
 
     def __init__(self, store: Store, *, does_wait: bool) -> None:
         self._store, self._does_wait = store, does_wait
-        self._gathering: list[asyncio.Future[StoreError | None]] = []
-        self._writing: list[asyncio.Future[StoreError | None]] = []
+        self._gathering: list[Told] = []
+        self._writing: list[Told] = []
 
     def check(self) -> None:
         """Raise a `ProblemError` unless the store takes events now; call this before each change.
 
         The store itself would wait for the disk, and all requests with it.
         """
-        problem = self._store.backlog.problem
+        problem = self._store.problem
         if problem is not None:
             raise unavailable(f"the last events could not be written: {problem}")
 
-    async def written(self) -> None:
-        """Wait until all events so far are written, or raise a `ProblemError`.
+    def when_written(self, function: Told) -> None:
+        """Call a function when all events so far are written, or cannot be: it gets the error.
 
         The events may be written after all: who sends the same request again, with the same key,
         gets the same answer. A service that answers at once waits only if the disk is far behind.
         """
         if not self._does_wait and self._store.backlog.events < MANY:
+            function(None)
             return
-        loop = asyncio.get_running_loop()
-        mine: asyncio.Future[StoreError | None] = loop.create_future()
-        self._gathering.append(mine)  # one for each, since whoever is cancelled cancels its own
+        self._gathering.append(function)
         if len(self._gathering) == 1 and not self._writing:
+            loop = asyncio.get_running_loop()
             loop.call_soon(self._write, loop)  # after the other requests of this moment
-        error = await mine
-        if error is not None:
-            raise unavailable(f"the events could not be written yet: {error}")
+
+    async def written(self) -> None:
+        """Wait until all events so far are written, or raise a `ProblemError`."""
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def told(error: StoreError | None) -> None:
+            if mine.done():  # cancelled
+                return
+            if error is None:
+                mine.set_result(None)
+            else:
+                mine.set_exception(not_written(error))
+
+        self.when_written(told)
+        await mine
 
     def _write(self, loop: asyncio.AbstractEventLoop) -> None:
         self._writing, self._gathering = self._gathering, []
@@ -68,6 +84,13 @@ class Commits:
         done, self._writing = self._writing, []
         if self._gathering:
             self._write(loop)
-        for each in done:
-            if not each.done():
-                each.set_result(error)
+        for told in done:
+            try:
+                told(error)
+            except Exception:  # or the others would wait for ever
+                _log.exception("a defect: an answer could not be sent")
+
+
+def not_written(error: StoreError) -> ProblemError:
+    """Return the problem of a request whose events could not be written yet."""
+    return unavailable(f"the events could not be written yet: {error}")

@@ -215,6 +215,12 @@ class Hosted:
         ]
 
     @property
+    def is_alone(self) -> bool:
+        """Whether no other bandit can be the one that decides on a request without a segment."""
+        is_shadowed = bool(self.shadows) or self.notes.get("shadow") is not None
+        return not is_shadowed and self.holdout is None and not self.segments
+
+    @property
     def keeper(self) -> "Hosted | None":
         """The bandit that keeps values of the guardrail about this one."""
         return self.family.keepers.get(self.name)

@@ -166,8 +166,7 @@ class Host:
 
         A request that is sent again with its key goes to whoever has answered it before.
         """
-        is_plain = hosted.notes.get("shadow") is None and not hosted.shadows
-        if is_plain and wanted.segment is None and hosted.holdout is None and not hosted.segments:
+        if wanted.segment is None and hosted.is_alone:
             return hosted
         is_held = hosted.holdout is not None and hosted.holds_out(unit_of(hosted, wanted))
         before = asked_before(hosted, key)
@@ -206,10 +205,15 @@ class Host:
             name, notes = f"{hosted.name}@@holdout", {"parent": hosted.name, "holdout": True}
             await self._make(hosted, name, notes)
 
+    def known(self, number: int) -> Hosted | None:
+        """Return the bandit with this number if it was asked for before; else None."""
+        found = self._by_number.get(number)
+        return None if found is None or found.is_gone else found
+
     async def numbered(self, number: int) -> Hosted | None:
         """Return the bandit with this number in the store; None if there is none any more."""
-        found = self._by_number.get(number)
-        if found is not None and not found.is_gone:
+        found = self.known(number)
+        if found is not None:
             return found
         self._by_number = {each.number: each for each in self.bandits.values()}
         if number not in self._by_number:

@@ -7,11 +7,12 @@ cost as much as all the rest of a decision.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
 
+from lastblock.serve.keys import Key
 from lastblock.serve.problems import MEDIA_TYPE, ProblemError, explained
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -22,6 +23,7 @@ T = TypeVar("T")
 
 _encode = msgspec.json.Encoder().encode
 JSON = b"application/json"
+JSON_TYPES = ("application/json", "application/merge-patch")
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
 
 
@@ -132,8 +134,8 @@ class Response:
         """Return the response for a problem."""
         return cls(_encode(problem.body()), problem.status, MEDIA_TYPE.encode(), problem.headers)
 
-    async def send(self, send: Send) -> None:
-        """Send the response."""
+    def head(self) -> list[tuple[bytes, bytes]]:
+        """Return all headers."""
         body = self.body
         headers = [(b"content-length", b"%d" % len(body)), _NOSNIFF]
         if body:
@@ -143,8 +145,12 @@ class Response:
                 (name.lower().encode("latin-1"), value.encode("latin-1"))
                 for name, value in self.headers.items()
             ]
-        await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        return headers
+
+    async def send(self, send: Send) -> None:
+        """Send the response."""
+        await send({"type": "http.response.start", "status": self.status, "headers": self.head()})
+        await send({"type": "http.response.body", "body": self.body})
 
 
 class Streamed(Response):
@@ -234,9 +240,7 @@ class Request:
     async def read(self, body: Body[T]) -> T:
         """Return the value of the body."""
         kind = self.header(b"content-type")
-        if kind is not None and not kind.startswith(
-            ("application/json", "application/merge-patch")
-        ):
+        if kind is not None and not kind.startswith(JSON_TYPES):
             raise ProblemError(
                 "wrong-type", f"the body's content type is {kind!r}; send application/json"
             )
@@ -244,3 +248,22 @@ class Request:
 
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+
+class Whole(NamedTuple):
+    """A request that has arrived as a whole, and whose key is checked."""
+
+    headers: Mapping[bytes, bytes]
+    parameters: tuple[str, ...]
+    body: bytes
+    caller: Key
+
+    def header(self, name: bytes) -> str | None:
+        """Return a header, given in lower case; None if there is none."""
+        value = self.headers.get(name)
+        return None if value is None else str(value, "latin-1")
+
+
+QuickHandler: TypeAlias = Callable[[Whole], Response | None]
+"""Answers a request at once, without waiting for anything, or changes nothing and returns None, or
+raises an error and changes nothing: the handler then answers."""

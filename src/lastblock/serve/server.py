@@ -19,6 +19,7 @@ from lastblock.serve.commits import Commits
 from lastblock.serve.hosting import Host
 from lastblock.serve.keys import Keys
 from lastblock.serve.limits import Limits
+from lastblock.serve.quick import protocol_for
 from lastblock.serve.settings import SettingError, Settings
 from lastblock.serve.state import State
 from lastblock.serve.watching import Watcher
@@ -146,7 +147,7 @@ async def serve(settings: Settings, announce: Callable[[State, str], object]) ->
     state = open_service(settings)
     try:
         app, around = application(state)
-        server = Server(_config(settings, around), state)
+        server = Server(_config(settings, around, protocol_for(app)), state)
         watcher = Watcher(state.host, state.alerts)
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
@@ -229,9 +230,10 @@ def expire(state: State) -> int:
     return sum(hosted.expire() for hosted in list(state.host.bandits.values()))
 
 
-def _config(settings: Settings, app: Any) -> uvicorn.Config:
+def _config(settings: Settings, app: Any, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=protocol,
         host=settings.host,
         port=settings.port,
         uds=settings.uds or None,

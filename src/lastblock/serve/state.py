@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from lastblock.serve.alerts import Alerts
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.hosting import Host
-from lastblock.serve.http import Request
+from lastblock.serve.http import Request, Whole
 from lastblock.serve.keys import Key, Keys, Right
 from lastblock.serve.limits import Limits
 from lastblock.serve.metrics import Metrics
@@ -40,9 +40,9 @@ class State:
             self.limits.take(_address(request))
             return
         given = request.header(b"authorization")
-        if given is None or not given[:7].lower() == "bearer ":
+        if given is None or given[:7].lower() != "bearer ":
             raise _unauthorized("send the header `Authorization: Bearer lb_…` with your key")
-        key = self.keys.check(given[7:].strip())
+        key = self.key_of(given)
         if key is None:
             self.limits.take(_address(request))
             raise _unauthorized("the key is unknown, revoked or expired; ask for another one")
@@ -53,6 +53,12 @@ class State:
             )
         request.caller = key
 
+    def key_of(self, authorization: str) -> Key | None:
+        """Return the key in a header, or None if it is not valid."""
+        if authorization[:7].lower() != "bearer ":
+            return None
+        return self.keys.check(authorization[7:].strip())
+
     async def bandit(self, request: Request) -> Hosted:
         """Return the bandit that a request names, if the key reaches it; open it if need be."""
         name = request.parameters[0]
@@ -61,7 +67,7 @@ class State:
         return await self.host.get(name) if found is None else found
 
 
-def check_reach(request: Request, name: str) -> None:
+def check_reach(request: Request | Whole, name: str) -> None:
     """Raise a `ProblemError` if the caller's key is not for this bandit."""
     key: Key = request.caller
     if not key.reaches(name):

@@ -49,6 +49,11 @@ class CarriesServices(ABC):
         return Backlog(0, None)
 
     @property
+    def problem(self) -> str | None:
+        """Why the last events could not be written; None if they could, or wait."""
+        return self._groups.problem if isinstance(self._groups, Groups) else None
+
+    @property
     def documents(self) -> Documents:
         """Small JSON documents beside the bandits, for programs that build on the store."""
         return Documents(self._storage)

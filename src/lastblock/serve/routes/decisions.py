@@ -9,7 +9,7 @@ from lastblock.live.labels import Label
 from lastblock.serve.families import check_root
 from lastblock.serve.guardrails import check_values, guard
 from lastblock.serve.hosted import Hosted, reused
-from lastblock.serve.http import Body, Request, Response
+from lastblock.serve.http import Body, Request, Response, Whole
 from lastblock.serve.message_types import MOST_DECISIONS
 from lastblock.serve.messages import (
     Closed,
@@ -64,9 +64,21 @@ class _Decisions:
         asked = hosted.ask(wanted, key)
         made = _made(hosted, asked, wanted)
         await self._commits.written()
-        if wanted.n is None:
-            return Response.json(made[0], 201)
-        return Response.json(DecisionsMade(decisions=made), 201)
+        return _answer(made, wanted)
+
+    def decide_quickly(self, request: Whole) -> Response | None:
+        """Take decisions of a bandit without segments, holdout and shadow."""
+        wanted = _DECISION.read(request.body)
+        hosted = self._host.bandits.get(request.parameters[0])
+        if hosted is None or hosted.paused or hosted.parent is not None or wanted.why:
+            return None
+        if wanted.segment is not None or not hosted.is_alone:
+            return None
+        check_reach(request, hosted.name)
+        check_distinct(wanted)
+        self._commits.check()
+        asked = hosted.ask(wanted, request.header(b"idempotency-key"))
+        return _answer(_made(hosted, asked, wanted), wanted)
 
     async def decide_batch(self, request: Request) -> Response:
         """Take the decisions of several requests."""
@@ -121,6 +133,19 @@ class _Decisions:
         if guarded is not None:
             guard(guarded, arms, [told.guardrail])
         await self._commits.written()
+        return Response(status=204)
+
+    def reward_quickly(self, request: Whole) -> Response | None:
+        """Take a reward without a value for a guardrail."""
+        told, token = _REWARD.read(request.body), request.parameters[0]
+        number, _ = self._host.store.read_token(token)
+        hosted = self._host.known(number)
+        if hosted is None or told.guardrail is not None:
+            return None
+        check_reach(request, hosted.family.name)
+        self._commits.check()
+        key = None if hosted.bandit.rewards is None else request.header(b"idempotency-key")
+        hosted.tell([token], [told.reward], key)
         return Response(status=204)
 
     async def _guarded(self, hosted: Hosted, values: Sequence[float | None]) -> Hosted | None:
@@ -207,6 +232,11 @@ def check_distinct(wanted: NewDecision) -> None:
         raise ProblemError("invalid", "distinct needs n: how many different arms?")
 
 
+def _answer(made: Sequence[DecisionMade], wanted: NewDecision) -> Response:
+    answer = made[0] if wanted.n is None else DecisionsMade(decisions=list(made))
+    return Response.json(answer, 201)
+
+
 def _made(
     hosted: Hosted, asked: Sequence[Decision[Label]], wanted: NewDecision
 ) -> list[DecisionMade]:
@@ -247,6 +277,7 @@ def routes(state: State) -> Iterator[Route]:
         returns={201: (DecisionMade, DecisionsMade)},
         problems=("not-found", "conflict", "paused", "key-reused"),
         parameters=(_KEY,),
+        quick=do.decide_quickly,
     )
     yield Route(
         "POST",
@@ -268,6 +299,7 @@ def routes(state: State) -> Iterator[Route]:
         returns={204: None},
         problems=of_decision,
         parameters=(_KEY,),
+        quick=do.reward_quickly,
     )
     yield Route(
         "POST",
