@@ -1,17 +1,20 @@
-"""Measures the service: ``python -m benchmarks.serve [--parts] [--decisions N]``.
+"""Measures the service: ``python -m benchmarks.serve``.
 
 The server has one core and its client another, if the machine has two. The unit is a bare "hello"
 on the same HTTP server: an ASGI application that reads nothing and answers five bytes. Each figure
-is the best of a few rounds, in which hello and the decisions take turns. Beside requests a second
-it prints the processor time of a request in the server, all threads together: on a busy machine
-that is more reliable.
+is the best of a few rounds, in which hello and the decisions take turns; "at half the peak" both
+get the same number of requests a second. Beside requests a second it prints the processor time of a
+request in the server, all threads together: on a busy machine that is more reliable.
 
 ``--parts`` compares HTTP servers and frameworks instead: what docs/decisions/0032 rests on.
-``--decisions N`` watches the memory over N decisions in batches.
+``--memory N`` watches the memory over N decisions and their rewards, in batches.
+``--start N`` measures the start with N bandits, in an SQLite file or, with ``--store URL``, in an
+empty schema of PostgreSQL.
 """
 
 import argparse
 import contextlib
+import http.client
 import json
 import os
 import re
@@ -30,6 +33,9 @@ from typing import Any, NamedTuple
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
+from tqdm import tqdm
+
+import lastblock as lb
 
 ROUNDS, SECONDS, CONNECTIONS = 3, 3.0, 64
 GOAL_RATIO, GOAL_BATCH, GOAL_P99, GOAL_START = 0.5, 100_000, 5e-3, 5.0
@@ -241,10 +247,15 @@ def main(durabilities: Sequence[str] = ("always", "interval")) -> None:
                     singles.append(measure(port, server.pid, single))
                     hundreds.append(measure(port, server.pid, hundred, connections=8))
                 unit, one, many = best(units), best(singles), best(hundreds)
-                half = [measure(port, server.pid, single, rate=one.rate / 2) for _ in range(ROUNDS)]
+                halves, plain_halves = [], []
+                for _ in range(ROUNDS):
+                    bare = [request("GET", "/")]
+                    plain_halves.append(measure(other, plain.pid, bare, rate=one.rate / 2))
+                    halves.append(measure(port, server.pid, single, rate=one.rate / 2))
                 print_pace("hello", unit, unit)
                 print_pace(f"a decision, {durability}", one, unit)
-                print_pace("… at half that rate", best(half), unit)
+                print_pace("hello at half the peak", best(plain_halves), unit)
+                print_pace("a decision at half the peak", best(halves), unit)
                 print_pace("a batch of 100 decisions", many, unit)
                 print(
                     f"{'':34} {many.rate * 100:9,.0f} decisions a second in batches\n", flush=True
@@ -286,37 +297,79 @@ def parts() -> None:
         print_pace(name, best(paces), unit)
 
 
+def memory_of(pid: int) -> float:
+    """The memory of a process, in MiB."""
+    text = Path(f"/proc/{pid}/status").read_text()
+    (size,) = re.findall(r"VmRSS:\s+(\d+) kB", text)
+    return int(size) / 1024
+
+
 def memory(decisions: int) -> None:
     """Print the memory of the server over many decisions and rewards."""
+    step, batch = max(1000, decisions // 10), 1000
     with tempfile.TemporaryDirectory() as folder:
         store, key = make_store(folder)
         port = free_port()
-        command = serve_command(store, port, "--no-keep-events")
+        command = serve_command(store, port, "--no-keep-events", "--durability", "interval")
         with running(command, port, "/readyz") as server:
             new = {"name": "button", "arms": ARMS, "policy": "LBSDAGM", "seed": 1}
             call(port, "POST", "/v1/bandits", new, key)
-            for part in range(10):
-                for _ in range(decisions // 10 // 1000):
-                    made = call(port, "POST", "/v1/bandits/button/decisions", {"n": 1000}, key)
-                    rewards = [
-                        {"token": each["token"], "reward": float(place % 7 == 0)}
-                        for place, each in enumerate(made["decisions"])
-                    ]
-                    call(port, "POST", "/v1/rewards:batch", {"rewards": rewards}, key)
-                text = Path(f"/proc/{server.pid}/status").read_text()
-                (size,) = re.findall(r"VmRSS:\s+(\d+) kB", text)
-                count = (part + 1) * (decisions // 10)
-                print(f"{count:12,} decisions: {int(size) / 1024:7.1f} MiB", flush=True)
+            client = http.client.HTTPConnection("127.0.0.1", port)
+            headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
+            began = time.perf_counter()
+            for done in range(batch, decisions + 1, batch):
+                body = b'{"n": %d}' % batch
+                client.request("POST", "/v1/bandits/button/decisions", body, headers)
+                tokens = re.findall(rb'"token":"([^"]+)"', client.getresponse().read())
+                rewards = b",".join(
+                    b'{"token":"%s","reward":%d}' % (token, place % 7 == 0)
+                    for place, token in enumerate(tokens)
+                )
+                client.request("POST", "/v1/rewards:batch", b'{"rewards":[%s]}' % rewards, headers)
+                answer = client.getresponse()
+                assert (answer.read(), answer.status, len(tokens)) == (b"", 204, batch)
+                if done % step == 0:
+                    rate = done / (time.perf_counter() - began)
+                    print(
+                        f"{done:12,} decisions: {memory_of(server.pid):7.1f} MiB,"
+                        f" {rate:,.0f} decisions with rewards a second",
+                        flush=True,
+                    )
+
+
+def start(bandits: int, place: str | None) -> None:
+    """Print how long the service takes until it is ready, with many bandits."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = place or f"{folder}/shop.db"
+        with lb.Store(store, durability="interval") as shop:
+            for number in tqdm(range(bandits), "making bandits"):
+                bandit = shop.create(f"bandit {number}", lb.LBSDAGM(), ARMS, seed=number)
+                for decision in bandit.ask(20):
+                    bandit.tell(decision, 1.0)
+        for again in range(ROUNDS + 1):
+            port, began = free_port(), time.perf_counter()
+            with running(serve_command(store, port, "--insecure"), port, "/readyz") as server:
+                seconds, cpu = time.perf_counter() - began, cpu_seconds(server.pid)
+            if again:  # the first may have had to compile
+                print(
+                    f"{bandits} bandits: {seconds:.2f} s to ready, {cpu:.2f} s of a processor"
+                    f" (goal: {GOAL_START:g})",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", action="store_true")
-    parser.add_argument("--decisions", type=int, metavar="N")
+    parser.add_argument("--memory", type=int, metavar="N")
+    parser.add_argument("--start", type=int, metavar="N")
+    parser.add_argument("--store", metavar="URL")
     given = parser.parse_args()
     if given.parts:
         parts()
-    elif given.decisions:
-        memory(given.decisions)
+    elif given.memory:
+        memory(given.memory)
+    elif given.start:
+        start(given.start, given.store)
     else:
         main()

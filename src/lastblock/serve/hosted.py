@@ -112,8 +112,7 @@ class Hosted:
                 n, key=key, among=wanted.among, without=wanted.without, distinct=wanted.distinct
             )
         if bandit.asked > before:
-            for decision in made:
-                self.count_decision(decision.arm)
+            self.count_decisions(made)
         return made
 
     def check_ask(self, wanted: NewDecision, key: str | None) -> None:
@@ -258,12 +257,15 @@ class Hosted:
             return self.parent.payload(label)
         return self.payloads.get(label, _NOTHING)
 
-    def count_decision(self, arm: Label) -> None:
-        """Count a decision, for the metrics."""
-        self.stamp += 1
-        if self.family.unanswered is None:
-            self.family.unanswered = time.monotonic()
-        self.decisions[arm] = self.decisions.get(arm, 0) + 1
+    def count_decisions(self, made: Sequence[Decision[Label]]) -> None:
+        """Count decisions, for the metrics."""
+        self.stamp += len(made)
+        family, counts = self.family, self.decisions
+        if family.unanswered is None:
+            family.unanswered = time.monotonic()
+        for decision in made:
+            arm = decision.arm
+            counts[arm] = counts.get(arm, 0) + 1
 
     def count_reward(self, arm: Label, reward: float) -> None:
         """Count a reward, for the metrics."""

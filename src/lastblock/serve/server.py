@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 import socket
@@ -197,11 +198,22 @@ async def _open(state: State, server: Server, announce: Callable[[State, str], o
     """Open the bandits while the server answers already that it is not ready."""
     try:
         await state.host.open()
+        freeze()
         await server.listens.wait()
         announce(state, server.address())
     except Exception:
         server.should_exit = True
         raise
+
+
+def freeze() -> None:
+    """Let Python never look again for garbage among what there is when the server is ready.
+
+    With the compiler that are 200 000 objects, and a look at all of them takes 0.1 s, in which no
+    request is answered.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 async def _refresh(state: State) -> None:
