@@ -10,7 +10,7 @@ from databases import count, fetch
 from lives import new_bandit
 
 import lastblock as lb
-from lastblock.live import clock
+from lastblock.live import clock, tokens
 
 NAME = "button"
 
@@ -339,3 +339,16 @@ def test_events_that_were_kept_go_and_memory_stays(place):
     with lb.Store(place) as store:
         store.verify(NAME)
         assert store.bandit(NAME).ask(key="a") == decision
+
+
+def test_tokens_that_were_checked_are_remembered_up_to_a_number(monkeypatch):
+    monkeypatch.setattr(tokens, "SEEN", 3)
+    maker = tokens.TokenMaker(b"s" * 32, "a store")
+    made = [maker.make(maker.head(2), id) for id in range(10)]
+    for _ in range(2):
+        assert [maker.read(token) for token in made] == [(2, id) for id in range(10)]
+    assert len(maker._seen) <= 3
+    for wrong in (["a", "list"], None, made[0][:-1] + "A", made[0] + "A"):
+        for _ in range(2):
+            with pytest.raises(lb.TokenError):
+                maker.read(wrong)

@@ -19,6 +19,7 @@ under a hash of their own code (`lastblock.kernels.own_code`).
 
 import functools
 from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -264,21 +265,37 @@ def signature_of(*arguments: Any) -> tuple[Any, ...]:
     return tuple(_type_of(argument) for argument in arguments)
 
 
-_array_types: dict[Any, Any] = {}
-"""Numba's types of the arrays that have been seen: to find that of a record takes a millisecond.
-They are no more than there are layouts of records."""
+_LARGE = 1 << 63  # numba takes an int that is not below for another type
+
+_types: dict[Any, Any] = {}
+"""Numba's types by what they depend on: to find that of a record or a policy takes a millisecond.
+They are no more than there are layouts of records, and kinds of policies."""
 
 
 def _type_of(value: Any) -> Any:
-    if type(value) not in (np.ndarray, np.recarray):
+    try:
+        known_as = _look_of(value)
+    except LookupError:
         return numba().typeof(value)
-    flags, dtype = value.flags, value.dtype
-    layout = flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
-    known_as = type(value), dtype, dtype.isalignedstruct, value.ndim, layout
-    found = _array_types.get(known_as)
+    found = _types.get(known_as)
     if found is None:
-        found = _array_types[known_as] = numba().typeof(value)
+        found = _types[known_as] = numba().typeof(value)
     return found
+
+
+def _look_of(value: Any) -> Any:
+    """Return all of a value that its type depends on; raise a LookupError for other values."""
+    cls = type(value)
+    if cls in (np.ndarray, np.recarray):
+        flags, dtype = value.flags, value.dtype
+        layout = flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
+        return cls, dtype, dtype.isalignedstruct, value.ndim, layout
+    is_usual = cls in (float, bool) or (cls is int and -_LARGE <= value < _LARGE)
+    if is_usual or isinstance(value, Enum):
+        return cls
+    if isinstance(value, tuple):
+        return cls, *map(_look_of, value)
+    raise LookupError
 
 
 def _dispatcher(function: Any, arguments: tuple[Any, ...]) -> Any:

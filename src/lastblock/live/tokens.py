@@ -21,6 +21,9 @@ from lastblock.support.errors import TokenError, short
 
 VERSION = 1
 LENGTH = 36
+SEEN = 16_384
+"""How many tokens that were checked are remembered: whoever takes a reward reads its token several
+times, to find the bandit, to check everything first, and to tell it."""
 
 _HEAD = struct.Struct(">B4sI")
 _ID = 7
@@ -42,6 +45,7 @@ class TokenMaker:
 
     def __init__(self, secret: bytes, label: str) -> None:
         self._label = label
+        self._seen: dict[str, tuple[int, int]] = {}  # tokens that were checked, and what they say
         self._store = blake2b(secret, digest_size=4, person=b"lastblock store").digest()
         person = b"lastblock token"
         self._keyed = blake2b(key=secret, digest_size=_CHECK, person=person).copy  # quick to copy
@@ -74,6 +78,17 @@ class TokenMaker:
         TokenError
             If the token was not made by this store.
         """
+        if type(token) is str:
+            found = self._seen.get(token)
+            if found is not None:
+                return found
+        made = self._read(token)
+        if len(self._seen) >= SEEN:
+            self._seen.clear()
+        self._seen[token] = made
+        return made
+
+    def _read(self, token: Any) -> tuple[int, int]:
         if not isinstance(token, str) or not _FORM.fullmatch(token):
             raise _malformed(token)
         data = base64.urlsafe_b64decode(token)

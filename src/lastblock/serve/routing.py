@@ -55,6 +55,8 @@ class _Node:
         self.literal: dict[str, _Node] = {}
         self.any: _Node | None = None
         self.routes: dict[str, Route] = {}
+        self.is_asked_again = True
+        """Whether the same address will come again: not if it has the token of one decision."""
 
 
 class Router:
@@ -81,6 +83,7 @@ class Router:
                 else:
                     node = node.literal.setdefault(part, _Node())
             node.routes[route.method] = route
+            node.is_asked_again = "token" not in route.names
 
     def find(self, method: str, path: bytes) -> tuple[Route, tuple[str, ...]]:
         """Return the route of an address, and the parameters in it, or raise a `ProblemError`.
@@ -94,10 +97,12 @@ class Router:
         """
         found = self._found.get(path)
         if found is None:
-            found = self._look_up(path)
-            if len(self._found) >= REMEMBERED:
-                self._found.clear()
-            self._found[path] = found
+            node, parameters = self._look_up(path)
+            found = node.routes, parameters
+            if node.is_asked_again:
+                if len(self._found) >= REMEMBERED:
+                    self._found.clear()
+                self._found[path] = found
         routes, parameters = found
         route = routes.get(method)
         if route is None:
@@ -105,11 +110,13 @@ class Router:
             raise ProblemError("method-not-allowed", f"use one of: {allowed}", {"Allow": allowed})
         return route, parameters
 
-    def _look_up(self, path: bytes) -> tuple[dict[str, Route], tuple[str, ...]]:
+    def _look_up(self, path: bytes) -> tuple[_Node, tuple[str, ...]]:
         node: _Node | None = self._top
         parameters = []
         try:
-            parts = [unquote(part, errors="strict") for part in path.decode("ascii").split("/")[1:]]
+            parts = path.decode("ascii").split("/")[1:]
+            if b"%" in path:
+                parts = [unquote(part, errors="strict") for part in parts]
         except UnicodeDecodeError:
             raise ProblemError("bad-request", "the address is not UTF-8 text") from None
         for part in parts:
@@ -120,4 +127,4 @@ class Router:
             node = following
         if node is None or not node.routes:
             raise ProblemError("not-found", "there is nothing at this address; see /openapi.json")
-        return node.routes, tuple(parameters)
+        return node, tuple(parameters)
