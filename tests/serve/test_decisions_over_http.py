@@ -6,7 +6,7 @@ import pytest
 
 import lastblock as lb
 from lastblock.serve.server import expire
-from store.databases import count
+from store.databases import count, fetch
 
 DECIDE = "/v1/bandits/button/decisions"
 
@@ -268,3 +268,17 @@ def test_a_bandit_learns_from_decisions_of_others(shop):
     assert shop.post(path, {"observations": wrong}).kind == "invalid"
     arms = shop.get("/v1/bandits/button").json["arms"]
     assert [arm["pulls"] for arm in arms] == [1, 0, 1]
+
+
+def test_an_orderly_end_leaves_little_to_repeat_at_the_next_start(service, tmp_path):
+    new = {"policy": "LBSDAGM", "arms": ["a", "b", "c"], "seed": 1}
+    with_service = service()
+    for name, count_ in (("busy", 200), ("quiet", 3)):
+        with_service.post("/v1/bandits", {"name": name, **new})
+        with_service.post(f"/v1/bandits/{name}/decisions", {"n": count_})
+    with_service.close()
+    saved = dict(fetch(tmp_path / "shop.db", "SELECT name, last_event FROM bandits"))
+    assert saved == {"busy": 200, "quiet": 0}
+    again = service()
+    assert [again.state.host.bandits[name].bandit.asked for name in saved] == [200, 3]
+    assert count(tmp_path / "shop.db") == 203  # events are kept

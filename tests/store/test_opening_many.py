@@ -93,3 +93,17 @@ def test_a_bandit_whose_row_somebody_locks_is_not_taken_with_the_others(url):
             with lb.Store(url) as other:
                 assert other._storage._leases._take_free([1, 2]) == {2}
         assert one.bandits(NAMES).keys() == set(NAMES)
+
+
+def test_snapshots_of_all_that_are_open(place):
+    with lb.Store(place, durability="never") as store:
+        for k, name in enumerate(NAMES):
+            bandit = new_bandit(store.create, name=name)
+            for _ in range(k):
+                bandit.tell(bandit.ask(), 1.0)
+        store.release(NAMES[4])
+        assert store.snapshot_all(behind=2) == 2  # asks and tells are two events each
+        assert store.snapshot_all(behind=2) == 0
+        assert store.snapshot_all() == 1
+    events = dict(fetch(place, "SELECT name, last_event FROM bandits"))
+    assert events == {name: 2 * k if k < 4 else 0 for k, name in enumerate(NAMES)}

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -41,6 +42,9 @@ from lastblock.store.open_bandits import TOGETHER
 from lastblock.store.store import Store
 from lastblock.support.checks import line
 from lastblock.support.errors import BanditInUseError, StoreError
+
+BEHIND = 100
+"""So many events are repeated at a start as quickly as a snapshot is read."""
 
 
 class Host:
@@ -387,6 +391,8 @@ class Host:
                     raise
 
     async def close(self) -> None:
-        """Write everything and let others have the bandits."""
+        """Write everything, and snapshots for a quick start, and let others have the bandits."""
         self.is_ready, self.why_not = False, "stopping"
+        with suppress(StoreError):  # closing says what is wrong
+            await asyncio.to_thread(self.store.snapshot_all, behind=BEHIND)
         await asyncio.to_thread(self.store.close)
