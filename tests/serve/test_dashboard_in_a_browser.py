@@ -17,7 +17,8 @@ HOSTILE = (
     "</script><script>document.evil=1</script>\"'<img src=x onerror=document.evil=1>\u202e abc"
 )
 ODD = quote(HOSTILE, safe="")
-PAGES = ["", f"/bandits/{ODD}", f"/bandits/{ODD}/simulator", f"/events?bandit={ODD}", "/keys"]
+PAGES = ["", "/alerts", "/keys", f"/events?bandit={ODD}"]
+PAGES += [f"/bandits/{ODD}", f"/bandits/{ODD}/simulator"]
 LONG = "a-label-that-goes-on-and-on-" + "x" * 120
 
 
@@ -47,10 +48,12 @@ class Site:
         new = {"name": name, "policy": "LBSDAGM", "arms": arms, "seed": 1, **more}
         return self.call("POST", "/bandits", new)
 
-    def learn(self, name, times):
+    def learn(self, name, times, guardrail=None, **asked):
         for number in range(times):
-            made = self.call("POST", f"/bandits/{quote(name, safe='')}/decisions", {})
+            made = self.call("POST", f"/bandits/{quote(name, safe='')}/decisions", asked)
             reward = {"reward": float(number % 3 == 0)}
+            if guardrail is not None:
+                reward["guardrail"] = guardrail
             self.call("PUT", f"/decisions/{made['token']}/reward", reward)
 
     def close(self):
@@ -64,9 +67,15 @@ def site(tmp_path_factory):
     site = Site(tmp_path_factory.mktemp("site"))
     try:
         site.create("button", ["red", "green", "blue"])
-        site.create(HOSTILE, [HOSTILE, LONG, "b"], description=HOSTILE)
+        arms = [{"label": HOSTILE, "payload": {HOSTILE: HOSTILE}}, LONG, "b"]
+        rail = {"control": HOSTILE, "worse": "higher", "metric": HOSTILE}
+        more = {"description": HOSTILE, "guardrail": rail, "floor": 0.1}
+        site.create(HOSTILE, arms, **more, holdout={"share": 1e-9, "control": HOSTILE})
+        site.call("PATCH", f"/bandits/{ODD}/arms/b", {"paused": True})  # raises an alert
+        site.call("POST", "/keys", {"scopes": ["read"], "name": HOSTILE, "bandits": [HOSTILE]})
         site.learn("button", 20)
-        site.learn(HOSTILE, 6)
+        site.learn(HOSTILE, 6, unit="a", segment=HOSTILE, guardrail=2.0)
+        site.learn(HOSTILE, 6, unit="a", guardrail=2.0)
         yield site
     finally:
         site.close()
@@ -138,8 +147,7 @@ def test_a_bandit_is_drawn_and_followed(visit, site):
 
 def test_events_come_by_themselves(visit, site):
     visit.go("/events?bandit=button")
-    before = visit.texts("#log tbody tr td:first-child")
-    assert before
+    before = visit.wait(lambda: visit.texts("#log tbody tr td:first-child"))
     site.learn("button", 1)
     visit.wait(lambda: len(visit.all("#log tbody tr")) >= min(len(before) + 2, 100))
     newest = visit.texts("#log tbody tr:first-child td")
@@ -174,7 +182,7 @@ def test_a_new_key_signs_a_reader_in(visit):
     visit.sign_in(key).go("/bandits/button")
     assert "may read" in visit.said("footer")
     assert visit.all("main form") == []
-    assert visit.texts("nav a") == ["Bandits", "Events"]
+    assert visit.texts("nav a") == ["Bandits", "Events", "Alerts"]
     visit.one("header form button").click()
     visit.wait(lambda: visit.all("input[name=key]"))
 
@@ -244,9 +252,42 @@ def test_another_policy_is_simulated(visit):
 def test_hostile_labels_are_only_words(visit):
     visit.go(f"/bandits/{ODD}")
     visit.wait(lambda: len(visit.all(".chart canvas")) == 2)
+    visit.wait(lambda: visit.all("#milestones li"))
     assert visit.said("h1").replace("\u202e", "").startswith("</script><script>")
+    assert "Guardrail: </script>" in visit.said("#guardrail-title").replace("\u202e", "")
+    assert visit.all("main img, main script") == []
+    segment = visit.one("[aria-label=Segments] a").get_attribute("href")
+    visit.browser.get(segment)
+    visit.wait(lambda: len(visit.all(".chart canvas")) == 2)
     assert visit.all("main img, main script") == []
     visit.go(f"/events?bandit={ODD}")
-    visit.site.learn(HOSTILE, 1)
+    visit.site.learn(HOSTILE, 1, unit="a")
     visit.wait(lambda: len(visit.all("#log tbody tr")) > 12)
     assert visit.all("main img, main script") == []
+    for path, words in (("/alerts", "is paused"), ("/keys", "</script>"), ("", "</script>")):
+        visit.go(path)
+        assert words in visit.said("main").replace("\u202e", "")
+        assert visit.all("main img, main script") == []
+
+
+def test_an_admin_sets_floors(visit, site):
+    site.create("floored", ["red", "green"])
+    visit.go("/bandits/floored")
+    visit.one("form[action$=floors] input[name=every]").send_keys("5" + Keys.ENTER)
+    visit.wait(lambda: visit.all(".note.good"))
+    visit.one("form[action$=floors] input[name=every]").clear()
+    visit.one("form[action$=floors] summary").click()
+    assert visit.all("form[action$=floors] .pairs input")[1].accessible_name == "green"
+    visit.all("form[action$=floors] .pairs input")[1].send_keys("20" + Keys.ENTER)
+    visit.wait(lambda: "20" in visit.said("#details tbody tr:nth-child(2) td:last-child"))
+    found = {arm["label"]: arm["floor"] for arm in site.call("GET", "/bandits/floored")["arms"]}
+    assert found == {"red": None, "green": 0.2}
+    visit.wait(lambda: "floors set" in visit.said("#milestones"))
+
+
+def test_the_list_follows_what_happens(visit, site):
+    site.create("followed", ["red", "green"])
+    visit.go("?q=followed")
+    assert visit.said("tbody td:nth-of-type(4)") == "0"
+    site.learn("followed", 4)
+    visit.wait(lambda: visit.said("tbody td:nth-of-type(4)") == "4")  # nobody has reloaded it

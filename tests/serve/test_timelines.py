@@ -35,7 +35,7 @@ class Log:
             Tally(time // size, (begin + k) % len(self.labels), 1, 1, 1.0, 1.0)
             for k, time in enumerate(new)
         ]
-        return Tallied(list(self.labels), len(self.times), size, found)
+        return Tallied(list(self.labels), len(self.times), size, found, [])
 
 
 def test_a_history_keeps_its_size_and_every_event():

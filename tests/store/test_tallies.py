@@ -33,6 +33,8 @@ def test_the_database_counts_what_the_log_holds(place):
                 bandit.tell(decision, 0.5 * (step % 4) - 1.0)
         bandit.observe("red", 0.25)  # a reward without a decision
         bandit.add_arm("gold")
+        bandit.set_floors(0.1)
+        bandit.pause_arm("green")
         bandit.tell(bandit.ask(), 1e200)  # its square is too large for a number
         store.flush()
         last = store.last_event("button")
@@ -48,6 +50,12 @@ def test_the_database_counts_what_the_log_holds(place):
             begin = max(after or 0, last - most)
             events = store.events("button", after=begin, limit=1000)
             assert spans == [events[-1].time - events[0].time]
+            assert [each[1:] for each in found.milestones] == [
+                ("add_arm", "gold"),
+                ("set_floors", None),
+                ("pause_arm", "green"),
+            ]
+            assert found.milestones[0][0] >= events[0].time
             wanted = counted(store, 5 * MILLISECOND, begin)
             got = {(each.stretch, found.labels[each.arm]): each[2:] for each in found.tallies}
             assert got.keys() == wanted.keys()

@@ -200,7 +200,8 @@ class Alerts:
             with error:
                 return f"the webhook answered {error.code}"
         except (OSError, HTTPException, ValueError) as error:
-            return str(error)[:200] or type(error).__name__
+            reason = getattr(error, "reason", error)  # what `urllib` wraps
+            return str(reason)[:200] or type(error).__name__
         return None
 
 

@@ -143,7 +143,9 @@ class BanditLine(Got):
     arms: int
     paused: bool
     decisions: int
-    waiting: int
+    waiting: Annotated[
+        int | None, Meta(description="Decisions without a reward; null if another process knows.")
+    ]
 
 
 class BanditList(Got):

@@ -61,10 +61,20 @@ class State:
 
     async def bandit(self, request: Request) -> Hosted:
         """Return the bandit that a request names, if the key reaches it; open it if need be."""
-        name = request.parameters[0]
+        return await self.named(request, request.parameters[0])
+
+    async def named(self, request: Request, name: str) -> Hosted:
+        """Return the bandit of this name, if the key reaches it; open it if need be.
+
+        A key for some bandits reaches what belongs to them, such as their segments.
+        """
         found = self.host.bandits.get(name)
-        check_reach(request, name if found is None else found.family.name)
-        return await self.host.get(name) if found is None else found
+        if found is None:
+            if not request.caller.reaches(name.partition("@")[0]):
+                check_reach(request, name)
+            found = await self.host.get(name)
+        check_reach(request, found.family.name)
+        return found
 
 
 def check_reach(request: Request | Whole, name: str) -> None:

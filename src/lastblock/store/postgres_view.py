@@ -11,7 +11,19 @@ from lastblock.store.postgres_ahead import COLUMNS, COLUMNS_SENT, Ahead, read_ah
 from lastblock.store.postgres_connections import Connection, Connections, end, last_rows, run
 from lastblock.store.postgres_errors import explained
 from lastblock.store.postgres_leases import Leases
-from lastblock.store.storage import Copy, Kept, NoteRow, Out, Part, Row, Snapshot, Tally
+from lastblock.store.storage import (
+    MILESTONES,
+    MOST_MILESTONES,
+    Copy,
+    Kept,
+    Milestone,
+    NoteRow,
+    Out,
+    Part,
+    Row,
+    Snapshot,
+    Tally,
+)
 from lastblock.support.errors import StoreError
 
 _MODE = "ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -244,6 +256,18 @@ class PostgresView:
             until,
         )
         return list(map(Tally._make, found))
+
+    def milestones(self, bandit: int, after: int, until: int) -> list[Milestone]:
+        """Return the events that change a bandit's arms or floors, oldest first."""
+        found = self._read(
+            f'SELECT "time", kind, arm FROM events WHERE bandit = %s AND event > %s '
+            f"AND event <= %s AND kind IN {MILESTONES} ORDER BY event DESC "
+            f"LIMIT {MOST_MILESTONES}",
+            bandit,
+            after,
+            until,
+        )
+        return [Milestone(*row) for row in reversed(found)]
 
     def arms(self, bandit: int) -> list[Label]:
         """Return the labels of all arms, including retired ones."""

@@ -16,7 +16,20 @@ from lastblock.engine.events import ASK, ASK_AMONG, FORGET, NO_CHANCE, REMEMBERE
 from lastblock.live.labels import Label
 from lastblock.store.sqlite_connections import Connection, connect
 from lastblock.store.sqlite_errors import PATIENCE, explained
-from lastblock.store.storage import Copy, Document, Kept, NoteRow, Out, Part, Row, Snapshot, Tally
+from lastblock.store.storage import (
+    MILESTONES,
+    MOST_MILESTONES,
+    Copy,
+    Document,
+    Kept,
+    Milestone,
+    NoteRow,
+    Out,
+    Part,
+    Row,
+    Snapshot,
+    Tally,
+)
 from lastblock.support.errors import StoreError
 
 _NOTE = "SELECT event, time, kind, decision, arm, extra"
@@ -213,6 +226,18 @@ class SQLiteView:
             until,
         )
         return list(map(Tally._make, found))
+
+    def milestones(self, bandit: int, after: int, until: int) -> list[Milestone]:
+        """Return the events that change a bandit's arms or floors, oldest first."""
+        found = self._read(
+            f"SELECT time, kind, arm FROM events WHERE bandit = ? AND event > ? "
+            f"AND event <= ? AND kind IN {MILESTONES} ORDER BY event DESC "
+            f"LIMIT {MOST_MILESTONES}",
+            bandit,
+            after,
+            until,
+        )
+        return [Milestone(*row) for row in reversed(found)]
 
     def arms(self, bandit: int) -> list[Label]:
         """Return the labels of all arms, including retired ones."""

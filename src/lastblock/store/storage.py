@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.engine.events import KINDS
 from lastblock.live.labels import Label
 from lastblock.support.errors import StoreError
 
@@ -118,6 +119,23 @@ class Tally(NamedTuple):
     """The sum of their squares."""
 
 
+class Milestone(NamedTuple):
+    """An event that changed the arms or the floors of a bandit."""
+
+    time: int
+    """In microseconds since 1970."""
+    kind: int
+    """One of `MILESTONES`."""
+    arm: int | None
+    """The place of the arm among all arms of the bandit, including retired ones."""
+
+
+MILESTONES = tuple(
+    KINDS.index(kind) for kind in ("add_arm", "retire_arm", "pause_arm", "resume_arm", "set_floors")
+)
+MOST_MILESTONES = 100
+
+
 class Kept(NamedTuple):
     """What a storage keeps of a bandit in one row, by the names of its columns."""
 
@@ -219,6 +237,12 @@ class View(Protocol):
 
         They are counted for each arm and each stretch of `length` microseconds, by the database:
         so the time of a large log is spent there.
+        """
+
+    def milestones(self, bandit: int, after: int, until: int) -> list[Milestone]:
+        """Return the events that change a bandit's arms or floors, oldest first.
+
+        They come after event `after`, up to `until`; the latest `MOST_MILESTONES` at most.
         """
 
     def arms(self, bandit: int) -> list[Label]:

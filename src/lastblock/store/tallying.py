@@ -1,12 +1,16 @@
 """The part of a store that counts what its logs hold, without reading every event."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
+from lastblock.engine.events import KINDS
 from lastblock.live.labels import Label
 from lastblock.store.messages import number_of
 from lastblock.store.storage import Storage, Tally
 from lastblock.support.checks import at_least
+
+if TYPE_CHECKING:
+    from lastblock.store.reading import About
 
 
 class Tallied(NamedTuple):
@@ -20,12 +24,35 @@ class Tallied(NamedTuple):
     """The length of a stretch of time, in microseconds."""
     tallies: list[Tally]
     """The counts for each stretch and arm; in no order."""
+    milestones: list[tuple[int, str, Label | None]]
+    """When arms or floors changed, oldest first: the time in microseconds since 1970, the kind of
+    the event, and the arm; the latest hundred at most."""
 
 
 class TalliesLogs:
     """The part of a store that counts what its logs hold."""
 
     _storage: Storage
+
+    def about(self, names: Sequence[str]) -> "dict[str, About]":
+        """Return what the store knows of some bandits without opening them.
+
+        Parameters
+        ----------
+        names
+            The names of bandits, which others may have open. Those that are not there are left out.
+
+        Returns
+        -------
+        dict
+            The policy, and how many arms and decisions each has, by name.
+        """
+        from lastblock.store.reading import Reading  # noqa: PLC0415  # rarely used
+
+        with self._storage.view() as view:
+            there = view.names()
+            reader = Reading(view, lambda number: None)
+            return {name: reader.about(name) for name in names if name in there}
 
     def tally(
         self,
@@ -67,4 +94,8 @@ class TalliesLogs:
             labels = view.arms(number)
             size = length(0.0 if first is None or final is None else max(0.0, final - first))
             found = [] if first is None else view.tally(number, begin, last, size)
-            return Tallied(labels, max(begin, last), size, found)
+            marks = [
+                (each.time, KINDS[each.kind], None if each.arm is None else labels[each.arm])
+                for each in view.milestones(number, begin, last)
+            ]
+            return Tallied(labels, max(begin, last), size, found, marks)

@@ -1,37 +1,41 @@
-"""All bandits at a glance, one bandit, and its arms to change."""
+"""All bandits at a glance, and one bandit."""
 
 import asyncio
 import json
 import math
 from collections.abc import Iterator
-from typing import Any
-from urllib.parse import quote
+from typing import Any, Final
 
-import msgspec
-
-from lastblock.live.labels import Label
 from lastblock.live.summary import Summary
+from lastblock.live.view import desk_of
 from lastblock.serve.dashboard.access import Guard, Visit
 from lastblock.serve.dashboard.charts import chart
-from lastblock.serve.dashboard.glance import Glance, Health, Traffic, glance, health
+from lastblock.serve.dashboard.glance import (
+    ELSEWHERE,
+    Glance,
+    Health,
+    Traffic,
+    glance,
+    glance_from_outside,
+    health,
+)
+from lastblock.serve.dashboard.safety import safety, uplift_of
 from lastblock.serve.dashboard.timelines import Timelines
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Response
-from lastblock.serve.messages import ChangedArm, ChangedBandit, NewArm
-from lastblock.serve.problems import ProblemError, explained
+from lastblock.serve.listing import Listed, about_others, list_bandits
 from lastblock.serve.routing import Route
-from lastblock.serve.safety_messages import Uplift
-from lastblock.serve.state import State, check_reach
-from lastblock.serve.uplift import uplift
+from lastblock.serve.state import State
 
 PAGE = 50
-_DONE = {
+DONE: Final = {
     "added": "The arm has been added. It is chosen at once.",
     "retired": "The arm has been retired.",
     "arm-paused": "The arm is paused: it is not chosen until you resume it.",
     "arm-resumed": "The arm is chosen again.",
     "paused": "The bandit is paused: it takes rewards, but no decisions.",
     "resumed": "The bandit decides again.",
+    "floors": "The floors hold from the next decision on.",
 }
 
 
@@ -53,46 +57,50 @@ class BanditPages:
 
     async def find(self, visit: Visit) -> Hosted:
         """Return the bandit of a page."""
-        name = visit.request.parameters[0]
-        check_reach(visit.request, name)
-        return await self._state.host.get(name)
+        return await self._state.bandit(visit.request)
 
     async def all(self, visit: Visit) -> Response:
         """Return a page of the list of bandits."""
-        query = visit.request.query()
+        query, host = visit.request.query(), self._state.host
         wanted = query.get("q", "").strip()
-        here = self._state.host.bandits
-        names = sorted(
-            name
-            for name, hosted in here.items()
-            # Segments and holdouts are found by name, and do not crowd the list.
-            if (hosted.parent is None or wanted) and visit.session.key.reaches(name)
+        # Segments and holdouts are found by name, and do not crowd the list.
+        there = await asyncio.to_thread(
+            list_bandits, host, visit.session.key.reaches, with_members=bool(wanted)
         )
-        found = [name for name in names if wanted.casefold() in name.casefold()]
+        found = [each for each in there if wanted.casefold() in each.name.casefold()]
         last = max(1, math.ceil(len(found) / PAGE))
-        text = query.get("page", "1")
+        text = query.get("page", "1")[:9]
         page = min(last, max(1, int(text) if text.isascii() and text.isdigit() else 1))
-        shown = [here[name] for name in found[(page - 1) * PAGE : page * PAGE] if name in here]
-        rows = await asyncio.to_thread(lambda: [glance(hosted) for hosted in shown])
-        problem = self._state.host.store.backlog.problem
+        shown = found[(page - 1) * PAGE : page * PAGE]
         return visit.page(
             "bandits.html",
-            rows=[
-                (row, self.traffic.of(hosted), self._health(hosted, row), _uplift(hosted))
-                for row, hosted in zip(rows, shown, strict=True)
-            ],
+            rows=await asyncio.to_thread(self._rows, shown),
             wanted=wanted,
             found=len(found),
-            there=len(names),
+            there=len(there),
             number=page,
             last=last,
-            problem=problem,
+            problem=host.store.backlog.problem,
         )
+
+    def _rows(self, shown: list[Listed]) -> list[tuple[Any, ...]]:
+        """Return what the list shows of each bandit."""
+        others = about_others(self._state.host, shown)
+        rows: list[tuple[Any, ...]] = []
+        for each in shown:
+            if each.hosted is None:
+                seen = glance_from_outside(each.name, each.notes, others.get(each.name))
+                rows.append((seen, [], ELSEWHERE, None))
+            else:
+                seen = glance(each.hosted)
+                traffic, health = self.traffic.of(each.hosted), self._health(each.hosted, seen)
+                rows.append((seen, traffic, health, uplift_of(each.hosted)))
+        return rows
 
     async def one(self, visit: Visit) -> Response:
         """Return the page of a bandit."""
         hosted = await self.find(visit)
-        done = _DONE.get(visit.request.query().get("done", ""), "")
+        done = DONE.get(visit.request.query().get("done", ""), "")
         return visit.page("bandit.html", done=done, **await self._values(hosted))
 
     async def part(self, visit: Visit) -> Response:
@@ -101,13 +109,17 @@ class BanditPages:
 
     async def _values(self, hosted: Hosted) -> dict[str, Any]:
         summary = await asyncio.to_thread(hosted.bandit.summary)
-        seen = glance(hosted)
+        seen, about = glance(hosted), await asyncio.to_thread(safety, hosted)
+        names = {hosted.name, *hosted.segments}
         asked = max(1, sum(arm.pulls + arm.out for arm in summary.arms))
         return {
             "glance": seen,
             "traffic": self.traffic.of(hosted),
             "health": self._health(hosted, seen),
-            "uplift": _uplift(hosted),
+            "uplift": about.uplift,
+            "safety": about,
+            "alerts": [each for each in self._state.alerts.latest() if each.bandit in names][:8],
+            "floor_of_all": desk_of(hosted.bandit).floor_of_all,
             "summary": summary,
             "arms": list(summary.arms),
             "rail": _rail(summary),
@@ -120,12 +132,15 @@ class BanditPages:
                 label: bytes(payload).decode() for label, payload in hosted.payloads.items()
             },
             "created": hosted.notes.get("created"),
+            "percents": lambda share: "" if share is None else f"{100.0 * share:.12g}",
             "written": lambda label: json.dumps(label, ensure_ascii=False),
         }
 
     def _health(self, hosted: Hosted, seen: Glance) -> Health:
         problem = self._state.host.store.backlog.problem
-        return health(seen, is_silent=self.traffic.is_silent(hosted), problem=problem)
+        return health(
+            seen, is_silent=hosted.is_silent or self.traffic.is_silent(hosted), problem=problem
+        )
 
     async def history(self, visit: Visit) -> Response:
         """Return what the charts draw."""
@@ -135,56 +150,6 @@ class BanditPages:
         data = chart(course, bandit.changes, bandit.asked)
         return Response.json(data, headers={"Cache-Control": "no-store"})
 
-    async def add_arm(self, visit: Visit) -> Response:
-        """Add an arm."""
-        hosted, text = await self.find(visit), visit.form.get("label", "").strip()
-        label: Label = text
-        if not text:
-            raise ProblemError("invalid", "give the new arm a label")
-        if all(isinstance(each, int) for each in hosted.bandit.arms):
-            try:
-                label = int(text)
-            except ValueError:
-                raise ProblemError(
-                    "invalid", f"the arms of this bandit are numbers, and {text!r} is not one"
-                ) from None
-        written = visit.form.get("payload", "").strip()
-        try:
-            payload = msgspec.json.decode(written) if written else None
-        except msgspec.DecodeError as error:
-            raise ProblemError("invalid", f"the payload is not JSON: {error}") from None
-        try:
-            arm = msgspec.convert({"label": label, "payload": payload}, NewArm)
-        except msgspec.ValidationError as error:
-            raise ProblemError("invalid", explained(error)) from None
-        await self._state.host.add_arm(hosted, arm, None)
-        return self._back(hosted, "added")
-
-    async def retire_arm(self, visit: Visit) -> Response:
-        """Retire an arm."""
-        hosted = await self.find(visit)
-        label = _chosen(hosted, visit.form.get("arm", ""))
-        await self._state.host.retire_arm(hosted, label, None)
-        return self._back(hosted, "retired")
-
-    async def pause_arm(self, visit: Visit) -> Response:
-        """Pause or resume an arm."""
-        hosted = await self.find(visit)
-        label = _chosen(hosted, visit.form.get("arm", ""))
-        paused = visit.form.get("paused") == "yes"
-        await self._state.host.change_arm(hosted, label, ChangedArm(paused=paused), None)
-        return self._back(hosted, "arm-paused" if paused else "arm-resumed")
-
-    async def pause(self, visit: Visit) -> Response:
-        """Pause or resume a bandit."""
-        hosted = await self.find(visit)
-        paused = visit.form.get("paused") == "yes"
-        await self._state.host.change(hosted, ChangedBandit(paused=paused), None)
-        return self._back(hosted, "paused" if paused else "resumed")
-
-    def _back(self, hosted: Hosted, done: str) -> Response:
-        return self._guard.pages.go(f"/bandits/{quote(hosted.name, safe='')}?done={done}#change")
-
     def routes(self) -> Iterator[Route]:
         """Yield the pages."""
         guard, one = self._guard, "/dashboard/bandits/{name}"
@@ -192,31 +157,6 @@ class BanditPages:
         yield Route("GET", one, guard(self.one), "One bandit.")
         yield Route("GET", f"{one}/part", guard(self.part), "What changes of its page.")
         yield Route("GET", f"{one}/history", guard(self.history), "What the charts draw.")
-        for path, page in (
-            ("arms", self.add_arm),
-            ("arms/pause", self.pause_arm),
-            ("arms/retire", self.retire_arm),
-            ("pause", self.pause),
-        ):
-            yield Route("POST", f"{one}/{path}", guard(page, "admin"), "Change a bandit.")
-
-
-def _uplift(hosted: Hosted) -> Uplift | None:
-    """Return what the policy has earned beyond the holdout; None if there is none."""
-    return None if hosted.holdout is None else uplift(hosted)
-
-
-def _chosen(hosted: Hosted, text: str) -> Label:
-    """Return the arm that a form names, as JSON."""
-    arms = hosted.bandit.arms
-    try:
-        label = json.loads(text)
-    except ValueError:
-        label = None
-    if not isinstance(label, str | int) or label not in arms:
-        raise ProblemError("not-found", f"bandit {hosted.name!r} has no such arm")
-    found: Label = label
-    return found
 
 
 class _Rail:

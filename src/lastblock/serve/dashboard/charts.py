@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from lastblock.drawing.styles import COLOURS, SHAPES, Look, looks
 from lastblock.live.changes import Change
+from lastblock.live.labels import Label
 from lastblock.live.summary import wilson
 from lastblock.serve.dashboard.glance import CONFIDENCE
 from lastblock.serve.dashboard.timelines import ASKED, SQUARES, TOLD, TOTAL, Course
@@ -66,6 +67,7 @@ def chart(course: Course, changes: Sequence[Change[Any]], asked: int) -> dict[st
         "length": course.length / 1e6,
         "arms": arms,
         "decisions": [int(each) for each in totals],
+        "milestones": [_milestone(*each) for each in course.milestones],
         "changes": [_change(each, course, totals, asked) for each in changes],
     }
 
@@ -97,6 +99,21 @@ def _rate(row: npt.NDArray[np.float64]) -> tuple[float | None, float | None, flo
 
 def _finite(value: float) -> float | None:
     return float(f"{value:.5g}") if math.isfinite(value) else None
+
+
+_WORDS = {
+    "add_arm": "added",
+    "retire_arm": "retired",
+    "pause_arm": "paused",
+    "resume_arm": "resumed",
+    "set_floors": "floors set",
+}
+
+
+def _milestone(time: int, kind: str, arm: Label | None) -> dict[str, Any]:
+    """Return when an arm came, went, was paused or resumed, or the floors were set."""
+    name = "" if arm is None else f"{arm} "
+    return {"time": time / 1e6, "kind": kind, "text": name + _WORDS[kind]}
 
 
 def _change(

@@ -15,6 +15,7 @@ from lastblock.live.labels import Label
 from lastblock.live.summary import wilson
 from lastblock.live.view import desk_of
 from lastblock.serve.hosted import Hosted
+from lastblock.store.reading import About
 from lastblock.support.intervals import normal_reach
 
 CONFIDENCE = 0.95
@@ -42,7 +43,8 @@ class Glance(NamedTuple):
     policy: str
     paused: bool
     decisions: int
-    waiting: int
+    waiting: int | None
+    """How many rewards are waited for; None if another process knows."""
     rewards: int
     reward: Rate
     """The mean of all rewards, of all arms together: what the traffic earns."""
@@ -53,13 +55,17 @@ class Glance(NamedTuple):
 
 
 def glance(hosted: Hosted) -> Glance:
-    """Read the figures of a bandit."""
+    """Read the figures of a bandit; counts and rewards are those of its segments, too."""
+    segments = list(hosted.segments.values())
+    others = [told for each in segments for told in _told(each)]
+    counted = [each.bandit.asked for each in (*segments, hosted.holdout) if each is not None]
+    waiting_there = sum(each.waiting for each in hosted.members[1:])
     desk = desk_of(hosted.bandit)
     with desk.lock:
         desk.refresh()
         live = desk.live
         told = [live.notes.told_of(arm) for arm in range(len(desk.active))]
-        told += desk.retired.values()
+        own = [*told, *desk.retired.values()]
         place = None if begins_again(live.policy, live.s) else live.notes.leader
         change = last_change(live.s, desk.active)
         leader = None if place is None else desk.active[place]
@@ -73,13 +79,38 @@ def glance(hosted: Hosted) -> Glance:
         hosted.notes.get("description", ""),
         policy,
         hosted.paused,
-        decisions,
-        waiting,
-        sum(each.pulls for each in told),
-        rate_of(pooled(told)),
+        decisions + sum(counted),
+        waiting + waiting_there,
+        sum(each.pulls for each in (*own, *others)),
+        rate_of(pooled([*own, *others])),
         leader,
         at,
         change,
+    )
+
+
+def _told(hosted: Hosted) -> list[Told]:
+    """Return the statistics of the rewards of all arms."""
+    desk = desk_of(hosted.bandit)
+    with desk.lock:
+        told = [desk.live.notes.told_of(arm) for arm in range(len(desk.active))]
+        return [*told, *desk.retired.values()]
+
+
+def glance_from_outside(name: str, notes: dict[str, Any], about: About | None) -> Glance:
+    """Return the few figures of a bandit that another process has open."""
+    return Glance(
+        name,
+        notes.get("description", ""),
+        "?" if about is None else about.policy,
+        bool(notes.get("paused")),
+        0 if about is None else about.decisions,
+        None,
+        0,
+        Rate(None),
+        None,
+        -1,
+        None,
     )
 
 
@@ -149,7 +180,11 @@ class Traffic:
 
     def of(self, hosted: Hosted) -> list[int]:
         """Return the decisions of each of the last minutes, the last one at the end."""
-        return [int(each) for each in self._last(hosted)[0]]
+        all_of_them = (hosted, *hosted.segments.values(), hosted.holdout)
+        rows = [self._last(each)[0] for each in all_of_them if each is not None]
+        size = max(len(row) for row in rows)
+        total = sum((row for row in rows if len(row) == size), np.zeros(size, np.int64))
+        return [int(each) for each in total]
 
     def is_silent(self, hosted: Hosted) -> bool:
         """Return whether rewards came within the hour, but none lately, in spite of decisions."""
@@ -170,6 +205,10 @@ class Health(NamedTuple):
     """How the word looks: "good", "bad" or "soft"."""
 
 
+ELSEWHERE = Health("open elsewhere", "soft")
+"""Another process has the bandit open, and answers for it."""
+
+
 def health(seen: Glance, *, is_silent: bool, problem: str | None) -> Health:
     """Return how a bandit is; `problem` says why events cannot be written, if so."""
     if problem is not None:
@@ -180,6 +219,6 @@ def health(seen: Glance, *, is_silent: bool, problem: str | None) -> Health:
         return Health("no traffic yet", "soft")
     if is_silent:
         return Health(f"no rewards for {SILENT_MINUTES} minutes", "bad")
-    if seen.waiting >= MANY and not seen.rewards:
+    if (seen.waiting or 0) >= MANY and not seen.rewards:
         return Health("no rewards yet", "bad")
     return Health("healthy", "good")

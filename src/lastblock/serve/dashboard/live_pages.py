@@ -11,7 +11,7 @@ from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Response, Streamed
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Route
-from lastblock.serve.state import State, check_reach
+from lastblock.serve.state import State
 from lastblock.serve.streams import follow
 from lastblock.store.logs import LoggedEvent
 
@@ -52,7 +52,7 @@ async def pulse(state: State, hosted: Hosted, visit: Visit) -> AsyncIterator[byt
 
 
 def _stamp(hosted: Hosted) -> tuple[int, int]:
-    return hosted.stamp, hosted.version
+    return sum(each.stamp for each in hosted.members), hosted.version
 
 
 def routes(state: State, guard: Guard, bandits: BanditPages) -> Iterator[Route]:
@@ -86,8 +86,7 @@ def routes(state: State, guard: Guard, bandits: BanditPages) -> Iterator[Route]:
         names = sorted(each for each in state.host.bandits if visit.session.key.reaches(each))
         found: list[LoggedEvent] = []
         if name:
-            check_reach(visit.request, name)
-            hosted = await state.host.get(name)
+            hosted = await state.named(visit.request, name)
             found = await asyncio.to_thread(latest, hosted.name)
         return visit.page(
             "events.html",

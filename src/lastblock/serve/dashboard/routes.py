@@ -4,9 +4,16 @@ import asyncio
 from collections.abc import Iterator
 from typing import Final
 
-from lastblock.serve.dashboard import key_pages, live_pages, sign_in_pages, simulator_pages
+from lastblock.serve.dashboard import (
+    alert_pages,
+    key_pages,
+    live_pages,
+    sign_in_pages,
+    simulator_pages,
+)
 from lastblock.serve.dashboard.access import Guard
 from lastblock.serve.dashboard.bandit_pages import BanditPages
+from lastblock.serve.dashboard.change_pages import ChangePages
 from lastblock.serve.dashboard.pages import Pages, assets
 from lastblock.serve.http import Request, Response
 from lastblock.serve.problems import ProblemError
@@ -44,6 +51,8 @@ class Dashboard:
     def routes(self) -> Iterator[Route]:
         """Yield all pages, and the files that they load."""
         yield from self._bandits.routes()
+        yield from ChangePages(self._state, self._guard, self._bandits).routes()
+        yield from alert_pages.routes(self._state, self._guard)
         yield from sign_in_pages.routes(self._state, self._guard)
         yield from key_pages.routes(self._state, self._guard)
         yield from live_pages.routes(self._state, self._guard, self._bandits)

@@ -5,7 +5,7 @@ timeline takes the same memory for a thousand events and for a billion.
 """
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.live.labels import Label
-from lastblock.store.storage import Tally
+from lastblock.store.storage import MOST_MILESTONES, Tally
 from lastblock.store.store import Store
 
 MOST_STRETCHES: Final = 180
@@ -42,6 +42,8 @@ class Course(NamedTuple):
     """The length of a stretch, in microseconds."""
     counts: npt.NDArray[np.float64]
     """For each stretch and arm: decisions, rewards, the sum of rewards, and of their squares."""
+    milestones: Sequence[tuple[int, str, Label | None]] = ()
+    """When arms or floors changed: the time in microseconds, the kind of the event, the arm."""
 
 
 def length_for(span: float) -> int:
@@ -70,6 +72,7 @@ class Timeline:
         self._length: int = LENGTHS[0]
         self._stretches: dict[int, npt.NDArray[np.float64]] = {}
         self._labels: list[Label] = []
+        self._milestones: deque[tuple[int, str, Label | None]] = deque(maxlen=MOST_MILESTONES)
 
     def look(self) -> Course:
         """Count the events since the last look, and return all counts; it may take a second."""
@@ -83,6 +86,7 @@ class Timeline:
             self._event, self._length, self._labels = found.until, found.length, found.labels
             for tally in found.tallies:
                 self._add(tally)
+            self._milestones += found.milestones
             self._shorten()
             return self._course()
 
@@ -120,15 +124,16 @@ class Timeline:
         return max(self._stretches) - min(self._stretches) >= MOST_STRETCHES
 
     def _course(self) -> Course:
+        marks = list(self._milestones)
         if not self._stretches:
             empty = np.zeros((0, len(self._labels), _COLUMNS))
-            return Course(self._labels, np.zeros(0, np.int64), self._length, empty)
+            return Course(self._labels, np.zeros(0, np.int64), self._length, empty, marks)
         first, last = min(self._stretches), max(self._stretches)
         counts = np.zeros((last - first + 1, len(self._labels), _COLUMNS))
         for stretch, found in self._stretches.items():
             counts[stretch - first, : len(found)] = found
         starts = np.arange(first, last + 1, dtype=np.int64) * self._length
-        return Course(self._labels, starts, self._length, counts)
+        return Course(self._labels, starts, self._length, counts, marks)
 
 
 class Timelines:

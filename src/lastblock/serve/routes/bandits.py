@@ -1,11 +1,13 @@
 """Bandits and their arms: create, list, read, change, delete."""
 
+import asyncio
 from collections.abc import Iterator
 from urllib.parse import quote
 
 from lastblock.live.view import desk_of
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Body, Request, Response
+from lastblock.serve.listing import Listed, about_others, list_bandits
 from lastblock.serve.messages import (
     ArmState,
     BanditLine,
@@ -21,6 +23,7 @@ from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Parameter, Route
 from lastblock.serve.safety_messages import Guardrail, Holdout, ShadowOf
 from lastblock.serve.state import State, check_reach
+from lastblock.store.reading import About
 
 _NEW, _CHANGED = Body(NewBandit), Body(ChangedBandit)
 _NEW_ARM, _CHANGED_ARM = Body(NewArm), Body(ChangedArm)
@@ -58,15 +61,12 @@ class _Bandits:
             raise ProblemError(
                 "invalid", f"limit={text!r} must be a whole number from 1 to {_PAGE}"
             )
-        names = sorted(
-            name
-            for name, hosted in self._host.bandits.items()
-            if hosted.parent is None and request.caller.reaches(name)
-        )
-        names = [name for name in names if name > after][: int(text) + 1]
-        shown = names[: int(text)]
-        lines = [_line(self._host.bandits[name]) for name in shown]
-        following = shown[-1] if len(names) > len(shown) else None
+        found = await asyncio.to_thread(list_bandits, self._host, request.caller.reaches)
+        rest = [each for each in found if each.name > after]
+        shown = rest[: int(text)]
+        others = await asyncio.to_thread(about_others, self._host, shown)
+        lines = [_line(each, others.get(each.name)) for each in shown]
+        following = shown[-1].name if len(rest) > len(shown) else None
         return Response.json(BanditList(bandits=lines, following=following))
 
     async def read(self, request: Request) -> Response:
@@ -237,7 +237,18 @@ def _state(hosted: Hosted, segments: list[str]) -> BanditState:
     )
 
 
-def _line(hosted: Hosted) -> BanditLine:
+def _line(listed: Listed, about: About | None) -> BanditLine:
+    hosted = listed.hosted
+    if hosted is None:
+        return BanditLine(
+            name=listed.name,
+            description=listed.notes.get("description", ""),
+            policy="?" if about is None else about.policy,
+            arms=0 if about is None else about.arms,
+            paused=bool(listed.notes.get("paused")),
+            decisions=0 if about is None else about.decisions,
+            waiting=None,
+        )
     bandit = hosted.bandit
     return BanditLine(
         name=hosted.name,

@@ -80,6 +80,44 @@
     };
   }
 
+  // A short line at the foot of the chart when arms came, went or were paused, or floors were set.
+  function milestoneMarks(milestones) {
+    return (plot) => {
+      const { ctx, bbox } = plot;
+      const ratio = window.devicePixelRatio || 1;
+      const foot = bbox.top + bbox.height;
+      let free = -Infinity;
+      ctx.save();
+      ctx.font = `${11 * ratio}px system-ui, sans-serif`;
+      ctx.lineWidth = ratio;
+      for (const { time, text } of milestones) {
+        const x = plot.valToPos(time, "x", true);
+        if (x < bbox.left || x > bbox.left + bbox.width) continue;
+        ctx.strokeStyle = css("--accent");
+        ctx.beginPath();
+        ctx.moveTo(x, foot - 12 * ratio);
+        ctx.lineTo(x, foot);
+        ctx.stroke();
+        const words = text.length > 28 ? `${text.slice(0, 27)}…` : text;
+        const width = ctx.measureText(words).width;
+        const left = x + width + 8 * ratio > bbox.left + bbox.width;
+        const begin = left ? x - width - 5 * ratio : x + 4 * ratio;
+        if (begin < free) continue; // the list below the chart has it
+        free = begin + width + 8 * ratio;
+        ctx.textAlign = "left";
+        // A halo, since curves may run behind the words.
+        ctx.lineJoin = "round";
+        ctx.lineWidth = 4 * ratio;
+        ctx.strokeStyle = css("--surface");
+        ctx.strokeText(words, begin, foot - 5 * ratio);
+        ctx.lineWidth = ratio;
+        ctx.fillStyle = css("--accent");
+        ctx.fillText(words, begin, foot - 5 * ratio);
+      }
+      ctx.restore();
+    };
+  }
+
   function axes(format) {
     const common = { stroke: css("--soft"), grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--grid"), width: 1 } };
     const day = "\n{D} {MMM}";
@@ -117,6 +155,12 @@
     return [isPositive && low < high / 2 ? 0 : low - room, high + room];
   }
 
+  // At least ten stretches, so that a single one does not get an axis of years.
+  function widened(low, high, length) {
+    const room = Math.max(0, 10 * length - (high - low)) / 2;
+    return [low - room, high + room];
+  }
+
   function draw(box, data, kind) {
     const old = drawn.get(box);
     if (old) old.plot.destroy();
@@ -150,10 +194,10 @@
     }
     const options = {
       width: box.clientWidth, height: 260, series, bands, axes: axes(format),
-      scales: { y: { range: isRate ? rangeOf(data.arms) : [0, 1] } },
+      scales: { x: { range: (_, low, high) => widened(low, high, data.length) }, y: { range: isRate ? rangeOf(data.arms) : [0, 1] } },
       cursor: { drag: { x: true, y: false } },
       legend: { live: true },
-      hooks: { draw: [changeMarks(data.changes, format)] },
+      hooks: { draw: [changeMarks(data.changes, format), milestoneMarks(data.milestones)] },
       ms: 1e-3,
     };
     const plot = new uPlot(options, columns, box);

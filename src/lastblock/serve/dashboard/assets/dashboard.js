@@ -33,10 +33,30 @@
       const answer = await fetch(`${one}/history`, { headers: { Accept: "application/json" } });
       if (!answer.ok) return;
       const data = await answer.json();
+      tell(data);
       for (const box of document.querySelectorAll("[data-chart]")) {
         if (box.matches(":hover")) continue; // somebody is reading it
         window.lastblockCharts.draw(box, data, box.dataset.chart);
       }
+    };
+    // What happened to arms and floors, and the changes, in words: the latest first.
+    const tell = (data) => {
+      const list = document.getElementById("milestones");
+      const found = [
+        ...data.milestones,
+        ...data.changes.filter((each) => each.time !== null).map(({ time, text }) => ({ time, text })),
+      ].sort((a, b) => b.time - a.time).slice(0, 8);
+      list.hidden = !found.length;
+      list.replaceChildren(...found.map(({ time, text }) => {
+        const row = document.createElement("li"), when = document.createElement("time");
+        const words = document.createElement("span");
+        const at = new Date(1000 * time);
+        when.dateTime = at.toISOString();
+        when.textContent = at.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+        words.append(Object.assign(document.createElement("bdi"), { textContent: text }));
+        row.append(when, " ", words);
+        return row;
+      }));
     };
     const figures = async () => {
       const answer = await fetch(`${one}/part`);
@@ -65,6 +85,23 @@
     stream.addEventListener("changed", refresh);
     stream.addEventListener("open", () => { pulse.querySelector("span[hidden]")?.removeAttribute("hidden"); });
     addEventListener("pagehide", () => stream.close());
+  }
+
+  // Tables that follow what happens, while somebody looks.
+  const followed = document.querySelector("[data-refresh]");
+  if (followed) {
+    const look = async () => {
+      const table = document.getElementById(followed.id);
+      if (document.hidden || table.contains(document.activeElement) || table.matches(":hover")) return;
+      try {
+        const answer = await fetch(location.href);
+        if (!answer.ok || answer.redirected) return;
+        const made = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const fresh = made.getElementById(followed.id); // made by the server, which escapes all labels
+        if (fresh) table.replaceWith(document.adoptNode(fresh));
+      } catch { /* the server is away; the next look tries again */ }
+    };
+    setInterval(look, 5000);
   }
 
   // Forms whose answer takes long say so.
