@@ -95,6 +95,33 @@ def test_decisions_and_rewards(service, kind):
         assert not client.reward_many([(each, 1.0) for each in fallback])
 
 
+def test_segments_holdouts_shadows_and_observations(service, kind):
+    url, key = service
+    name = f"safe {kind.__name__}"
+    with kind(url, key, timeout=30) as client:
+        guardrail = {"control": "red", "worse": "higher"}
+        more = {"policy": "LBSDAGM", "seed": 1, "guardrail": guardrail}
+        client.create(name, ARMS, **more, holdout={"share": 0.5, "control": "red"})
+        sides = {unit: client.decide(name, unit=unit, segment="de") for unit in map(str, range(30))}
+        assert {each.held_out for each in sides.values()} == {True, False}
+        assert {each.arm for each in sides.values() if each.held_out} == {"red"}
+        chosen = next(each for each in sides.values() if not each.held_out)
+        assert (chosen.segment, chosen.shadow) == ("de", None)
+        assert client.reward(chosen, 1.0, guardrail=0.3)
+        client.create(f"{name} 2", ARMS, **more, shadow={"serve": "green"})
+        served = client.decide(f"{name} 2")
+        assert (served.arm, served.held_out) == ("green", None)
+        assert served.shadow in ("red", "green", "blue")
+        client.create(f"{name} 3", ARMS, policy="LBSDAGM")
+        for _ in range(2):
+            client.observe(f"{name} 3", [("red", 1.0), ("blue", 0.0)], key="import 1")
+        client.observe(f"{name} 3", [("red", 1.0)])
+        pulls = {arm["label"]: arm["pulls"] for arm in client.bandit(f"{name} 3")["arms"]}
+        assert pulls == {"red": 2, "green": 0, "blue": 1}
+        with pytest.raises(ServiceError, match="pink"):
+            client.observe(f"{name} 3", [("pink", 1.0)])
+
+
 class Moody(BaseHTTPRequestHandler):
     """A server that fails in the ways of a list, then answers."""
 

@@ -183,3 +183,30 @@ def test_decisions_that_are_out_stay_out():
         bandit.observe(label, 1.0)
     assert [bandit._desk.live.s[name].tolist() for name in ("out", "stale")] == before
     assert len(bandit.pending) == 50
+
+
+PAIRS = ["red", "blue", "red"], [1.0, 0.0, 0.5]
+
+
+def test_keys_of_observations_outside_a_store():
+    bandit = lb.Bandit(lb.LBSDAGM(), ["red", "green", "blue"], seed=7, remember=2)
+    events = []
+    bandit.attach(events.extend)
+    for _ in range(2):
+        bandit.observe_many(*PAIRS, key="a")
+    assert sum(bandit.pulls.values()) == 3
+    assert [event[0] for event in events] == ["observe"] * 3 + ["remember"]
+    twin = lb.Bandit(lb.LBSDAGM(), ["red", "green", "blue"], seed=7, remember=2)
+    for event in events:
+        twin.apply(event)
+    assert twin.to_bytes() == bandit.to_bytes()
+    again = lb.Bandit.from_bytes(bandit.to_bytes())
+    again.observe_many(*PAIRS, key="a")
+    assert again.pulls == bandit.pulls
+    for number in range(6):  # what is remembered has a bound
+        bandit.observe_many(["red"], [1.0], key=f"key {number}")
+    bandit.observe_many(*PAIRS, key="a")
+    assert sum(bandit.pulls.values()) == 3 + 6 + 3
+    for wrong in ("", "x" * 256, 5, "a\nb"):
+        with pytest.raises(ValueError, match="key="):
+            bandit.observe_many(*PAIRS, key=wrong)

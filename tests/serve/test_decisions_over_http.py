@@ -282,3 +282,19 @@ def test_an_orderly_end_leaves_little_to_repeat_at_the_next_start(service, tmp_p
     again = service()
     assert [again.state.host.bandits[name].bandit.asked for name in saved] == [200, 3]
     assert count(tmp_path / "shop.db") == 203  # events are kept
+
+
+def test_observations_with_a_key_count_once(service, shop):
+    path = "/v1/bandits/button/observations"
+    seen = {"observations": [{"arm": "red", "reward": 1.0}, {"arm": "blue", "reward": 0.0}]}
+    for _ in range(3):
+        assert shop.post(path, seen, headers={"Idempotency-Key": "import 1"}).status == 204
+    other = {"observations": [{"arm": "red", "reward": 0.0}]}
+    assert shop.post(path, other, headers={"Idempotency-Key": "import 1"}).kind == "key-reused"
+    assert shop.post(path, other).status == 204
+    shop.close()
+    again = service()
+    again.post(path, seen, headers={"Idempotency-Key": "import 1"})
+    pulls = {arm["label"]: arm["pulls"] for arm in again.get("/v1/bandits/button").json["arms"]}
+    assert pulls == {"red": 2, "green": 0, "blue": 1}
+    assert again.post(path, seen, headers={"Idempotency-Key": "x" * 300}).kind == "invalid"

@@ -18,14 +18,21 @@ class AsyncClient:
 
     Parameters
     ----------
-    url, key, timeout, retries
+    url, key, timeout, retries, context
         As for `Client`.
     """
 
     def __init__(
-        self, url: str, key: str | None = None, *, timeout: float = 1.0, retries: int = 2
+        self,
+        url: str,
+        key: str | None = None,
+        *,
+        timeout: float = 1.0,
+        retries: int = 2,
+        context: ssl.SSLContext | None = None,
     ) -> None:
         self._requests = Requests(url, key, timeout=timeout, retries=retries)
+        self._context = context
         self._idle: list[Pair] = []
 
     @overload
@@ -70,13 +77,18 @@ class AsyncClient:
         return made[0] if n is None else made
 
     async def reward(
-        self, decision: ServedDecision | str, reward: float, *, key: str | None = None
+        self,
+        decision: ServedDecision | str,
+        reward: float,
+        *,
+        key: str | None = None,
+        guardrail: float | None = None,
     ) -> bool:
         """Tell the reward of a decision; see `Client.reward`."""
         token = requests.token_of(decision)
         if token is None:
             return False
-        await self._call(requests.reward(token, reward, key))
+        await self._call(requests.reward(token, reward, key, guardrail))
         return True
 
     async def reward_many(self, rewards: Sequence[tuple[ServedDecision | str, float]]) -> bool:
@@ -85,6 +97,16 @@ class AsyncClient:
         if call is not None:
             await self._call(call)
         return call is not None
+
+    async def observe(
+        self,
+        bandit: str,
+        observations: Sequence[tuple[str | int, float]],
+        *,
+        key: str | None = None,
+    ) -> None:
+        """Let a bandit learn from decisions of others; see `Client.observe`."""
+        await self._call(requests.observations(bandit, observations, key))
 
     async def create(self, name: str, arms: Sequence[Any], **options: Any) -> dict[str, Any]:
         """Create a bandit; see `Client.create`."""
@@ -154,7 +176,7 @@ class AsyncClient:
 
     async def _connect(self) -> Pair:
         address = self._requests.address
-        context = ssl.create_default_context() if address.is_secure else None
+        context = self._context or ssl.create_default_context() if address.is_secure else None
         return await asyncio.open_connection(address.host, address.port, ssl=context)
 
     def _text(self, call: Call) -> bytes:

@@ -161,12 +161,18 @@ def decide(
     return Call("POST", path, body, key or uuid.uuid4().hex)
 
 
+_MORE = ("payload", "probability", "why", "segment", "held_out", "shadow")
+"""What a decision may have besides its arm and its token."""
+
+
 def decisions_of(answer: Any, n: int | None) -> list[ServedDecision]:
     """Return the decisions in an answer."""
     rows = [answer] if n is None else answer["decisions"]
     return [
         ServedDecision(
-            row["arm"], row["token"], row.get("payload"), row.get("probability"), row.get("why")
+            row["arm"],
+            row["token"],
+            **{name: row[name] for name in _MORE if name in row},
         )
         for row in rows
     ]
@@ -183,10 +189,18 @@ def token_of(decision: ServedDecision | str) -> str | None:
     return decision.token if isinstance(decision, ServedDecision) else decision
 
 
-def reward(token: str, value: float, key: str | None) -> Call:
+def reward(token: str, value: float, key: str | None, guardrail: float | None = None) -> Call:
     """Return the request that tells a reward."""
     path = f"/v1/decisions/{quote(token, safe='')}/reward"
-    return Call("PUT", path, {"reward": value}, key or uuid.uuid4().hex)
+    body = {"reward": value} if guardrail is None else {"reward": value, "guardrail": guardrail}
+    return Call("PUT", path, body, key or uuid.uuid4().hex)
+
+
+def observations(bandit: str, pairs: Sequence[tuple[str | int, float]], key: str | None) -> Call:
+    """Return the request that tells what others have decided and got."""
+    seen = [{"arm": arm, "reward": value} for arm, value in pairs]
+    path = bandit_path(bandit, "observations")
+    return Call("POST", path, {"observations": seen}, key or uuid.uuid4().hex)
 
 
 def rewards(pairs: Sequence[tuple["ServedDecision | str", float]]) -> Call | None:

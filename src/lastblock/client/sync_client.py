@@ -26,6 +26,8 @@ class Client:
     retries
         How often to try again if the service does not answer, or answers that it cannot now. All
         attempts have the same key, so that a request has its effect once.
+    context
+        Whose certificates to trust at an https address; by default those that Python trusts.
 
     Examples
     --------
@@ -38,9 +40,16 @@ class Client:
     """
 
     def __init__(
-        self, url: str, key: str | None = None, *, timeout: float = 1.0, retries: int = 2
+        self,
+        url: str,
+        key: str | None = None,
+        *,
+        timeout: float = 1.0,
+        retries: int = 2,
+        context: ssl.SSLContext | None = None,
     ) -> None:
         self._requests = Requests(url, key, timeout=timeout, retries=retries)
+        self._context = context
         self._local = threading.local()
 
     @overload
@@ -111,7 +120,12 @@ class Client:
         return made[0] if n is None else made
 
     def reward(
-        self, decision: ServedDecision | str, reward: float, *, key: str | None = None
+        self,
+        decision: ServedDecision | str,
+        reward: float,
+        *,
+        key: str | None = None,
+        guardrail: float | None = None,
     ) -> bool:
         """Tell the reward of a decision.
 
@@ -123,6 +137,8 @@ class Client:
             A finite number.
         key
             For bandits that collect several rewards: a text of your own for this one.
+        guardrail
+            The value of the guardrail, if the bandit has one.
 
         Returns
         -------
@@ -137,7 +153,7 @@ class Client:
         token = requests.token_of(decision)
         if token is None:
             return False
-        self._call(requests.reward(token, reward, key))
+        self._call(requests.reward(token, reward, key, guardrail))
         return True
 
     def reward_many(self, rewards: Sequence[tuple[ServedDecision | str, float]]) -> bool:
@@ -157,6 +173,32 @@ class Client:
         if call is not None:
             self._call(call)
         return call is not None
+
+    def observe(
+        self,
+        bandit: str,
+        observations: Sequence[tuple[str | int, float]],
+        *,
+        key: str | None = None,
+    ) -> None:
+        """Let a bandit learn from decisions that somebody else has taken: from all, or none.
+
+        Parameters
+        ----------
+        bandit
+            The name of the bandit.
+        observations
+            Pairs of the label of an arm and its reward.
+        key
+            A text of your own for these; by default a random one for each call. All attempts have
+            the same, so that they count once.
+
+        Raises
+        ------
+        ServiceError
+            If the service refuses them, or does not answer in time.
+        """
+        self._call(requests.observations(bandit, observations, key))
 
     def create(self, name: str, arms: Sequence[Any], **options: Any) -> dict[str, Any]:
         """Create a bandit; this needs an admin key.
@@ -252,6 +294,6 @@ class Client:
     def _connection(self) -> http.client.HTTPConnection:
         address = self._requests.address
         if address.is_secure:
-            context = ssl.create_default_context()
+            context = self._context or ssl.create_default_context()
             return http.client.HTTPSConnection(address.host, address.port, context=context)
         return http.client.HTTPConnection(address.host, address.port)

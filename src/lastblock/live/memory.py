@@ -4,7 +4,8 @@ An item of the memory is plain data, as the event "remember" has it:
 
 ["asked", key, [[decision, arm, probability], …]]: the decisions of one `ask` with a key;
 ["told" | "closed" | "forgotten", reward or None, [decision]]: how a decision ended;
-["part", [reward, key], [decision]]: one of several rewards, from an event "partial".
+["part", [reward, key], [decision]]: one of several rewards, from an event "partial";
+["observed", [key, digest], []]: the observations of one call with a key.
 
 Old items are dropped when a new one comes, by the times and numbers of the events alone. So whoever
 replays the events has the same memory, and reads no clock.
@@ -22,11 +23,13 @@ DAY = 24 * 3600 * 1_000_000
 MOST = 100_000
 LONGEST_KEY = 255
 
+OBSERVED = "observed"
 ENDINGS = ("told", "closed", "forgotten")
 
 Remember: TypeAlias = timedelta | int | tuple[timedelta, int]
-Handle: TypeAlias = str | int | tuple[int, str]
-"""The key of an `ask`, a decision that has ended, or a decision and the key of a reward."""
+Handle: TypeAlias = str | int | tuple[int, str] | tuple[str, str]
+"""The key of an `ask`, a decision that has ended, a decision and the key of a reward, or
+"observed" and the key of observations."""
 
 
 class Asked(NamedTuple):
@@ -105,6 +108,11 @@ class Memory:
         found: float | None = self._found.get((decision, key))
         return found
 
+    def observed(self, key: str) -> str | None:
+        """Return a digest of the observations that came with this key."""
+        found: str | None = self._found.get((OBSERVED, key))
+        return found
+
     def add(self, item: Item) -> None:
         """Remember an item, and drop those that are too old by its time, or too many."""
         self.recall(item)
@@ -113,7 +121,7 @@ class Memory:
     def recall(self, item: Item) -> None:
         """Remember an item and drop none."""
         self._items.append(item)
-        self._places += len(item.payload[2])
+        self._places += _places(item)
         self._found.update(_handles(item))
 
     def limit(self, window: int, decisions: int, time: int) -> None:
@@ -129,7 +137,7 @@ class Memory:
             or items[0].time < time - self.window
         ):
             dropped = items.popleft()
-            self._places -= len(dropped.payload[2])
+            self._places -= _places(dropped)
             for handle, _ in _handles(dropped):
                 found.pop(handle, None)
 
@@ -145,6 +153,10 @@ class Memory:
         return [[item.event, item.time, item.payload] for item in self._items]
 
 
+def _places(item: Item) -> int:
+    return max(1, len(item.payload[2]))
+
+
 def _handles(item: Item) -> Iterator[tuple[Handle, Any]]:
     what, value, rows = item.payload
     if what == "asked":
@@ -152,6 +164,9 @@ def _handles(item: Item) -> Iterator[tuple[Handle, Any]]:
     elif what == "part":
         reward, key = value
         yield (rows[0], key), reward
+    elif what == OBSERVED:
+        key, digest = value
+        yield (OBSERVED, key), digest
     else:
         for decision in rows:
             yield decision, Ended(what, value)
@@ -169,6 +184,12 @@ def check_payload(payload: Any, next_id: int, arms: int) -> list[Any]:
                 raise _strange(payload)
             if chance is not None and not isinstance(chance, float):
                 raise _strange(payload)
+        return payload
+    if what == OBSERVED:
+        key, digest = value
+        check_key(key)
+        if rows or not isinstance(digest, str) or len(digest) > LONGEST_KEY:
+            raise _strange(payload)
         return payload
     if len(rows) != 1 or not _is_below(rows[0], next_id):
         raise _strange(payload)

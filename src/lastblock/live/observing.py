@@ -1,7 +1,9 @@
 """The part of a live bandit that learns from decisions that were taken elsewhere."""
 
+import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +13,8 @@ from lastblock.live.event_replay import learn_each
 from lastblock.live.flooring import HasFloors
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import L
-from lastblock.support.errors import short
+from lastblock.live.memory import OBSERVED, check_key
+from lastblock.support.errors import KeyReusedError, short
 
 PART = 50_000
 """How many events `learn` takes in at a time."""
@@ -55,7 +58,9 @@ class Observes(HasFloors[L]):
             place = _place(desk, arm)
             _observe_each(desk, [place], [desk.check_reward(reward)])
 
-    def observe_many(self, arms: Iterable[L], rewards: Iterable[float]) -> None:
+    def observe_many(
+        self, arms: Iterable[L], rewards: Iterable[float], *, key: str | None = None
+    ) -> None:
         """Learn the rewards of decisions of others, in this order: all, or none on an error.
 
         Parameters
@@ -64,12 +69,17 @@ class Observes(HasFloors[L]):
             The labels of the arms.
         rewards
             As many finite numbers.
+        key
+            A text of your own, so that the call can be repeated: it has its effect once. It is
+            remembered for as long as the keys of `ask` are.
 
         Raises
         ------
         ValueError
             As for `observe`, or if there are more or fewer rewards than arms. The message says
             which event is wrong, counted from 0.
+        KeyReusedError
+            If the key came with other observations before.
         """
         labels, values = list(arms), list(rewards)  # before we lock: a generator may run any code
         if len(labels) != len(values):
@@ -79,7 +89,9 @@ class Observes(HasFloors[L]):
             desk.live.compile()
         with desk.lock:
             desk.settle()
-            _observe_each(desk, _places(desk, labels), _rewards(desk, values))
+            places, checked = _places(desk, labels), _rewards(desk, values)
+            if key is None or not _came_before(desk, places, checked, key):
+                _observe_each(desk, places, checked, key)
 
     def learn(
         self,
@@ -199,18 +211,51 @@ def _rewards(desk: JournalledDesk[Any], rewards: Sequence[Any]) -> list[float]:
     return checked
 
 
-def _observe_each(desk: JournalledDesk[Any], places: list[int], values: list[float]) -> None:
+def _came_before(
+    desk: JournalledDesk[Any], places: Sequence[int], values: Sequence[float], key: str
+) -> bool:
+    """Return whether these observations came with this key before, or raise an error."""
+    found = desk.ledger.memory.observed(check_key(key))
+    if found is None:
+        return False
+    desk.check_open()
+    if found != _digest(desk, places, values):
+        raise KeyReusedError(
+            f"key={short(key)} came with other observations before; take another key for others"
+        )
+    return True
+
+
+def _digest(desk: JournalledDesk[Any], places: Sequence[int], values: Sequence[float]) -> str:
+    """Return a short text that tells these observations from others."""
+    rows = [[desk.numbers[place], value] for place, value in zip(places, values, strict=True)]
+    return blake2b(json.dumps(rows).encode(), digest_size=12).hexdigest()
+
+
+def _observe_each(
+    desk: JournalledDesk[Any], places: list[int], values: list[float], key: str | None = None
+) -> None:
     """Learn rewards of decisions that others took, by the places of arms: all or none."""
     events: list[Event] = []
+    notes: list[Event] = []
+    if key is not None:
+        item = [OBSERVED, [key, _digest(desk, places, values)], []]
+        notes = [("remember", None, None, item)]
     if desk.is_followed:
         of = [desk.numbers[place] for place in places]
         events = [(OBSERVE, None, n, value) for n, value in zip(of, values, strict=True)]
+
+    def learn(change: Callable[..., None], *arguments: Any) -> None:
+        change(*arguments)
+        if notes:
+            desk.take_notes(notes)
+
     if len(places) != 1 or desk.may_raise:
         # On a copy, before the journal is told: growing may fail, and a user's policy may.
         live = desk.live.copy()
         learn_each(live, places, values)
-        desk.log(events, desk.live.become, live)
+        desk.log(events + notes, learn, desk.live.become, live)
     else:
         while desk.live.is_full(places[0]):
             desk.live.become(desk.live.grown())
-        desk.log(events, learn_each, desk.live, places, values)
+        desk.log(events + notes, learn, learn_each, desk.live, places, values)

@@ -128,11 +128,16 @@ class Hosted:
         with desk.lock:
             desk.kept_for(count, Wanted.checked(wanted.among, wanted.without, wanted.distinct))
 
-    def observe(self, arms: Sequence[Label], rewards: Sequence[float]) -> None:
+    def observe(
+        self, arms: Sequence[Label], rewards: Sequence[float], key: str | None = None
+    ) -> None:
         """Learn from decisions that others have taken: from all of them, or none on an error."""
-        self.bandit.observe_many(arms, rewards)
-        self.observed += len(arms)
-        self.stamp += len(arms)
+        memory = desk_of(self.bandit).ledger.memory
+        is_new = key is None or memory.observed(key) is None
+        self.bandit.observe_many(arms, rewards, key=key)
+        if is_new:
+            self.observed += len(arms)
+            self.stamp += len(arms)
 
     def check_rewards(self, tokens: Sequence[str], rewards: Sequence[float]) -> None:
         """Raise an error if `tell` would."""

@@ -127,7 +127,9 @@ def _response(route: Route, status: int, kind: Any, schemas: dict[str, Any]) -> 
         plain = {"type": "object" if kind is dict else "string"}
         found = [schemas.get(repr(each), plain) for each in _each(kind)]
         schema = found[0] if len(found) == 1 else {"anyOf": found}
-        said["content"] = {route.media_type: {"schema": schema}}
+        # A stream has no end, and so no schema; each of its events is an object as `data` says.
+        is_stream = route.media_type == "text/event-stream"
+        said["content"] = {route.media_type: {} if is_stream else {"schema": schema}}
     return said
 
 

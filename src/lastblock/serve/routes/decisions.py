@@ -201,7 +201,8 @@ class _Decisions:
                 "count as the policy's",
             )
         self._commits.check()
-        hosted.observe([each.arm for each in seen], [each.reward for each in seen])
+        key = request.header(b"idempotency-key")
+        hosted.observe([each.arm for each in seen], [each.reward for each in seen], key)
         await self._commits.written()
         return Response(status=204)
 
@@ -338,5 +339,6 @@ def routes(state: State) -> Iterator[Route]:
         needs="tell",
         takes=_OBSERVATIONS,
         returns={204: None},
-        problems=("not-found", "conflict"),
+        problems=("not-found", "conflict", "key-reused"),
+        parameters=(_KEY,),
     )

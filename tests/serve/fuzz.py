@@ -1,0 +1,179 @@
+"""Requests of many kinds to every operation of the API, as its description allows and forbids them.
+
+``python -m serve.fuzz --examples 500``, from the folder `tests`, tries many of each. What comes
+back must be an answer that the description has, with a body of the type that it says, and never a
+5xx. Names, labels and tokens of requests are mostly those of bandits that exist.
+"""
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
+from schemathesis.core.transport import Response
+
+from lastblock.kernels.background import compiling
+from serve.client import Service
+
+RAIL = {"control": "red", "worse": "higher"}
+ARMS = ["red", "green", 3, {"label": "blue", "payload": {"price": 7}}]
+NEW = {"policy": "LBSDAGM", "arms": ARMS, "seed": 1}
+BANDITS = {
+    "plain": {},
+    "guarded": {"guardrail": RAIL, "floor": 0.1, "reward_window": 60, "default_reward": 0},
+    "held": {"holdout": {"share": 0.5, "control": "red"}},
+    "shadow": {"shadow": {"serve": "red"}, "segments": 2},
+    "summed": {"aggregation": "sum", "floor": {"red": 0.2}},
+    "adaptive": {"policy": "AdaptiveLBSDA"},
+}
+ASKED = [{}, {"n": 2}, {"unit": "a"}, {"segment": "de", "unit": "b"}, {"without": ["red"]}]
+
+
+class Fuzzer:
+    """A service with some bandits, to which requests are sent.
+
+    Parameters
+    ----------
+    service
+        The service.
+    """
+
+    def __init__(self, service):
+        self.service = service
+        schema = schemathesis.openapi.from_dict(service.get("/openapi.json").json)
+        self.operations = [each.ok() for each in schema.get_all_operations()]
+        self.sent, self.statuses = 0, {}
+        self.fill()
+
+    def fill(self):
+        """Make the bandits that requests are about, with tokens of all kinds."""
+        self.tokens = ["", "nonsense", "lb1.x.y"]
+        for name, more in BANDITS.items():
+            self.service.delete(f"/v1/bandits/{name}")
+            made = self.service.post("/v1/bandits", {**NEW, "name": name, **more})
+            assert made.status == 201, made.body
+            for asked in ASKED:
+                found = self.service.post(f"/v1/bandits/{name}/decisions", asked)
+                if found.status == 201:
+                    several = found.json.get("decisions", [found.json])
+                    self.tokens += [each["token"] for each in several]
+        for token in self.tokens[::3]:
+            self.service.put(f"/v1/decisions/{token}/reward", {"reward": 1.0})
+
+    def cases(self, operation):
+        """Return requests to an operation: half as it should be, half as it should not."""
+        here = {
+            "name": st.sampled_from([*BANDITS, "shadow@de", "held@@holdout"]),
+            "label": st.sampled_from(["red", "green", "3", "blue", "grey"]),
+            "token": st.sampled_from(self.tokens),
+        }
+
+        @st.composite
+        def made(draw):
+            mode = draw(st.sampled_from([GenerationMode.POSITIVE, GenerationMode.NEGATIVE]))
+            case = draw(operation.as_strategy(generation_mode=mode))
+            for name in case.path_parameters or {}:
+                if name in here and draw(st.integers(0, 4)):
+                    case.path_parameters[name] = draw(here[name])
+            if isinstance(case.body, dict):  # so that some requests fit a bandit that exists
+                fit = {"among": ["red"], "control": "red", "arm": "red", "serve": "red"}
+                for name, value in fit.items():
+                    if name in case.body and draw(st.booleans()):
+                        case.body[name] = value
+                if "rewards" in case.body and draw(st.booleans()):
+                    case.body["rewards"] = [{"token": draw(here["token"]), "reward": 0.5}]
+            return case
+
+        return made()
+
+    def send(self, case):
+        """Send a request, and check what comes back."""
+        path = case.path
+        for name, value in (case.path_parameters or {}).items():
+            path = path.replace(f"{{{name}}}", quote(str(value), safe="", errors="replace"))
+        query = urlencode(list(_pairs(case.query or {})), errors="replace")
+        headers = {
+            name: str(value).encode("latin-1", "replace").decode("latin-1")
+            for name, value in (case.headers or {}).items()
+            if name.lower() != "authorization" and value is not None
+        }
+        raw = b""
+        if not isinstance(case.body, schemathesis.core.NotSet):
+            raw = case.body if isinstance(case.body, bytes) else _encoded(case.body)
+        method = case.method.upper()
+        target = path + f"?{query}" * bool(query)
+        answer = self.service.call(method, target, raw=raw, headers=headers)
+        self.sent += 1
+        self.statuses[answer.status] = self.statuses.get(answer.status, 0) + 1
+        about = f"{method} {target}\n{headers}\n{raw!r}\n→ {answer.status} {answer.body[:500]!r}"
+        assert answer.status < 500, about
+        allowed = case.operation.definition.raw["responses"]
+        assert str(answer.status) in allowed or "default" in allowed, about
+        prepared = requests.Request(method, f"http://127.0.0.1{target}").prepare()
+        lines = {name: [value] for name, value in answer.headers.items()}
+        found = Response(answer.status, lines, answer.body, prepared, 0.1, verify=False)
+        try:
+            case.operation.validate_response(found)
+        except Exception as error:
+            raise AssertionError(f"{error}\n{about}") from None
+
+    def try_all(self, examples, only=""):
+        """Send many requests to every operation, or to those whose path has `only` in it."""
+        for number, operation in enumerate(self.operations):
+            if only not in f"{operation.method} {operation.path}":
+                continue
+
+            @seed(number)
+            @settings(
+                max_examples=examples,
+                deadline=None,
+                database=None,
+                phases=[Phase.generate],
+                suppress_health_check=list(HealthCheck),
+            )
+            @given(self.cases(operation))
+            def try_one(case):
+                self.send(case)
+
+            try_one()
+            if operation.method in ("delete", "patch"):
+                self.fill()  # what was deleted, retired or paused
+
+
+def _pairs(query):
+    for name, value in query.items():
+        for each in value if isinstance(value, list) else [value]:
+            yield name, each if isinstance(each, str) else json.dumps(each)
+
+
+def _encoded(body):
+    try:
+        return json.dumps(body).encode()
+    except (TypeError, ValueError):
+        return repr(body).encode()
+
+
+def main():
+    """Try many requests by hand."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--examples", type=int, default=200, help="requests for each operation")
+    parser.add_argument("--only", default="", help="a part of a method and path")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, compiling("never"):
+        service = Service(Path(folder) / "shop.db", durability="never")
+        try:
+            fuzzer = Fuzzer(service)
+            fuzzer.try_all(options.examples, options.only)
+            print(json.dumps({"sent": fuzzer.sent, "statuses": fuzzer.statuses}))
+        finally:
+            service.close()
+
+
+if __name__ == "__main__":
+    main()

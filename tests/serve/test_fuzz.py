@@ -1,0 +1,24 @@
+"""Every operation of the API gets requests as its description allows and forbids them."""
+
+import pytest
+
+from lastblock.kernels.background import compiling
+from serve.client import Service
+from serve.fuzz import Fuzzer
+
+
+@pytest.fixture(scope="module")
+def fuzzer(tmp_path_factory):
+    """Nothing is compiled: decisions are few."""
+    with compiling("never"):
+        service = Service(tmp_path_factory.mktemp("fuzz") / "shop.db", durability="never")
+        yield Fuzzer(service)
+        service.close()
+
+
+def test_no_request_makes_it_fail(fuzzer):
+    """By hand with more requests: ``python -m serve.fuzz --examples 500``."""
+    fuzzer.try_all(6)
+    assert fuzzer.sent >= 5 * len(fuzzer.operations)
+    # It has been let in, and has been refused.
+    assert {200, 201, 204, 404, 422} <= fuzzer.statuses.keys()
