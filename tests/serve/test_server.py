@@ -1,11 +1,15 @@
 """The program `lastblock serve` in a process of its own: starts, stops, kills, slow clients."""
 
+import asyncio
 import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import socket
+import ssl
+import struct
 import subprocess
 import sys
 import urllib.error
@@ -14,6 +18,7 @@ import urllib.request
 import pytest
 
 import lastblock as lb
+from lastblock.client import AsyncClient, Client
 
 NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
 
@@ -30,9 +35,12 @@ class Program:
             env={**os.environ, "LASTBLOCK_LOG_LEVEL": "warning"},
         )
         self.said = self.process.stdout.readline()
-        found = re.search(r"http://127\.0\.0\.1:(\d+)", self.said)
+        found = re.search(r"https?://127\.0\.0\.1:(\d+)", self.said)
         assert found, self.said
         self.url, self.port = found[0], int(found[1])
+        self.trust = None
+        if "--tls-cert" in flags:
+            self.trust = ssl.create_default_context(cafile=flags[flags.index("--tls-cert") + 1])
         self.key = ""
         line = self.process.stdout.readline()
         if "first admin key" in line:
@@ -47,7 +55,7 @@ class Program:
             headers={"Content-Type": "application/json", "Authorization": f"Bearer {self.key}"},
         )
         try:
-            with urllib.request.urlopen(request, timeout=timeout) as answer:
+            with urllib.request.urlopen(request, timeout=timeout, context=self.trust) as answer:
                 text = answer.read()
                 return answer.status, json.loads(text) if text else None
         except urllib.error.HTTPError as error:
@@ -104,12 +112,80 @@ def test_slow_and_half_open_connections_do_not_stop_others(start):
             for _ in range(20):
                 slow.append(stack.enter_context(socket.create_connection(("127.0.0.1", shop.port))))
                 slow[-1].sendall((head + rest).encode())
+        for path in ("events?after=0", "export"):  # who asks for much, and reads nothing of it
+            slow.insert(0, stack.enter_context(socket.socket()))
+            slow[0].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+            slow[0].connect(("127.0.0.1", shop.port))
+            line = head.replace("POST", "GET").replace("decisions", path)
+            slow[0].sendall(f"{line}\r\n".encode())
+        gone = socket.create_connection(("127.0.0.1", shop.port))
+        gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        gone.sendall(f"{head}Content-Length: 2\r\n\r\n".encode())
+        gone.close()  # a reset, in the middle of a request
         for _ in range(5):
             assert shop.call("POST", "/v1/bandits/button/decisions", {}, timeout=10)[0] == 201
         slow[-1].settimeout(10)
         assert b" 408 " in slow[-1].recv(4096)
     assert shop.call("GET", "/v1/bandits/button")[1]["decisions"] == 5
     assert shop.end(signal.SIGINT) == 0
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    """A certificate for 127.0.0.1 that nobody has signed, and its key."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("there is no openssl to make a certificate with")
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    command = [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    command += ["-nodes", "-days", "2", "-subj", "/CN=lastblock", "-keyout", str(key)]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-out", str(cert)]
+    subprocess.run(command, check=True, capture_output=True)
+    return str(cert), str(key)
+
+
+def test_https(start, certificate):
+    cert, key = certificate
+    shop = start("--tls-cert", cert, "--tls-key", key)
+    assert shop.url.startswith("https://")
+    assert shop.call("POST", "/v1/bandits", NEW)[0] == 201
+    with Client(shop.url, shop.key, timeout=20, context=shop.trust) as client:
+        assert client.reward(client.decide("button"), 1.0)
+        assert client.summary("button")["asked"] == 1
+
+    async def ask():
+        client = AsyncClient(shop.url, shop.key, timeout=20, context=shop.trust)
+        made = await client.decide("button")
+        await client.close()
+        return made
+
+    assert asyncio.run(ask()).arm in NEW["arms"]
+    with Client(shop.url, shop.key, retries=0) as strict:  # nobody has signed the certificate
+        assert strict.decide("button", fallback="red").is_fallback
+    body = f"key={shop.key}".encode()
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    sign_in = urllib.request.Request(f"{shop.url}/dashboard/sign-in", body, form)
+    opener = urllib.request.build_opener(
+        urllib.request.HTTPSHandler(context=shop.trust), NoRedirects()
+    )
+    with pytest.raises(urllib.error.HTTPError) as moved, opener.open(sign_in):
+        pass
+    with moved.value as answer:
+        assert answer.code == 303
+        assert "Secure" in answer.headers["Set-Cookie"]
+    with socket.create_connection(("127.0.0.1", shop.port)) as plain:
+        plain.settimeout(10)
+        plain.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+        with contextlib.suppress(ConnectionResetError):
+            assert not plain.recv(4096).startswith(b"HTTP/")
+    assert shop.end() == 0
+
+
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    """So that the answer itself can be looked at."""
+
+    def redirect_request(self, *_):
+        return None
 
 
 @pytest.mark.parametrize(
@@ -120,6 +196,8 @@ def test_slow_and_half_open_connections_do_not_stop_others(start):
         (["shop.db", "--port", "99999"], "--port=99999 must lie between"),
         (["shop.db", "--durabilty", "never"], "--durability"),
         (["redis://x"], "no store on"),
+        (["shop.db", "--tls-cert", "none.pem"], "tls_key"),
+        (["shop.db", "--tls-cert", "none.pem", "--tls-key", "none.pem"], "none.pem"),
         (["shop.db", "--host", "192.0.2.1", "--insecure"], "cannot listen at 192.0.2.1"),
     ],
 )
