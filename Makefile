@@ -8,6 +8,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHROMIUM := timeout 120 apt-get install -y -qq --no-install-recommends chromium chromium-driver
 POSTGRES := timeout 120 apt-get install -y -qq --no-install-recommends postgresql
 
+# Tests start Python hundreds of times; each time it would read all the sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: reproduce test quick check style types users-types layers docs browser database bench peers clean
 
 reproduce: .venv/ready  ## All of the paper's figures and tables, and a report

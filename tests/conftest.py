@@ -39,7 +39,7 @@ collect_ignore = ["typing", "data"]
 collect_ignore_glob = ["testing/*mutants.py", "*conftest.py"]  # the latter have no doctests
 
 
-PLAIN_FILES = {"test_documents"}
+PLAIN_FILES = {"test_documents", "test_old_files"}
 """Files in which live bandits decide in plain Python: few decisions with many policies, which
 would take longer to compile. The conformance suite compiles every policy anyway."""
 
@@ -51,6 +51,13 @@ def _compiled_or_plain(request):
     Tests of compilation in the background choose ``compiling("soon")`` themselves.
     """
     with compiling("never" if request.path.stem in PLAIN_FILES else "at once"):
+        yield
+
+
+@pytest.fixture
+def plain():
+    """Live bandits decide in plain Python: few decisions in a record that nobody else has."""
+    with compiling("never"):
         yield
 
 

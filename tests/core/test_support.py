@@ -178,7 +178,7 @@ def test_fleets_refuse_before_anything_is_told():
 
 def test_stores_refuse_before_anything_is_written(tmp_path):
     with lb.Store(tmp_path / "s.db") as store:
-        bandit = store.create("a", lb.Thompson(), arms=2, seed=1)
+        bandit = store.create("a", lb.Thompson(), arms=3, seed=1)
         decision = bandit.ask()
         before = bandit.to_bytes()
         with pytest.raises(ValueError, match="Thompson takes"):
@@ -209,10 +209,10 @@ def test_scenarios_are_checked(tmp_path):
 
 def test_events_from_before_the_check_are_relived():
     """Whoever has stored rewards that are refused today gets the bandit back."""
-    bandit = lb.Bandit(lb.Thompson(), 2, seed=1)
+    bandit = lb.Bandit(lb.Thompson(), 3, seed=1)
     arm = bandit.copy().ask().arm
     bandit.apply_run(np.array([[ASK, 0, arm, NO_CHANCE], [TELL, 0, arm, 37.5]]))
-    twin = lb.Bandit(lb.Thompson(), 2, seed=1)
+    twin = lb.Bandit(lb.Thompson(), 3, seed=1)
     twin.tell(twin.ask(), 1.0)
     assert bandit.pulls == twin.pulls
     assert [bandit.ask().arm for _ in range(20)] == [twin.ask().arm for _ in range(20)]

@@ -160,7 +160,7 @@ def test_late_rewards_do_not_pile_up_a_challenger(policy):
     # Two arms: a round pulls one of them, so it is planned when it is asked for. The arm with fewer
     # rewards is the challenger; it may have out as many as it has in, or the few pulls that the
     # sampling obligation √log r allows (at most 3 before round 8 000).
-    bandit = lb.Bandit(policy, arms=2, seed=13)
+    bandit = lb.Bandit(policy, arms=2, seed=13, room=4)
     rng = np.random.default_rng(13)
     worst = 0
     for step in range(1500):

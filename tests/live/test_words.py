@@ -136,7 +136,7 @@ def test_summary_without_a_window():
 
 
 def test_a_duel_of_unequal_blocks_is_not_said_to_be_one_of_equal_ones():
-    bandit = lb.Bandit(lb.LBSDAGM(marks=4), arms=["red", "green"], seed=1)
+    bandit = lb.Bandit(lb.LBSDAGM(marks=4), arms=["red", "green"], seed=1, room=8)
     said = []
     for t in range(200):
         decision = bandit.ask()

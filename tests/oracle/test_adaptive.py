@@ -7,7 +7,7 @@ import pytest
 import lastblock as lb
 from lastblock.core.restarts import REMEMBERED, last_changes
 from oracle.adaptivelbsda import AdaptiveLBSDA
-from oracle.randomised import EpsilonGreedy, Sampler, twin
+from oracle.randomised import Sampler, Thompson, twin
 from oracle.restarting import Restarting, likelihood_ratio, mean_shift
 from oracle.worlds import KINDS, World, room
 
@@ -79,17 +79,18 @@ def test_adaptive_with_full_memories(age, horizon, memory):
 def test_restarting_by_mean_shifts(kind):
     for alertness, seed in [(0.25, 1), (0.0, 2), (2.0, 3)]:
         bandit = lb.Bandit(
-            lb.Restarting(lb.EpsilonGreedy(0.1), lb.MeanShift(), alertness), 3, seed=seed
+            lb.Restarting(lb.Thompson("gaussian"), lb.MeanShift(), alertness), 3, seed=seed
         )
-        naive = Restarting(twin(EpsilonGreedy), 3, Sampler(seed), mean_shift, alertness)
+        made = twin(Thompson, family="gaussian")
+        naive = Restarting(made, 3, Sampler(seed), mean_shift, alertness)
         assert_same(bandit, naive, World(kind, 3, seed), 500)
         assert naive.restarts or kind is risers
 
 
 def test_restarting_by_likelihood_ratios():
-    policy = lb.Restarting(lb.EpsilonGreedy(0.1), lb.GLR(delta=0.01))
+    policy = lb.Restarting(lb.Thompson(), lb.GLR(delta=0.01))
     bandit = lb.Bandit(policy, 3, seed=4)
-    naive = Restarting(twin(EpsilonGreedy), 3, Sampler(4), likelihood_ratio)
+    naive = Restarting(twin(Thompson), 3, Sampler(4), likelihood_ratio)
     assert_same(bandit, naive, World(jumps, 3, 4), 500)
     assert naive.restarts
 

@@ -11,7 +11,7 @@ import lastblock as lb
 from lastblock.core.layout import NOBODY
 from oracle.rounds import Round
 from oracle.swlbsda import SWLBSDA
-from oracle.worlds import KINDS, World, bernoulli, dyadic, gaussian, regimes, room, small_integers
+from oracle.worlds import KINDS, World, bernoulli, dyadic, gaussian, regimes, small_integers
 
 ARMS = st.sampled_from([2, 3, 5])
 SEEDS = st.integers(0, 2**32)
@@ -20,7 +20,7 @@ STEPS = 400
 
 def play_rounds(policy, arms, seed, reward, steps):
     """The complete rounds of a live bandit; entry i is round i + 1 and holds ℓ(i)."""
-    bandit = lb.Bandit(policy, arms, seed=seed, room=room(arms))
+    bandit = lb.Bandit(policy, arms, seed=seed, room=8)
     rounds = []
     for _ in range(steps):
         decision = bandit.ask()

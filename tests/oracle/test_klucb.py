@@ -6,12 +6,12 @@ import lastblock as lb
 import oracle.klucb
 from oracle.worlds import (
     World,
+    bandit_of,
     bernoulli,
     constant,
     dyadic,
     gaussian,
     regimes,
-    room,
     small_integers,
 )
 
@@ -40,18 +40,19 @@ def eighths(rng, levels, t, arm):
 
 CASES = [
     (BERNOULLI, bernoulli, 2, 400),
-    (BERNOULLI, bernoulli, 5, 400),
+    (BERNOULLI, bernoulli, 4, 400),
     (BERNOULLI, shares, 3, 300),
     (BERNOULLI, halves, 3, 200),
-    (BERNOULLI, eighths, 5, 200),
-    (BERNOULLI, constant, 5, 150),
+    (BERNOULLI, eighths, 4, 200),
+    (BERNOULLI, constant, 4, 150),
+    (BERNOULLI, bernoulli, 5, 60),
     (GAUSSIAN, gaussian, 2, 300),
-    (GAUSSIAN, dyadic, 5, 300),
+    (GAUSSIAN, dyadic, 4, 300),
     (GAUSSIAN, regimes, 3, 300),
-    (POISSON, small_integers, 5, 300),
-    (POISSON, regimes, 5, 200),
+    (POISSON, small_integers, 4, 300),
+    (POISSON, regimes, 4, 200),
     (EXPONENTIAL, positive, 3, 300),
-    (EXPONENTIAL, small_integers, 5, 200),
+    (EXPONENTIAL, small_integers, 4, 200),
 ]
 VARIANTS = [
     ("KLUCB", {}),
@@ -70,15 +71,16 @@ VARIANTS = [
 @pytest.mark.parametrize(("name", "parameters"), VARIANTS)
 def test_same_decisions(name, parameters, model, kind, arms, horizon):
     seed = [arms, horizon]
-    bandit = lb.Bandit(lb.POLICIES[name](**parameters, **model), arms, seed=seed, room=room(arms))
+    policy = lb.POLICIES[name](**parameters, **model)
     twin = getattr(oracle.klucb, name)(arms, seed, **parameters, **model)
     world = World(kind, arms, horizon)
-    for t in range(horizon):
-        decision = bandit.ask()
-        assert decision.arm == twin.ask(), f"step {t}"
-        reward = world.reward(decision.arm)
-        bandit.tell(decision, reward)
-        twin.tell(decision.arm, reward)
+    with bandit_of(policy, arms, seed) as bandit:
+        for t in range(horizon):
+            decision = bandit.ask()
+            assert decision.arm == twin.ask(), f"step {t}"
+            reward = world.reward(decision.arm)
+            bandit.tell(decision, reward)
+            twin.tell(decision.arm, reward)
 
 
 @pytest.mark.parametrize(

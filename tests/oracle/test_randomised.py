@@ -18,7 +18,7 @@ from oracle.randomised import (
     Thompson,
     twin,
 )
-from oracle.worlds import room
+from oracle.worlds import bandit_of
 
 
 def bernoulli(rng, level, t):
@@ -45,15 +45,15 @@ def changing(rng, level, t):
 def assert_same_decisions(policy, make, arms, kind, seed, horizon):
     rng = random.Random(seed)
     levels = [rng.random() for _ in range(arms)]
-    bandit = lb.Bandit(policy, arms, seed=seed, room=room(arms))
     naive = make(arms, Sampler(seed))
     low, high = policy.support()
-    for t in range(horizon):
-        decision = bandit.ask()
-        assert decision.arm == naive.ask(), f"step {t}"
-        reward = min(max(kind(rng, levels[decision.arm], t), low), high)
-        bandit.tell(decision, reward)
-        naive.tell(decision.arm, reward)
+    with bandit_of(policy, arms, seed) as bandit:
+        for t in range(horizon):
+            decision = bandit.ask()
+            assert decision.arm == naive.ask(), f"step {t}"
+            reward = min(max(kind(rng, levels[decision.arm], t), low), high)
+            bandit.tell(decision, reward)
+            naive.tell(decision.arm, reward)
 
 
 GAUSSIAN = {"family": "gaussian", "prior_mean": 0.3, "prior_sigma": 0.8, "sigma": 0.4}

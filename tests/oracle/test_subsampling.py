@@ -7,7 +7,16 @@ import oracle.besa
 import oracle.perturbed
 import oracle.rbsda
 import oracle.ssmc
-from oracle.worlds import World, bernoulli, constant, dyadic, gaussian, regimes, room, shifted
+from oracle.worlds import (
+    World,
+    bandit_of,
+    bernoulli,
+    constant,
+    dyadic,
+    gaussian,
+    regimes,
+    shifted,
+)
 
 
 def quarters(rng, levels, t, arm):
@@ -26,22 +35,23 @@ def late_third(rng, levels, t, arm):
 
 def assert_same_decisions(policy, twin, kind, arms, horizon, seed):
     world = World(kind, arms, seed)
-    bandit = lb.Bandit(policy, arms, seed=seed, room=room(arms))
-    for t in range(horizon):
-        decision = bandit.ask()
-        assert decision.arm == twin.ask(), f"step {t}"
-        reward = world.reward(decision.arm)
-        bandit.tell(decision, reward)
-        twin.tell(decision.arm, reward)
+    with bandit_of(policy, arms, seed) as bandit:
+        for t in range(horizon):
+            decision = bandit.ask()
+            assert decision.arm == twin.ask(), f"step {t}"
+            reward = world.reward(decision.arm)
+            bandit.tell(decision, reward)
+            twin.tell(decision.arm, reward)
 
 
 ANY = [bernoulli, constant, dyadic, gaussian, regimes, shifted, late_third]
 BOUNDED = [bernoulli, quarters, unit]
 SIZES = [(2, 400, 1), (3, 300, 2), (3, 250, 3)]
+MORE = [*SIZES, (4, 200, 4), (5, 40, 4)]
 
 
 @pytest.mark.parametrize("kind", ANY)
-@pytest.mark.parametrize(("arms", "horizon", "seed"), [*SIZES, (5, 200, 4)])
+@pytest.mark.parametrize(("arms", "horizon", "seed"), MORE)
 @pytest.mark.parametrize("reference", [False, True], ids=["paper", "reference"])
 def test_rbsda(kind, arms, horizon, seed, reference):
     twin = oracle.rbsda.RBSDA(arms, seed, reference)
@@ -49,7 +59,7 @@ def test_rbsda(kind, arms, horizon, seed, reference):
 
 
 @pytest.mark.parametrize("kind", ANY)
-@pytest.mark.parametrize(("arms", "horizon", "seed"), [*SIZES, (5, 200, 4)])
+@pytest.mark.parametrize(("arms", "horizon", "seed"), MORE)
 @pytest.mark.parametrize("exploration", [0.0, 1.0, 3.0])
 def test_ssmc(kind, arms, horizon, seed, exploration):
     twin = oracle.ssmc.SSMC(arms, seed, exploration)
@@ -57,7 +67,7 @@ def test_ssmc(kind, arms, horizon, seed, exploration):
 
 
 @pytest.mark.parametrize("kind", ANY)
-@pytest.mark.parametrize(("arms", "horizon", "seed"), [*SIZES, (5, 200, 4), (7, 200, 5)])
+@pytest.mark.parametrize(("arms", "horizon", "seed"), [*MORE, (7, 40, 5)])
 @pytest.mark.parametrize("initial", [1, 3])
 def test_besa(kind, arms, horizon, seed, initial):
     twin = oracle.besa.BESA(arms, seed, initial)

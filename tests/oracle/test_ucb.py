@@ -4,16 +4,24 @@ import pytest
 
 import lastblock as lb
 import oracle.ucb
-from oracle.worlds import World, bernoulli, constant, gaussian, regimes, room, small_integers
+from oracle.worlds import (
+    World,
+    bandit_of,
+    bernoulli,
+    constant,
+    gaussian,
+    regimes,
+    small_integers,
+)
 
 # Windows below 64 share their compilations.
 WORLDS = [
     (bernoulli, 2, 1),
-    (bernoulli, 5, 2),
+    (bernoulli, 4, 2),
     (small_integers, 3, 3),
     (gaussian, 3, 5),
-    (constant, 5, 6),
-    (regimes, 5, 8),
+    (constant, 4, 6),
+    (regimes, 4, 8),
 ]
 PARAMETERS = {
     "UCB1": [{}, {"scale": 1.5}],
@@ -47,15 +55,15 @@ def contrasts(rng, levels, t, arm):
 
 def follow(name, parameters, kind, arms, seed, horizon):
     """Play both; the twin tells what it has been through."""
-    bandit = lb.Bandit(getattr(lb, name)(**parameters), arms, seed=seed, room=room(arms))
     twin = getattr(oracle.ucb, name)(arms, seed, **parameters)
     world = World(kind, arms, seed)
-    for t in range(horizon):
-        decision = bandit.ask()
-        assert decision.arm == twin.ask(), f"step {t}"
-        reward = world.reward(decision.arm)
-        bandit.tell(decision, reward)
-        twin.tell(decision.arm, reward)
+    with bandit_of(getattr(lb, name)(**parameters), arms, seed) as bandit:
+        for t in range(horizon):
+            decision = bandit.ask()
+            assert decision.arm == twin.ask(), f"step {t}"
+            reward = world.reward(decision.arm)
+            bandit.tell(decision, reward)
+            twin.tell(decision.arm, reward)
     return twin
 
 

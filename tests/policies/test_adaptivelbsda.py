@@ -70,7 +70,7 @@ def test_a_long_run_outlives_its_epochs_and_stamps():
 def test_explanations_hold_the_blocks_of_the_duels():
     """Of arms with few rewards, and of arms with more than a duel looks back at."""
     world = random.Random(4)
-    bandit = lb.Bandit(lb.AdaptiveLBSDA(), ["a", "b"], seed=4)
+    bandit = lb.Bandit(lb.AdaptiveLBSDA(), ["a", "b"], seed=4, room=4)
     rewards = {"a": [], "b": []}
     words = set()
     for _ in range(1600):

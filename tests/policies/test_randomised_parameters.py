@@ -134,6 +134,7 @@ def test_policies_as_plain_data(policy):
     assert policy._replace() == policy
 
 
+@pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 def test_policies_live(policy):
     """Told late, forgotten, grown, stored and taken up again."""
@@ -151,6 +152,7 @@ def test_policies_live(policy):
     assert [again.ask() for _ in range(20)] == [bandit.ask() for _ in range(20)]
 
 
+@pytest.mark.usefixtures("plain")
 def test_clipped_rewards_count_as_the_bounds():
     for inner in (lb.Thompson(), lb.EXP3(0.3)):
         policy = lb.Binarized(inner, clip=True)

@@ -1,9 +1,6 @@
-"""Restarting: any policy can be wrapped; what can be wrong is said."""
+"""Restarting: what can be wrong is said. (tests/live/test_words_of_wrappers.py wraps all.)"""
 
-import os
 import random
-import subprocess
-import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -19,44 +16,6 @@ from lastblock.core.restarts import (
     note_restart,
     restart_fields,
 )
-
-# Uncompiled, so that all policies are quick; whatever they read without having set it is nan or 0.
-_ALL = """
-import math, random, warnings
-import numpy as np
-import lastblock as lb
-warnings.simplefilter("error")
-for cls in list(lb.POLICIES.values()):
-    wrapped = cls.examples()[0]
-    policy = lb.Restarting(wrapped, lb.MeanShift(0.0), 5.0)
-    bandit = lb.Bandit(policy, 3, seed=1)
-    world = random.Random(1)
-    for t in range(240):
-        decision = bandit.ask()
-        level = 0.9 if (decision.arm + t // 80) % 2 else 0.1
-        bandit.tell(decision, float(world.random() < level))
-    restarts = int(bandit._desk.live.s["restarts"])
-    print(cls.__name__, restarts, min(bandit.pulls.values()))
-"""
-
-
-@pytest.fixture(scope="module")
-def played():
-    done = subprocess.run(
-        [sys.executable, "-c", _ALL],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return {name: tuple(map(int, rest)) for name, *rest in map(str.split, done.stdout.splitlines())}
-
-
-def test_any_policy_can_be_restarted(played):
-    assert set(lb.POLICIES) <= set(played)
-    assert sum(restarts > 0 for restarts, _ in played.values()) > len(played) / 2
-    assert all(fewest > 3 for _, fewest in played.values())  # nobody is neglected
 
 
 @pytest.mark.parametrize(

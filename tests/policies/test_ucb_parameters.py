@@ -103,7 +103,7 @@ def test_errors_say_what_is_wrong(make, message):
 
 
 def test_a_check_of_adswitch_ends_when_nobody_answers():
-    bandit = lb.Bandit(lb.AdSwitch(horizon=100, eviction=0.5), 2, seed=1)
+    bandit = lb.Bandit(lb.AdSwitch(horizon=100, eviction=0.5), 2, seed=1, room=4)
     state = bandit._desk.live.s
     while state["good"][0]:
         decision = bandit.ask()

@@ -92,7 +92,7 @@ def test_glr_seldom_raises_a_false_alarm():
     policy = lb.GLRKLUCB(exploration=0.0, delta=0.1)
     alarms = 0
     for seed in range(100):
-        bandit = lb.Bandit(policy, 2, seed=seed)
+        bandit = lb.Bandit(policy, 2, seed=seed, room=4)
         rng = np.random.default_rng(seed)
         for _ in range(300):
             decision = bandit.ask()

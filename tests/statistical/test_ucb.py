@@ -74,7 +74,7 @@ def test_rawucb_pulls_the_worse_arm_a_power_of_two_times():
 def test_cusum_delay():
     # After the reference level is known, each lower reward moves the walk by δ − ε.
     policy = lb.CUSUMUCB(threshold=3.0, exploration=0.0, drift=0.05, warmup=20)
-    bandit = lb.Bandit(policy, 2, seed=1)
+    bandit = lb.Bandit(policy, 2, seed=1, room=4)
     rewards = [1.0, 0.0]
     low = 0
     for t in range(400):
@@ -91,7 +91,7 @@ def test_cusum_delay():
 def test_mucb_delay():
     # The newer half of the window holds m lower rewards: the sums differ by mδ.
     policy = lb.MUCB(window=100, threshold=10.1, exploration=0.1)
-    bandit = lb.Bandit(policy, 2, seed=1)
+    bandit = lb.Bandit(policy, 2, seed=1, room=4)
     rewards = [1.0, 0.0]
     low = 0
     for t in range(1500):

@@ -98,7 +98,7 @@ for family in Family:
             print(float(upper(int(family), p, level, 0.7)).hex())
             print(float(lower(int(family), p, level, 0.7)).hex())
 for policy in (lb.IMED("exponential"), lb.KLUCB("exponential"), lb.IMED(), lb.KLUCB("poisson")):
-    bandit = lb.Bandit(policy, arms=2, seed=1, compiled=True)
+    bandit = lb.Bandit(policy, arms=2, seed=1, room=4, compiled=True)
     for _ in range(20):
         decision = bandit.ask()
         print(decision.arm)
