@@ -83,6 +83,23 @@ def test_warm_prints_a_table(warmed, capsys, tmp_path):
     assert out[-1] == f"kept in {tmp_path}"
 
 
+def test_warm_knows_policies_of_the_users_own(warmed, tmp_path, own_imports):
+    (tmp_path / "mine.py").write_text(
+        "from typing import NamedTuple\n"
+        "from lastblock.kit import enqueue, policy\n"
+        "@policy()\n"
+        "class First(NamedTuple):\n"
+        "    arm: int = 0\n"
+        "    def layout(self, arms, horizon): return []\n"
+        "    def start(self, s): pass\n"
+        "    def plan(self, s): enqueue(s, self.arm)\n"
+        "    def observe(self, s, arm, reward): pass\n"
+    )
+    assert main(["warm", "First(arm=1)", "--imports", str(tmp_path / "mine.py")]) == 0
+    (((policy,), _, _),) = warmed
+    assert repr(policy) == "First(arm=1)"
+
+
 def test_warm_as_json(warmed, capsys, tmp_path):
     assert main(["warm", "UCB1", "--json", "--processes", "3"]) == 0
     assert warmed[0][1:] == ([2, 4, 8, 16], {"floors": False, "processes": 3})
@@ -99,6 +116,7 @@ def test_warm_as_json(warmed, capsys, tmp_path):
         (["UCB1", "--rooms", "1"], "1 must be at least 2"),
         (["UCB1", "--rooms", "2;4"], "'2;4' must be a whole number"),
         (["UCB1", "--processes", "0"], "0 must be at least 1"),
+        (["First", "--imports", "none.py"], "--imports: there is no file"),
         ([], "POLICY"),
     ],
 )

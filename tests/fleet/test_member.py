@@ -359,3 +359,26 @@ def test_a_closed_fleet_takes_its_bandits_and_its_file_with_it(kind, tmp_path):
         assert fleet.pulls([2]).sum() == 10
         assert fleet.bandit(2).pending == ()  # a file counts what is out, it does not number it
         fleet.tell([2], [waiting.arm], [1.0])
+
+
+@pytest.mark.parametrize(
+    ("act", "error", "message"),
+    [
+        (lambda b: b.observe(0, 1.0), AttributeError, r"has no observe\(\); take a copy of it out"),
+        (lambda b: b.pause_arm(0), AttributeError, r"fleet\.bandit\(i\)\.copy\(\)\.pause_arm\(…\)"),
+        (lambda b: b.observ(0, 1.0), AttributeError, "'FleetBandit' object has no attribute"),
+        (lambda b: b.ask(key="x"), TypeError, "do not remember keys; take a copy"),
+        (lambda b: b.tell(0, 1.0, key="x"), TypeError, "do not remember keys; take a copy"),
+        (lambda b: b.ask(2, distinct=True), TypeError, "choose among all their arms"),
+        (lambda b: b.ask(among=[1]), TypeError, "choose among all their arms"),
+    ],
+)
+def test_what_only_a_bandit_of_its_own_can_do(act, error, message):
+    fleet = new_fleet(FULL)
+    bandit = fleet.bandit(3)
+    bandit.ask()
+    before = bandit.copy().to_bytes()
+    with pytest.raises(error, match=message):
+        act(bandit)
+    assert bandit.copy().to_bytes() == before
+    assert not hasattr(bandit, "observe")

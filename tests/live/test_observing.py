@@ -59,7 +59,7 @@ def test_changes_are_counted_by_decisions_and_observations():
 @pytest.mark.parametrize(
     ("arm", "reward", "message"),
     [
-        ("red", math.nan, "must be finite"),
+        ("red", math.nan, "must be finite and below 1e\\+290 in size; leave it out$"),
         ("red", math.inf, "must be finite"),
         ("red", "x", "is text"),
         ("red", None, "not a number"),

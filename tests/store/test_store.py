@@ -260,6 +260,9 @@ def test_wrong_places(tmp_path):
         lb.Store(tmp_path)
     with pytest.raises(lb.StoreError, match="its folder does not exist; make it"):
         lb.Store(tmp_path / "no" / "shop.db")
+    for place in (None, 5, b"shop.db"):
+        with pytest.raises(TypeError, match="is not the place of a store; give the path of a file"):
+            lb.Store(place)
     with lb.Store(tmp_path / "shop.db") as store:
         new_bandit(store.create, name=NAME)
         with pytest.raises(FileNotFoundError) as caught:

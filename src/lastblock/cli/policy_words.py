@@ -6,9 +6,10 @@ names of policies and detectors, their constructors and literals.
 
 import argparse
 import ast
+from pathlib import Path
 from typing import Any
 
-from lastblock.cli.arguments import offer
+from lastblock.cli.arguments import FILE, Parser, offer
 from lastblock.cli.failures import UserError
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import DETECTORS, POLICIES, require_policy
@@ -94,3 +95,24 @@ def _call(made: Any, node: ast.Call) -> Any:
         *(_made(argument) for argument in node.args),
         **{str(keyword.arg): _made(keyword.value) for keyword in node.keywords},
     )
+
+
+def add_imports(parser: Parser) -> None:
+    """Add --imports, for policies of the user's own."""
+    action = parser.add_argument(
+        "--imports",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a .py file or module that defines policies of your own; may be given several times",
+    )
+    offer(action, files=FILE)
+
+
+def import_all(options: argparse.Namespace) -> None:
+    """Import what --imports names."""
+    if options.imports:
+        from lastblock.lab.scenario_files.imports import import_item  # noqa: PLC0415  # slow
+
+        for item in options.imports:
+            import_item(item, Path())

@@ -23,13 +23,9 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.fleet.file_lock import FileLock
 from lastblock.support.container import DIGEST_SIZE, HEAD, digest, encode, make_head, read_head
 from lastblock.support.errors import UNREADABLE, StateFileError
-
-try:
-    import fcntl
-except ImportError:
-    fcntl = None  # type: ignore[assignment]  # Windows does not have it
 
 MAGIC = b"lastflt\n"
 VERSION = 2
@@ -46,7 +42,7 @@ class FleetFile:
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self.path = path
         self._file = file
-        self._lock_held: _Lock | None = None
+        self._lock_held: FileLock | None = None
         self._map: _Map | None = None
         self.version = VERSION
         self.about: dict[str, Any] = {}
@@ -111,11 +107,8 @@ class FleetFile:
 
     def _lock(self) -> None:
         """Lock the file through a handle of its own, which a forked process can close."""
-        if fcntl is None:
-            return
-        self._lock_held = _Lock(self.path)
         try:
-            fcntl.flock(self._lock_held.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._lock_held = FileLock(self.path)
         except BlockingIOError:
             raise StateFileError(
                 f"{self.path} is open elsewhere, in this process or another; close it there"
@@ -209,34 +202,10 @@ class FleetFile:
         self.close()
 
 
-class _Lock:
-    """A handle for the lock of a file, which belongs to the process that has made it."""
-
-    def __init__(self, path: Path) -> None:
-        self.handle = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
-        self._process = os.getpid()
-
-    def release(self) -> None:
-        """Let go of the lock and close the handle.
-
-        A forked process closes its copy of the handle only. The lock ends although such copies may
-        still be open.
-        """
-        handle, self.handle = self.handle, -1
-        if handle < 0:
-            return
-        if fcntl is not None and os.getpid() == self._process:
-            fcntl.flock(handle, fcntl.LOCK_UN)
-        os.close(handle)
-
-    def __del__(self) -> None:
-        self.release()
-
-
 class _Map(mmap.mmap):
     """A mapped file that keeps its lock as long as something uses the memory."""
 
-    lock: _Lock | None = None
+    lock: FileLock | None = None
 
 
 def _opened(path: Path, mode: str) -> BinaryIO:

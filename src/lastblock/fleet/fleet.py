@@ -13,9 +13,10 @@ from lastblock.core.protocol import Policy, States
 from lastblock.engine.fleet import Numbers
 from lastblock.fleet.batch_input import check_all_arms, check_arm_numbers, check_ids, check_rewards
 from lastblock.fleet.batches import Batches, Records
+from lastblock.fleet.desk import desk_on
 from lastblock.fleet.file import FleetFile
 from lastblock.fleet.forks import open_fleets
-from lastblock.fleet.member import CLOSED, FleetBandit, FleetBandits, desk_on
+from lastblock.fleet.member import CLOSED, FleetBandit, FleetBandits
 from lastblock.fleet.messages import HALF_DONE, SHARED, is_corrupt
 from lastblock.fleet.plan import FleetPlan, Memory, plan_in
 from lastblock.kernels.streams import Seed, key_of

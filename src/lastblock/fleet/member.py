@@ -1,35 +1,24 @@
 """One bandit of a fleet as a live bandit, which uses the fleet's record and lock."""
 
-import threading
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from lastblock.core import resizing
-from lastblock.core.failures import specialise
-from lastblock.core.last_round import BEGINNING, LEADER, SINCE
 from lastblock.core.layout import room_for
-from lastblock.core.rounds import leader_of
 from lastblock.engine.events import KINDS, OBSERVE, Event, Journal
-from lastblock.engine.live import open_live
-from lastblock.fleet.batch_input import check_all_arms
-from lastblock.fleet.batches import Records
-from lastblock.fleet.plan import FleetPlan
-from lastblock.fleet.record_seal import RecordSeal
-from lastblock.kernels.record_memory import WORD
+from lastblock.fleet.batch_input import check_all_arms, check_no_key
+from lastblock.fleet.desk import FleetDesk
 from lastblock.kernels.streams import Seed
 from lastblock.live.bandit import Bandit, bandit_on
 from lastblock.live.decisions import Decision, Pending
-from lastblock.live.desk import Answer
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.state import Live
 from lastblock.live.view import BanditView
-from lastblock.support.errors import UnknownDecisionError
 
 FEW_OUT = 1024
 """Beyond this number of open decisions, or bandits with some, we check what the fleet answered."""
@@ -101,92 +90,6 @@ class _Closed:
     def __exit__(self, *_: object) -> None: ...
 
 
-class FleetDesk(JournalledDesk[int]):
-    """The desk of one bandit of a fleet, which may change the record at any time."""
-
-    def __init__(
-        self,
-        live: Live,
-        *,
-        largest_reward: float,
-        lock: threading.RLock,
-        seal: RecordSeal,
-    ) -> None:
-        super().__init__(live, range(int(live.s.arms)), lock=lock)
-        self.largest_reward = largest_reward
-        self.seal = seal
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Bring the notes up to date with what the fleet did in the meantime.
-
-        The fleet does not note means, nor how a round was planned.
-        """
-        s, notes = self.live.s, self.live.notes
-        counts = np.asarray(s.told, np.float64)
-        notes.told[counts != notes.told[:, 0], 1:] = np.nan
-        notes.told[:, 0] = counts
-        leader = leader_of(s)
-        if leader != notes.planned[LEADER]:
-            notes.planned[LEADER] = leader
-            notes.planned[SINCE] = self.next_id
-        planned = notes.planned[BEGINNING:]
-        fields: Any = s.dtype.fields
-        if planned[fields["round"][1] // WORD] != s.round:
-            planned[:] = 0
-
-    def drop_answered(self) -> None:
-        """Remove the decisions that were told or forgotten through the fleet.
-
-        The fleet does not note which these were, so we remove the oldest of each arm.
-        """
-        surplus = Counter(self.out.values())
-        surplus.subtract(dict(enumerate(self.live.s.unanswered[: len(self.active)].tolist())))
-        for id, arm in list(self.out.items()):
-            if surplus[arm] > 0:
-                surplus[arm] -= 1
-                del self.out[id]
-
-    def tell_each(self, answers: list[Answer]) -> None:
-        """Learn the rewards of several decisions: all of them, or none on an error."""
-        for arm, n in Counter(arm for _, arm, _ in answers).items():
-            if self.live.s.unanswered[arm] < n:
-                raise UnknownDecisionError(
-                    f"a decision for arm {arm} has been told or forgotten through the fleet; "
-                    "tell each decision once"
-                )
-        if self.live.depth is not None:  # try on a copy whether there is room for all of them
-            trial = self.live.copy()
-            trial.is_borrowed = True  # so that it does not grow
-            for _, arm, value in answers:
-                trial.tell(arm, value)
-        super().tell_each(answers)
-
-    def forget_arm(self, id: int, arm: int) -> None:
-        """Drop a decision whose reward will never come, unless the fleet has answered it."""
-        if self.live.s.unanswered[arm] > 0:
-            self.live.forget(arm)
-        del self.out[id]
-
-
-def desk_on(plan: FleetPlan, records: Records, number: int, lock: threading.RLock) -> FleetDesk:
-    """Return a desk on one record of a fleet; start the bandit if nobody has asked it yet."""
-    record = records.states[number : number + 1]
-    seal = RecordSeal(records, number)
-    if record[0]["round"] == 0:
-        start: Any = specialise(open_live, plan.policy, record, 0, plan.key, 0)
-        with seal.broken():
-            start(plan.policy, record, plan.arms, plan.key, number)
-    live = Live(
-        plan.policy,
-        plan.arms,
-        width=record.dtype["queue"].shape[0],
-        depth=plan.horizon if plan.grows else None,
-        states=record,
-    )
-    return FleetDesk(live, largest_reward=plan.largest_reward, lock=lock, seal=seal)
-
-
 class FleetBandit(BanditView[int]):
     """A live bandit that works on one record of a fleet; `Fleet.bandit` returns it.
 
@@ -229,6 +132,16 @@ class FleetBandit(BanditView[int]):
         closed: Any = _Closed(reason)
         self._desk = closed
 
+    if not TYPE_CHECKING:  # or else any misspelt name would pass
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_") or not hasattr(Bandit, name):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise AttributeError(
+                f"one bandit of a fleet has no {name}(); take a copy of it out of the fleet: "
+                f"fleet.bandit(i).copy().{name}(…)"
+            )
+
     def __repr__(self) -> str:
         return "<Bandit of a closed fleet>" if self.is_closed else super().__repr__()
 
@@ -248,6 +161,8 @@ class FleetBandit(BanditView[int]):
         context: object = None,
         among: None = None,
         without: None = None,
+        distinct: bool = False,
+        key: None = None,
     ) -> Decision[int] | list[Decision[int]]:
         """Take the next decision, even while earlier ones wait for their rewards.
 
@@ -255,7 +170,7 @@ class FleetBandit(BanditView[int]):
         ----------
         n
             The number of decisions to take; without it, one.
-        context, among, without
+        context, among, without, distinct, key
             Not supported; see `Bandit.ask`.
 
         Returns
@@ -263,11 +178,14 @@ class FleetBandit(BanditView[int]):
         Decision or list of Decision
             The decision; with `n`, a list, even if n = 1.
         """
-        check_all_arms(context, among, without)
+        check_all_arms(context, among, without, distinct)
+        check_no_key(key)
         with self._changing() as bandit:
             return bandit.ask() if n is None else bandit.ask(n)
 
-    def tell(self, decision: Decision[int] | Pending[int] | int, reward: float) -> None:
+    def tell(
+        self, decision: Decision[int] | Pending[int] | int, reward: float, *, key: None = None
+    ) -> None:
         """Learn the reward of a decision. If this raises an error, the bandit has not changed.
 
         Parameters
@@ -276,12 +194,15 @@ class FleetBandit(BanditView[int]):
             What `ask` returned, or its id.
         reward
             A finite number.
+        key
+            Not supported; see `Bandit.tell`.
 
         Raises
         ------
         UnknownDecisionError, ValueError
             As for `Bandit.tell`.
         """
+        check_no_key(key)
         self.tell_many([decision], [reward])
 
     def tell_many(

@@ -23,7 +23,7 @@ from lastblock.live.event_replay import replay_events, settle_out
 from lastblock.live.explanation import Explanation, explained
 from lastblock.live.labels import L, Label
 from lastblock.live.ledger import Ledger
-from lastblock.live.reward_check import as_float, refused
+from lastblock.live.reward_check import FORGET, as_float, refused
 from lastblock.live.state import Live
 from lastblock.live.tokens import BanditTokens
 from lastblock.support.errors import SettledDecisionError, UnknownDecisionError
@@ -194,13 +194,13 @@ class Desk(Generic[L]):
             )
         return never_asked(id)
 
-    def check_reward(self, reward: Any) -> float:
+    def check_reward(self, reward: Any, advice: str = FORGET) -> float:
         """Return a reward as a float whose sums stay finite, or raise a ValueError."""
         value = reward + 0.0 if type(reward) is float else as_float(reward)
         low, high = self.support
         if -self.largest_reward < value < self.largest_reward and low <= value <= high:
             return value
-        raise refused(reward, value, self.largest_reward, self.live.policy)
+        raise refused(reward, value, self.largest_reward, self.live.policy, advice)
 
     # The changes.
 

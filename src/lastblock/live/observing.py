@@ -14,6 +14,7 @@ from lastblock.live.flooring import HasFloors
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import L
 from lastblock.live.memory import OBSERVED, check_key
+from lastblock.live.reward_check import LEAVE_OUT
 from lastblock.support.errors import KeyReusedError, short
 
 PART = 50_000
@@ -56,7 +57,7 @@ class Observes(HasFloors[L]):
         with desk.lock:
             desk.settle()
             place = _place(desk, arm)
-            _observe_each(desk, [place], [desk.check_reward(reward)])
+            _observe_each(desk, [place], [desk.check_reward(reward, LEAVE_OUT)])
 
     def observe_many(
         self, arms: Iterable[L], rewards: Iterable[float], *, key: str | None = None
@@ -205,7 +206,7 @@ def _rewards(desk: JournalledDesk[Any], rewards: Sequence[Any]) -> list[float]:
     checked = []
     for n, value in enumerate(rewards):
         try:
-            checked.append(desk.check_reward(value))
+            checked.append(desk.check_reward(value, LEAVE_OUT))
         except ValueError as error:
             raise ValueError(f"event {n}: {error}") from None
     return checked

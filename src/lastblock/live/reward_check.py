@@ -6,8 +6,14 @@ from lastblock.core.protocol import Policy
 from lastblock.core.support import refusal
 from lastblock.support.errors import short
 
+FORGET = "to drop the decision, forget it"
+LEAVE_OUT = "leave it out"
+"""What to do about a reward that nobody knows: of a decision, and of an observation."""
 
-def refused(reward: Any, value: float, largest: float, policy: Policy) -> ValueError:
+
+def refused(
+    reward: Any, value: float, largest: float, policy: Policy, advice: str = FORGET
+) -> ValueError:
     """Return the error for a reward that a bandit does not take.
 
     Parameters
@@ -18,12 +24,13 @@ def refused(reward: Any, value: float, largest: float, policy: Policy) -> ValueE
         Rewards must be smaller in size than this.
     policy
         The policy, which may take some rewards only.
+    advice
+        What to do instead if the reward is not finite.
     """
     if -largest < value < largest:
         return refusal(policy, f"reward={short(reward)}")
     return ValueError(  # it may also be NaN
-        f"reward={short(reward)} must be finite and below {largest:g} in "
-        "size; to drop the decision, forget it"
+        f"reward={short(reward)} must be finite and below {largest:g} in size; {advice}"
     )
 
 

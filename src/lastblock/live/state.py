@@ -27,7 +27,7 @@ from lastblock.engine.live import (
 )
 from lastblock.engine.record_check import check_record
 from lastblock.kernels.background import SoonCompiled
-from lastblock.kernels.jit import plain
+from lastblock.kernels.jit import DISABLED, plain
 from lastblock.kernels.record_memory import WORD
 from lastblock.kernels.streams import Stream, key_of
 from lastblock.live.absence import RecordMap
@@ -129,6 +129,8 @@ class Live:
     def _bound(self, kernel: SoonCompiled, *arguments: Any) -> Callable[..., Any]:
         if kernel.code is not None:
             return partial(kernel.code, *arguments)
+        if DISABLED:  # nothing to look for; and no reference to `self`, so that records are let go
+            return partial(kernel.run, *arguments)
 
         def run(*others: Any) -> Any:
             self._look()

@@ -8,11 +8,12 @@ from lastblock.store.group_commit import Groups
 from lastblock.store.shared_commit import SharedCommits
 from lastblock.store.sqlite import SQLiteStorage
 from lastblock.store.storage import Storage
-from lastblock.support.errors import StoreError
+from lastblock.support.errors import StoreError, short
 
 Queue: TypeAlias = Groups | SharedCommits
 
 _POSTGRES = ("postgresql://", "postgres://")
+_GIVE = "give the path of a file, or postgresql://user@host/database"
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
@@ -34,12 +35,11 @@ def load_psycopg() -> None:
 
 
 def check_kind(place: str | os.PathLike[str]) -> None:
-    """Raise a `StoreError` for the URL of a database that we have no storage for."""
+    """Raise an error for what is not a path, or the URL of a database that we cannot use."""
+    if not isinstance(place, str | os.PathLike):
+        raise TypeError(f"path={short(place)} is not the place of a store; {_GIVE}")
     if isinstance(place, str) and not is_postgres(place) and (url := _URL.match(place)):
-        raise StoreError(
-            f"lastblock has no store on {url[0]!r}; give the path of a file, or "
-            "postgresql://user@host/database"
-        )
+        raise StoreError(f"lastblock has no store on {url[0]!r}; {_GIVE}")
 
 
 def open_storage(place: str | os.PathLike[str], *, keep_events: bool, sync: bool) -> Storage:
@@ -56,6 +56,8 @@ def open_storage(place: str | os.PathLike[str], *, keep_events: bool, sync: bool
 
     Raises
     ------
+    TypeError
+        If the place is neither.
     StoreError
         If it cannot be opened.
     ModuleNotFoundError

@@ -5,13 +5,14 @@ import json
 
 from lastblock.cli.arguments import Parser, whole
 from lastblock.cli.failures import UserError
-from lastblock.cli.policy_words import offer_policies, read_policy
+from lastblock.cli.policy_words import add_imports, import_all, offer_policies, read_policy
 from lastblock.core.registry import as_written
 
 _EPILOG = """\
 examples:
   lastblock warm LBSDAGM
   lastblock warm LBSDAGM 'Thompson(family="gaussian")' --rooms 2,4,8,16,32 --floors
+  lastblock warm 'InTurn(first=1)' --imports my_policies.py
   NUMBA_CACHE_DIR=/cache lastblock warm LBSDAGM      in the image of a container, say
 """
 
@@ -49,6 +50,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
         metavar="N",
         help="how many compile at the same time (default: one per core)",
     )
+    add_imports(parser)
     parser.add_argument("--json", action="store_true", help="print JSON on standard output")
     parser.set_defaults(execute=execute)
     return parser
@@ -65,6 +67,7 @@ def execute(options: argparse.Namespace) -> int:
     from lastblock.kernels.jit import DISABLED  # noqa: PLC0415  # slow to import
     from lastblock.live.warming import warm  # noqa: PLC0415  # slow to import
 
+    import_all(options)
     policies = [read_policy(text) for text in options.policies]
     folder = cache_folder()
     if DISABLED or folder is None:

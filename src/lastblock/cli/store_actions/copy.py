@@ -17,7 +17,9 @@ def add(actions: "argparse._SubParsersAction[Parser]") -> Parser:
         help="copy bandits from one store to another",
         description="Copy bandits with all their events to another store, of the same or the other "
         "kind, byte for byte, and compare the copies. Nobody may have them open meanwhile. Use "
-        "only one of the two afterwards: both would give the same ids to different decisions.",
+        "only one of the two afterwards: both would give the same ids to different decisions. "
+        "Ids of decisions stay good, but tokens do not: they name the store that made them. Keys "
+        "and settings of a service stay behind, too.",
     )
     add_place(parser, "source", "the store to read")
     add_place(parser, "target", "the store to write; it is created if need be")
@@ -52,4 +54,5 @@ def execute(options: argparse.Namespace) -> int:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return 0
     print(f"{len(events)} bandits copied to {target.label}, and compared")
+    print("tokens of open decisions are void there: tell these by id; what a service keeps stays")
     return 0

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from lastblock.cli.arguments import Parser, whole
 from lastblock.cli.failures import UserError
-from lastblock.cli.policy_words import offer_policies, read_policy
+from lastblock.cli.policy_words import add_imports, import_all, offer_policies, read_policy
 from lastblock.cli.store_actions.places import (
     add_bandit,
-    add_imports,
     add_json,
     add_place,
-    import_all,
 )
 from lastblock.cli.tables import table
 from lastblock.core.registry import as_written

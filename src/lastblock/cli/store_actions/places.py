@@ -1,6 +1,5 @@
 """The arguments that name a store and a bandit, and others that actions share."""
 
-import argparse
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,27 +23,6 @@ def add_bandit(parser: Parser) -> None:
 def add_json(parser: Parser) -> None:
     """Add --json."""
     parser.add_argument("--json", action="store_true", help="print JSON on standard output")
-
-
-def add_imports(parser: Parser) -> None:
-    """Add --imports, for policies of the user's own."""
-    action = parser.add_argument(
-        "--imports",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="a .py file or module that defines policies of your own; may be given several times",
-    )
-    offer(action, files=FILE)
-
-
-def import_all(options: argparse.Namespace) -> None:
-    """Import what --imports names."""
-    if options.imports:
-        from lastblock.lab.scenario_files.imports import import_item  # noqa: PLC0415  # slow
-
-        for item in options.imports:
-            import_item(item, Path())
 
 
 def shown_time(microseconds: int | None) -> str:

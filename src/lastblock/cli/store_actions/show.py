@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from lastblock.cli.arguments import FILE, Parser, offer
 from lastblock.cli.failures import UserError
+from lastblock.cli.policy_words import add_imports, import_all
 from lastblock.cli.store_actions.places import (
     add_bandit,
-    add_imports,
     add_json,
     add_place,
-    import_all,
     shown_time,
 )
 

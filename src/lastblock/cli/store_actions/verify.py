@@ -5,11 +5,10 @@ import json
 
 from lastblock.cli.arguments import Parser
 from lastblock.cli.failures import YOURS
+from lastblock.cli.policy_words import add_imports, import_all
 from lastblock.cli.store_actions.places import (
-    add_imports,
     add_json,
     add_place,
-    import_all,
 )
 from lastblock.support.errors import StoreError
 from lastblock.support.parallel import progress_bar
