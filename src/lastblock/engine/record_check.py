@@ -2,9 +2,8 @@
 
 A kernel reads the number of an arm, or the length of a ring, from the record and uses it as an
 index. In a damaged record it may point anywhere. So we check that each number lies within its
-bounds whenever a record is loaded, from a fleet's file or from a saved bandit. The types of a
-layout say what the bounds are (see `layout.within`); a policy may name further ones in a method
-`bounds` (see `protocol`). The rules of a layout form a table, and one loop serves all layouts.
+bounds whenever a record is loaded, from a fleet's file or from a saved bandit. The bounds are in a
+table (see `record_rules`), and one loop serves all layouts.
 
 A record of a fleet also has a seal (see `seals`), which any change that no kernel made breaks. So
 we find a wrong reward, or a wrong sum of rewards, too.
@@ -13,15 +12,27 @@ What a killed process leaves is not damage. A record whose start it did not fini
 started. A round of which more arms were handed out than it has was being planned; we plan it again.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.core.layout import ARM, LINE, NOBODY
-from lastblock.core.protocol import Policy, States, bounds_of, parts_of
+from lastblock.core.layout import NOBODY
+from lastblock.core.protocol import Policy, States
+from lastblock.engine.record_rules import (
+    REAL,
+    STREAM,
+    UNSIGNED,
+    Rule,
+    RuleTable,
+    Words,
+    place_of,
+    rows_of,
+    rules_of,
+    table_of,
+)
 from lastblock.kernels.jit import entry, kernel, specialise
 from lastblock.kernels.seals import (
     ALL_SEALED,
@@ -38,11 +49,8 @@ FINE = -1
 
 _NOBODY = int(NOBODY)
 _WORD = 8
-_UNSIGNED, _SIGNED, _REAL, _STREAM = range(4)
 _MISSING, _BROKEN = -1, -2  # in the place of a rule: the seal is missing, or it is wrong
 _RULE, _PLACE, _VALUE, _HALF = range(4)  # where `find_damaged` writes what it found
-
-Words = npt.NDArray[np.int64]
 
 
 class Views(NamedTuple):
@@ -63,53 +71,11 @@ class Views(NamedTuple):
         return cls._make(plain.view(kind) for kind in kinds)
 
 
-class RuleTable(NamedTuple):
-    """The rules in the form that a kernel reads, one row per rule."""
-
-    rows: Words  # the first place, in units of the size; size; kind; count; whether NOBODY is fine
-    whole: Words  # the least and the largest value, for whole numbers
-    real: npt.NDArray[np.float64]  # the least and the largest value, for floats
-
-
 class Places(NamedTuple):
     """Where a record has the fields that this check reads."""
 
     header: Words  # the words in a record; places of round, arms and last byte; the sealed words
     rounds: Words  # the places of `queued` and `taken`, also in wrapped records
-
-
-class Rule(NamedTuple):
-    """The rule that `n` numbers of a field, from byte `at` on, lie between `least` and `most`."""
-
-    name: str
-    kind: np.dtype[Any]
-    at: int
-    n: int
-    least: float = 0
-    most: float = 0
-    nobody: bool = False
-    """Whether NOBODY is allowed as well."""
-    is_stream: bool = False
-    """Whether the rule is that they are not all zero, instead."""
-
-    @property
-    def end(self) -> int:
-        """The first byte after the numbers."""
-        return self.at + self.n * self.kind.itemsize
-
-    def row(self) -> list[int]:
-        size = self.kind.itemsize
-        kind = {"u": _UNSIGNED, "i": _SIGNED, "f": _REAL}[self.kind.kind]
-        return [self.at // size, size, _STREAM if self.is_stream else kind, self.n, self.nobody]
-
-    def broken(self, place: int, value: float) -> str:
-        """Return what is wrong, in words."""
-        if self.is_stream:
-            return f"{self.name} is all zeros, which is not a random stream"
-        name = f"{self.name}[{place}]" if self.n > 1 else self.name
-        if self.least == self.most:
-            return f"{name} is {value} instead of {self.least}"
-        return f"{name} is {value}, not between {self.least} and {self.most}"
 
 
 class Damage(NamedTuple):
@@ -134,15 +100,15 @@ class RecordCheck:
         self, policy: Any, dtype: np.dtype[Any], arms: int, beginning: int | None = None
     ) -> None:
         end = dtype.itemsize if beginning is None else beginning
-        self._rules = [rule for rule in _rules(policy, dtype, arms) if rule.end <= end]
+        self._rules = [rule for rule in rules_of(policy, dtype, arms) if rule.end <= end]
         self._idle = [r._replace(most=0) for r in self._rules if r.name in ("told", "unanswered")]
-        self._tables = _table(self._rules), _table(self._idle)
+        self._tables = table_of(self._rules), table_of(self._idle)
         header = [dtype.itemsize // _WORD]
-        header += [_place(dtype, name) // _WORD for name in ("round", "arms")]
+        header += [place_of(dtype, name) // _WORD for name in ("round", "arms")]
         is_sealed = "seal" in (dtype.names or ())
-        header += [_place(dtype, "end"), sealed_words(dtype.itemsize) if is_sealed else 0]
+        header += [place_of(dtype, "end"), sealed_words(dtype.itemsize) if is_sealed else 0]
         rounds = [round_ for round_ in _rounds(dtype) if 4 * (max(round_) + 1) <= end]
-        self._places = Places(np.array(header), _rows(rounds, np.int64, 2))
+        self._places = Places(np.array(header), rows_of(rounds, np.int64, 2))
         self._find: Callable[..., int] | None = None
 
     def damaged(self, states: States, first: int, end: int) -> tuple[list[Damage], bool]:
@@ -195,67 +161,13 @@ def _words(rules: list[Rule], rule: float, place: float, value: float) -> str:
     return broken.broken(int(place), value if broken.kind.kind == "f" else int(value))
 
 
-def _table(rules: list[Rule]) -> RuleTable:
-    real = [rule.kind.kind == "f" for rule in rules]
-    limits = [(rule.least, rule.most) for rule in rules]
-    return RuleTable(
-        _rows([rule.row() for rule in rules], np.int64, 5),
-        _rows([(0, 0) if r else w for r, w in zip(real, limits, strict=True)], np.int64, 2),
-        _rows([w if r else (0, 0) for r, w in zip(real, limits, strict=True)], np.float64, 2),
-    )
-
-
-def _rows(rows: Sequence[Sequence[float]], kind: Any, width: int) -> npt.NDArray[Any]:
-    """Return an array of two dimensions, which kernels need, even if there are no rows."""
-    return np.array(rows, kind).reshape(-1, width)
-
-
-def _place(dtype: np.dtype[Any], name: str) -> int:
-    fields: Any = dtype.fields
-    return int(fields[name][1])
-
-
 def _rounds(dtype: np.dtype[Any], start: int = 0) -> Iterator[list[int]]:
     """Yield the places of `queued` and `taken`, also in wrapped records."""
     if "queue" in (dtype.names or ()):
-        yield [(start + _place(dtype, name)) // 4 for name in ("queued", "taken")]
+        yield [(start + place_of(dtype, name)) // 4 for name in ("queued", "taken")]
     for name in dtype.names or ():
         if dtype[name].names:
-            yield from _rounds(dtype[name], start + _place(dtype, name))
-
-
-def _rules(
-    policy: Any, dtype: np.dtype[Any], arms: int, prefix: str = "", start: int = 0
-) -> Iterator[Rule]:
-    """Yield the rules of a record, and of the records within it."""
-    named, parts = bounds_of(policy, arms), parts_of(policy)
-    for name in dtype.names or ():
-        part, at = dtype[name], start + _place(dtype, name)
-        base, full = part.base, prefix + name
-        count = int(np.prod(part.shape, dtype=np.int64))
-        if part.names:
-            yield from _rules(parts.get(name), part, arms, f"{full}.", at)
-        elif count > 0 and base.kind in "iuf":
-            yield from _rules_of(Rule(full, base, at, count), named.get(name), arms)
-
-
-def _rules_of(rule: Rule, named: tuple[float, float] | None, arms: int) -> Iterator[Rule]:
-    """Yield the rules of a field, if it has any: those of the policy, else those of its type."""
-    said: Mapping[str, Any] = rule.kind.metadata or {}
-    if named is not None:
-        yield rule._replace(least=named[0], most=named[1])
-    elif "most" in said:
-        yield rule._replace(least=said["least"], most=said["most"])
-    elif said == ARM.metadata:
-        yield rule._replace(most=arms - 1, nobody=True)
-    elif said == LINE.metadata:
-        yield rule._replace(n=min(rule.n, arms), most=arms - 1)
-    elif said.get("holds") == "a place among the arms":
-        yield rule._replace(most=arms - 1)
-    elif said.get("holds") == "the number of arms":
-        yield rule._replace(least=arms, most=arms)
-    elif said.get("holds") == "a random stream":
-        yield rule._replace(is_stream=True)
+            yield from _rounds(dtype[name], start + place_of(dtype, name))
 
 
 @kernel
@@ -271,7 +183,7 @@ def _whole_at(views: Views, record: int, row: Words, place: int) -> int:
         value = np.int64(views.ints[at])
     else:
         value = views.words[at]
-    if row[2] == _UNSIGNED and size < _WORD:
+    if row[2] == UNSIGNED and size < _WORD:
         value &= (np.int64(1) << (8 * size)) - 1
     return value  # type: ignore[return-value]  # compiled code returns a numpy integer
 
@@ -285,12 +197,12 @@ def _breaks(
     broken = False
     value = 0.0
     place = 0
-    if row[2] == _STREAM:
+    if row[2] == STREAM:
         ones = np.int64(0)
         for word in range(row[3]):
             ones |= views.words[record + row[0] + word]
         broken = ones == 0
-    elif row[2] == _REAL:
+    elif row[2] == REAL:
         at = record * (_WORD // row[1]) + row[0]
         while not broken and place < row[3]:
             value = views.doubles[at + place] if row[1] == _WORD else views.singles[at + place]

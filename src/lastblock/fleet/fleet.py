@@ -18,7 +18,7 @@ from lastblock.fleet.file import FleetFile
 from lastblock.fleet.forks import open_fleets
 from lastblock.fleet.member import CLOSED, FleetBandit, FleetBandits
 from lastblock.fleet.messages import HALF_DONE, SHARED, is_corrupt
-from lastblock.fleet.plan import FleetPlan, Memory, plan_in
+from lastblock.fleet.plan import FleetPlan, RecordForm, plan_in
 from lastblock.kernels.streams import Seed, key_of
 from lastblock.support.checks import flag, whole
 from lastblock.support.parallel import check_threads
@@ -71,7 +71,7 @@ class Fleet:
         size: int,
         seed: Seed = None,
         horizon: int | None = None,
-        memory: Memory = "full",
+        memory: RecordForm = "full",
         threads: int | None = None,
     ) -> None:
         plan = FleetPlan(policy, arms, size, key_of(seed), horizon, memory, sealed=False)
@@ -88,7 +88,7 @@ class Fleet:
         size: int,
         seed: Seed = None,
         horizon: int | None = None,
-        memory: Memory = "full",
+        memory: RecordForm = "full",
         threads: int | None = None,
         reserve: bool = False,
     ) -> "Fleet":
@@ -209,7 +209,7 @@ class Fleet:
         return self._plan.arms
 
     @property
-    def memory(self) -> Memory:
+    def memory(self) -> RecordForm:
         """How records keep numbers: "full" as float64, or "compact" in fewer bytes."""
         return self._plan.memory
 

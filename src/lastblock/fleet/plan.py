@@ -16,7 +16,7 @@ from lastblock.kernels.streams import STREAM_WORDS, Stream
 from lastblock.support.checks import at_least, whole
 from lastblock.support.errors import UNREADABLE
 
-Memory: TypeAlias = Literal["full", "compact"]
+RecordForm: TypeAlias = Literal["full", "compact"]
 FULL: Final = "full"
 COMPACT: Final = "compact"
 MEMORIES = (FULL, COMPACT)
@@ -43,7 +43,7 @@ class FleetPlan:
         size: int,
         key: Stream,
         horizon: int | None,
-        memory: Memory,
+        memory: RecordForm,
         *,
         sealed: bool,
     ) -> None:
@@ -63,7 +63,7 @@ class FleetPlan:
             at_least(1, self.horizon, "horizon")
         if memory not in MEMORIES:
             raise ValueError(f"memory={memory!r} must be 'full' or 'compact'")
-        self.memory: Memory = memory
+        self.memory: RecordForm = memory
         self.dtype = fleet_dtype(
             policy, self.arms, self.horizon, compact=memory == COMPACT, sealed=sealed
         )

@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 from lastblock.serve.problems import ProblemError, unavailable
-from lastblock.store.group_commit import Told
+from lastblock.store.group_commit import WhenWritten
 from lastblock.store.store import Store
 from lastblock.support.errors import StoreError
 
@@ -30,8 +30,8 @@ class Commits:
 
     def __init__(self, store: Store, *, does_wait: bool) -> None:
         self._store, self._does_wait = store, does_wait
-        self._gathering: list[Told] = []
-        self._writing: list[Told] = []
+        self._gathering: list[WhenWritten] = []
+        self._writing: list[WhenWritten] = []
 
     def check(self) -> None:
         """Raise a `ProblemError` unless the store takes events now; call this before each change.
@@ -42,7 +42,7 @@ class Commits:
         if problem is not None:
             raise unavailable(f"the last events could not be written: {problem}")
 
-    def when_written(self, function: Told) -> None:
+    def when_written(self, function: WhenWritten) -> None:
         """Call a function when all events so far are written, or cannot be: it gets the error.
 
         The events may be written after all: who sends the same request again, with the same key,

@@ -20,7 +20,7 @@ AGAIN = 1.0
 
 Write = Callable[[Sequence[Row], Sequence[Snapshot]], None]
 
-Told = Callable[[StoreError | None], object]
+WhenWritten = Callable[[StoreError | None], object]
 """A function that is told that events are written, by None, or why they are not."""
 
 
@@ -57,7 +57,7 @@ class Groups:
         self._lock = threading.Lock()
         self._wake = threading.Condition(self._lock)
         self._gates: list[threading.Lock] = []  # each lets a waiting caller go on after a group
-        self._told_later: list[tuple[int, Told]] = []  # see `when_written`
+        self._told_later: list[tuple[int, WhenWritten]] = []  # see `when_written`
         self._rows: list[Row] = []
         self._snapshots: dict[int, Snapshot] = {}  # the latest of each bandit
         self._added = self._taken = self._written = 0  # these count calls of `put`
@@ -114,7 +114,7 @@ class Groups:
             self._wake.notify()
             return gate
 
-    def when_written(self, function: Told) -> None:
+    def when_written(self, function: WhenWritten) -> None:
         """Have everything written now, and call a function when it is, or when it fails.
 
         The thread calls it, or this call does if there is nothing to write.
