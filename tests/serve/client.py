@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import tempfile
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ from uvicorn.server import ServerState
 from lastblock.serve.quick import protocol_for
 from lastblock.serve.server import application, open_service
 from lastblock.serve.settings import Settings
+from lastblock.serve.workers.front import Front
+from lastblock.serve.workers.owner import Offices
 
 
 @dataclass
@@ -84,8 +87,8 @@ class Wire(asyncio.Transport):
 class Service:
     """An open service, with an admin key.
 
-    `way` is what requests are given to: "application", or "connection" for one after the other of
-    those that the server makes.
+    `way` is what requests are given to: "application", "connection" for one after the other of
+    those that the server makes, or "worker" for a front, as if it were another process.
     """
 
     def __init__(self, place, way="application", **settings):
@@ -96,10 +99,34 @@ class Service:
         self.app, self.around = application(self.state)
         self.is_closed = False
         self.runner.run(self.state.host.open())
+        self.folder = tempfile.TemporaryDirectory()
+        if way == "worker":
+            self.runner.run(self.put_front())
+
+    async def put_front(self):
+        """Put a front between requests and the application, as in another process."""
+        path = f"{self.folder.name}/owner.sock"
+        self.state.offices = Offices(self.around)
+        loop = asyncio.get_running_loop()
+        self.listens = await loop.create_unix_server(self.state.offices.meet, path)
+        self.around = Front(self.state.settings, path)
+        self.work = asyncio.ensure_future(self.around.work())
+        await self.around.is_linked.wait()
+
+    async def take_front(self):
+        self.listens.close()
+        self.work.cancel()
+        await asyncio.wait([self.work])
+        await self.state.offices.quiet()
+        await asyncio.sleep(0)  # connections close at the next turn of the loop
+        await asyncio.sleep(0)
 
     def close(self):
         if not self.is_closed:
             self.is_closed = True
+            if self.state.offices is not None:
+                self.runner.run(self.take_front())
+            self.folder.cleanup()
             self.runner.run(self.state.host.close())
             self.runner.close()
 

@@ -11,9 +11,9 @@ from store.databases import count, fetch
 DECIDE = "/v1/bandits/button/decisions"
 
 
-@pytest.fixture(params=["application", "connection"])
+@pytest.fixture(params=["application", "connection", "worker"])
 def way(request):
-    """Both ways of a request: through the application, and straight from the connection."""
+    """All ways of a request: to the application, straight from a connection, through a worker."""
     return request.param
 
 

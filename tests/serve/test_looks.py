@@ -10,6 +10,11 @@ import pytest
 DECIDE = "/v1/bandits/button/decisions"
 
 
+@pytest.fixture(params=["application", "worker"])
+def way(request):
+    return request.param
+
+
 def live(shop, steps):
     """Decide and tell; return tokens and arms."""
     made = []
@@ -79,7 +84,11 @@ def stream(shop, wanted, act=nothing, headers=None):
     async def follow():
         parts, ready = [], asyncio.Event()
 
+        told = [{"type": "http.request", "body": b"", "more_body": False}]
+
         async def receive():
+            if told:
+                return told.pop()
             await ready.wait()
             return {"type": "http.disconnect"}
 
@@ -103,6 +112,9 @@ def stream(shop, wanted, act=nothing, headers=None):
             await asyncio.sleep(0.01)
         await act()
         await asyncio.wait_for(task, 30)
+        async with asyncio.timeout(30):
+            while shop.state.streams:  # an owner hears a little later that the client has left
+                await asyncio.sleep(0.01)
         return list(read(parts))
 
     return shop.runner.run(follow())

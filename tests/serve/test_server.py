@@ -2,13 +2,9 @@
 
 import asyncio
 import contextlib
-import json
-import os
-import re
 import shutil
 import signal
 import socket
-import ssl
 import struct
 import subprocess
 import sys
@@ -19,51 +15,9 @@ import pytest
 
 import lastblock as lb
 from lastblock.client import AsyncClient, Client
+from serve.program import Program
 
 NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
-
-
-class Program:
-    """A running `lastblock serve`."""
-
-    def __init__(self, store, *flags):
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "lastblock", "serve", str(store), "--port", "0", *flags],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env={**os.environ, "LASTBLOCK_LOG_LEVEL": "warning"},
-        )
-        self.said = self.process.stdout.readline()
-        found = re.search(r"https?://127\.0\.0\.1:(\d+)", self.said)
-        assert found, self.said
-        self.url, self.port = found[0], int(found[1])
-        self.trust = None
-        if "--tls-cert" in flags:
-            self.trust = ssl.create_default_context(cafile=flags[flags.index("--tls-cert") + 1])
-        self.key = ""
-        line = self.process.stdout.readline()
-        if "first admin key" in line:
-            self.key = line.split()[-1]
-        assert self.call("GET", "/readyz")[0] == 200
-
-    def call(self, method, path, body=None, timeout=30):
-        request = urllib.request.Request(
-            f"{self.url}{path}",
-            method=method,
-            data=None if body is None else json.dumps(body).encode(),
-            headers={"Content-Type": "application/json", "Authorization": f"Bearer {self.key}"},
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=timeout, context=self.trust) as answer:
-                text = answer.read()
-                return answer.status, json.loads(text) if text else None
-        except urllib.error.HTTPError as error:
-            return error.code, json.loads(error.read())
-
-    def end(self, number=signal.SIGTERM):
-        self.process.send_signal(number)
-        return self.process.wait(30)
 
 
 @pytest.fixture
@@ -76,9 +30,7 @@ def start(tmp_path):
 
     yield begin
     for program in programs:
-        if program.process.poll() is None:
-            program.end(signal.SIGKILL)
-        program.process.stdout.close()
+        program.close()
 
 
 def test_what_was_answered_survives_kills_and_a_signal_ends_it_in_order(start, tmp_path):

@@ -4,11 +4,13 @@ import asyncio
 import contextlib
 import gc
 import logging
+import os
 import signal
 import socket
+import stat
 import sys
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, MutableMapping
+from typing import Any, Final, Literal
 
 import uvicorn
 from starlette.middleware.cors import CORSMiddleware
@@ -35,7 +37,7 @@ REFRESH: Final = 2.0
 EXPIRE: Final = 1.0
 """Seconds between two looks at which decisions have waited too long."""
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def open_service(settings: Settings) -> State:
@@ -100,13 +102,7 @@ class Server(uvicorn.Server):
 
     def address(self) -> str:
         """Return the address under which clients reach the server."""
-        settings = self._state.settings
-        if settings.uds:
-            return f"unix:{settings.uds}"
-        port = self.servers[0].sockets[0].getsockname()[1]
-        scheme = "https" if settings.tls_cert else "http"
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        return f"{scheme}://{host}:{port}{settings.root_path}"
+        return url_of(self._state.settings, self.servers[0].sockets[0])
 
     def stop(self) -> None:
         """End: not ready at once, no new connections after the time to drain."""
@@ -117,6 +113,16 @@ class Server(uvicorn.Server):
         drain = self._state.settings.drain
         _log.info("stopping: not ready any more, the last new connection in %g s", drain)
         asyncio.get_running_loop().call_later(drain, setattr, self, "should_exit", True)
+
+
+def url_of(settings: Settings, listener: Any) -> str:
+    """Return the address under which clients reach a service that listens at a socket."""
+    if settings.uds:
+        return f"unix:{settings.uds}"
+    port = listener.getsockname()[1]
+    scheme = "https" if settings.tls_cert else "http"
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"{scheme}://{host}:{port}{settings.root_path}"
 
 
 def application(state: State) -> tuple[App, Any]:
@@ -144,45 +150,67 @@ async def serve(settings: Settings, announce: Callable[[State, str], object]) ->
     announce
         Is called with the service and its address when it is ready.
     """
-    sockets = None if settings.uds else [_bound(settings)]
+    sockets = None if settings.uds else [bound(settings)]
     state = open_service(settings)
     try:
         app, around = application(state)
-        server = Server(_config(settings, around, protocol_for(app)), state)
-        watcher = Watcher(state.host, state.alerts)
+        server = Server(config_of(settings, around, protocol_for(app)), state)
         loop = asyncio.get_running_loop()
-        for number in _SIGNALS:
+        for number in SIGNALS:
             with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
                 loop.add_signal_handler(number, server.stop)
-        helpers = [
-            asyncio.ensure_future(work)
-            for work in (
-                _open(state, server, announce),
-                app.watch.look(),
-                _refresh(state),
-                _expire(state),
-                app.dashboard.look(),
-                state.alerts.work(),
-                watcher.work(),
-            )
-        ]
-        try:
-            await server.serve(sockets)
-        finally:
-            for helper in helpers:
-                helper.cancel()
-            done = await asyncio.gather(*helpers, return_exceptions=True)
-        if isinstance(done[0], Exception):
-            raise done[0]
-        with contextlib.suppress(StoreError):  # what happened in the last second
-            await watcher.look()
-            await state.alerts.keep()
+        await working(state, app, _open(state, server, announce), server.serve(sockets))
     finally:
         await state.host.close()
 
 
-def _bound(settings: Settings) -> socket.socket:
+async def working(
+    state: State,
+    app: App,
+    opening: Coroutine[Any, Any, None],
+    serving: Coroutine[Any, Any, None],
+) -> None:
+    """Serve, with all that a service does in the background.
+
+    Parameters
+    ----------
+    state, app
+        The service.
+    opening
+        Opens the bandits; if it raises an error, it has `serving` end, and the error is raised.
+    serving
+        Answers requests until the service is to end.
+    """
+    watcher = Watcher(state.host, state.alerts)
+    helpers = [
+        asyncio.ensure_future(work)
+        for work in (
+            opening,
+            app.watch.look(),
+            _refresh(state),
+            _expire(state),
+            app.dashboard.look(),
+            state.alerts.work(),
+            watcher.work(),
+        )
+    ]
+    try:
+        await serving
+    finally:
+        for helper in helpers:
+            helper.cancel()
+        done = await asyncio.gather(*helpers, return_exceptions=True)
+    if isinstance(done[0], Exception):
+        raise done[0]
+    with contextlib.suppress(StoreError):  # what happened in the last second
+        await watcher.look()
+        await state.alerts.keep()
+
+
+def bound(settings: Settings) -> socket.socket:
     """Return a socket at the address, or raise a `SettingError` that says why there is none."""
+    if settings.uds:
+        return _bound_path(settings.uds)
     host, port = settings.host, settings.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -192,6 +220,22 @@ def _bound(settings: Settings) -> socket.socket:
             f"cannot listen at {host}, port {port}: {error.strerror}; choose another --port or "
             "--host"
         ) from None
+
+
+def _bound_path(path: str) -> socket.socket:
+    """Return a Unix socket at a path; one that an earlier server has left is replaced."""
+    made = socket.socket(socket.AF_UNIX)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            if stat.S_ISSOCK(os.stat(path).st_mode):
+                os.unlink(path)
+        made.bind(path)
+        os.chmod(path, 0o666)  # as uvicorn does: whoever enters the folder may connect
+        made.listen(2048)
+    except OSError as error:
+        made.close()
+        raise SettingError(f"cannot listen at {path}: {error.strerror or error}") from None
+    return made
 
 
 async def _open(state: State, server: Server, announce: Callable[[State, str], object]) -> None:
@@ -242,7 +286,10 @@ def expire(state: State) -> int:
     return sum(hosted.expire() for hosted in list(state.host.bandits.values()))
 
 
-def _config(settings: Settings, app: Any, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
+def config_of(
+    settings: Settings, app: Any, protocol: type[asyncio.Protocol] | Literal["httptools"]
+) -> uvicorn.Config:
+    """Return the settings of uvicorn."""
     return uvicorn.Config(
         app,
         http=protocol,
@@ -265,13 +312,17 @@ def _config(settings: Settings, app: Any, protocol: type[asyncio.Protocol]) -> u
 
 def run(settings: Settings, announce: Callable[[State, str], object]) -> None:
     """Serve until a signal comes; see `serve`."""
-    factory = None
-    if sys.platform != "win32":
-        import uvloop  # noqa: PLC0415  # not on Windows
-
-        factory = uvloop.new_event_loop
-    with asyncio.Runner(loop_factory=factory) as runner:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(serve(settings, announce))
+
+
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Return what makes the event loop of a service; None for Python's own."""
+    if sys.platform == "win32":
+        return None
+    import uvloop  # noqa: PLC0415  # not on Windows
+
+    return uvloop.new_event_loop
 
 
 def greeting(state: State, url: str) -> str:

@@ -1,0 +1,210 @@
+"""A front: it speaks HTTP with clients, and hands whole requests to the owner."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Final
+
+from lastblock.serve.http import ClientLeftError, Receive, Request, Response, Scope, Send, Watch
+from lastblock.serve.messages import Alive
+from lastblock.serve.problems import ProblemError, unavailable
+from lastblock.serve.settings import Settings
+from lastblock.serve.workers.frames import (
+    Answer,
+    Ask,
+    Hello,
+    Left,
+    Link,
+    More,
+    Part,
+    ToFront,
+)
+
+_log = logging.getLogger(__name__)
+
+AGAIN: Final = 0.05
+"""Seconds between two attempts to reach the owner."""
+
+_STREAM = b"text/event-stream"
+
+
+class OwnerLostError(Exception):
+    """Raised when the owner has ended before it answered."""
+
+
+class _Exchange:
+    """A request that waits for its answer."""
+
+    __slots__ = ("answer", "parts")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.answer: asyncio.Future[Answer] = loop.create_future()
+        self.parts: asyncio.Queue[Part | None] | None = None
+        """What follows of a long answer; None in it if nothing more will come."""
+
+
+class Front:
+    """The ASGI application of a front.
+
+    Parameters
+    ----------
+    settings
+        The settings of the service.
+    path
+        The Unix socket of the owner.
+    """
+
+    def __init__(self, settings: Settings, path: str) -> None:
+        self._path, self._root = path, settings.root_path.encode()
+        self._most = settings.max_body
+        self.watch = Watch(settings.request_timeout)
+        self._link: Link[ToFront] | None = None
+        self._waiting: dict[int, _Exchange] = {}
+        self._last = 0
+        self._refused = 0
+        self.is_linked = asyncio.Event()
+
+    async def work(self) -> None:
+        """Reach the owner, again and again; the process's task that does this never ends."""
+        loop = asyncio.get_running_loop()
+        while True:
+            lost = asyncio.Event()
+            make = partial(Link[ToFront], ToFront, self._take, lost.set)
+            with contextlib.suppress(OSError):
+                _, link = await loop.create_unix_connection(make, self._path)
+                link.send(Hello(self._refused))
+                self._link, self._refused = link, 0
+                self.is_linked.set()
+                try:
+                    await lost.wait()
+                finally:
+                    self._link = None
+                    link.close()
+                    self._lose()
+                _log.warning("the owner has ended; requests get a 503 until there is another one")
+            await asyncio.sleep(AGAIN)
+
+    def _take(self, message: ToFront) -> None:
+        """Hand a message of the owner to whoever waits for it."""
+        exchange = self._waiting.get(message.id)
+        if exchange is None:
+            return  # the client has left
+        if isinstance(message, Answer):
+            if message.is_begun:
+                exchange.parts = asyncio.Queue()
+            if not exchange.answer.done():
+                exchange.answer.set_result(message)
+        elif isinstance(message, Part) and exchange.parts is not None:
+            exchange.parts.put_nowait(message)
+        else:
+            _break(exchange)
+
+    def _lose(self) -> None:
+        """Tell all who wait that no answer will come."""
+        for exchange in list(self._waiting.values()):
+            _break(exchange)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            raise RuntimeError(f"lastblock does not speak {scope['type']!r}")
+        raw: bytes = scope.get("raw_path") or scope["path"].encode()
+        raw = raw.partition(b"?")[0]
+        if raw.removeprefix(self._root) == b"/livez" and scope["method"] in ("GET", "HEAD"):
+            await Response.json(Alive(status="alive")).send(send)
+            return
+        try:
+            body = await Request(scope, receive, self._most, self.watch).body()
+            await self._relay(scope, raw, body, receive, send)
+        except ProblemError as problem:
+            await Response.problem(problem).send(send)
+        except OwnerLostError:
+            self._refused += 1
+            words = "the process that has the bandits does not run, and is being started"
+            await Response.problem(unavailable(f"{words}; send the same request again")).send(send)
+        except ClientLeftError:
+            pass
+
+    async def _relay(
+        self, scope: Scope, raw: bytes, body: bytes, receive: Receive, send: Send
+    ) -> None:
+        link = self._link
+        if link is not None:
+            await link.drained()
+        if link is None or not link.is_open:
+            raise OwnerLostError
+        self._last = id = self._last + 1
+        exchange = self._waiting[id] = _Exchange(asyncio.get_running_loop())
+        client = scope.get("client")
+        is_done = False
+        try:
+            link.send(
+                Ask(
+                    id,
+                    scope["method"],
+                    raw,
+                    scope["query_string"],
+                    scope["headers"],
+                    client[0] if client else "",
+                    scope.get("scheme", "http"),
+                    body,
+                ),
+                len(body),
+            )
+            answer = await exchange.answer
+            start = {"type": "http.response.start", "headers": answer.headers}
+            await send({**start, "status": answer.status})
+            if not answer.is_begun:
+                is_done = True
+                await send({"type": "http.response.body", "body": answer.body})
+                return
+            await send({"type": "http.response.body", "body": answer.body, "more_body": True})
+            async with _leaving(exchange, receive):
+                is_done = await self._stream(id, exchange, link, answer, send)
+        finally:
+            del self._waiting[id]
+            if not is_done and link.is_open:
+                link.send(Left(id))
+
+    async def _stream(
+        self, id: int, exchange: _Exchange, link: Link[ToFront], answer: Answer, send: Send
+    ) -> bool:
+        """Send the parts of a long answer as they come; return whether it ended."""
+        assert exchange.parts is not None
+        while True:
+            link.send(More(id))
+            part = await exchange.parts.get()
+            if part is None:
+                if (b"content-type", _STREAM) in answer.headers:  # browsers then come again
+                    await send({"type": "http.response.body", "body": b""})
+                return False  # of a file, half is worse than none: uvicorn cuts the connection
+            is_more = not part.is_last
+            await send({"type": "http.response.body", "body": part.body, "more_body": is_more})
+            if part.is_last:
+                return True
+
+
+def _break(exchange: _Exchange) -> None:
+    if not exchange.answer.done():
+        exchange.answer.set_exception(OwnerLostError())
+        exchange.answer.exception()  # whoever waited may have left
+    elif exchange.parts is not None:
+        exchange.parts.put_nowait(None)
+
+
+@contextlib.asynccontextmanager
+async def _leaving(exchange: _Exchange, receive: Receive) -> AsyncIterator[None]:
+    """Break a long answer when its client leaves."""
+
+    async def watch() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        _break(exchange)
+
+    watching = asyncio.ensure_future(watch())
+    try:
+        yield
+    finally:
+        watching.cancel()

@@ -1,0 +1,74 @@
+"""A running `lastblock serve`, in processes of its own."""
+
+import json
+import os
+import re
+import signal
+import ssl
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+
+class Program:
+    """A running `lastblock serve`."""
+
+    def __init__(self, store, *flags):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "lastblock", "serve", str(store), "--port", "0", *flags],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, "LASTBLOCK_LOG_LEVEL": "warning"},
+        )
+        self.said = self.process.stdout.readline()
+        found = re.search(r"https?://127\.0\.0\.1:(\d+)", self.said)
+        assert found, self.said
+        self.url, self.port = found[0], int(found[1])
+        self.trust = None
+        if "--tls-cert" in flags:
+            self.trust = ssl.create_default_context(cafile=flags[flags.index("--tls-cert") + 1])
+        self.key = ""
+        line = self.process.stdout.readline()
+        if "first admin key" in line:
+            self.key = line.split()[-1]
+        assert self.call("GET", "/readyz")[0] == 200
+
+    def call(self, method, path, body=None, timeout=30):
+        request = urllib.request.Request(
+            f"{self.url}{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json", "Authorization": f"Bearer {self.key}"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=timeout, context=self.trust) as answer:
+                text = answer.read()
+                return answer.status, json.loads(text) if text else None
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read())
+
+    def end(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        return self.process.wait(30)
+
+    def close(self):
+        """End it if it still runs."""
+        if self.process.poll() is None:
+            self.end(signal.SIGKILL)
+        self.process.stdout.close()
+
+    def processes(self, role):
+        """The numbers of the processes that it has started for "owner" or "front"."""
+        pid = self.process.pid
+        found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return [each for each in map(int, found) if role in _command(each)]
+
+
+def _command(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return []
