@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from lastblock.serve import openapi
 from lastblock.serve.dashboard.routes import Dashboard, is_page
 from lastblock.serve.http import ClientLeftError, Receive, Request, Response, Scope, Send, Watch
+from lastblock.serve.peers import ElsewhereError
 from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.serve.routes import alerts, bandits, decisions, health, keys, looks
 from lastblock.serve.routing import Route, Router
@@ -97,7 +98,10 @@ class App:
         if not state.host.is_ready and route.path not in _HEALTH and not is_page(route.path):
             raise unavailable(f"the server is not ready: {state.host.why_not}")
         state.authorize(request, route.needs)
-        return await route.handler(request)
+        try:
+            return await route.handler(request)
+        except ElsewhereError as elsewhere:
+            return await state.forward(request, route.needs, elsewhere)
 
 
 def _routes(state: State) -> Iterator[Route]:

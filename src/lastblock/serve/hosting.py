@@ -34,6 +34,7 @@ from lastblock.serve.families import (
 from lastblock.serve.floors import floors_of, floors_of_new, read_floors, set_floors, with_floor
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.messages import ChangedArm, ChangedBandit, NewArm, NewBandit, NewDecision
+from lastblock.serve.peers import Peers
 from lastblock.serve.policies import read_policy
 from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.serve.safety_messages import Guardrail, ShadowOf
@@ -64,6 +65,7 @@ class Host:
         self._by_number: dict[int, Hosted] = {}
         self.is_ready = False
         self.why_not = "starting"
+        self.peers = Peers(store) if store.holder else None  # other servers on the same database
         self._changing = asyncio.Lock()  # for all that is not a decision or a reward
 
     async def open(self) -> None:
@@ -110,15 +112,18 @@ class Host:
                 hosted.leave()
 
     async def get(self, name: str) -> Hosted:
-        """Return a bandit, and open it if need be."""
-        found = self.bandits.get(name)
-        if found is not None:
+        """Return a bandit, and open it if need be; raise an `ElsewhereError` if others have it."""
+        if found := self._known(name):
             return found
         async with self._changing:
-            found = self.bandits.get(name)
-            if found is not None:
-                return found
-            return await asyncio.to_thread(self._find, name)
+            found = self._known(name)
+            return await asyncio.to_thread(self._find, name) if found is None else found
+
+    def _known(self, name: str) -> Hosted | None:
+        found = self.bandits.get(name)
+        if found is None and self.peers is not None:
+            self.peers.check(name)
+        return found
 
     def _find(self, name: str) -> Hosted:
         names = self.store.names()
@@ -132,6 +137,8 @@ class Host:
                     self.store.bandit(each)  # or an error that says who has it
                     self._take_in(each, self._opened([each])[each], notes.get(each))
         except BanditInUseError as error:
+            if self.peers is not None:
+                self.peers.find(name)
             raise unavailable(str(error)) from None
         return self.bandits[name]
 
@@ -221,7 +228,8 @@ class Host:
             return found
         self._by_number = {each.number: each for each in self.bandits.values()}
         if number not in self._by_number:
-            name = await asyncio.to_thread(self.store.name_of, number)
+            name = None if self.peers is None else self.peers.name_of(number)
+            name = name or await asyncio.to_thread(self.store.name_of, number)
             return None if name is None else await self.get(name)
         return self._by_number[number]
 

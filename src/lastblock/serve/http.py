@@ -181,11 +181,21 @@ class Streamed(Response):
 class Request:
     """One request, of which a handler reads what it needs."""
 
-    __slots__ = ("_headers", "_receive", "_watch", "caller", "most", "parameters", "scope")
+    __slots__ = (
+        "_data",
+        "_headers",
+        "_receive",
+        "_watch",
+        "caller",
+        "most",
+        "parameters",
+        "scope",
+    )
 
     def __init__(self, scope: Scope, receive: Receive, most: int, watch: Watch) -> None:
         self.scope, self._receive, self.most, self._watch = scope, receive, most, watch
         self._headers: dict[bytes, bytes] | None = None
+        self._data: bytes | None = None
         self.parameters: tuple[str, ...] = ()
         self.caller: Any = None
         """Who sent it: a `Caller`."""
@@ -230,7 +240,12 @@ class Request:
             raise ProblemError(
                 "too-large", f"the body may have at most {self.most} bytes; send less"
             )
+        self._data = data
         return data
+
+    async def whole(self) -> bytes:
+        """Return the body, also if it was read before."""
+        return await self.body() if self._data is None else self._data
 
     async def until_left(self) -> None:
         """Return when the client has closed the connection; call it after `body`."""

@@ -19,13 +19,16 @@ import lastblock
 from lastblock.serve.alerts import Alerts
 from lastblock.serve.app import App
 from lastblock.serve.commits import Commits
+from lastblock.serve.forwarding import Forwarder
 from lastblock.serve.hosting import Host
 from lastblock.serve.keys import Keys
 from lastblock.serve.limits import Limits
+from lastblock.serve.peers import address_for
 from lastblock.serve.quick import protocol_for
 from lastblock.serve.settings import SettingError, Settings
 from lastblock.serve.state import State
 from lastblock.serve.watching import Watcher
+from lastblock.store.storage import TakenOverError
 from lastblock.store.store import Store
 from lastblock.support.errors import StoreError
 
@@ -68,7 +71,10 @@ def open_service(settings: Settings) -> State:
         commits = Commits(store, does_wait=settings.durability == "always")
         limits = Limits(settings.rate_limit)
         alerts = Alerts(store.documents, settings.alert_url, settings.alert_secret)
-        return State(settings, Host(store, commits), keys, limits, alerts)
+        state = State(settings, Host(store, commits), keys, limits, alerts)
+        if store.holder:
+            state.forwarder = Forwarder(store.holder, settings.root_path)
+        return state
     except BaseException:
         store.close()
         raise
@@ -181,7 +187,7 @@ async def working(
     serving
         Answers requests until the service is to end.
     """
-    watcher = Watcher(state.host, state.alerts)
+    watcher, peers = Watcher(state.host, state.alerts), state.host.peers
     helpers = [
         asyncio.ensure_future(work)
         for work in (
@@ -192,6 +198,7 @@ async def working(
             app.dashboard.look(),
             state.alerts.work(),
             watcher.work(),
+            *([] if peers is None else [peers.work(state.host.get, state.host.lose)]),
         )
     ]
     try:
@@ -202,7 +209,11 @@ async def working(
         done = await asyncio.gather(*helpers, return_exceptions=True)
     if isinstance(done[0], Exception):
         raise done[0]
+    if state.forwarder is not None:
+        await state.forwarder.close()
     with contextlib.suppress(StoreError):  # what happened in the last second
+        if peers is not None:
+            await asyncio.to_thread(peers.withdraw)
         await watcher.look()
         await state.alerts.keep()
 
@@ -241,9 +252,8 @@ def _bound_path(path: str) -> socket.socket:
 async def _open(state: State, server: Server, announce: Callable[[State, str], object]) -> None:
     """Open the bandits while the server answers already that it is not ready."""
     try:
-        await state.host.open()
-        freeze()
         await server.listens.wait()
+        await open_bandits(state, server.address())
         announce(state, server.address())
     except Exception:
         server.should_exit = True
@@ -258,6 +268,15 @@ def freeze() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+async def open_bandits(state: State, url: str) -> None:
+    """Open all bandits that nobody else has, and tell others where this server is."""
+    if state.host.peers is not None:
+        where = await asyncio.to_thread(address_for, state.settings, url)
+        await asyncio.to_thread(state.host.peers.publish, where)
+    await state.host.open()
+    freeze()
 
 
 async def _refresh(state: State) -> None:
@@ -275,6 +294,8 @@ async def _expire(state: State) -> None:
         await asyncio.sleep(EXPIRE)
         try:
             expire(state)
+        except TakenOverError as error:
+            state.host.lose(error.bandits)
         except StoreError as error:
             _log.warning("decisions could not be expired yet: %s", error)
 

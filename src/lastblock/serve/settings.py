@@ -55,6 +55,11 @@ class Settings:
         low=0,
         high=256,
     )
+    advertise: str = _setting(
+        "",
+        "where other servers on the same database reach this one; without it, where it listens",
+        metavar="URL",
+    )
     root_path: str = _setting("", "the path under which a proxy shows the service", metavar="PATH")
     forwarded_allow_ips: str = _setting(
         "",
@@ -243,6 +248,12 @@ def _fitting(settings: Settings) -> Settings:
             raise SettingError(
                 "alert_url needs an alert_secret of at least 16 characters, with which alerts are "
                 "signed; set LASTBLOCK_ALERT_SECRET"
+            )
+    if settings.advertise:
+        where = urlsplit(settings.advertise)
+        if where.scheme not in ("http", "https") or not where.hostname:
+            raise SettingError(
+                f"advertise={settings.advertise!r} must be like http://10.0.0.7:8000"
             )
     if settings.root_path and (
         not settings.root_path.startswith("/") or settings.root_path.endswith("/")

@@ -1,15 +1,18 @@
 """All that the handlers of requests share."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from lastblock.serve.alerts import Alerts
+from lastblock.serve.forwarding import HEADER, LATER, SOON, Forwarder, Relayed
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.hosting import Host
 from lastblock.serve.http import Request, Whole
 from lastblock.serve.keys import Key, Keys, Right
 from lastblock.serve.limits import Limits
 from lastblock.serve.metrics import Metrics
-from lastblock.serve.problems import ProblemError
+from lastblock.serve.peers import ElsewhereError
+from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.serve.settings import Settings
 from lastblock.serve.workers.owner import Offices
 
@@ -30,6 +33,8 @@ class State:
     is_stopping: bool = False
     restarts: int = 0
     """How many processes of the service had to be started again."""
+    forwarder: Forwarder | None = None
+    """Sends requests to other servers on the same database; None if there can be none."""
     offices: Offices | None = None
     """The fronts that are connected; None if this process speaks HTTP itself."""
     streams: dict[int, list[int]] = field(default_factory=dict)
@@ -64,6 +69,40 @@ class State:
             return None
         return self.keys.check(authorization[7:].strip())
 
+    async def forward(
+        self,
+        request: Request,
+        right: Right | None,
+        elsewhere: ElsewhereError,
+        body: bytes | None = None,
+        more: Iterable[tuple[bytes, bytes]] = (),
+    ) -> Relayed:
+        """Have the server that has a bandit answer a request about it.
+
+        Parameters
+        ----------
+        request
+            The request.
+        right
+            The right that it needs; requests for decisions and with rewards must be quick.
+        elsewhere
+            Which server that is.
+        body, more
+            As for `Forwarder.forward`.
+        """
+        peers, url = self.host.peers, elsewhere.url
+        if peers is None or self.forwarder is None or request.header(HEADER) is not None:
+            raise unavailable(f"bandit {elsewhere.name!r} is moving to another server")
+        seconds = SOON if right in ("ask", "tell") else LATER
+        try:
+            answer = await self.forwarder.forward(request, url, seconds, body, more)
+        except ProblemError:
+            peers.forget(url)
+            raise
+        if answer.status == 503:
+            peers.forget(url)
+        return answer
+
     async def bandit(self, request: Request) -> Hosted:
         """Return the bandit that a request names, if the key reaches it; open it if need be."""
         return await self.named(request, request.parameters[0])
@@ -79,6 +118,8 @@ class State:
                 check_reach(request, name)
             found = await self.host.get(name)
         check_reach(request, found.family.name)
+        if self.host.peers is not None:  # what another server does, this one would not know
+            self.host.store.check_owned(found.number)
         return found
 
 

@@ -33,7 +33,7 @@ from lastblock.store.postgres_rows import (
 from lastblock.store.postgres_schema import prepare
 from lastblock.store.postgres_snapshots import keep_snapshot
 from lastblock.store.postgres_view import PostgresView
-from lastblock.store.storage import Beginning, Copy, Document, Row, Snapshot, encoded
+from lastblock.store.storage import Beginning, Copy, Document, Held, Row, Snapshot, encoded
 from lastblock.support.errors import StoreError
 
 Made = TypeVar("Made")
@@ -200,6 +200,16 @@ class PostgresStorage:
                 run(connection, f"DELETE FROM {table} WHERE bandit = %s", [bandit])
 
         self._change([bandit], remove)
+
+    @property
+    def holder(self) -> str:
+        """The name of this store among the owners."""
+        return self._holder
+
+    def holders(self) -> dict[str, Held]:
+        """Return who has each bandit, by its name."""
+        self._check_open()
+        return self._leases.holders()
 
     def own(self, bandits: Sequence[int]) -> dict[int, str]:
         """Take bandits; return words for where some of them are open already."""

@@ -23,7 +23,7 @@ from lastblock.store.postgres_connections import (
     transactions_of,
 )
 from lastblock.store.postgres_schema import newest, too_new, version
-from lastblock.store.storage import TakenOverError
+from lastblock.store.storage import Held, TakenOverError
 from lastblock.support.errors import StoreError
 
 LEASE = 10.0
@@ -56,6 +56,10 @@ _TAKE_FREE = (
 _OWNER = (
     "SELECT holder, process, host, identity, "
     "extract(epoch FROM expires - clock_timestamp())::float8 FROM owners WHERE bandit = %s"
+)
+_HOLDERS = (
+    "SELECT name, bandit, CASE WHEN expires > clock_timestamp() THEN holder END, process, host, "
+    "identity FROM bandits LEFT JOIN owners USING (bandit)"
 )
 
 
@@ -143,6 +147,22 @@ class Leases:
             if ended:
                 self._end_transactions(ended)
         raise StoreError(f"{self._label} is busy: others have locked a bandit; call again")
+
+    def holders(self) -> dict[str, Held]:
+        """Return who has each bandit, by its name; a process that has ended has none."""
+        with self._connections.transaction("READ ONLY") as connection:
+            rows = run(connection, _HOLDERS).fetchall()
+        ended: dict[Holder, bool] = {}  # of each process, since asking the system takes a while
+        found = {}
+        for name, bandit, holder, *process in rows:
+            is_over = holder is None
+            if holder is not None:
+                owner = Holder(*process)
+                if owner not in ended:
+                    ended[owner] = owner.has_ended()
+                is_over = ended[owner]
+            found[name] = Held(bandit, "" if is_over else holder)
+        return found
 
     def _check_version(self, found: int) -> None:
         """Raise a `StoreError` if the schema was migrated since the store was opened."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from lastblock.store.documents import Documents
 from lastblock.store.group_commit import Backlog, Groups
 from lastblock.store.opening import Queue
-from lastblock.store.storage import Storage
+from lastblock.store.storage import Held, Storage
 from lastblock.support.errors import StoreError
 
 
@@ -52,6 +52,35 @@ class CarriesServices(ABC):
     def problem(self) -> str | None:
         """Why the last events could not be written; None if they could, or wait."""
         return self._groups.problem if isinstance(self._groups, Groups) else None
+
+    @property
+    def holder(self) -> str:
+        """The name of this store among those that share a server; empty for a file."""
+        return self._storage.holder
+
+    def holders(self) -> dict[str, Held]:
+        """Return which store has each bandit, by the bandit's name.
+
+        Returns
+        -------
+        dict
+            The number of each bandit, and its holder, as `holder` has it: empty for a bandit that
+            nobody has now. A file cannot tell, and returns nothing.
+        """
+        self._check_open()
+        return self._storage.holders()
+
+    def check_owned(self, number: int) -> None:
+        """Raise a `StoreError` if another store may have a bandit that is open here.
+
+        A file's bandits are this store's as long as they are open; on a server, leases end.
+
+        Parameters
+        ----------
+        number
+            The number of the bandit.
+        """
+        self._storage.check_owned(number)
 
     @property
     def documents(self) -> Documents:

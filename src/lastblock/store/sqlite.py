@@ -25,7 +25,7 @@ from lastblock.store.sqlite_schema import (
     Execute,
 )
 from lastblock.store.sqlite_view import BorrowedView, SQLiteView
-from lastblock.store.storage import Beginning, Copy, Document, Row, Snapshot, encoded
+from lastblock.store.storage import Beginning, Copy, Document, Held, Row, Snapshot, encoded
 from lastblock.support.errors import StoreError
 
 Made = TypeVar("Made")
@@ -231,6 +231,15 @@ class SQLiteStorage:
 
         self._change(remove)
         self._shrink()
+
+    @property
+    def holder(self) -> str:
+        """Nothing: locks of a file have no names."""
+        return ""
+
+    def holders(self) -> dict[str, Held]:
+        """Return nothing: a file cannot tell who has which bandit."""
+        return {}
 
     def own(self, bandits: Sequence[int]) -> dict[int, str]:
         """Take bandits; return words for where some of them are open already."""

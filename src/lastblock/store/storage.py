@@ -160,6 +160,15 @@ class Copy(NamedTuple):
     """Decision, arm, probability, the snapshot since which it is not out any more, and the time."""
 
 
+class Held(NamedTuple):
+    """Who has a bandit."""
+
+    number: int
+    """The number of the bandit."""
+    holder: str
+    """The name of the store that has it, as `Storage.holder`; empty if nobody has."""
+
+
 class Document(NamedTuple):
     """A JSON document that a storage keeps beside the bandits."""
 
@@ -287,6 +296,13 @@ class Storage(Protocol):
 
         Returns words for where bandits are open already; those that are not there are taken.
         """
+
+    @property
+    def holder(self) -> str:
+        """The name of this store among the owners; empty if others cannot know it."""
+
+    def holders(self) -> dict[str, Held]:
+        """Return who has each bandit, by its name; nothing on a database that cannot tell."""
 
     def check_owned(self, bandit: int) -> None:
         """Raise a `StoreError` if this store may not take decisions for a bandit now.

@@ -24,9 +24,11 @@ from lastblock.serve.messages import (
     NewReward,
     NewRewards,
 )
+from lastblock.serve.peers import ElsewhereError
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Parameter, Route
 from lastblock.serve.shadows import Shadow
+from lastblock.serve.sharing import Away, is_only_check, tell_others
 from lastblock.serve.state import State, check_reach
 
 _DECISION, _DECISIONS = Body(NewDecision, is_optional=True), Body(NewDecisions)
@@ -168,8 +170,13 @@ class _Decisions:
         """Take several rewards."""
         told = (await request.read(_REWARDS)).rewards
         by_bandit: dict[int, tuple[Hosted, list[str], list[float], list[float | None]]] = {}
+        elsewhere: dict[str, Away] = {}
         for each in told:
-            hosted = await self._find(request, each.token)
+            try:
+                hosted = await self._find(request, each.token)
+            except ElsewhereError as error:
+                elsewhere.setdefault(error.url, Away(error, [])).rewards.append(each)
+                continue
             _, tokens, values, more = by_bandit.setdefault(hosted.number, (hosted, [], [], []))
             tokens.append(each.token)
             values.append(each.reward)
@@ -181,6 +188,10 @@ class _Decisions:
         self._commits.check()
         for hosted, tokens, values, _ in by_bandit.values():
             hosted.check_rewards(tokens, values)  # of all bandits, before any is told
+        if refused := await tell_others(self._state, request, elsewhere, is_alone=not by_bandit):
+            return refused
+        if is_only_check(request):
+            return Response(status=204)
         for number, (hosted, tokens, values, more) in by_bandit.items():
             arms, keeping = hosted.tell(tokens, values), guarded[number]
             if keeping is not None:

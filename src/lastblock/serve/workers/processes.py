@@ -17,6 +17,7 @@ from lastblock.serve.server import (
     config_of,
     greeting,
     loop_factory,
+    open_bandits,
     open_service,
     working,
 )
@@ -141,7 +142,7 @@ class _Owner:
 
     async def _opening(self) -> None:
         try:
-            await self._state.host.open()
+            await open_bandits(self._state, self._order.url)
             text = await asyncio.to_thread(greeting, self._state, self._order.url)
             self._channel.tell(Word("ready", text))
         except Exception:

@@ -1,0 +1,180 @@
+"""Several servers on one database: each bandit has one of them, and the others forward to it."""
+
+import http.client
+import os
+import signal
+import time
+
+import pytest
+
+import lastblock as lb
+from lastblock.serve.forwarding import HEADER
+from lastblock.serve.peers import COLLECTION, ElsewhereError, Peers, address_for
+from lastblock.serve.settings import SettingError, Settings, read_settings
+from serve.program import Program
+
+NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
+DECIDE = "/v1/bandits/button/decisions"
+
+
+@pytest.fixture(scope="module")
+def place(server):
+    return server.url(schema="several")
+
+
+@pytest.fixture(scope="module")
+def servers(place):
+    """The first has the bandit "button", the second, which has a worker, "price"."""
+    first = Program(place)
+    second = None
+    try:
+        assert first.call("POST", "/v1/bandits", NEW)[0] == 201
+        second = Program(place, "--workers", "1")
+        second.key = first.key
+        assert second.call("POST", "/v1/bandits", {**NEW, "name": "price"})[0] == 201
+        yield first, second
+    finally:
+        for each in (first, second):
+            if each is not None:
+                each.close()
+
+
+def test_any_server_answers_for_any_bandit(servers):
+    for each in servers:
+        for bandit in ("button", "price"):
+            status, made = each.call("POST", f"/v1/bandits/{bandit}/decisions", {})
+            assert status == 201
+            path = f"/v1/decisions/{made['token']}/reward"
+            assert [each.call("PUT", path, {"reward": r})[0] for r in (1, 1, 0)] == [204, 204, 409]
+    first, second = servers
+    assert first.call("GET", "/v1/bandits/price") == second.call("GET", "/v1/bandits/price")
+    assert first.call("POST", "/v1/bandits", {**NEW, "name": "price"})[0] == 409
+    assert first.call("GET", "/v1/bandits/nobody")[0] == 404
+
+
+def test_the_list_has_the_bandits_of_all_servers_in_pages(servers):
+    for each in servers:
+        page = each.call("GET", "/v1/bandits?limit=1")[1]
+        assert ([b["name"] for b in page["bandits"]], page["following"]) == (["button"], "button")
+        page = each.call("GET", "/v1/bandits?limit=1&after=button")[1]
+        assert ([b["name"] for b in page["bandits"]], page["following"]) == (["price"], None)
+
+
+def test_rewards_for_bandits_of_several_servers_are_taken_whole_or_not_at_all(servers):
+    first = servers[0]
+    made = [
+        first.call("POST", f"/v1/bandits/{bandit}/decisions", {"n": 2})[1]["decisions"]
+        for bandit in ("button", "price")
+    ]
+    tokens = [each["token"] for pair in made for each in pair]
+
+    def batch(*rewards):
+        body = {
+            "rewards": [{"token": t, "reward": r} for t, r in zip(tokens, rewards, strict=True)]
+        }
+        return [each.call("POST", "/v1/rewards:batch", body)[0] for each in servers]
+
+    def waiting():
+        return [first.call("GET", f"/v1/bandits/{b}")[1]["waiting"] for b in ("button", "price")]
+
+    assert first.call("PUT", f"/v1/decisions/{tokens[3]}/reward", {"reward": 1})[0] == 204
+    assert waiting() == [2, 1]
+    assert batch(1, 0, 1, 0) == [409, 409]
+    assert waiting() == [2, 1]
+    assert batch(1, 0, 1, 1) == [204, 204]
+    assert waiting() == [0, 0]
+
+
+def test_long_answers_are_forwarded_and_loops_are_not(servers):
+    _, second = servers
+    one = http.client.HTTPConnection("127.0.0.1", second.port, timeout=30)
+    headers = {"Authorization": f"Bearer {second.key}"}
+    try:
+        one.request("GET", "/v1/bandits/button/export", headers=headers)
+        assert one.getresponse().read()[:4] == b"PAR1"
+        one.request("HEAD", "/v1/bandits/button", headers=headers)
+        answer = one.getresponse()
+        assert (answer.status, answer.read()) == (200, b"")
+        one.request("POST", DECIDE, headers={**headers, HEADER.decode(): "another"})
+        answer = one.getresponse()
+        assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+        answer.read()
+        one.request("GET", "/v1/bandits/button/events?after=0", headers=headers)
+        answer = one.getresponse()
+        while not answer.readline().startswith(b"event: ask"):
+            pass
+        answer.close()
+    finally:
+        one.close()
+
+
+def test_another_server_takes_over_when_one_is_killed(servers, place):
+    first, second = servers
+    before = first.call("GET", "/v1/bandits/button")[1]["decisions"]
+    made = second.call("POST", DECIDE, {})[1]
+    first.end(signal.SIGKILL)
+    until, seen = time.monotonic() + 30, set()
+    while True:
+        status, told = second.call("POST", DECIDE, {})
+        seen.add(status)
+        if status == 201:
+            break
+        assert told["type"].endswith(":unavailable")
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert seen <= {201, 503}
+    assert second.call("PUT", f"/v1/decisions/{made['token']}/reward", {"reward": 1})[0] == 204
+    assert second.call("GET", "/v1/bandits/button")[1]["decisions"] == before + 2
+    os.kill(second.processes("owner")[0], signal.SIGKILL)
+    until = time.monotonic() + 30
+    while second.call("POST", DECIDE, {})[0] != 201:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert second.end() == 0
+    with lb.Store(place) as store:
+        assert store.verify("button")
+        assert [each.holder for each in store.holders().values()] == ["", ""]
+
+
+def test_a_bandit_is_looked_for_where_its_holder_is(place):
+    with lb.Store(place) as one, lb.Store(place) as other:
+        mine, theirs = Peers(one), Peers(other)
+        one.create("banner", lb.LBSDAGM(), ["red", "green", "blue"], seed=1)
+        theirs.find("banner")  # nobody knows where that is
+        mine.publish("http://127.0.0.1:1")
+        with pytest.raises(ElsewhereError, match=r"'banner' is at http://127\.0\.0\.1:1"):
+            theirs.find("banner")
+        mine.find("banner")
+        value = other.documents.all(COLLECTION)[mine.me].value
+        other.documents.put(COLLECTION, mine.me, {**value, "machine": "another"})
+        theirs.find("banner")  # the loopback of another machine
+        other.documents.put(COLLECTION, mine.me, {**value, "time": "2020-01-01T00:00:00+00:00"})
+        theirs.refresh()
+        assert mine.me not in other.documents.all(COLLECTION)
+        mine.refresh()
+        assert mine.me in other.documents.all(COLLECTION)
+        mine.withdraw()
+        assert mine.me not in other.documents.all(COLLECTION)
+        one.release("banner")
+        assert theirs.refresh() == set()  # only now, and maybe only for a moment
+        theirs._free["banner"] -= 10
+        assert "banner" in theirs.refresh()
+
+
+@pytest.mark.parametrize(
+    ("settings", "url", "found"),
+    [
+        ({"host": "10.1.2.3"}, "http://10.1.2.3:8000/x", "http://10.1.2.3:8000/x"),
+        ({"host": "0.0.0.0"}, "http://0.0.0.0:8000", "http://127.0.0.1:8000"),
+        ({"uds": "/run/x"}, "unix:/run/x", ""),
+        ({"advertise": "https://a.example/"}, "http://127.0.0.1:1", "https://a.example"),
+    ],
+)
+def test_the_address_for_others(settings, url, found):
+    given = Settings(store="postgresql://127.0.0.1/shop", **settings)
+    assert address_for(given, url) == found
+
+
+def test_an_address_must_be_one():
+    with pytest.raises(SettingError, match="advertise='shop:8000' must be like http://"):
+        read_settings({"store": "a", "advertise": "shop:8000"}, {})
