@@ -1,11 +1,14 @@
-"""Clients that retry, send twice, late and garbage, and leave, while the server is killed.
+"""Clients that retry, send twice, late and garbage, and leave, while everything is killed.
 
-``python -m tests.serve.soak --minutes 30`` does it for long. At the end every decision and reward
-that was acknowledged must be in the log exactly once, and the log must verify.
+``python -m tests.serve.soak --minutes 30 --workers 2`` does it for long; with ``--postgres``
+several servers share a PostgreSQL database, which is killed too. At the end every decision and
+reward that was acknowledged must be in the log exactly once, and the log must verify.
 """
 
 import argparse
+import collections
 import contextlib
+import os
 import random
 import signal
 import socket
@@ -20,8 +23,15 @@ from pathlib import Path
 import lastblock as lb
 from lastblock.client import Client, ServiceError
 
-NAMES = ["button", "price"]
+NAMES = ["button", "price", "late"]
+"""Rewards of the last come too late now and then."""
+
 CLIENTS = 6
+WINDOW = 3.0
+"""Seconds in which rewards of "late" must come."""
+
+SIGNS = ("Traceback", "defect")
+"""What must not be in the log of a server."""
 
 
 def free_port():
@@ -33,67 +43,119 @@ def free_port():
 class Server:
     """A server that can be killed and started again at the same address."""
 
-    def __init__(self, store, port):
-        self.store, self.port, self.process = store, port, None
+    def __init__(self, store, log, workers=0):
+        self.store, self.port, self.process = store, free_port(), None
+        self.log, self.workers = log, workers
+        self.url = f"http://127.0.0.1:{self.port}"
 
     def start(self):
         command = [sys.executable, "-m", "lastblock", "serve", str(self.store), "--insecure"]
-        self.process = subprocess.Popen(
-            [*command, "--port", str(self.port), "--request-timeout", "1", "--log-level", "error"],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert "serves" in self.process.stdout.readline()
+        command += ["--port", str(self.port), "--workers", str(self.workers)]
+        with open(self.log, "a") as log:
+            self.process = subprocess.Popen(
+                [*command, "--request-timeout", "1", "--log-level", "error"],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        assert "serves" in self.process.stdout.readline(), Path(self.log).read_text()[-2000:]
+
+    def children(self):
+        """The processes that it has started."""
+        pid = self.process.pid
+        with contextlib.suppress(OSError):
+            found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            return [int(each) for each in found]
+        return []
 
     def end(self, number):
+        """End it, and wait until its processes have ended too."""
+        children = self.children()
         self.process.send_signal(number)
-        self.process.wait(60)
+        assert self.process.wait(90) == (0 if number == signal.SIGTERM else -number)
         self.process.stdout.close()
+        until = time.monotonic() + 90
+        while any(runs(each) for each in children):
+            assert time.monotonic() < until
+            time.sleep(0.02)
+
+    def kill_one(self, dice, role):
+        """Kill one of its processes, which it starts again; return whether there was one."""
+        found = [each for each in self.children() if role in command_of(each)]
+        if found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(dice.choice(found), signal.SIGKILL)
+        return bool(found)
+
+
+def runs(pid):
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    return False
+
+
+def command_of(pid):
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    return []
 
 
 class Visitor(threading.Thread):
-    """One client, with what was acknowledged to it."""
+    """One client of one or several servers, with what was acknowledged to it."""
 
-    def __init__(self, url, seed, stop):
+    def __init__(self, urls, seed, stop, names=NAMES):
         super().__init__()
-        self.random, self.stop = random.Random(seed), stop
-        self.client = Client(url, timeout=20.0, retries=200)
-        self.port = int(url.rpartition(":")[2])
+        self.random, self.stop, self.names = random.Random(seed), stop, names
+        self.urls = [urls] if isinstance(urls, str) else urls
+        self.clients = [Client(url, timeout=20.0, retries=200) for url in self.urls]
         self.decided = {}  # token: name of the bandit
         self.told = {}  # token: reward
         self.failures = []
+        self.gone = 0  # calls that nobody answered in time
 
     def run(self):
         waiting = []
         while not self.stop.is_set():
             try:
-                self.step(waiting)
+                self.step(self.random.choice(self.clients), waiting)
             except ServiceError as error:
                 if error.status is not None and error.status != 503:
                     self.failures.append(str(error))
+                self.gone += 1
             except Exception as error:  # a thread's error must reach the test
                 self.failures.append(repr(error))
                 return
-        self.client.close()
+        for client in self.clients:
+            client.close()
 
-    def step(self, waiting):
-        chance, name = self.random.random(), self.random.choice(NAMES)
+    def step(self, client, waiting):
+        chance, name = self.random.random(), self.random.choice(self.names)
         if chance < 0.5:
             key = uuid.uuid4().hex
-            made = self.client.decide(name, key=key)
+            made = client.decide(name, key=key)
             self.decided[made.token] = name
             waiting.append(made.token)
-            if self.random.random() < 0.2:  # sent twice: the same decision
-                assert self.client.decide(name, key=key).token == made.token
+            if self.random.random() < 0.2:  # sent twice, elsewhere maybe: the same decision
+                again = self.random.choice(self.clients).decide(name, key=key)
+                assert again.token == made.token
         elif chance < 0.9 and waiting:
             token = waiting.pop(self.random.randrange(len(waiting)))  # in any order, late
             reward = float(self.random.random() < 0.3)
-            self.client.reward(token, reward)
-            self.told[token] = reward
+            self.tell(client, token, reward)
             if self.random.random() < 0.2:
-                self.client.reward(token, reward)
+                self.tell(self.random.choice(self.clients), token, reward)
         elif chance < 0.95:
             self.disturb()
+
+    def tell(self, client, token, reward):
+        try:
+            client.reward(token, reward)
+        except ServiceError as error:
+            # An answer may be lost, and the reward of the second attempt be too late.
+            if error.status not in (409, 410) or self.decided[token] != "late":
+                raise
+        else:
+            self.told[token] = reward
 
     def disturb(self):
         """Send garbage, or half a request, and leave."""
@@ -102,46 +164,112 @@ class Visitor(threading.Thread):
             b"POST /v1/bandits/button/decisions HTTP/1.1\r\nHost: x",
         ]
         texts.append(texts[1] + b"\r\nContent-Length: 50\r\n\r\n{")
+        port = int(self.random.choice(self.urls).rpartition(":")[2])
         with (
             contextlib.suppress(OSError),
-            socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection,
+            socket.create_connection(("127.0.0.1", port), timeout=1) as connection,
         ):
             connection.sendall(self.random.choice(texts))
 
 
-def soak(folder, seconds, seed=1):
-    """Let clients and kills happen for some seconds; return what was found to be wrong."""
-    store, port, dice = Path(folder) / "shop.db", free_port(), random.Random(seed)
-    server, stop = Server(store, port), threading.Event()
-    server.start()
-    url = f"http://127.0.0.1:{port}"
-    with Client(url, timeout=30.0) as admin:
+class Killer:
+    """Kills servers, their processes and the database, one at a time, and counts."""
+
+    def __init__(self, servers, database, seed):
+        self.servers, self.database, self.dice = servers, database, random.Random(seed)
+        self.kills = collections.Counter()
+
+    def strike(self):
+        """Kill something, and start it again if nobody else does."""
+        dice, server = self.dice, self.dice.choice(self.servers)
+        ways = [self.kill, self.stop]
+        if server.workers:
+            ways += [self.front, self.front, self.owner, self.owner]
+        if self.database is not None:
+            ways += [self.base, self.owner if server.workers else self.kill]
+        dice.choice(ways)(server)
+
+    def kill(self, server):
+        self.kills["servers killed"] += 1
+        server.end(signal.SIGKILL)
+        server.start()
+
+    def stop(self, server):
+        self.kills["servers stopped"] += 1
+        server.end(signal.SIGTERM)
+        server.start()
+
+    def front(self, server):
+        self.kills["workers killed"] += server.kill_one(self.dice, "front")
+
+    def owner(self, server):
+        self.kills["owners killed"] += server.kill_one(self.dice, "owner")
+
+    def base(self, server):
+        self.kills["databases killed"] += 1
+        self.database.kill()
+        time.sleep(self.dice.uniform(0.0, 2.0))
+        self.database.start()
+
+
+def soak(folder, seconds, seed=1, *, workers=0, database=None, servers=1, pause=(0.3, 2.0)):
+    """Let clients and kills happen for some seconds.
+
+    Returns what was found to be wrong, how often what was killed, and how many decisions and
+    rewards were acknowledged.
+    """
+    folder = Path(folder)
+    store = folder / "shop.db" if database is None else database.url(schema="soak")
+    running = [Server(store, folder / f"log{each}", workers) for each in range(servers)]
+    stop, killer = threading.Event(), Killer(running, database, seed)
+    for server in running:
+        server.start()
+    with Client(running[0].url, timeout=30.0) as admin:
         for name in NAMES:
-            admin.create(name, ["red", "green", "blue"], policy="LBSDAGM", seed=seed)
-    visitors = [Visitor(url, seed + place, stop) for place in range(CLIENTS)]
+            more = {"reward_window": WINDOW, "default_reward": 0.0} if name == "late" else {}
+            arms = ["red", "green", "blue"]
+            admin.create(name, arms, policy="LBSDAGM", seed=seed, **more)
+    urls = [server.url for server in running]
+    visitors = [Visitor(urls, seed + place, stop) for place in range(CLIENTS)]
     for visitor in visitors:
         visitor.start()
-    until, kills = time.monotonic() + seconds, 0
-    while time.monotonic() < until:
-        time.sleep(dice.uniform(0.3, 2.0))
-        server.end(signal.SIGKILL if dice.random() < 0.8 else signal.SIGTERM)
-        kills += 1
-        server.start()
-    stop.set()
-    for visitor in visitors:
-        visitor.join(60)
-    server.end(signal.SIGTERM)
+    until, shown = time.monotonic() + seconds, time.monotonic()
+    try:
+        while time.monotonic() < until:
+            time.sleep(killer.dice.uniform(*pause))
+            killer.strike()
+            if time.monotonic() > shown + 60:
+                shown = time.monotonic()
+                print(f"{until - shown:.0f} s left: {report(killer, visitors)}", flush=True)
+        time.sleep(1.0)
+    finally:
+        stop.set()
+        for visitor in visitors:
+            visitor.join(60)
+        for server in running:
+            server.end(signal.SIGTERM)
     wrong = [failure for visitor in visitors for failure in visitor.failures]
+    for server in running:
+        lines = Path(server.log).read_text().splitlines()
+        wrong += [line for line in lines if any(sign in line for sign in SIGNS)]
     decided = {token: name for each in visitors for token, name in each.decided.items()}
     told = {token: reward for each in visitors for token, reward in each.told.items()}
-    return wrong + compare(store, decided, told), kills, len(decided), len(told)
+    return wrong + compare(store, decided, told), killer.kills, len(decided), len(told)
+
+
+def report(killer, visitors):
+    kills = ", ".join(f"{number} {what}" for what, number in sorted(killer.kills.items()))
+    decided = sum(len(each.decided) for each in visitors)
+    told = sum(len(each.told) for each in visitors)
+    gone = sum(each.gone for each in visitors)
+    return f"{kills}; {decided:,} decisions, {told:,} rewards, {gone} calls given up"
 
 
 def compare(place, decided, told):
     """Return how the log differs from what was acknowledged."""
     wrong = []
     with lb.Store(place, keep_events=True) as store:
-        for name in NAMES:
+        for name in set(decided.values()):
             store.verify(name)
             asked, rewards = {}, {}
             for event in store.events(name, limit=10_000_000):
@@ -160,12 +288,42 @@ def compare(place, decided, told):
     return wrong
 
 
-if __name__ == "__main__":
+def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--workers", type=int, default=0, help="front processes of each server")
+    parser.add_argument("--postgres", action="store_true", help="with PostgreSQL, killed too")
+    parser.add_argument("--servers", type=int, default=1, help="servers that share PostgreSQL")
+    parser.add_argument("--pause", type=float, default=6.0, help="seconds between kills, about")
+    parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as made:
-        faults, killed, decisions, answers = soak(made, 60.0 * given.minutes)
-    print(f"{killed} kills, {decisions:,} decisions and {answers:,} rewards acknowledged")
-    print("\n".join(faults) or "each is in the log exactly once, and the log verifies")
-    raise SystemExit(bool(faults))
+    if given.servers > 1 and not given.postgres:
+        parser.error("several servers need --postgres")
+    database = None
+    if given.postgres:
+        sys.path.insert(0, str(Path(__file__).parents[1]))
+        from store.postgres_server import Server as Database  # noqa: PLC0415  # optional
+
+        database = Database(fsync="on")
+    try:
+        with tempfile.TemporaryDirectory() as made:
+            faults, kills, decisions, answers = soak(
+                made,
+                60.0 * given.minutes,
+                given.seed,
+                workers=given.workers,
+                database=database,
+                servers=given.servers,
+                pause=(0.1 * given.pause, 1.9 * given.pause),
+            )
+    finally:
+        if database is not None:
+            database.close()
+    words = ", ".join(f"{number} {what}" for what, number in sorted(kills.items()))
+    print(f"{words}\n{decisions:,} decisions and {answers:,} rewards acknowledged")
+    print("\n".join(faults[:50]) or "each is in the log exactly once, and the log verifies")
+    return bool(faults)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

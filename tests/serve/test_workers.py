@@ -14,10 +14,11 @@ import pytest
 from lastblock.serve.settings import SettingError, Settings
 from lastblock.serve.workers.supervisor import Supervisor
 from serve.program import Program
-from serve.soak import NAMES, Visitor, compare
+from serve.soak import Visitor, compare
 
 NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
 DECIDE = "/v1/bandits/button/decisions"
+NAMES = ["button", "price"]
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +116,7 @@ def test_what_was_acknowledged_survives_the_death_of_workers_and_owner(tmp_path)
     place = tmp_path / "shop.db"
     shop = Program(place, "--workers", "2", "--insecure")
     stop = threading.Event()
-    visitors = [Visitor(shop.url, seed, stop) for seed in range(3)]
+    visitors = [Visitor(shop.url, seed, stop, NAMES) for seed in range(3)]
     try:
         for name in NAMES:
             shop.call("POST", "/v1/bandits", {**NEW, "name": name})
