@@ -44,7 +44,7 @@ class Word(msgspec.Struct, omit_defaults=True):
     """A later line, of either side."""
 
     kind: str
-    """To a process: "drain", "end" or "restarted". From one: "ready" or "failed"."""
+    """To a process: "drain", "end" or "restarted". From one: "open", "ready" or "failed"."""
     text: str = ""
 
 

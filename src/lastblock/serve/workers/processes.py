@@ -122,6 +122,7 @@ class _Owner:
         path, loop = Path(self._order.path), asyncio.get_running_loop()
         path.unlink(missing_ok=True)
         server = await loop.create_unix_server(self._offices.meet, str(path))
+        self._channel.tell(Word("open"))
         hears = asyncio.ensure_future(self._listen())
         try:
             await working(self._state, self._app, self._opening(), self._serving(server))

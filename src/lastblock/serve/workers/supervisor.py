@@ -16,6 +16,7 @@ from lastblock.serve.server import SIGNALS, bound, url_of
 from lastblock.serve.settings import SettingError, Settings
 from lastblock.serve.workers.channel import Channel, Word, order
 from lastblock.serve.workers.processes import can_run, command
+from lastblock.support.errors import StoreError
 
 _log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ class Worker:
 
     def __init__(self, role: str, service: "Supervisor") -> None:
         self.role, self._service = role, service
-        self.is_ready = asyncio.Event()
+        self.is_open, self.is_ready = asyncio.Event(), asyncio.Event()
         self.failure = ""
         """Why it could not begin."""
         self._process: asyncio.subprocess.Process | None = None
@@ -55,15 +56,22 @@ class Worker:
         pause = FIRST
         while not self._is_ending:
             began = time.monotonic()
-            await self._once()
-            if self._is_ending or (self.failure and not self._service.is_announced):
+            try:
+                status = await self._once()
+            except OSError as error:  # no memory or descriptors are left, say
+                status = 0
+                _log.error("the %s could not be started: %s", self.role, error)
+            if self._is_ending:
+                return
+            if status > 0 and not self._service.is_announced:  # the next one would do the same
+                self.failure = self.failure or f"the {self.role} ended with status {status}"
                 return
             pause = FIRST if time.monotonic() - began > HEALTHY else min(2.0 * pause, LONGEST)
             self._service.count_restart(self)
             await asyncio.sleep(pause)
 
-    async def _once(self) -> None:
-        """Run the process once."""
+    async def _once(self) -> int:
+        """Run the process once, and return its status."""
         service = self._service
         ours, theirs = socket.socketpair()
         listener = service.listener if self.role == "front" else None
@@ -90,7 +98,8 @@ class Worker:
         async for word in self._channel.words():
             if word.kind == "failed":
                 self.failure = word.text
-                _log.error("the owner could not begin: %s", word.text)
+            elif word.kind == "open":
+                self.is_open.set()
             elif word.kind == "ready":
                 if self.role == "owner":
                     service.greeting = word.text
@@ -98,13 +107,14 @@ class Worker:
         status = await self._process.wait()
         self._channel.close()
         self.is_ready.clear()
-        if not self._is_ending:
+        if not self._is_ending and (status < 0 or service.is_announced):
             _log.warning(
                 "the %s, process %d, has ended (%s); another one is started",
                 self.role,
                 self._process.pid,
-                f"signal {-status}" if status < 0 else f"status {status}",
+                self.failure or (f"signal {-status}" if status < 0 else f"status {status}"),
             )
+        return status
 
     def tell(self, kind: str) -> None:
         """Send a word to the process, if it runs."""
@@ -170,12 +180,15 @@ class Supervisor:
     async def run(self, announce: Callable[[str], object]) -> None:
         """Serve until `stop` is called; see `serve`."""
         owning = asyncio.create_task(self.owner.keep())
-        fronting = [asyncio.create_task(front.keep()) for front in self.fronts]
+        opens = asyncio.create_task(self.owner.is_open.wait())
+        stops = asyncio.create_task(self._stops.wait())
+        await asyncio.wait([owning, opens, stops], return_when=asyncio.FIRST_COMPLETED)
+        opens.cancel()
+        fronting = [] if owning.done() else [asyncio.create_task(f.keep()) for f in self.fronts]
         greets = asyncio.ensure_future(self._greet(announce))
-        stops = asyncio.ensure_future(self._stops.wait())
         try:
-            await asyncio.wait([owning, stops], return_when=asyncio.FIRST_COMPLETED)
-            if not owning.done():
+            await asyncio.wait([owning, *fronting, stops], return_when=asyncio.FIRST_COMPLETED)
+            if stops.done():
                 _log.info("stopping: not ready any more")
                 self.owner.tell("drain")
                 await asyncio.sleep(self.settings.drain)
@@ -185,8 +198,9 @@ class Supervisor:
             await self._end(self.fronts, fronting)
             await self._end([self.owner], [owning])
             stops.cancel()
-        if self.owner.failure and not self.is_announced:
-            raise SettingError(self.owner.failure)
+        for worker in (self.owner, *self.fronts):
+            if worker.failure:
+                raise StoreError(worker.failure)
 
     async def _greet(self, announce: Callable[[str], object]) -> None:
         for worker in (self.owner, *self.fronts):
@@ -200,7 +214,8 @@ class Supervisor:
         # uvicorn reads a time of 0 as "for ever".
         seconds = self.settings.shutdown_timeout or float("inf")
         limit = None if seconds == float("inf") else seconds + GRACE
-        await asyncio.wait(tasks, timeout=limit)
+        if tasks:
+            await asyncio.wait(tasks, timeout=limit)
         for worker in workers:
             worker.kill()
         await asyncio.gather(*tasks)
@@ -234,8 +249,8 @@ def run(settings: Settings, announce: Callable[[str], object]) -> None:
 
     Raises
     ------
-    SettingError
-        If the service cannot begin with these settings; the message says why.
+    SettingError, StoreError
+        If the service cannot begin with these settings, or end; the message says why.
     """
     can_run(settings)
     asyncio.run(_supervise(settings, announce))
