@@ -14,6 +14,7 @@ from lastblock.serve.server import application, open_service
 from lastblock.serve.settings import Settings
 from lastblock.serve.workers.front import Front
 from lastblock.serve.workers.owner import Offices
+from lastblock.serve.workers.quickly import quickly
 
 
 @dataclass
@@ -106,7 +107,7 @@ class Service:
     async def put_front(self):
         """Put a front between requests and the application, as in another process."""
         path = f"{self.folder.name}/owner.sock"
-        self.state.offices = Offices(self.around)
+        self.state.offices = Offices(self.around, quickly(self.app))
         loop = asyncio.get_running_loop()
         self.listens = await loop.create_unix_server(self.state.offices.meet, path)
         self.around = Front(self.state.settings, path)

@@ -20,7 +20,7 @@ from lastblock.serve.http import JSON_TYPES, Response, Whole
 from lastblock.serve.keys import Key
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Route
-from lastblock.serve.state import EVERYTHING
+from lastblock.serve.state import EVERYTHING, State
 from lastblock.support.errors import StoreError
 
 LARGEST: Final = 65_536
@@ -146,28 +146,8 @@ class QuickProtocol(HttpToolsProtocol):
 
     def _answer(self, route: Route, parameters: tuple[str, ...]) -> bool:
         """Answer a request, and return True; or change nothing and return False."""
-        began = time.perf_counter()
-        state, headers = self.api.state, dict(self.headers)
-        kind = headers.get(b"content-type")
-        if not state.host.is_ready or (state.settings.cors and b"origin" in headers):
-            return False
-        if kind is not None and not kind.startswith(_JSON_TYPES):
-            return False
-        caller = self._caller(headers, route)
-        if caller is None or len(self._body) > state.settings.max_body or route.quick is None:
-            return False
-        try:
-            state.limits.take(caller.id)
-        except ProblemError:
-            return False
-        response = None
-        try:
-            response = route.quick(Whole(headers, parameters, self._body, caller))
-        except Exception:  # whatever it is: the application answers, and says so
-            return False
-        finally:
-            if response is None:
-                state.limits.give_back(caller.id)
+        began, state = time.perf_counter(), self.api.state
+        response = answer_quickly(state, route, parameters, dict(self.headers), self._body)
         if response is None:
             return False
         cycle: Any = _Cycle()
@@ -175,17 +155,6 @@ class QuickProtocol(HttpToolsProtocol):
         state.metrics.in_flight += 1
         state.host.commits.when_written(partial(self._finish, cycle, route, response, began))
         return True
-
-    def _caller(self, headers: dict[bytes, bytes], route: Route) -> Key | None:
-        """Return the key of a request if it has the right; None if it has not, or is limited."""
-        state = self.api.state
-        if state.settings.insecure:
-            return None if state.limits.rate else EVERYTHING  # limits are for addresses then
-        given = headers.get(b"authorization")
-        key = None if given is None else state.key_of(str(given, "latin-1"))
-        if key is None or route.needs is None or not key.allows(route.needs):
-            return None
-        return key
 
     def _finish(
         self,
@@ -250,3 +219,60 @@ _JSON_TYPES = tuple(kind.encode() for kind in JSON_TYPES)
 def protocol_for(app: App) -> type[QuickProtocol]:
     """Return the class of connections to an application."""
     return type("QuickProtocol", (QuickProtocol,), {"api": app})
+
+
+def answer_quickly(
+    state: State,
+    route: Route,
+    parameters: tuple[str, ...],
+    headers: dict[bytes, bytes],
+    body: bytes,
+) -> Response | None:
+    """Return the answer to a request, to be sent when its events are written.
+
+    Parameters
+    ----------
+    state
+        The service.
+    route, parameters
+        The operation, and what is in the path.
+    headers, body
+        The request.
+
+    Returns
+    -------
+    Response or None
+        None if nothing was changed, and the application is to answer.
+    """
+    kind = headers.get(b"content-type")
+    if not state.host.is_ready or (state.settings.cors and b"origin" in headers):
+        return None
+    if kind is not None and not kind.startswith(_JSON_TYPES):
+        return None
+    caller = _caller(state, headers, route)
+    if caller is None or len(body) > state.settings.max_body or route.quick is None:
+        return None
+    try:
+        state.limits.take(caller.id)
+    except ProblemError:
+        return None
+    response = None
+    try:
+        response = route.quick(Whole(headers, parameters, body, caller))
+    except Exception:  # whatever it is: the application answers, and says so
+        return None
+    finally:
+        if response is None:
+            state.limits.give_back(caller.id)
+    return response
+
+
+def _caller(state: State, headers: dict[bytes, bytes], route: Route) -> Key | None:
+    """Return the key of a request if it has the right; None if it has not, or is limited."""
+    if state.settings.insecure:
+        return None if state.limits.rate else EVERYTHING  # limits are for addresses then
+    given = headers.get(b"authorization")
+    key = None if given is None else state.key_of(str(given, "latin-1"))
+    if key is None or route.needs is None or not key.allows(route.needs):
+        return None
+    return key

@@ -18,6 +18,8 @@ from lastblock.serve.workers.frames import (
 
 App: TypeAlias = Callable[[MutableMapping[str, Any], Any, Any], Awaitable[None]]
 
+Quickly: TypeAlias = Callable[[Ask, Callable[[Answer, int], object]], bool]
+
 WINDOW: Final = 4
 """How many parts of a long answer may be under way to a client that has not taken them yet."""
 
@@ -29,10 +31,13 @@ class Offices:
     ----------
     app
         The ASGI application.
+    quickly
+        Answers a request of a front by a call of a function, soon, and returns True; or changes
+        nothing and returns False.
     """
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    def __init__(self, app: App, quickly: Quickly) -> None:
+        self._app, self._quickly = app, quickly
         self.links: set[Link[ToOwner]] = set()
         self.refused = 0
         """How many requests fronts have refused while there was no owner."""
@@ -44,6 +49,8 @@ class Offices:
 
         def take(message: ToOwner) -> None:
             if isinstance(message, Ask):
+                if self._quickly(message, link.send):
+                    return
                 call = calls[message.id] = _Call(link, message)
                 task = loop.create_task(self._answer(call, calls))
                 self.tasks.add(task)

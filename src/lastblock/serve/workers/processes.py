@@ -26,6 +26,7 @@ from lastblock.serve.state import State
 from lastblock.serve.workers.channel import Channel, Order, Word
 from lastblock.serve.workers.front import Front
 from lastblock.serve.workers.owner import Offices
+from lastblock.serve.workers.quickly import quickly
 from lastblock.support.errors import StoreError
 
 _log = logging.getLogger(__name__)
@@ -112,7 +113,7 @@ class _Owner:
     def __init__(self, state: State, order: Order, channel: Channel) -> None:
         self._state, self._order, self._channel = state, order, channel
         self._app, around = application(state)
-        self._offices = state.offices = Offices(around)
+        self._offices = state.offices = Offices(around, quickly(self._app))
         self._end = asyncio.Event()
         self.is_orphan = False
         """Whether the supervisor is gone."""
