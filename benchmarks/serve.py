@@ -10,6 +10,8 @@ request in the server, all threads together: on a busy machine that is more reli
 ``--memory N`` watches the memory over N decisions and their rewards, in batches.
 ``--start N`` measures the start with N bandits, in an SQLite file or, with ``--store URL``, in an
 empty schema of PostgreSQL.
+``--workers N`` compares one process with N workers: the server has two cores, and its client
+another, if the machine has three.
 """
 
 import argparse
@@ -74,11 +76,11 @@ class Pace(NamedTuple):
     p99: float
 
 
-def on_core(place: int) -> list[str]:
-    """The command that keeps a program on one core."""
+def on_core(*places: int) -> list[str]:
+    """The command that keeps a program on some cores."""
     if len(CORES) < 2 or shutil.which("taskset") is None:
         return []
-    return ["taskset", "-c", str(CORES[place % len(CORES)])]
+    return ["taskset", "-c", ",".join(str(CORES[place % len(CORES)]) for place in places)]
 
 
 def free_port() -> int:
@@ -88,11 +90,13 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def running(command: Sequence[str], port: int, path: str = "/") -> Iterator[subprocess.Popen[str]]:
+def running(
+    command: Sequence[str], port: int, path: str = "/", cores: Sequence[int] = (0,)
+) -> Iterator[subprocess.Popen[str]]:
     """Run a server until it answers, and end it afterwards."""
     with tempfile.TemporaryFile("w+") as log:
         server = subprocess.Popen(
-            [*on_core(0), *command], cwd=ROOT, stdout=log, stderr=log, text=True
+            [*on_core(*cores), *command], cwd=ROOT, stdout=log, stderr=log, text=True
         )
         try:
             wait_for(port, path, server)
@@ -130,7 +134,7 @@ def request(method: str, path: str, body: object = None, key: str = "") -> str:
     return "\r\n".join([*lines, "", data])
 
 
-def measure(port: int, pid: int, requests: list[str], **options: Any) -> Pace:
+def measure(port: int, pid: int, requests: list[str], core: int | None = 1, **options: Any) -> Pace:
     job = {
         "port": port,
         "requests": requests,
@@ -141,7 +145,7 @@ def measure(port: int, pid: int, requests: list[str], **options: Any) -> Pace:
     }
     before, began = cpu_seconds(pid), time.perf_counter()
     done = subprocess.run(
-        [*on_core(1), sys.executable, "-m", "benchmarks.serve_load"],
+        [*([] if core is None else on_core(core)), sys.executable, "-m", "benchmarks.serve_load"],
         input=json.dumps(job),
         cwd=ROOT,
         capture_output=True,
@@ -262,6 +266,46 @@ def main(durabilities: Sequence[str] = ("always", "interval")) -> None:
                 )
 
 
+def workers(number: int) -> None:
+    """Print the speed of one process and of several, on two cores."""
+    decide = "/v1/bandits/button/decisions"
+    core = 2 if len(CORES) > 2 else None
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        store, key = make_store(folder)
+        new = {"name": "button", "arms": ARMS, "policy": "LBSDAGM", "seed": 1}
+        single = [request("POST", decide, {}, key)]
+        hundred = [request("POST", decide, {"n": 100}, key)]
+        port = free_port()
+        with running(serve_command(store, port), port, "/readyz"):
+            call(port, "POST", "/v1/bandits", new, key)
+            time.sleep(2.0)  # what a bandit's first decisions compile in the background
+        kinds = ("a decision", "a batch of 100 decisions")
+        found: dict[tuple[int, str], list[Pace]] = {}
+        other = free_port()
+        plain = stack.enter_context(
+            running(uvicorn_command("benchmarks.serve:hello", other), other, cores=(0, 1))
+        )
+        units = []
+        for _ in range(ROUNDS):
+            units.append(measure(other, plain.pid, [request("GET", "/")], core))
+            for fronts in (0, number):
+                command = serve_command(store, port, "--workers", str(fronts))
+                with running(command, port, "/readyz", (0, 1)) as server:
+                    for kind, wanted, many in zip(
+                        kinds, (single, hundred), (CONNECTIONS, 16), strict=True
+                    ):
+                        pace = measure(port, server.pid, wanted, core, connections=many)
+                        found.setdefault((fronts, kind), []).append(pace)
+        print(HEAD)
+        print_pace("hello", best(units), best(units))
+        for (fronts, kind), paces in found.items():
+            print_pace(f"{kind}, {fronts or 'no'} workers", best(paces), best(units))
+        for fronts in (0, number):
+            rate = best(found[fronts, kinds[1]]).rate
+            words = f"decisions a second in batches, {fronts or 'no'} workers"
+            print(f"{rate * 100:9,.0f} {words} (goal: {GOAL_BATCH:,})")
+
+
 def parts() -> None:
     """Print the speed of HTTP servers and frameworks with a bare hello."""
     granian = [
@@ -364,9 +408,12 @@ if __name__ == "__main__":
     parser.add_argument("--memory", type=int, metavar="N")
     parser.add_argument("--start", type=int, metavar="N")
     parser.add_argument("--store", metavar="URL")
+    parser.add_argument("--workers", type=int, metavar="N")
     given = parser.parse_args()
     if given.parts:
         parts()
+    elif given.workers:
+        workers(given.workers)
     elif given.memory:
         memory(given.memory)
     elif given.start:
