@@ -19,8 +19,9 @@ from lastblock.live.labels import Label
 from lastblock.live.view import desk_of
 from lastblock.serve.floors import floors_of
 from lastblock.serve.hosted import Hosted
-from lastblock.serve.messages import NewArm, NewBandit, NewDecision
+from lastblock.serve.messages import ChangedBandit, NewArm, NewBandit, NewDecision
 from lastblock.serve.problems import ProblemError
+from lastblock.serve.safety_messages import Guardrail, ShadowOf
 from lastblock.serve.shadows import Shadow
 from lastblock.store.documents import Found
 from lastblock.store.store import Store
@@ -224,3 +225,20 @@ def check_window(notes: dict[str, Any]) -> None:
         raise ProblemError(
             "invalid", "a default_reward needs a reward_window, after which it comes"
         )
+
+
+def notes_of_change(hosted: Hosted, change: ChangedBandit) -> dict[str, Any]:
+    """Return what a change says of a bandit's notes, or raise a `ProblemError`."""
+    given = {
+        name: value
+        for name in change.__struct_fields__
+        if (value := getattr(change, name)) is not msgspec.UNSET
+    }
+    if isinstance(given.get("guardrail"), Guardrail):
+        given["guardrail"] = msgspec.to_builtins(given["guardrail"])
+        check_guardrail(given, hosted.bandit.arms)
+        given["unguarded"] = []
+    if isinstance(given.get("shadow"), ShadowOf):
+        given["shadow"] = msgspec.to_builtins(given["shadow"])
+        check_shadow({**hosted.notes, **given}, hosted.bandit.arms)
+    return given

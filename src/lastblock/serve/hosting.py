@@ -17,16 +17,15 @@ from lastblock.serve.families import (
     COLLECTION,
     asked_before,
     check_control,
-    check_guardrail,
     check_match,
     check_new,
     check_root,
     check_served,
-    check_shadow,
     check_window,
     follow,
     hosted_of,
     make_member,
+    notes_of_change,
     notes_of_new,
     parent_of,
     unit_of,
@@ -37,7 +36,6 @@ from lastblock.serve.messages import ChangedArm, ChangedBandit, NewArm, NewBandi
 from lastblock.serve.peers import Peers
 from lastblock.serve.policies import read_policy
 from lastblock.serve.problems import ProblemError, unavailable
-from lastblock.serve.safety_messages import Guardrail, ShadowOf
 from lastblock.store.documents import Found
 from lastblock.store.open_bandits import TOGETHER
 from lastblock.store.store import Store
@@ -271,19 +269,7 @@ class Host:
         async with self._changing:
             check_match(hosted, match)
             check_root(hosted)
-            given = {
-                name: value
-                for name in change.__struct_fields__
-                if (value := getattr(change, name)) is not msgspec.UNSET
-            }
-            if isinstance(given.get("guardrail"), Guardrail):
-                given["guardrail"] = msgspec.to_builtins(given["guardrail"])
-                check_guardrail(given, hosted.bandit.arms)
-                given["unguarded"] = []
-            if isinstance(given.get("shadow"), ShadowOf):
-                given["shadow"] = msgspec.to_builtins(given["shadow"])
-                check_shadow({**hosted.notes, **given}, hosted.bandit.arms)
-            notes = {**hosted.notes, **given}
+            notes = {**hosted.notes, **notes_of_change(hosted, change)}
             rule = notes.pop("aggregation", hosted.bandit.rewards)
             floor = floors_of(hosted.bandit)
             if "floor" in notes:
