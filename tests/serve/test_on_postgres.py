@@ -2,6 +2,7 @@
 
 import pytest
 
+from lastblock.serve.watching import Watcher
 from serve.client import Service
 
 NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
@@ -51,3 +52,30 @@ def test_a_second_service_gets_what_the_first_has_not(place):
             second.close()
     finally:
         first.close()
+
+
+def test_a_server_that_takes_over_tells_of_nothing_twice(place):
+    first, second = Service(place), None
+    try:
+        second = Service(place)
+        watchers = [Watcher(each.state.host, each.state.alerts) for each in (first, second)]
+        first.post("/v1/bandits", {**NEW, "name": "guarded"})
+        for arm in ("red", "green"):
+            first.patch(f"/v1/bandits/guarded/arms/{arm}", {"paused": True})
+            first.runner.run(watchers[0].look())
+            first.runner.run(first.state.alerts.keep())
+            second.runner.run(watchers[1].look())
+        assert [each.data["arm"] for each in first.state.alerts.latest()] == ["green", "red"]
+        first.close()
+        assert second.post("/v1/bandits/guarded/decisions").status == 201
+        second.runner.run(watchers[1].look())
+        assert second.state.alerts.latest() == []
+        second.patch("/v1/bandits/guarded/arms/green", {"paused": False})
+        second.runner.run(watchers[1].look())
+        second.patch("/v1/bandits/guarded/arms/green", {"paused": True})
+        second.runner.run(watchers[1].look())
+        assert [each.data["arm"] for each in second.state.alerts.latest()] == ["green"]
+    finally:
+        first.close()
+        if second is not None:
+            second.close()

@@ -41,15 +41,19 @@ class Watcher:
 
     async def look(self) -> None:
         """Look at all bandits once."""
-        if self._marks is None:
-            self._marks = await asyncio.to_thread(self._alerts.marks)
+        marks, bandits = self._marks, self._host.bandits
+        if marks is None or (self._host.peers is not None and bandits.keys() - self._stamps.keys()):
+            # Another server may have told of a bandit that is open here now.
+            read = await asyncio.to_thread(self._alerts.marks)
+            mine = {name: mark for name, mark in (marks or {}).items() if name in self._stamps}
+            marks = self._marks = {**read, **mine}
         for place, hosted in enumerate(list(self._host.bandits.values())):
             if place % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)
             stamp = (hosted.number, hosted.stamp)
             if self._stamps.get(hosted.name) != stamp:
                 self._stamps[hosted.name] = stamp
-                self._compare(hosted, self._marks)
+                self._compare(hosted, marks)
             if hosted.parent is None:
                 self._listen(hosted)
         for name in self._stamps.keys() - self._host.bandits.keys():
