@@ -175,6 +175,17 @@ def test_blank_intervals_are_explained():
     assert "No interval" not in str(lb.Bandit(lb.LBSDAGM(), ARMS, seed=7).summary())  # no rewards
 
 
+def test_bounds_of_any_size():
+    bandit = lb.Bandit(lb.LBSDAGM(), ["a", "b"], seed=1)
+    for step in range(20):
+        bandit.tell(bandit.ask(), float(step % 2))
+    for size in (1e100, 1e154, 1e155, 1e300):
+        arms = bandit.summary(bounds=(-size, size)).arms
+        assert [0.5 * size < arm.high < size for arm in arms] == [True, True]
+    with pytest.raises(ValueError, match="too far apart"):
+        bandit.summary(bounds=(-1.7e308, 1.7e308))
+
+
 def test_the_policy_may_know_the_bounds():
     bandit = lb.Bandit(lb.Thompson(), ARMS, seed=7)
     play(bandit, 200, lambda world, arm: world.random(), {})

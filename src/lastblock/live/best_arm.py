@@ -58,6 +58,8 @@ def check_bounds(bounds: Sequence[float] | None) -> Support | None:
         raise ValueError(
             f"bounds={tuple(bounds)} must be two finite numbers, the smaller one first"
         )
+    if not high - low < math.inf:
+        raise ValueError(f"bounds={tuple(bounds)} are too far apart; give smaller numbers")
     return Support(low, high)
 
 

@@ -98,12 +98,10 @@ def compare(keeper: Hosted, guardrail: dict[str, Any]) -> Guarded:
     control = labels.index(guardrail["control"])
     rivals = [k for k in range(len(labels)) if k != control and told[k].pulls]
     if rivals and told[control].pulls:
-        places = np.array(rivals, np.int64)
-        same = np.full(places.shape, control)
-        pair = (places, same) if guardrail["worse"] == "higher" else (same, places)
-        found = log_evidence_between(model_of(told, Support(), None), rewards_of(told), *pair)
-        for k, evidence in zip(rivals, found.tolist(), strict=True):
-            sure[k] = 1.0 - math.exp(min(0.0, math.log(others) - evidence))
+        pairs = [(k, control) for k in rivals]
+        found = how_sure(told, pairs, others, is_high_worse=guardrail["worse"] == "higher")
+        for k, each in zip(rivals, found, strict=True):
+            sure[k] = each
     return Guarded(
         metric=guardrail["metric"],
         control=guardrail["control"],
@@ -112,6 +110,32 @@ def compare(keeper: Hosted, guardrail: dict[str, Any]) -> Guarded:
             for label, each, each_sure in zip(labels, told, sure, strict=True)
         ],
     )
+
+
+def how_sure(
+    told: Sequence[Told], pairs: Sequence[tuple[int, int]], others: int, *, is_high_worse: bool
+) -> list[float]:
+    """Return how sure it is that one arm is worse than another, for some pairs of arms.
+
+    The probability that it is ever 1 − α or more for an arm that is not worse is at most α, for all
+    arms together, whenever one looks.
+
+    Parameters
+    ----------
+    told
+        The values of the arms.
+    pairs
+        Places in `told` of an arm and of the control; both have values.
+    others
+        How many arms were ever compared with the control.
+    is_high_worse
+        Whether high values are the worse ones.
+    """
+    arms, controls = np.array(pairs, np.int64).T
+    first, second = (arms, controls) if is_high_worse else (controls, arms)
+    found = log_evidence_between(model_of(told, Support(), None), rewards_of(told), first, second)
+    logs = np.minimum(0.0, math.log(others) - found)
+    return [1.0 - each for each in np.exp(logs).tolist()]
 
 
 def _mean(told: Told) -> float | None:

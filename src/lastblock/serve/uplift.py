@@ -11,6 +11,7 @@ from lastblock.serve.hosted import Hosted
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.safety_messages import Group, Uplift
 from lastblock.support.intervals import check_confidence
+from lastblock.theory.confidence_sequences import Model
 
 POLICY, HOLDOUT = "policy", "holdout"
 
@@ -54,14 +55,34 @@ def uplift(
         model, (POLICY, HOLDOUT), told, [low for low, _ in ends], confidence, ever=2, retired=0
     )
     if stated is not None and all(each.pulls > 1 for each in told):
-        halves = mean_intervals(model, told, (1.0 + confidence) / 2.0)
+        ((low, high),) = difference_intervals(model, told, confidence)
         found.difference = told[0].mean - told[1].mean
         found.relative = found.difference / told[1].mean if told[1].mean > 0.0 else None
-        found.low = _finite(halves[0][0] - halves[1][1])
-        found.high = _finite(halves[0][1] - halves[1][0])
+        found.low, found.high = _finite(low), _finite(high)
         found.better, found.sure = stated.best, stated.sure
     found.text = _words(found, hosted.notes["holdout"]["control"], confidence)
     return found
+
+
+def difference_intervals(
+    model: Model, told: Sequence[Told], confidence: float
+) -> list[tuple[float, float]]:
+    """Return intervals that hold the differences of means at any time.
+
+    Parameters
+    ----------
+    model
+        What is known of the rewards.
+    told
+        The rewards of both sides, one pair after the other.
+    confidence
+        The probability with which each interval holds at all times at once.
+    """
+    ends = mean_intervals(model, told, (1.0 + confidence) / 2.0)
+    return [
+        (low - other_high, high - other_low)
+        for (low, high), (other_low, other_high) in zip(ends[::2], ends[1::2], strict=True)
+    ]
 
 
 def _words(found: Uplift, control: object, confidence: float) -> str:

@@ -129,7 +129,7 @@ class Bounded:
         """
         width = self.high - self.low
         scaled = rewards._replace(
-            mean=(rewards.mean - self.low) / width, spread=rewards.spread / width**2
+            mean=(rewards.mean - self.low) / width, spread=rewards.spread / width / width
         )
         coins = Coins().log_evidence(scaled)
         variance = scaled.spread + 0.25 + np.log(np.maximum(scaled.number, 1.0))
