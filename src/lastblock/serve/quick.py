@@ -12,7 +12,7 @@ import time
 from functools import partial
 from typing import Any, Final
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from lastblock.serve.app import App
 from lastblock.serve.commits import not_written
@@ -20,6 +20,7 @@ from lastblock.serve.http import JSON_TYPES, Response, Whole
 from lastblock.serve.keys import Key
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Route
+from lastblock.serve.slow_heads import NO_HEAD, TimedHeads
 from lastblock.serve.state import EVERYTHING, State
 from lastblock.support.errors import StoreError
 
@@ -51,7 +52,7 @@ class _Cycle:
         self.keep_alive = True
 
 
-class QuickProtocol(HttpToolsProtocol):
+class QuickProtocol(TimedHeads):
     """A connection of a client; a subclass has the application, see `protocol_for`."""
 
     api: App
@@ -69,9 +70,11 @@ class QuickProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin a request; `_start` does what uvicorn does here."""
         self.url, self.headers, self.expect_100_continue = b"", [], False
+        self.looks = 0
 
     def on_headers_complete(self) -> None:
         """Hold a request that may be answered here; else let uvicorn have it."""
+        self.looks = NO_HEAD
         self._found, self._body = self._find(), b""
         if self._found is None:
             self._start()
@@ -218,7 +221,8 @@ _JSON_TYPES = tuple(kind.encode() for kind in JSON_TYPES)
 
 def protocol_for(app: App) -> type[QuickProtocol]:
     """Return the class of connections to an application."""
-    return type("QuickProtocol", (QuickProtocol,), {"api": app})
+    more = {"api": app, "patience": app.state.settings.request_timeout}
+    return type("QuickProtocol", (QuickProtocol,), more)
 
 
 def answer_quickly(
