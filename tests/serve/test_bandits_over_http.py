@@ -77,7 +77,7 @@ def test_policies_are_written_as_in_scenario_files(service, policy, text):
         ({"name": "a\nb"}, "invalid", "must not contain"),
         ({"name": ""}, "invalid", "length"),
         ({"floor": 0.9}, "invalid", "floor"),
-        ({"arm": 3}, "invalid", "unknown field `arm`"),
+        ({"arm": 3}, "invalid", "there is no field 'arm'; did you mean 'arms'?"),
     ],
 )
 def test_a_wrong_bandit_is_refused_and_none_is_made(service, change, kind, words):

@@ -103,7 +103,7 @@ class Body(Generic[T]):
         try:
             return self._decode(data)
         except msgspec.ValidationError as error:
-            raise ProblemError("invalid", explained(error)) from None
+            raise ProblemError("invalid", explained(error, self.kind)) from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ProblemError("bad-request", f"the body is not JSON: {error}") from None
 

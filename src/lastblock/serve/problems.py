@@ -1,9 +1,11 @@
 """Errors of the service, as RFC 9457 describes them: ``application/problem+json``."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
+
+from lastblock.support.spelling import advice
 
 MEDIA_TYPE: Final = "application/problem+json"
 
@@ -76,12 +78,24 @@ def unavailable(detail: str, seconds: int = 1) -> ProblemError:
     return ProblemError("unavailable", detail, {"Retry-After": str(seconds)})
 
 
-def explained(error: msgspec.ValidationError) -> str:
-    """Return what is wrong with a body; `msgspec` writes ``$.n`` for the field n."""
+def explained(error: msgspec.ValidationError, kind: Any = None) -> str:
+    """Return what is wrong with a body; `msgspec` writes ``$.n`` for the field n.
+
+    Parameters
+    ----------
+    error
+        What `msgspec` says.
+    kind
+        The type of the body, whose fields are suggested for a misspelt one.
+    """
     what, at, place = str(error).partition(" - at `$")
+    _, is_unknown, rest = what.partition("unknown field `")
     if what.endswith("unknown field `context`"):
         what += (
             '; there is no context but a segment: send {"segment": "de-mobile"}, say, and each '
             "segment learns by itself"
         )
+    elif is_unknown and not at:
+        known = getattr(kind, "__struct_fields__", ())
+        what = f"there is no field {rest.rstrip('`')!r}; {advice(rest.rstrip('`'), known)}"
     return f"{place.rstrip('`').removeprefix('.')}: {what}" if at and place != "`" else what
