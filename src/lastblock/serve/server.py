@@ -40,6 +40,11 @@ REFRESH: Final = 2.0
 EXPIRE: Final = 1.0
 """Seconds between two looks at which decisions have waited too long."""
 
+SWITCH: Final = 0.0005
+"""Seconds after which Python lets another thread run. The thread that writes events needs the
+interpreter several times for each group, and by Python's own setting of 5 ms it would wait for it
+longer than for the disk."""
+
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -333,6 +338,7 @@ def config_of(
 
 def run(settings: Settings, announce: Callable[[State, str], object]) -> None:
     """Serve until a signal comes; see `serve`."""
+    sys.setswitchinterval(SWITCH)
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(serve(settings, announce))
 
