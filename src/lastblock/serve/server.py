@@ -9,7 +9,7 @@ import signal
 import socket
 import stat
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, MutableMapping, Sequence
 from typing import Any, Final, Literal
 
 import uvicorn
@@ -20,6 +20,7 @@ from lastblock.serve.alerts import Alerts
 from lastblock.serve.app import App
 from lastblock.serve.commits import Commits
 from lastblock.serve.forwarding import Forwarder
+from lastblock.serve.hosted import Hosted
 from lastblock.serve.hosting import Host
 from lastblock.serve.keys import Keys
 from lastblock.serve.limits import Limits
@@ -27,7 +28,7 @@ from lastblock.serve.peers import address_for
 from lastblock.serve.quick import protocol_for
 from lastblock.serve.settings import SettingError, Settings
 from lastblock.serve.state import State
-from lastblock.serve.watching import Watcher
+from lastblock.serve.watching import AT_ONCE, Watcher
 from lastblock.store.storage import TakenOverError
 from lastblock.store.store import Store
 from lastblock.support.errors import StoreError
@@ -298,18 +299,22 @@ async def _expire(state: State) -> None:
     while True:
         await asyncio.sleep(EXPIRE)
         try:
-            expire(state)
+            hosted = list(state.host.bandits.values())
+            for place in range(0, len(hosted), AT_ONCE):
+                expire(state, hosted[place : place + AT_ONCE])
+                await asyncio.sleep(0)  # for the requests that wait
         except TakenOverError as error:
             state.host.lose(error.bandits)
         except StoreError as error:
             _log.warning("decisions could not be expired yet: %s", error)
 
 
-def expire(state: State) -> int:
-    """End the wait for all rewards that are too late; return how many there were."""
-    if not state.host.is_ready or state.host.store.backlog.problem is not None:
+def expire(state: State, some: Sequence[Hosted] | None = None) -> int:
+    """End the wait for rewards that are too late, of some bandits or all; return how many."""
+    if not state.host.is_ready or state.host.store.problem is not None:
         return 0
-    return sum(hosted.expire() for hosted in list(state.host.bandits.values()))
+    hosted = list(state.host.bandits.values()) if some is None else some
+    return sum(each.expire() for each in hosted if not each.is_gone)
 
 
 def config_of(
