@@ -83,6 +83,7 @@ def field(scenario: Scenario) -> list:
         lb.Restarting(lb.Thompson(**prior), lb.MeanShift()),
         lb.KLUCB(**known),
         lb.IMED(**known),
+        lb.MED(**known),
         lb.SWKLUCB.tuned(**times, **known),
         lb.SWKLUCB.tuned(**times, **known, reference=True),
         lb.DKLUCB.tuned(**times, **known),

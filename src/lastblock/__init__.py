@@ -51,6 +51,7 @@ from lastblock.policies.klucb import KLUCB
 from lastblock.policies.lbsda import LBSDA
 from lastblock.policies.lbsdagm import LBSDAGM
 from lastblock.policies.lbsdalm import LBSDALM
+from lastblock.policies.med import MED
 from lastblock.policies.mucb import MUCB
 from lastblock.policies.npts import NPTS
 from lastblock.policies.oraclerestart import OracleRestart
@@ -116,6 +117,7 @@ __all__ = [
     "LBSDA",
     "LBSDAGM",
     "LBSDALM",
+    "MED",
     "MUCB",
     "NPTS",
     "PHE",

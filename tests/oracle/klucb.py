@@ -1,6 +1,6 @@
-"""kl-UCB, SW-kl-UCB, D-kl-UCB and IMED: every index from the whole list of pulls, by bisection."""
+"""kl-UCB and its relatives, IMED, MED: every index from the whole list of pulls, by bisection."""
 
-from math import exp, fsum, inf, log, sqrt
+from math import exp, fsum, inf, log, log1p, sqrt
 
 from oracle.stream import Stream
 
@@ -8,7 +8,7 @@ BELOW_ONE = 1.0 - exp(-30)  # what is closer counts as 1
 
 
 def clip(family, mean):
-    if family == "bernoulli":
+    if family in ("bernoulli", "bounded"):
         return min(max(mean, 0.0), 1.0)
     return mean if family == "gaussian" else max(mean, 0.0)
 
@@ -33,6 +33,8 @@ def largest_mean(family, p, level, sigma):
     """sup {q: kl(p, q) ≤ level}."""
     if family == "gaussian":
         return p + sigma * sqrt(2.0 * level)
+    if family == "bounded":  # and rewards 0 and 1
+        family = "bernoulli"
     if family == "exponential" and p == 0.0:
         return 0.0
     low, high = p, 1.0
@@ -51,6 +53,66 @@ def largest_mean(family, p, level, sigma):
             low = middle
         else:
             high = middle
+
+
+def k_inf(rewards, mu):
+    """max over 0 ≤ λ ≤ 1 / (1 − μ) of the mean of log(1 − λ (x − μ)), by bisection."""
+    rewards = sorted(rewards)
+    n = len(rewards)
+    if fsum(rewards) / n >= mu:
+        return 0.0
+    if mu >= 1.0:
+        return inf
+
+    def rises(share):  # with λ = share / (1 − μ)
+        gaps = [(x - mu) / (1.0 - mu) for x in rewards]
+        if share == 1.0 and max(gaps) == 1.0:
+            return False
+        return fsum(gap / (1.0 - share * gap) for gap in gaps) < 0.0
+
+    low, high = 0.0, 1.0
+    if rises(1.0):
+        low = 1.0
+    while low < (low + high) / 2.0 < high:
+        middle = (low + high) / 2.0
+        if rises(middle):
+            low = middle
+        else:
+            high = middle
+    return fsum(log1p(-low * (x - mu) / (1.0 - mu)) for x in rewards) / n
+
+
+def largest_empirical_mean(rewards, level):
+    """The largest mean of a law on [0, 1] whose divergence from the rewards is at most `level`.
+
+    By its dual (Filippi, Cappé & Garivier, 2010): the law has weights in proportion to
+    1 / (ν − x), for the ν ≥ 1 where the divergence is `level`, or a rest of the mass at 1.
+    """
+    rewards = sorted(rewards)
+    n = len(rewards)
+    if max(rewards) == min(rewards) == 1.0:
+        return 1.0
+
+    def reached(nu):
+        inverse = fsum(1.0 / (nu - x) for x in rewards) / n
+        return fsum(log(nu - x) for x in rewards) / n + log(inverse)
+
+    if max(rewards) < 1.0 and reached(1.0) < level:
+        weight = exp(reached(1.0) - level)
+        shares = [1.0 / (1.0 - x) for x in rewards]
+        inner = fsum(x * share for x, share in zip(rewards, shares, strict=True)) / fsum(shares)
+        return weight * inner + (1.0 - weight)
+    low, high = -30.0 * log(10.0), 30.0 * log(10.0)  # of log(ν − 1)
+    if max(rewards) == 1.0:
+        low = -34.0  # closer to 1, 1 + (ν − 1) is 1
+    for _ in range(200):
+        middle = (low + high) / 2.0
+        if reached(1.0 + exp(middle)) > level:
+            low = middle
+        else:
+            high = middle
+    nu = 1.0 + exp(low)
+    return nu - n / fsum(1.0 / (nu - x) for x in rewards)
 
 
 class Index:
@@ -73,6 +135,9 @@ class Index:
 
     def tell(self, arm, reward):
         self.pulled.append((arm, reward))
+
+    def rewards(self, k):
+        return [reward for arm, reward in self.pulled if arm == k]
 
     def weights(self):
         """What each of the pulls counts."""
@@ -98,7 +163,11 @@ class Index:
 
 
 class KLUCB(Index):
-    pass
+    def index(self, k):
+        if self.family == "bounded" and not set(self.rewards(k)) <= {0.0, 1.0}:
+            rewards = self.rewards(k)
+            return largest_empirical_mean(rewards, self.c * log(self.time()) / len(rewards))
+        return super().index(k)
 
 
 class SWKLUCB(Index):
@@ -129,7 +198,26 @@ class DKLUCB(Index):
 
 
 class IMED(Index):
-    def index(self, k):
+    def evidence(self, k):
+        """Against the arm being the best."""
         best = max(self.count_and_mean(j)[1] for j in range(self.arms))
         count, mean = self.count_and_mean(k)
-        return -(log(count) + count * kl(self.family, mean, best, self.sigma))
+        if self.family == "bounded":
+            return count * k_inf(self.rewards(k), best)
+        return count * kl(self.family, mean, best, self.sigma)
+
+    def index(self, k):
+        return -(log(self.count_and_mean(k)[0]) + self.evidence(k))
+
+
+class MED(IMED):
+    def ask(self):
+        if self.queue:
+            return self.queue.pop(0)
+        chances = [exp(-self.evidence(k)) for k in range(self.arms)]
+        left = self.stream.uniform()
+        for k, chance in enumerate(chances[:-1]):
+            if left < chance / fsum(chances):
+                return k
+            left -= chance / fsum(chances)
+        return self.arms - 1

@@ -38,6 +38,19 @@ def eighths(rng, levels, t, arm):
     return rng.randint(0, 4) / 8 + round(2 * levels[arm]) / 4
 
 
+def uniforms(rng, levels, t, arm):
+    return rng.random() * (0.5 + 0.5 * levels[arm])
+
+
+def mixed(rng, levels, t, arm):
+    """Zeros, ones, and numbers between."""
+    return rng.choice([0.0, 1.0, rng.random(), rng.random() ** (0.5 + levels[arm])])
+
+
+def far_below_one(rng, levels, t, arm):
+    return 0.1 * rng.random() + 0.1 * levels[arm]
+
+
 CASES = [
     (BERNOULLI, bernoulli, 2, 400),
     (BERNOULLI, bernoulli, 4, 400),
@@ -64,7 +77,9 @@ VARIANTS = [
     ("DKLUCB", {"discount": 0.9, "reference": True}),
     ("DKLUCB", {"discount": 1.0, "c": 2.0}),
     ("IMED", {}),
+    ("MED", {}),
 ]
+BOUNDED_KINDS = [bernoulli, uniforms, mixed, far_below_one]
 
 
 @pytest.mark.parametrize(("model", "kind", "arms", "horizon"), CASES)
@@ -83,6 +98,13 @@ def test_same_decisions(name, parameters, model, kind, arms, horizon):
             twin.tell(decision.arm, reward)
 
 
+@pytest.mark.parametrize("kind", BOUNDED_KINDS)
+@pytest.mark.parametrize("name", ["KLUCB", "IMED", "MED"])
+def test_same_decisions_with_any_law_on_the_unit_interval(name, kind):
+    for arms, horizon in [(2, 200), (3, 250), (5, 150)]:
+        test_same_decisions(name, {}, {"family": "bounded"}, kind, arms, horizon)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -91,6 +113,8 @@ def test_same_decisions(name, parameters, model, kind, arms, horizon):
         (lambda: lb.KLUCB(sigma=0.5), "KLUCB: sigma=0.5 is for family='gaussian' only"),
         (lambda: lb.KLUCB(c=-1.0), "KLUCB: c=-1.0 must not be negative"),
         (lambda: lb.IMED("gaussian", sigma=-1.0), "IMED: sigma=-1.0"),
+        (lambda: lb.MED("bounded", sigma=2.0), "MED: sigma=2.0 is for family='gaussian' only"),
+        (lambda: lb.SWKLUCB(50, "bounded"), "SWKLUCB: family='bounded' must be one of"),
         (lambda: lb.SWKLUCB(1), "SWKLUCB: window=1 must lie between"),
         (lambda: lb.Bandit(lb.SWKLUCB(3), 4), "SWKLUCB: window=3 is too small for 4 arms"),
         (lambda: lb.DKLUCB(0.0), "DKLUCB: discount=0.0 must be above 0"),

@@ -31,11 +31,27 @@ class Family(IntEnum):
         return repr(self.name.lower())
 
 
+class Law(IntEnum):
+    """A `Family`, or any law of rewards in [0, 1]: ``family="bounded"``."""
+
+    BERNOULLI = 0
+    GAUSSIAN = 1
+    POISSON = 2
+    EXPONENTIAL = 3
+    BOUNDED = 4
+
+    def __repr__(self) -> str:
+        return repr(self.name.lower())
+
+
+LawWord: TypeAlias = Literal["bernoulli", "gaussian", "poisson", "exponential", "bounded"]
+"""The names of the laws. A policy's field has the type ``Law | Family | LawWord``."""
+
 FamilyWord: TypeAlias = Literal["bernoulli", "gaussian", "poisson", "exponential"]
 """The names of the families. A policy's field has the type ``Family | FamilyWord``: a user may
 write either, and the policy turns it into a `Family` when it is made."""
 
-FamilyCode: TypeAlias = int | FamilyWord
+FamilyCode: TypeAlias = int | LawWord
 """The type of a family in a kernel, where it is always a number. The type includes the names,
 because a type checker cannot know that a policy has turned them into a `Family`."""
 
@@ -46,6 +62,8 @@ GAUSSIAN = int(Family.GAUSSIAN)
 POISSON = int(Family.POISSON)
 
 EXPONENTIAL = int(Family.EXPONENTIAL)
+
+BOUNDED = int(Law.BOUNDED)
 
 _LARGEST_EXPONENT = 700.0
 
@@ -73,6 +91,8 @@ def family_support(family: FamilyCode) -> tuple[float, float]:
     """Return the smallest and the largest reward that the family allows."""
     if family == GAUSSIAN:
         return -math.inf, math.inf
+    if family == BOUNDED:
+        return 0.0, 1.0
     return 0.0, 1.0 if family == BERNOULLI else math.inf
 
 
@@ -85,6 +105,8 @@ def inside(family: FamilyCode, mean: float) -> float:
     if family == GAUSSIAN:
         return mean
     mean = max(mean, 0.0)
+    if family == BOUNDED:
+        return min(mean, 1.0)
     return min(mean, 1.0) if family == BERNOULLI else mean
 
 

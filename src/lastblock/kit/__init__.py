@@ -181,6 +181,8 @@ random word for each reward.
 =================  ================================================================================
 `Family`           the one-parameter families; a field is annotated ``Family | FamilyWord``
 `FamilyWord`       the same as words
+`Law`              the families, and "bounded": any law on [0, 1]; ``Law | Family | LawWord``
+`LawWord`          the same as words
 `FamilyCode`       the type that a kernel annotates its argument with
 `divergences`      a module: Kullback–Leibler divergences and their inverses
 =================  ================================================================================
@@ -257,7 +259,7 @@ from lastblock.core.wrapping import (
 )
 from lastblock.kernels.bits import bit_length
 from lastblock.kernels.count_samplers import binomial, hypergeometric_at_most
-from lastblock.kernels.divergences import Family, FamilyCode, FamilyWord
+from lastblock.kernels.divergences import Family, FamilyCode, FamilyWord, Law, LawWord
 from lastblock.kernels.exact_sums import two_sum
 from lastblock.kernels.jit import kernel, plain, routine
 from lastblock.kernels.samplers import (
@@ -311,6 +313,8 @@ __all__ = [
     "Family",
     "FamilyCode",
     "FamilyWord",
+    "Law",
+    "LawWord",
     "Layout",
     "Policy",
     "Record",

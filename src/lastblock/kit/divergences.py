@@ -9,11 +9,12 @@
 =====================  ============================================================================
 
 Their first argument is a number: a field `Family | FamilyWord` of a policy, or one of `BERNOULLI`,
-`GAUSSIAN`, `POISSON`, `EXPONENTIAL`.
+`GAUSSIAN`, `POISSON`, `EXPONENTIAL`. `BOUNDED`, any law on [0, 1], has a support but no divergence.
 """
 
 from lastblock.kernels.divergences import (
     BERNOULLI,
+    BOUNDED,
     EXPONENTIAL,
     GAUSSIAN,
     POISSON,
@@ -26,6 +27,7 @@ from lastblock.kernels.divergences import (
 
 __all__ = [
     "BERNOULLI",
+    "BOUNDED",
     "EXPONENTIAL",
     "GAUSSIAN",
     "POISSON",

@@ -13,7 +13,8 @@ from lastblock.kernels.divergences import (
     POISSON,
     Family,
     FamilyCode,
-    FamilyWord,
+    Law,
+    LawWord,
     inside,
     upper,
 )
@@ -113,7 +114,7 @@ def largest_bound(s: Record, family: FamilyCode, sigma: float) -> Any:
     return argmax(s, s.index)
 
 
-def validate_family(name: str, family: Family | FamilyWord, sigma: float, c: float) -> None:
+def validate_family(name: str, family: Law | Family | LawWord, sigma: float, c: float) -> None:
     """Raise a ValueError unless the parameters that all kl-UCB policies share are valid."""
     if sigma <= 0.0:
         raise ValueError(f"{name}: sigma={sigma} must be positive")

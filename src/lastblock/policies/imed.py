@@ -10,7 +10,14 @@ from lastblock.core.layout import COUNT
 from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.kernels.divergences import Family, FamilyWord, divergence, inside
+from lastblock.kernels.divergences import BOUNDED, Family, Law, LawWord, divergence, inside
+from lastblock.policies._empirical_laws import (
+    empirical_costs,
+    empirical_fields,
+    keep_reward,
+    no_room,
+    start_empirical,
+)
 from lastblock.policies._kl_bounds import validate_family
 
 
@@ -25,7 +32,9 @@ class IMED(NamedTuple):
     ----------
     family
         The law of the rewards: "bernoulli" (also for any rewards in [0, 1]), "gaussian",
-        "poisson" or "exponential".
+        "poisson", "exponential", or "bounded" for any law on [0, 1]: kl is then the divergence
+        K_inf of the rewards themselves, as in the paper. It explores less where rewards vary less
+        than coins, and keeps every reward.
     sigma
         The known standard deviation of Gaussian rewards.
 
@@ -43,12 +52,17 @@ class IMED(NamedTuple):
     JMLR, 2015.
     """
 
-    family: Family | FamilyWord = Family.BERNOULLI
+    family: Law | Family | LawWord = Law.BERNOULLI
     sigma: float = 1.0
 
     @classmethod
     def examples(cls) -> "tuple[IMED, ...]":
-        return cls(), cls(Family.GAUSSIAN, sigma=0.5), cls(Family.POISSON)
+        return cls(), cls(Law.GAUSSIAN, sigma=0.5), cls(Law.POISSON), cls(Law.BOUNDED)
+
+    @property
+    def grows(self) -> bool:
+        """Whether the policy keeps every reward."""
+        return self.family == Law.BOUNDED
 
     def validate(self) -> None:
         validate_family("IMED", self.family, self.sigma, 1.0)
@@ -60,6 +74,7 @@ class IMED(NamedTuple):
             ("means", np.float64, (arms,)),
             ("logs", np.float64, (arms,)),  # log N of what has arrived
             ("index", np.float64, (arms,)),
+            *(empirical_fields(arms, horizon) if self.grows else []),
         ]
 
     def start(self, s: Record) -> None:
@@ -69,6 +84,7 @@ class IMED(NamedTuple):
             s.means[k] = 0.0
             s.logs[k] = 0.0
             s.index[k] = 0.0
+        start_empirical(s)
         enqueue_all(s)
         shuffle(s)
 
@@ -77,15 +93,18 @@ class IMED(NamedTuple):
         for k in range(s.arms):
             if s.pulls[k] > 0:
                 best = max(best, s.means[k])
-        for k in range(s.arms):
-            if s.pulls[k] == 0:
-                s.index[k] = unseen(s, k)
-                continue
-            n = s.pulls[k] + s.out[k]
-            cost = s.logs[k] if s.out[k] == 0 else math.log(n)
-            if s.means[k] < best:
-                cost += n * divergence(self.family, s.means[k], best, self.sigma)
-            s.index[k] = -cost
+        if self.family == BOUNDED:
+            empirical_costs(s, best)
+        else:
+            for k in range(s.arms):
+                if s.pulls[k] == 0:
+                    s.index[k] = unseen(s, k)
+                    continue
+                n = s.pulls[k] + s.out[k]
+                cost = s.logs[k] if s.out[k] == 0 else math.log(n)
+                if s.means[k] < best:
+                    cost += n * divergence(self.family, s.means[k], best, self.sigma)
+                s.index[k] = -cost
         enqueue(s, argmax(s, s.index))
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
@@ -93,6 +112,10 @@ class IMED(NamedTuple):
         s.sums[arm] += reward
         s.means[arm] = inside(self.family, s.sums[arm] / s.pulls[arm])
         s.logs[arm] = math.log(s.pulls[arm])
+        keep_reward(s, arm, reward)
+
+    def full(self, s: Record, arm: int) -> bool:
+        return no_room(s, arm)
 
     def held(self, s: Record, arm: int) -> Held:
         return Held(float(s.pulls[arm]), float(s.sums[arm]))

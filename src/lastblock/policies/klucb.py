@@ -9,9 +9,13 @@ from lastblock.core.layout import COUNT
 from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.kernels.divergences import (
-    Family,
-    FamilyWord,
+from lastblock.kernels.divergences import BOUNDED, Family, Law, LawWord
+from lastblock.policies._empirical_bounds import (
+    empirical_bound_fields,
+    keep_for_bounds,
+    largest_empirical_bound,
+    no_room_for_bounds,
+    start_bounds,
 )
 from lastblock.policies._kl_bounds import (
     bounds_layout,
@@ -30,7 +34,9 @@ class KLUCB(NamedTuple):
     ----------
     family
         The law of the rewards: "bernoulli" (also for any rewards in [0, 1]), "gaussian",
-        "poisson" or "exponential".
+        "poisson", "exponential", or "bounded" for any law on [0, 1]: this is the empirical kl-UCB,
+        whose divergence is that of the rewards themselves. It explores less where rewards vary less
+        than coins, and keeps every reward.
     sigma
         The known standard deviation of Gaussian rewards.
     c
@@ -51,13 +57,23 @@ class KLUCB(NamedTuple):
     Sequential Allocation. Annals of Statistics, 2013.
     """
 
-    family: Family | FamilyWord = Family.BERNOULLI
+    family: Law | Family | LawWord = Law.BERNOULLI
     sigma: float = 1.0
     c: float = 1.0
 
     @classmethod
     def examples(cls) -> "tuple[KLUCB, ...]":
-        return cls(), cls(Family.GAUSSIAN, sigma=0.5), cls(Family.POISSON, c=0.5)
+        return (
+            cls(),
+            cls(Law.GAUSSIAN, sigma=0.5),
+            cls(Law.POISSON, c=0.5),
+            cls(Law.BOUNDED),
+        )
+
+    @property
+    def grows(self) -> bool:
+        """Whether the policy keeps every reward."""
+        return self.family == Law.BOUNDED
 
     def validate(self) -> None:
         validate_family("KLUCB", self.family, self.sigma, self.c)
@@ -67,6 +83,7 @@ class KLUCB(NamedTuple):
             ("pulls", COUNT, (arms,)),
             ("sums", np.float64, (arms,)),
             *bounds_layout(arms),
+            *(empirical_bound_fields(arms, horizon) if self.grows else []),
         ]
 
     def start(self, s: Record) -> None:
@@ -74,6 +91,7 @@ class KLUCB(NamedTuple):
             s.pulls[k] = 0
             s.sums[k] = 0.0
         clear_bounds(s)
+        start_bounds(s)
         enqueue_all(s)
         shuffle(s)
 
@@ -85,12 +103,19 @@ class KLUCB(NamedTuple):
                 s.level[k] = exploration / (s.pulls[k] + s.out[k])
             else:
                 s.level[k] = -1.0
-        enqueue(s, largest_bound(s, self.family, self.sigma))
+        if self.family == BOUNDED:
+            enqueue(s, largest_empirical_bound(s))
+        else:
+            enqueue(s, largest_bound(s, self.family, self.sigma))
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
         s.pulls[arm] += 1
         s.sums[arm] += reward
         set_mean(s, arm, self.family, s.sums[arm] / s.pulls[arm])
+        keep_for_bounds(s, arm, reward)
+
+    def full(self, s: Record, arm: int) -> bool:
+        return no_room_for_bounds(s, arm)
 
     def held(self, s: Record, arm: int) -> Held:
         return Held(float(s.pulls[arm]), float(s.sums[arm]))

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from lastblock.drawing import numbers
-from lastblock.kernels.divergences import Family
+from lastblock.kernels.divergences import Law
 from lastblock.lab.report import markup
 from lastblock.lab.report.markup import Cell, Column, Style
 
@@ -169,7 +169,7 @@ def _listed(parameters: Mapping[str, Any]) -> str:
 
 def _value(name: str, value: Any) -> str:
     if name == "family" and isinstance(value, int):
-        return Family(value).name.lower()
+        return Law(value).name.lower()
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, Mapping):  # a policy inside a policy
