@@ -10,7 +10,7 @@ import socket
 import stat
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, MutableMapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import uvicorn
 from starlette.middleware.cors import CORSMiddleware
@@ -317,9 +317,7 @@ def expire(state: State, some: Sequence[Hosted] | None = None) -> int:
     return sum(each.expire() for each in hosted if not each.is_gone)
 
 
-def config_of(
-    settings: Settings, app: Any, protocol: type[asyncio.Protocol] | Literal["httptools"]
-) -> uvicorn.Config:
+def config_of(settings: Settings, app: Any, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
     """Return the settings of uvicorn."""
     return uvicorn.Config(
         app,

@@ -22,7 +22,8 @@ class TimedHeads(HttpToolsProtocol):
     """A connection that ends if the head of a request does not arrive in time.
 
     There is one timer for a connection, not for each of its requests: that would take as long as a
-    decision. A subclass sets `looks` to 0 when a head begins, and to `NO_HEAD` when it is complete.
+    decision. A subclass gives `patience`; if it has other methods for the parser than uvicorn's,
+    they set `looks` as those do here.
     """
 
     patience: float = 60.0
@@ -41,6 +42,16 @@ class TimedHeads(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """Begin to wait for a head."""
+        self.looks = 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Wait for the head no longer."""
+        self.looks = NO_HEAD
+        super().on_headers_complete()
 
     def _look_again(self) -> None:
         self._timer = self.loop.call_later(self.patience / LOOKS, self._look)

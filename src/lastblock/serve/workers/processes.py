@@ -13,6 +13,7 @@ from pathlib import Path
 import uvicorn
 
 from lastblock.serve.server import (
+    SWITCH,
     application,
     config_of,
     greeting,
@@ -22,6 +23,7 @@ from lastblock.serve.server import (
     working,
 )
 from lastblock.serve.settings import SettingError, Settings
+from lastblock.serve.slow_heads import TimedHeads
 from lastblock.serve.state import State
 from lastblock.serve.workers.channel import Channel, Order, Word
 from lastblock.serve.workers.front import Front
@@ -45,6 +47,7 @@ def main() -> None:
         channel = await Channel.open(socket.socket(fileno=int(number)))
         await work(await channel.order(), channel)
 
+    sys.setswitchinterval(SWITCH)
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(run())
 
@@ -67,7 +70,8 @@ async def _front(order: Order, channel: Channel) -> None:
     settings = order.read()
     assert order.listener is not None
     front = Front(settings, order.path)
-    server = _FrontServer(config_of(settings, front, "httptools"))
+    connection = type("Connection", (TimedHeads,), {"patience": settings.request_timeout})
+    server = _FrontServer(config_of(settings, front, connection))
 
     async def listen() -> None:
         async for word in channel.words():
