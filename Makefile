@@ -18,7 +18,7 @@ reproduce: .venv/ready  ## All of the paper's figures and tables, and a report
 
 test: .venv/ready browser database  ## Everything that CI runs
 	$(MAKE) --no-print-directory -j 2 check docs
-	$(BIN)/python -m pytest -n 2 --dist loadscope
+	$(BIN)/python -m pytest -n 3 --dist loadscope  # three, since tests of other processes often wait
 
 quick: .venv/ready  ## The tests that need the kernels of ten policies only: a minute, once compiled
 	$(BIN)/python -m pytest -q -n 2 --dist loadscope -m quick

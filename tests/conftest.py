@@ -137,20 +137,41 @@ def is_quick(item):
     return not (is_doctest or is_slow or item.get_closest_marker("slow"))
 
 
-LONGEST_FILES = [
+LONGEST_FILES = [  # those whose tests wait for other processes come first: others work meanwhile
     "test_documents",
+    "test_kills_and_interrupts",
+    "test_randomised_laws",
+    "test_store_forks",
+    "test_dashboard_in_a_browser",
     "test_subsampling",
-    "test_store",
-    "test_compile_cache",
+    "test_postgres_server_goes",
+    "test_postgres",
+    "test_agreement",
+    "test_arms_and_words",
+    "test_subsampling_laws",
     "test_own_package",
-    "test_conformance_suite",
     "test_words_of_wrappers",
+    "test_conformance_suite",
+    "test_randomised",
+    "test_soak",
+    "test_many_out",
+    "test_klucb",
+    "test_ucb",
+    "test_adaptive",
+    "test_replay_laws",
+    "test_reference_regret",
     "test_compact",
-    "test_fleet",
+    "test_compile_cache",
+    "test_report_in_a_browser",
     "test_cli",
     "test_runner",
+    "test_store",
+    "test_fleet",
+    "test_server",
+    "test_suite",
+    "test_checked",
 ]
-"""Groups that take longest, which two processes should not begin last."""
+"""Groups that take longest, which no process should begin last."""
 
 
 def turn(item):
