@@ -186,7 +186,7 @@ class Killer:
         if server.workers:
             ways += [self.front, self.front, self.owner, self.owner]
         if self.database is not None:
-            ways += [self.base, self.owner if server.workers else self.kill]
+            ways += [self.base, self.freeze]
         dice.choice(ways)(server)
 
     def kill(self, server):
@@ -204,6 +204,16 @@ class Killer:
 
     def owner(self, server):
         self.kills["owners killed"] += server.kill_one(self.dice, "owner")
+
+    def freeze(self, server):
+        """Stop who has the bandits, for longer than a lease maybe, and let it go on."""
+        self.kills["owners frozen"] += 1
+        owners = [each for each in server.children() if "owner" in command_of(each)]
+        for frozen in owners or [server.process.pid]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(frozen, signal.SIGSTOP)
+                time.sleep(self.dice.uniform(1.0, 15.0))
+                os.kill(frozen, signal.SIGCONT)
 
     def base(self, server):
         self.kills["databases killed"] += 1
