@@ -3,9 +3,10 @@
 import itertools
 
 import numpy as np
+import pytest
 
 from lastblock.live.changes import Change
-from lastblock.serve.dashboard.charts import MOST_CURVES, chart
+from lastblock.serve.dashboard.charts import MOST_CURVES, chart, coarser
 from lastblock.serve.dashboard.timelines import (
     LENGTHS,
     MOST_STRETCHES,
@@ -113,3 +114,21 @@ def test_rewards_that_are_no_coins_have_normal_intervals():
     assert arm["mean"] == [5.0, 7.0, None]
     np.testing.assert_allclose([arm["low"][0], arm["high"][0]], [5 - half, 5 + half], rtol=1e-4)
     assert arm["low"][1:] == arm["high"][1:] == [None, None]
+
+
+def test_stretches_of_few_events_are_drawn_together():
+    """A day of minutes with a decision each; sums stay as they are."""
+    starts = np.arange(1000, 1180, dtype=np.int64) * 60_000_000
+    counts = np.zeros((180, 2, 4))
+    counts[:, :, 0] = counts[:, :, 1] = 1.0
+    counts[::20, 0, 2:] = 1.0
+    few = coarser(Course(["a", "b"], starts, 60_000_000, counts))
+    assert few.length == 8 * 60_000_000
+    assert 22 <= len(few.starts) <= 24
+    assert (np.diff(few.starts) == few.length).all()
+    assert few.counts.sum(axis=0) == pytest.approx(counts.sum(axis=0))
+    assert few.starts[0] <= starts[0] < few.starts[1]
+    many = Course(["a", "b"], starts, 60_000_000, counts * 1000)
+    assert coarser(many) is many
+    none = Course(["a"], starts[:0], 1_000_000, np.zeros((0, 1, 4)))
+    assert coarser(none) is none

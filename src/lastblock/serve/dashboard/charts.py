@@ -19,6 +19,11 @@ MOST_CURVES = 10
 """How many arms have a curve of their own; those with less traffic share one."""
 
 
+LEAST_STRETCHES = 24
+ENOUGH = 40
+"""A stretch has so many decisions and rewards, on average, if there are many stretches."""
+
+
 def mark(place: int) -> dict[str, Any]:
     """Return the look of the arm at a place among all arms: the same in all tables and charts."""
     return _mark(looks([str(each) for each in range(place + 1)])[str(place)])
@@ -49,6 +54,7 @@ def chart(course: Course, changes: Sequence[Change[Any]], asked: int) -> dict[st
     asked
         The number of decisions that the bandit has taken.
     """
+    course = coarser(course)
     counts = course.counts
     totals = counts[:, :, ASKED].sum(axis=1)
     by_traffic = np.argsort(-counts[:, :, ASKED].sum(axis=0), kind="stable")
@@ -70,6 +76,26 @@ def chart(course: Course, changes: Sequence[Change[Any]], asked: int) -> dict[st
         "milestones": [_milestone(*each) for each in course.milestones],
         "changes": [_change(each, course, totals, asked) for each in changes],
     }
+
+
+def coarser(course: Course) -> Course:
+    """Return a course with stretches that are long enough for curves to say something.
+
+    Means of a handful of rewards, one in twenty of which is a 1, would jump between 0 and 1.
+    """
+    counts, starts = course.counts, course.starts
+    events = float(counts[:, :, :2].sum()) / 2.0
+    wanted, factor = max(LEAST_STRETCHES, events / ENOUGH), 1
+    while len(starts) > wanted * factor:
+        factor *= 2  # so that curves change their shape only now and then
+    if factor == 1:
+        return course
+    length = course.length * factor
+    places = starts // length - starts[0] // length
+    merged = np.zeros((int(places[-1]) + 1, *counts.shape[1:]))
+    np.add.at(merged, places, counts)
+    begun = (starts[0] // length + np.arange(len(merged), dtype=np.int64)) * length
+    return course._replace(counts=merged, starts=begun, length=length)
 
 
 def _curves(
