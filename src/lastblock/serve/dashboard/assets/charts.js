@@ -51,6 +51,19 @@
     };
   }
 
+  // Words on a chart, with a halo, since curves may run behind them.
+  function write(ctx, words, x, y, colour, ratio) {
+    ctx.save();
+    ctx.setLineDash([]);
+    ctx.lineJoin = "round";
+    ctx.lineWidth = 4 * ratio;
+    ctx.strokeStyle = css("--surface");
+    ctx.strokeText(words, x, y);
+    ctx.fillStyle = colour;
+    ctx.fillText(words, x, y);
+    ctx.restore();
+  }
+
   // A line across the chart for every change, with the arm that gave it away.
   function changeMarks(changes, format) {
     return (plot) => {
@@ -73,8 +86,7 @@
         const text = `${who}${format(change.old)} → ${format(change.new)}`;
         const left = x + ctx.measureText(text).width + 8 * ratio > bbox.left + bbox.width;
         ctx.textAlign = left ? "right" : "left";
-        ctx.fillStyle = css("--soft");
-        ctx.fillText(text, x + (left ? -5 : 5) * ratio, bbox.top + 13 * ratio);
+        write(ctx, text, x + (left ? -5 : 5) * ratio, bbox.top + 13 * ratio, css("--soft"), ratio);
       }
       ctx.restore();
     };
@@ -105,14 +117,7 @@
         if (begin < free) continue; // the list below the chart has it
         free = begin + width + 8 * ratio;
         ctx.textAlign = "left";
-        // A halo, since curves may run behind the words.
-        ctx.lineJoin = "round";
-        ctx.lineWidth = 4 * ratio;
-        ctx.strokeStyle = css("--surface");
-        ctx.strokeText(words, begin, foot - 5 * ratio);
-        ctx.lineWidth = ratio;
-        ctx.fillStyle = css("--accent");
-        ctx.fillText(words, begin, foot - 5 * ratio);
+        write(ctx, words, begin, foot - 5 * ratio, css("--accent"), ratio);
       }
       ctx.restore();
     };
