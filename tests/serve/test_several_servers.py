@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import re
 import signal
 import time
 
@@ -104,6 +105,35 @@ def test_long_answers_are_forwarded_and_loops_are_not(servers):
         while not answer.readline().startswith(b"event: ask"):
             pass
         answer.close()
+    finally:
+        one.close()
+
+
+def test_the_dashboard_of_any_server_shows_and_changes_any_bandit(servers):
+    first, second = servers
+    one = http.client.HTTPConnection("127.0.0.1", second.port, timeout=30)
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+
+    def visit(method, path, body=None, headers=None):
+        one.request(method, f"/dashboard{path}", body, {**form, **(headers or {})})
+        answer = one.getresponse()
+        return answer.status, answer.headers, answer.read().decode()
+
+    try:
+        _, headers, _ = visit("POST", "/sign-in", f"key={second.key}")
+        cookie = {"Cookie": headers["Set-Cookie"].partition(";")[0]}
+        for name in ("button", "price"):
+            assert f">{name}</bdi>" in visit("GET", "", headers=cookie)[2]
+            status, _, page = visit("GET", f"/bandits/{name}", headers=cookie)
+            assert status == 200
+            token = re.search(r'name="token" value="(\w+)"', page)[1]
+            body = f"token={token}&every=10"
+            assert visit("POST", f"/bandits/{name}/floors", body, cookie)[0] == 303
+            assert first.call("GET", f"/v1/bandits/{name}")[1]["floor"] == 0.1
+            assert visit("GET", f"/bandits/{name}/history", headers=cookie)[0] == 200
+            assert (
+                visit("POST", f"/bandits/{name}/floors", f"token={token}&every=", cookie)[0] == 303
+            )
     finally:
         one.close()
 
