@@ -1,22 +1,16 @@
 """A view of a PostgreSQL database as it was at one moment, while others go on writing."""
 
-import json
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
-from lastblock.engine.events import ASK, ASK_AMONG, FORGET, REMEMBERED, TELL
-from lastblock.live.labels import Label
+from lastblock.engine.events import ASK, ASK_AMONG, FORGET, TELL
 from lastblock.store.postgres_ahead import COLUMNS, COLUMNS_SENT, Ahead, read_ahead, read_columns
 from lastblock.store.postgres_connections import Connection, Connections, end, last_rows, run
 from lastblock.store.postgres_errors import explained
 from lastblock.store.postgres_leases import Leases
+from lastblock.store.shared_queries import NOTE, SharedQueries
 from lastblock.store.storage import (
-    MILESTONES,
-    MOST_MILESTONES,
-    Copy,
-    Kept,
-    Milestone,
     NoteRow,
     Out,
     Part,
@@ -34,10 +28,8 @@ _PART = (
     "FROM events WHERE bandit = %s AND event > %s AND event <= %s ORDER BY event) AS part"
 )
 
-_NOTE = 'SELECT event, "time", kind, decision, arm, extra FROM events'
 
-
-class PostgresView:
+class PostgresView(SharedQueries):
     """A read transaction on a connection of the pool; `View` explains the methods."""
 
     def __init__(self, connections: Connections, leases: Leases) -> None:
@@ -76,7 +68,7 @@ class PostgresView:
 
     def _read(self, query: str, *values: Any) -> list[Any]:
         with explained(self.label):
-            return list(run(self._open(), query, values).fetchall())
+            return list(run(self._open(), query.replace("?", "%s"), values).fetchall())
 
     def names(self) -> dict[str, int]:
         """Return the number of each bandit, by name."""
@@ -118,30 +110,19 @@ class PostgresView:
         which, values = "answered IS NULL", [bandit]
         if first:
             which = (
-                "decision < coalesce((SELECT first_asked FROM bandits WHERE bandit = %s), 1::bigint"
+                "decision < coalesce((SELECT first_asked FROM bandits WHERE bandit = ?), 1::bigint"
                 " << 62)"
             )
             values = [bandit, bandit]
         return self._read(
             'SELECT decision, arm, probability, "time" FROM pending '
-            f"WHERE bandit = %s AND {which} ORDER BY decision",
+            f"WHERE bandit = ? AND {which} ORDER BY decision",
             *values,
         )
 
-    def generations(self, bandit: int) -> list[tuple[int, int]]:
-        """Return pairs of a generation's first decision and the generation, in order."""
-        return self._read(
-            "SELECT first, generation FROM generations WHERE bandit = %s ORDER BY first", bandit
-        )
-
-    def keeps(self, bandit: int) -> bool:
-        """Return whether all events after the earliest snapshot are kept."""
-        found = self._read("SELECT first_event FROM bandits WHERE bandit = %s", bandit)
-        return found not in ([], [(None,)])
-
     def check_owned(self, bandit: int) -> None:
         """Raise a `TakenOverError` if the storage did not own the bandit at this moment."""
-        found = self._read("SELECT epoch FROM owners WHERE bandit = %s", bandit)
+        found = self._read("SELECT epoch FROM owners WHERE bandit = ?", bandit)
         if found != [(self._leases.epoch(bandit),)]:
             raise self._leases.lose([bandit])
 
@@ -149,7 +130,7 @@ class PostgresView:
         """Return process, host and identity of the owner, and the seconds left; None if free."""
         found = self._read(
             "SELECT process, host, identity, extract(epoch FROM expires - clock_timestamp())"
-            "::float8 FROM owners WHERE bandit = %s AND holder IS NOT NULL",
+            "::float8 FROM owners WHERE bandit = ? AND holder IS NOT NULL",
             bandit,
         )
         return found[0] if found else None
@@ -158,37 +139,7 @@ class PostgresView:
         """Return the number of the last event; 0 if there is none."""
         if bandit in self._ahead:
             return self._ahead[bandit].last
-        ((last,),) = self._read("SELECT max(event) FROM events WHERE bandit = %s", bandit)
-        return last or 0
-
-    def since_snapshot(self, bandit: int) -> dict[int, int]:
-        """Return the number of events of each kind after the latest snapshot."""
-        return dict(
-            self._read(
-                "SELECT kind, count(*) FROM events WHERE bandit = %s AND event > "
-                "(SELECT last_event FROM bandits WHERE bandit = %s) GROUP BY kind",
-                bandit,
-                bandit,
-            )
-        )
-
-    def last_time(self, bandit: int) -> int | None:
-        """Return the time of the last event that is kept, in microseconds since 1970, or None."""
-        found = self._read(
-            'SELECT "time" FROM events WHERE bandit = %s ORDER BY event DESC LIMIT 1', bandit
-        )
-        return found[0][0] if found else None
-
-    def asked_at(self, bandit: int, decision: int) -> int | None:
-        """Return the number of the event that asked for a decision; None if it is not there."""
-        found = self._read(
-            "SELECT event FROM events WHERE bandit = %s AND event > %s AND decision = %s "
-            f"AND kind = {ASK} ORDER BY event LIMIT 1",
-            bandit,
-            decision,  # each decision before it has had an event, too
-            decision,
-        )
-        return found[0][0] if found else None
+        return super().last(bandit)
 
     def part(self, bandit: int, after: int, size: int) -> Part:
         """Return up to `size` events after event `after`."""
@@ -203,7 +154,7 @@ class PostgresView:
         changes: list[tuple[int, NoteRow]] = []
         if (run[:, 0] > FORGET).any():
             rows = self._read(
-                f"{_NOTE} WHERE bandit = %s AND event > %s AND event <= %s AND kind > {FORGET} "
+                f"{NOTE} WHERE bandit = ? AND event > ? AND event <= ? AND kind > {FORGET} "
                 "ORDER BY event",
                 *values,
             )
@@ -215,40 +166,21 @@ class PostgresView:
         found = self._read(
             'SELECT bandit, event, "time", kind, decision, arm, '
             "coalesce(reward, probability), extra "
-            "FROM events WHERE bandit = %s AND event > %s ORDER BY event LIMIT %s",
+            "FROM events WHERE bandit = ? AND event > ? ORDER BY event LIMIT ?",
             bandit,
             after,
             size,
         )
         return [(*row[:6], row[7] if row[6] is None else row[6]) for row in found]
 
-    def notes(self, bandit: int, first: int, last: int) -> list[NoteRow]:
-        """Return the events of the kinds `REMEMBERED` from event `first` to event `last`."""
-        if first > last:
-            return []
-        return self._read(
-            f"{_NOTE} WHERE bandit = %s AND event >= %s AND event <= %s AND kind > 5 "
-            f"AND kind IN {REMEMBERED} ORDER BY event",
-            bandit,
-            first,
-            last,
-        )
-
-    def time(self, bandit: int, event: int) -> int | None:
-        """Return the time of an event, in microseconds since 1970; None if it is not there."""
-        found = self._read(
-            'SELECT "time" FROM events WHERE bandit = %s AND event = %s', bandit, event
-        )
-        return found[0][0] if found else None
-
     def tally(self, bandit: int, after: int, until: int, length: int) -> list[Tally]:
         """Count decisions and rewards of the events after `after` up to `until`."""
         found = self._read(
-            f'SELECT "time" / %s::bigint, arm, count(*) FILTER (WHERE kind <> {TELL}), '
+            f'SELECT "time" / ?::bigint, arm, count(*) FILTER (WHERE kind <> {TELL}), '
             f"count(*) FILTER (WHERE kind = {TELL}), coalesce(sum(reward), 0), "
             # PostgreSQL refuses a square that is too large for a number.
             "coalesce(sum(CASE WHEN abs(reward) < 1e150 THEN reward * reward END), 0) "
-            "FROM events WHERE bandit = %s AND event > %s AND event <= %s "
+            "FROM events WHERE bandit = ? AND event > ? AND event <= ? "
             f"AND kind IN ({ASK}, {TELL}, {ASK_AMONG}) GROUP BY 1, 2",
             length,
             bandit,
@@ -256,32 +188,3 @@ class PostgresView:
             until,
         )
         return list(map(Tally._make, found))
-
-    def milestones(self, bandit: int, after: int, until: int) -> list[Milestone]:
-        """Return the events that change a bandit's arms or floors, oldest first."""
-        found = self._read(
-            f'SELECT "time", kind, arm FROM events WHERE bandit = %s AND event > %s '
-            f"AND event <= %s AND kind IN {MILESTONES} ORDER BY event DESC "
-            f"LIMIT {MOST_MILESTONES}",
-            bandit,
-            after,
-            until,
-        )
-        return [Milestone(*row) for row in reversed(found)]
-
-    def arms(self, bandit: int) -> list[Label]:
-        """Return the labels of all arms, including retired ones."""
-        found = self._read("SELECT label FROM arms WHERE bandit = %s ORDER BY arm", bandit)
-        return [json.loads(label) for (label,) in found]
-
-    def copy(self, bandit: int) -> Copy:
-        """Return everything of a bandit but its events, for another storage."""
-        kept = self._read(
-            f"SELECT {', '.join(Kept._fields)} FROM bandits WHERE bandit = %s", bandit
-        )
-        pending = self._read(
-            'SELECT decision, arm, probability, answered, "time" FROM pending '
-            "WHERE bandit = %s ORDER BY decision",
-            bandit,
-        )
-        return Copy(Kept(*kept[0]), self.arms(bandit), self.generations(bandit), pending)

@@ -1,6 +1,5 @@
 """A view of an SQLite file as it was at one moment, while others go on writing."""
 
-import json
 import sqlite3
 import threading
 from collections.abc import Sequence
@@ -12,18 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.engine.events import ASK, ASK_AMONG, FORGET, NO_CHANCE, REMEMBERED, TELL
-from lastblock.live.labels import Label
+from lastblock.engine.events import ASK, ASK_AMONG, FORGET, NO_CHANCE, TELL
+from lastblock.store.shared_queries import NOTE, SharedQueries
 from lastblock.store.sqlite_connections import Connection, connect
 from lastblock.store.sqlite_errors import PATIENCE, explained
 from lastblock.store.storage import (
-    MILESTONES,
-    MOST_MILESTONES,
-    Copy,
     Document,
-    Kept,
-    Milestone,
-    NoteRow,
     Out,
     Part,
     Row,
@@ -32,10 +25,8 @@ from lastblock.store.storage import (
 )
 from lastblock.support.errors import StoreError
 
-_NOTE = "SELECT event, time, kind, decision, arm, extra"
 
-
-class SQLiteView:
+class SQLiteView(SharedQueries):
     """A read transaction on a connection of its own, so that writers do not wait for it.
 
     `View` explains the methods.
@@ -120,17 +111,6 @@ class SQLiteView:
             bandit,
         )
 
-    def generations(self, bandit: int) -> list[tuple[int, int]]:
-        """Return pairs of a generation's first decision and the generation, in order."""
-        return self._read(
-            "SELECT first, generation FROM generations WHERE bandit = ? ORDER BY first", bandit
-        )
-
-    def keeps(self, bandit: int) -> bool:
-        """Return whether all events after the earliest snapshot are kept."""
-        kept = self._read("SELECT beginning IS NOT NULL FROM bandits WHERE bandit = ?", bandit)
-        return kept == [(1,)]
-
     def owner(self, bandit: int) -> int:
         """Return the number of the last process that opened the bandit; 0 if unknown."""
         return next(iter(self._read("SELECT owner FROM bandits WHERE bandit = ?", bandit)), [0])[0]
@@ -138,53 +118,19 @@ class SQLiteView:
     def check_owned(self, bandit: int) -> None:
         """Do nothing: the system's locks last as long as the process."""
 
-    def last(self, bandit: int) -> int:
-        """Return the number of the last event; 0 if there is none."""
-        ((last,),) = self._read("SELECT max(event) FROM events WHERE bandit = ?", bandit)
-        return last or 0
-
-    def since_snapshot(self, bandit: int) -> dict[int, int]:
-        """Return the number of events of each kind after the latest snapshot."""
-        return dict(
-            self._read(
-                "SELECT kind, count(*) FROM events WHERE bandit = ? AND event > "
-                "(SELECT last_event FROM bandits WHERE bandit = ?) GROUP BY kind",
-                bandit,
-                bandit,
-            )
-        )
-
-    def last_time(self, bandit: int) -> int | None:
-        """Return the time of the last event that is kept, in microseconds since 1970, or None."""
-        found = self._read(
-            "SELECT time FROM events WHERE bandit = ? ORDER BY event DESC LIMIT 1", bandit
-        )
-        return found[0][0] if found else None
-
-    def asked_at(self, bandit: int, decision: int) -> int | None:
-        """Return the number of the event that asked for a decision; None if it is not there."""
-        found = self._read(
-            "SELECT event FROM events WHERE bandit = ? AND event > ? AND decision = ? "
-            f"AND kind = {ASK} ORDER BY event LIMIT 1",
-            bandit,
-            decision,  # each decision before it has had an event, too
-            decision,
-        )
-        return found[0][0] if found else None
-
     def part(self, bandit: int, after: int, size: int) -> Part:
         """Return up to `size` events after event `after`."""
-        wanted = "FROM events WHERE bandit = ? AND event > ? AND event <= ?"
+        wanted = "WHERE bandit = ? AND event > ? AND event <= ?"
         values = bandit, after, after + size
         with explained(self.label), self._lock:
             cursor = self._connection.execute(
                 "SELECT kind, ifnull(decision, -1), ifnull(arm, -1), "
-                f"iif(kind = {TELL}, reward, ifnull(probability, {NO_CHANCE})), time {wanted} "
-                "ORDER BY event",
+                f"iif(kind = {TELL}, reward, ifnull(probability, {NO_CHANCE})), time "
+                f"FROM events {wanted} ORDER BY event",
                 values,
             )
             numbers = np.fromiter(chain.from_iterable(cursor), np.float64)
-        rows = self._read(f"{_NOTE} {wanted} AND kind > {FORGET} ORDER BY event", *values)
+        rows = self._read(f"{NOTE} {wanted} AND kind > {FORGET} ORDER BY event", *values)
         table = numbers.reshape(-1, 5)
         changes = [(row[0] - after - 1, row) for row in rows]
         return Part(np.ascontiguousarray(table[:, :4]), table[:, 4], changes)
@@ -199,21 +145,6 @@ class SQLiteView:
             size,
         )
 
-    def notes(self, bandit: int, first: int, last: int) -> list[NoteRow]:
-        """Return the events of the kinds `REMEMBERED` from event `first` to event `last`."""
-        return self._read(
-            f"{_NOTE} FROM events WHERE bandit = ? AND event >= ? AND event <= ? AND kind > 5 "
-            f"AND kind IN {REMEMBERED} ORDER BY event",
-            bandit,
-            first,
-            last,
-        )
-
-    def time(self, bandit: int, event: int) -> int | None:
-        """Return the time of an event, in microseconds since 1970; None if it is not there."""
-        found = self._read("SELECT time FROM events WHERE bandit = ? AND event = ?", bandit, event)
-        return found[0][0] if found else None
-
     def tally(self, bandit: int, after: int, until: int, length: int) -> list[Tally]:
         """Count decisions and rewards of the events after `after` up to `until`."""
         found = self._read(
@@ -227,23 +158,6 @@ class SQLiteView:
         )
         return list(map(Tally._make, found))
 
-    def milestones(self, bandit: int, after: int, until: int) -> list[Milestone]:
-        """Return the events that change a bandit's arms or floors, oldest first."""
-        found = self._read(
-            f"SELECT time, kind, arm FROM events WHERE bandit = ? AND event > ? "
-            f"AND event <= ? AND kind IN {MILESTONES} ORDER BY event DESC "
-            f"LIMIT {MOST_MILESTONES}",
-            bandit,
-            after,
-            until,
-        )
-        return [Milestone(*row) for row in reversed(found)]
-
-    def arms(self, bandit: int) -> list[Label]:
-        """Return the labels of all arms, including retired ones."""
-        found = self._read("SELECT label FROM arms WHERE bandit = ? ORDER BY arm", bandit)
-        return [json.loads(label) for (label,) in found]
-
     def documents(self, collection: str) -> dict[str, Document]:
         """Return the documents of a collection, by name."""
         found = self._read(
@@ -251,16 +165,6 @@ class SQLiteView:
             collection,
         )
         return {name: Document(version, body) for name, version, body in found}
-
-    def copy(self, bandit: int) -> Copy:
-        """Return everything of a bandit but its events, for another storage."""
-        kept = self._read(f"SELECT {', '.join(Kept._fields)} FROM bandits WHERE bandit = ?", bandit)
-        pending = self._read(
-            "SELECT decision, arm, probability, answered, time FROM pending "
-            "WHERE bandit = ? ORDER BY decision",
-            bandit,
-        )
-        return Copy(Kept(*kept[0]), self.arms(bandit), self.generations(bandit), pending)
 
 
 class BorrowedView(SQLiteView):
