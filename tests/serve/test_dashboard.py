@@ -4,6 +4,7 @@ import json
 import re
 from html import unescape
 from html.parser import HTMLParser
+from importlib import resources
 from urllib.parse import quote
 
 import numpy as np
@@ -338,6 +339,23 @@ def test_files_that_pages_load(shop):
         assert not re.search(rb"https?://(?!github.com/leeoniya|www.w3.org)", data)
     assert b"MIT License" in assets()["uplot-LICENSE.txt"][1]
     assert shop.get("/dashboard/assets/..%2Fpages.py", key="").status == 404
+
+
+def test_pages_and_the_report_have_the_same_palette():
+    """Colours that both style sheets name, by day and by night."""
+
+    def palettes(package, name):
+        text = (resources.files(package) / "assets" / name).read_text()
+        day, _, rest = text.partition("@media")
+        night = rest[: rest.index("color-scheme: dark;")]
+        return [dict(re.findall(r"(--[a-z-]+): (#\w+)", part)) for part in (day, night)]
+
+    report = palettes("lastblock.lab.report", "report.css")
+    dashboard = palettes("lastblock.serve.dashboard", "dashboard.css")
+    for ours, theirs in zip(report, dashboard, strict=True):
+        shared = ours.keys() & theirs.keys()
+        assert len(shared) >= 12
+        assert {name: ours[name] for name in shared} == {name: theirs[name] for name in shared}
 
 
 def test_arms_have_the_colours_of_all_figures():

@@ -145,7 +145,7 @@ def policy(label: str, style: Style) -> Cell:
     """Return a cell with the label of a policy and the marker of its curve."""
     key = (
         f'<svg class="key{" pale" * style.pale}" width="14" height="14" viewBox="-7 -7 14 14" '
-        f'aria-hidden="true" style="--c:{style.colour}"><use href="#marker-{style.marker}"/></svg>'
+        f'aria-hidden="true" style="--c:{style.colour}"><use href="#mark-{style.marker}"/></svg>'
     )
     shown = escape(label)
     width = "label long" if len(label) > _LONG else "label"

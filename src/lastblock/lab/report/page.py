@@ -4,16 +4,14 @@ The page is made from templates in `assets/`. The browser draws its figures from
 page; where scripts do not run, it shows a picture instead.
 """
 
-import hashlib
-from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files as resources
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING, NamedTuple
 
+from lastblock.drawing.mark_symbols import mark_symbols
 from lastblock.lab.report import markup, overview, paper, results, setup, suite
+from lastblock.lab.report.frame import asset, page
 from lastblock.lab.report.paper import Image
 from lastblock.support import files
 from lastblock.support.errors import ResultError
@@ -89,8 +87,6 @@ def _page(
     commands: Sequence[str],
     authors: "pd.DataFrame | None",
 ) -> str:
-    import lastblock  # for its version only  # noqa: PLC0415
-
     sections: list[_Section] = []
     seen: list[int] = []
     for i, result in enumerate(results):
@@ -106,22 +102,15 @@ def _page(
         again = setup.again(results, commands)
         sections.append(_Section("again", "Run it again", again))
 
-    script = _asset("report.js")
-    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return Template(_asset("report.html")).substitute(
-        version=escape(lastblock.__version__),
-        title=escape(overview.title(results)),
-        style=_asset("report.css"),
-        script=script,
-        script_hash=f"sha256-{digest}",  # browsers then run no other script
+    return page(
+        "report.html",
+        overview.title(results),
+        script=asset("report.js"),
+        marks=mark_symbols(),
         tiles=overview.tiles(results, sum(seen), authors),
         links="\n".join(f'<li><a href="#{s.key}">{escape(s.name)}</a></li>' for s in sections),
         sections="\n".join(f'<section id="{s.key}">\n{s.html}\n</section>' for s in sections),
     )
-
-
-def _asset(name: str) -> str:
-    return resources("lastblock.lab.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _scenario(result: "Result") -> tuple[str, int]:

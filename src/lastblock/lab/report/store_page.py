@@ -4,15 +4,14 @@ import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from html import escape
-from importlib.resources import files as resources
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import numpy as np
 
 from lastblock.drawing import numbers
 from lastblock.lab.report import markup, time_plots
+from lastblock.lab.report.frame import asset, page
 from lastblock.lab.report.markup import Cell, Column, Rail
 from lastblock.lab.report.time_plots import Curve, Mark
 from lastblock.live.bandit import Bandit
@@ -59,25 +58,22 @@ def write_store_page(
     Path
         The path of the file.
     """
-    import lastblock  # for its version only  # noqa: PLC0415
-
     summary = bandit.summary(confidence=confidence)
     sections = [
         _arms(summary, _curves_of(history)),
         _course(history, _marks(bandit, history), confidence),
         _changes(bandit, history),
     ]
-    assets = resources("lastblock.lab.report").joinpath("assets")
-    page = Template(assets.joinpath("store.html").read_text(encoding="utf-8")).substitute(
-        version=escape(lastblock.__version__),
-        title=escape(about.name),
-        style=assets.joinpath("report.css").read_text(encoding="utf-8"),
+    html = page(
+        "store.html",
+        about.name,
+        style=asset("store.css"),
         tiles=_tiles(about, summary),
         sections="\n".join(f"<section>\n{section}\n</section>" for section in sections),
         written=escape(_time(int(datetime.now(UTC).timestamp() * 1e6))),
     )
     target = Path(path)
-    files.write(target, page.encode())
+    files.write(target, html.encode())
     return target
 
 

@@ -11,9 +11,11 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import jinja2
+from markupsafe import Markup
 
 import lastblock
 from lastblock.drawing import numbers
+from lastblock.drawing.mark_symbols import mark_symbols
 from lastblock.serve.dashboard.charts import mark
 from lastblock.serve.http import Response
 
@@ -68,6 +70,7 @@ class Pages:
         self._templates.globals |= {
             "base": f"{self.root}/dashboard",
             "mark": mark,
+            "mark_symbols": Markup(mark_symbols()),
             "version": lastblock.__version__,
             "asset": lambda name: f"{self.root}/dashboard/assets/{name}?{assets()[name][2][1:-1]}",
         }

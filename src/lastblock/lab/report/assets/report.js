@@ -178,7 +178,7 @@
       const key = svg("svg", { class: series.pale ? "key pale" : "key", width: 26, height: 12, viewBox: "-13 -6 26 12", "aria-hidden": "true" });
       key.style.setProperty("--c", series.colour);
       svg("line", { x1: -13, x2: 13, "stroke-dasharray": series.dash || "none" }, key);
-      if (series.marker) svg("use", { href: `#marker-${series.marker}` }, key);
+      if (series.marker) svg("use", { href: `#mark-${series.marker}` }, key);
       return key;
     }
 
@@ -587,7 +587,7 @@
         if (pixel < from) continue;
         const share = (pixel - from) / (to - from || 1);
         const y = this.y(values[j]) + share * (this.y(values[j + 1]) - this.y(values[j]));
-        svg("use", { class: "marker", href: `#marker-${marker}`, transform: `translate(${pixel.toFixed(1)} ${y.toFixed(1)})` }, curve);
+        svg("use", { class: "marker", href: `#mark-${marker}`, transform: `translate(${pixel.toFixed(1)} ${y.toFixed(1)})` }, curve);
       }
     }
 
