@@ -56,6 +56,7 @@ def field(scenario: Scenario) -> list:
             lb.SWUCB.tuned(**times, reference=True),
             lb.DUCB.tuned(**times),
             lb.RAWUCB(sigma=0.5),
+            lb.FEWA(sigma=0.5),
             lb.CUSUMUCB.tuned(**times),
             lb.MUCB.tuned(**sized),
             lb.EXP3.tuned(horizon=HORIZON, arms=sized["arms"]),
@@ -75,6 +76,7 @@ def field(scenario: Scenario) -> list:
             lb.SWUCB.tuned(**times, sigma=sigma, reference=True),
             lb.DUCB.tuned(**times, sigma=sigma),
             lb.RAWUCB(sigma=sigma),
+            lb.FEWA(sigma=sigma),
         ]
     return [
         *policies,

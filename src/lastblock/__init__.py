@@ -44,6 +44,7 @@ from lastblock.policies.ducb import DUCB
 from lastblock.policies.epsilongreedy import EpsilonGreedy
 from lastblock.policies.exp3 import EXP3
 from lastblock.policies.exp3s import EXP3S
+from lastblock.policies.fewa import FEWA
 from lastblock.policies.giro import Giro
 from lastblock.policies.glrklucb import GLRKLUCB
 from lastblock.policies.imed import IMED
@@ -110,6 +111,7 @@ __all__ = [
     "EXP3",
     "EXP3S",
     "FAMILIES",
+    "FEWA",
     "GLR",
     "GLRKLUCB",
     "IMED",

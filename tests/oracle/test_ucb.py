@@ -37,7 +37,8 @@ PARAMETERS = {
         {"window": 2, "threshold": 0.7, "exploration": 1.0},
         {"window": 40, "threshold": 6.1, "exploration": 0.05, "scale": 0.5},
     ],
-    "RAWUCB": [{}, {"sigma": 0.1, "alpha": 4.0}],
+    "RAWUCB": [{}, {"sigma": 0.1, "alpha": 4.0}, {"all_windows": True}],
+    "FEWA": [{}, {"sigma": 0.3, "alpha": 4.0}, {"all_windows": True}],
     "AdSwitch": [{"horizon": 50, "eviction": 2.0}, {"horizon": 3, "eviction": 0.7}],
 }
 CASES = [

@@ -150,9 +150,9 @@ class MUCB(Index):
 
 
 class RAWUCB(Index):
-    def __init__(self, arms, seed, sigma=0.5, alpha=1.4):
+    def __init__(self, arms, seed, sigma=0.5, alpha=1.4, all_windows=False):
         super().__init__(arms, seed)
-        self.sigma, self.alpha = sigma, alpha
+        self.sigma, self.alpha, self.all_windows = sigma, alpha, all_windows
 
     def index(self, k):
         rewards = of(k, self.pulled)
@@ -160,12 +160,39 @@ class RAWUCB(Index):
         bounds = []
         h = 1
         while h <= len(rewards):
-            # The window of h rewards moves on by h/2 at a time.
-            step = max(h // 2, 1)
-            end = len(rewards) // step * step
-            bounds.append(fsum(rewards[end - h : end]) / h + width / sqrt(h))
-            h *= 2
+            bounds.append(newest_mean(rewards, h, self.all_windows) + width / sqrt(h))
+            h = h + 1 if self.all_windows else 2 * h
         return min(bounds)
+
+
+def newest_mean(rewards, h, all_windows):
+    """The mean of the last h rewards; windows move on by h/2 at a time, unless all are kept."""
+    step = 1 if all_windows else max(h // 2, 1)
+    end = len(rewards) // step * step
+    return fsum(rewards[end - h : end]) / h
+
+
+class FEWA(Index):
+    """The paper's box: filter the arms on longer and longer windows."""
+
+    def __init__(self, arms, seed, sigma=0.5, alpha=0.06, all_windows=False):
+        super().__init__(arms, seed)
+        self.sigma, self.alpha, self.all_windows = sigma, alpha, all_windows
+
+    def plan(self):
+        rewards = [of(k, self.pulled) for k in range(self.arms)]
+        left = list(range(self.arms))
+        h = 1
+        while True:
+            width = self.sigma * sqrt(2.0 * self.alpha * log(self.t) / h)
+            means = {k: newest_mean(rewards[k], h, self.all_windows) for k in left}
+            left = [k for k in left if max(means.values()) - means[k] <= 2.0 * width]
+            h = h + 1 if self.all_windows else 2 * h
+            short = [k for k in left if len(rewards[k]) < h]
+            if len(left) == 1 or short:
+                fewest = min(len(rewards[k]) for k in short or left)
+                chosen = [k for k in short or left if len(rewards[k]) == fewest]
+                return [chosen[0] if len(chosen) == 1 else chosen[self.stream.below(len(chosen))]]
 
 
 class AdSwitch(Index):

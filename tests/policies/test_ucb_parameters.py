@@ -93,6 +93,8 @@ def test_tunings_without_changes():
         (lambda: lb.MUCB.tuned(arms=2, horizon=9, changes=1, window=0), "window=0 must lie"),
         (lambda: lb.RAWUCB(sigma=0.0), "RAWUCB: sigma=0.0 must be positive"),
         (lambda: lb.RAWUCB(alpha=0.0), "RAWUCB: alpha=0.0 must be positive"),
+        (lambda: lb.FEWA(sigma=-1.0), "FEWA: sigma=-1.0 must be positive"),
+        (lambda: lb.FEWA(alpha=0.0), "FEWA: alpha=0.0 must be positive"),
         (lambda: lb.AdSwitch(horizon=1), "AdSwitch: horizon=1 must lie between 2 and"),
         (lambda: lb.AdSwitch(horizon=9, eviction=0), "AdSwitch: eviction=0.0 must be positive"),
     ],

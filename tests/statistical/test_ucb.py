@@ -71,6 +71,22 @@ def test_rawucb_pulls_the_worse_arm_a_power_of_two_times():
     assert worse == window
 
 
+def test_rawucb_with_all_windows_balances_its_indices():
+    # Without noise the longest window has the least bound.
+    horizon, gap = 20_000, 0.2
+    arms = arms_played(lb.RAWUCB(sigma=0.5, alpha=1.4, all_windows=True), gap, horizon)
+    expected = balance(horizon, gap, 0.5 * math.sqrt(2.0 * 1.4 * math.log(horizon)))
+    assert abs(np.sum(arms == 1) - expected) <= 1.0
+
+
+def test_fewa_pulls_the_worse_arm_until_a_window_drops_it():
+    # It is dropped on the window of h rewards once its gap exceeds 2σ √(2α log t / h).
+    horizon, gap = 2000, 0.2
+    arms = arms_played(lb.FEWA(sigma=0.5, alpha=1.0, all_windows=True), gap, horizon)
+    expected = 8.0 * 0.5**2 * math.log(horizon) / gap**2
+    assert abs(np.sum(arms == 1) - expected) <= 1.0
+
+
 def test_cusum_delay():
     # After the reference level is known, each lower reward moves the walk by δ − ε.
     policy = lb.CUSUMUCB(threshold=3.0, exploration=0.0, drift=0.05, warmup=20)

@@ -5,40 +5,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
+from lastblock.core.indices import argmax
 from lastblock.core.layout import COUNT
 from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.kernels.jit import kernel
-
-LEVELS = 40
-"""The number of window sizes, 1, 2, 4 … 2³⁹ rewards."""
-
-
-@kernel
-def extend(s: Record, arm: int, reward: float) -> None:
-    """Take in a reward of `arm`.
-
-    Where a block of 2ʲ rewards ends, the window of 2ʲ⁺¹ rewards gets a new mean.
-    """
-    n = s.pulls[arm]
-    s.pulls[arm] = n + 1
-    s.mean[arm, 0] = reward
-    size = 1
-    block = reward  # the sum of the block of `size` rewards that has just ended
-    for level in range(LEVELS - 1):
-        if n + 1 < 2 * size:  # there is no block before this one
-            s.block[arm, level] = block
-            return
-        pair = s.block[arm, level] + block
-        s.mean[arm, level + 1] = pair / (2 * size)
-        s.block[arm, level] = block
-        # Blocks of level j start at multiples of 2ʲ: two of them make one of the next level.
-        if (n + 1) % (2 * size) != 0:
-            return
-        block = pair
-        size *= 2
+from lastblock.policies._rotting import (
+    LEVELS,
+    clear_windows,
+    no_room,
+    set_indices,
+    start_indices,
+    take_in,
+    window_fields,
+)
 
 
 @policy(shift_invariant=True)
@@ -54,6 +34,9 @@ class RAWUCB(NamedTuple):
         σ, the standard deviation of the noise; ½ for rewards in [0, 1].
     alpha
         α, for a confidence level of 2/t^α.
+    all_windows
+        Use windows of all lengths, not only of 1, 2, 4, 8 … rewards. The policy then keeps every
+        reward, and a step takes time in proportion to the number of the arm's rewards.
 
     Examples
     --------
@@ -71,10 +54,16 @@ class RAWUCB(NamedTuple):
 
     sigma: float = 0.5
     alpha: float = 1.4
+    all_windows: bool = False
 
     @classmethod
     def examples(cls) -> "tuple[RAWUCB, ...]":
-        return cls(), cls(sigma=0.1, alpha=4.0)
+        return cls(), cls(sigma=0.1, alpha=4.0), cls(all_windows=True)
+
+    @property
+    def grows(self) -> bool:
+        """Whether the policy keeps every reward."""
+        return self.all_windows
 
     def validate(self) -> None:
         if self.sigma <= 0.0:
@@ -83,46 +72,35 @@ class RAWUCB(NamedTuple):
             raise ValueError(f"RAWUCB: alpha={self.alpha} must be positive")
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
-        return [
-            ("pulls", COUNT, (arms,)),
-            ("index", np.float64, (arms,)),
-            ("shrink", np.float64, (LEVELS,)),  # 1/√h
-            ("block", np.float64, (arms, LEVELS)),  # the newest block of 2ʲ rewards: its sum
-            ("mean", np.float64, (arms, LEVELS)),  # of the newest window of 2ʲ rewards
-        ]
+        windows = window_fields(arms, horizon, self.all_windows)
+        index: Layout = [("index", np.float64, (arms,))]
+        if self.all_windows:
+            return [
+                *windows,
+                *index,
+                ("lowest", np.float64, (arms,)),  # the index when it was last solved for …
+                ("own", np.float64, (arms,)),  # … the width of one reward then …
+                ("window", COUNT, (arms,)),  # … the window that gave it …
+                ("solved", COUNT, (arms,)),  # … and the number of rewards then
+            ]
+        return [windows[0], *index, ("shrink", np.float64, (LEVELS,)), *windows[1:]]
 
     def start(self, s: Record) -> None:
-        for level in range(LEVELS):
-            s.shrink[level] = 1.0 / math.sqrt(2.0**level)
-        for k in range(s.pulls.shape[0]):
-            s.pulls[k] = 0
-            s.index[k] = 0.0
-            for level in range(LEVELS):
-                s.block[k, level] = 0.0
-                s.mean[k, level] = 0.0
+        clear_windows(s)
+        start_indices(s)
         enqueue_all(s)
         shuffle(s)
 
     def plan(self, s: Record) -> None:
         log_t = math.log(s.arms + s.round - 1)
-        width = self.sigma * math.sqrt(2.0 * self.alpha * log_t)
-        for k in range(s.arms):
-            n = s.pulls[k]
-            if n > 0:
-                # Rewards that are out narrow the widths as they would narrow those of UCB.
-                own = width * math.sqrt(n / (n + s.out[k]))
-                lowest = s.mean[k, 0] + own
-                level = 1
-                while level < LEVELS and n >> level > 0:
-                    lowest = min(lowest, s.mean[k, level] + own * s.shrink[level])
-                    level += 1
-                s.index[k] = lowest
-            else:
-                s.index[k] = unseen(s, k)
+        set_indices(s, self.sigma * math.sqrt(2.0 * self.alpha * log_t))
         enqueue(s, argmax(s, s.index))
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
-        extend(s, arm, reward)
+        take_in(s, arm, reward)
+
+    def full(self, s: Record, arm: int) -> bool:
+        return no_room(s, arm)
 
     def held(self, s: Record, arm: int) -> Held:
         return Held(float(s.pulls[arm]))
