@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import lastblock as lb
-from lastblock.core.layout import state_dtype
+from lastblock.core.layout import room_for, state_dtype
 from lastblock.kernels.background import compiling
 from lastblock.kernels.numba_on_demand import make_ready
 from lastblock.lab.scenario_files import imports
@@ -227,17 +227,18 @@ SHARED_HORIZONS = (worlds.HORIZON, 1600, 10_000)
 def shared_records(monkeypatch):
     """`simulate` plays in records with room to spare, if that saves a compilation.
 
-    Two arms take a record for three. If a policy keeps every reward, a short run takes the record
-    of a longer one. No decision depends on the room that is left; the conformance suite and the
+    Two or three arms take a record for four, as in a live bandit. If a policy keeps every reward, a
+    short run takes the record of a longer one. No decision depends on the room that is left; the
     oracles play in records that are full.
     """
+    room = room_for(worlds.ARMS)
 
     def roomy(policy, arms, horizon):
         longer = next((long for long in SHARED_HORIZONS if horizon <= long), horizon)
-        return state_dtype(policy, arms, longer, room=max(arms, worlds.ARMS))
+        return state_dtype(policy, arms, longer, room=max(arms, room))
 
-    simulating = importlib.import_module("lastblock.simulation.simulate")
-    monkeypatch.setattr(simulating, "state_dtype", roomy)
+    for user in ("lastblock.simulation.simulate", "lastblock.testing.declared"):
+        monkeypatch.setattr(importlib.import_module(user), "state_dtype", roomy)
 
 
 @pytest.fixture
