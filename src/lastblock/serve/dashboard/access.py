@@ -1,5 +1,6 @@
 """Who may see a page and send a form: sessions, roles, and protection against forged requests."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -44,6 +45,10 @@ class Visit:
         return self._pages.page(
             template, status, session=self.session, is_admin=self.is_admin, **values
         )
+
+    async def page_in_thread(self, template: str, **values: Any) -> Response:
+        """Return a page that takes long to make; decisions need not wait for it."""
+        return await asyncio.to_thread(self.page, template, **values)
 
 
 class Guard:

@@ -72,7 +72,7 @@ class BanditPages:
         text = query.get("page", "1")[:9]
         page = min(last, max(1, int(text) if text.isascii() and text.isdigit() else 1))
         shown = found[(page - 1) * PAGE : page * PAGE]
-        return visit.page(
+        return await visit.page_in_thread(
             "bandits.html",
             rows=await asyncio.to_thread(self._rows, shown),
             wanted=wanted,
@@ -101,11 +101,13 @@ class BanditPages:
         """Return the page of a bandit."""
         hosted = await self.find(visit)
         done = DONE.get(visit.request.query().get("done", ""), "")
-        return visit.page("bandit.html", done=done, **await self._values(hosted))
+        values = await self._values(hosted)
+        return await visit.page_in_thread("bandit.html", done=done, **values)
 
     async def part(self, visit: Visit) -> Response:
         """Return the part of a bandit's page that changes all the time."""
-        return visit.page("bandit_live.html", **await self._values(await self.find(visit)))
+        values = await self._values(await self.find(visit))
+        return await visit.page_in_thread("bandit_live.html", **values)
 
     async def _values(self, hosted: Hosted) -> dict[str, Any]:
         summary = await asyncio.to_thread(hosted.bandit.summary)
