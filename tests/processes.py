@@ -20,7 +20,7 @@ def run_python(*arguments, **variables):
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=1200,  # in case it hangs
     )
 
 

@@ -1,8 +1,6 @@
 """Mistakes in a user's own policy, detector or arm family: an error that says where, no crash."""
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from unittest import mock
@@ -12,6 +10,7 @@ import pytest
 import lastblock as lb
 from lastblock.core.layout import layout_id, record_of
 from lastblock.kernels.background import compiling
+from processes import run_python
 
 sys.path.insert(0, str(Path(__file__).parent))  # as a user's own folder would be
 # The import registers classes, which other tests must not find; `registered` does it again.
@@ -47,17 +46,7 @@ UNUSED = {"full reads outside"}  # a simulation and a fleet of this policy never
 @pytest.fixture(scope="module")
 def plain():
     """What a process with the JIT off says."""
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("wrong_policies.py"))],
-        env={
-            **os.environ,
-            "NUMBA_DISABLE_JIT": "1",
-            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python(Path(__file__).with_name("wrong_policies.py"), NUMBA_DISABLE_JIT=1)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 

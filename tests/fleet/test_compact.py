@@ -1,9 +1,6 @@
 """Compact fleets: the same decisions in less memory, and what they refuse."""
 
 import json
-import os
-import subprocess
-import sys
 
 import compact_plays
 import numpy as np
@@ -16,6 +13,7 @@ from lastblock.kernels.jit import DISABLED
 from lastblock.kernels.streams import key_of
 from lastblock.simulation.simulate import Player
 from lastblock.testing import worlds
+from processes import run_python
 
 STEPS = 200 if DISABLED else HORIZON
 paper = pytest.mark.parametrize("policy", PAPER.values(), ids=PAPER)
@@ -57,17 +55,7 @@ def test_other_rewards_are_rounded_to_float32_in_the_history_alone():
 
 @pytest.mark.skipif(DISABLED, reason="compares with what is compiled")
 def test_without_the_jit_all_is_the_same_and_every_policy_has_compact_records():
-    done = subprocess.run(
-        [sys.executable, compact_plays.__file__],
-        env={
-            **os.environ,
-            "NUMBA_DISABLE_JIT": "1",
-            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python(compact_plays.__file__, NUMBA_DISABLE_JIT=1)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["differing"] == []

@@ -1,10 +1,7 @@
 """The shipped conformance suite itself: what it finds, how it says so, and how it is called."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
@@ -17,20 +14,14 @@ from lastblock import kit, testing
 from lastblock.kernels import jit
 from lastblock.testing import expectations
 from lastblock.testing.suite import Check, run_all
+from processes import run_python
 
 HERE = Path(__file__).parent
 
 
-def run_python(*arguments, **env):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **env}
-    return subprocess.run(
-        [sys.executable, *arguments], env=environment, capture_output=True, text=True, check=False
-    )
-
-
 @pytest.fixture(scope="module")
 def found():
-    done = run_python(str(HERE / "mutants.py"), NUMBA_DISABLE_JIT="1")
+    done = run_python(HERE / "mutants.py", NUMBA_DISABLE_JIT=1)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -1,7 +1,7 @@
 """The live bandit: it decides, learns from rewards, and lets arms come and go."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast, overload
+from typing import Any, overload
 
 from lastblock.core.protocol import Policy
 from lastblock.kernels.streams import Seed, key_of
@@ -11,7 +11,7 @@ from lastblock.live.decisions import Decision, Pending, no_context
 from lastblock.live.eligibility import Wanted
 from lastblock.live.ending import EndsDecisions
 from lastblock.live.journalled import JournalledDesk, new_desk
-from lastblock.live.labels import L, Label, check_label
+from lastblock.live.labels import L, Label
 from lastblock.live.memory import Remember
 from lastblock.live.observing import Observes
 from lastblock.support.checks import at_least
@@ -303,41 +303,6 @@ class Bandit(Observes[L], EndsDecisions[L]):
             desk.settle()
             found = desk.find_each(asked)
             desk.tell_each([(id, arm, x) for (id, arm), x in zip(found, values, strict=True)])
-
-    def add_arm(self, label: L) -> None:
-        """Add an arm. It is pulled once before the next round; from then on the policy decides.
-
-        Parameters
-        ----------
-        label
-            A new label. The labels of retired arms cannot be used again.
-
-        Raises
-        ------
-        ValueError
-            If the label is not new, or the policy cannot play one more arm.
-        """
-        label = cast(L, check_label(label))
-        with self._desk.lock:
-            self._desk.settle()
-            self._desk.add_arm(label)
-
-    def retire_arm(self, label: L) -> None:
-        """Never pull this arm again. Rewards of its pending decisions are accepted and ignored.
-
-        Parameters
-        ----------
-        label
-            The label of an active arm.
-
-        Raises
-        ------
-        ValueError
-            If the arm is not active, or too few arms would be left.
-        """
-        with self._desk.lock:
-            self._desk.settle()
-            self._desk.retire_arm(self._desk.find_arm(label))
 
     def reseed(self, seed: Seed = None) -> None:
         """Continue with other random numbers: so a copy stops deciding like its original.

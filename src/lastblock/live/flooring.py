@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
+from lastblock.live.changing_arms import ChangesArms
 from lastblock.live.floor_events import floors_event
 from lastblock.live.labels import L, check_floor
-from lastblock.live.pausing import Pausable
 
 
-class HasFloors(Pausable[L]):
+class HasFloors(ChangesArms[L]):
     """The part of a live bandit that changes its traffic floors."""
 
     def set_floors(self, floor: float | Mapping[L, float] | None) -> None:

@@ -1,12 +1,49 @@
-"""The part of a live bandit that pauses arms and resumes them."""
+"""The part of a live bandit whose arms come, go and pause."""
+
+from typing import cast
 
 from lastblock.live.eligibility import check_resizable
-from lastblock.live.labels import L
+from lastblock.live.labels import L, check_label
 from lastblock.live.restoring import Restorable
 
 
-class Pausable(Restorable[L]):
-    """The part of a live bandit that pauses arms and resumes them."""
+class ChangesArms(Restorable[L]):
+    """The part of a live bandit whose arms come, go and pause."""
+
+    def add_arm(self, label: L) -> None:
+        """Add an arm. It is pulled once before the next round; from then on the policy decides.
+
+        Parameters
+        ----------
+        label
+            A new label. The labels of retired arms cannot be used again.
+
+        Raises
+        ------
+        ValueError
+            If the label is not new, or the policy cannot play one more arm.
+        """
+        label = cast(L, check_label(label))
+        with self._desk.lock:
+            self._desk.settle()
+            self._desk.add_arm(label)
+
+    def retire_arm(self, label: L) -> None:
+        """Never pull this arm again. Rewards of its pending decisions are accepted and ignored.
+
+        Parameters
+        ----------
+        label
+            The label of an active arm.
+
+        Raises
+        ------
+        ValueError
+            If the arm is not active, or too few arms would be left.
+        """
+        with self._desk.lock:
+            self._desk.settle()
+            self._desk.retire_arm(self._desk.find_arm(label))
 
     def pause_arm(self, label: L) -> None:
         """Take no decision for this arm until `resume_arm`. It keeps its past.
