@@ -12,6 +12,7 @@
 `is_full`              whether the next reward would push an older one out
 `span_sum`             the sum of n rewards from any place, while none has been pushed out
 `any_span_at_most`     whether some block of n rewards has a sum of at most a bound
+`LARGEST_RINGS`        the most bytes that the rewards of all arms may take
 =====================  ============================================================================
 
 A policy with a history keeps it in a field, and hands the field over::
@@ -22,6 +23,7 @@ A policy with a history keeps it in a field, and hands the field over::
 """
 
 from lastblock.core.history import (
+    LARGEST_RINGS,
     any_span_at_most,
     append,
     block_mean,
@@ -36,6 +38,7 @@ from lastblock.core.history import (
 )
 
 __all__ = [
+    "LARGEST_RINGS",
     "any_span_at_most",
     "append",
     "block_mean",
