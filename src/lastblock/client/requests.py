@@ -31,7 +31,7 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True)
 class Call:
-    """One request."""
+    """One request to the service, which may be sent several times."""
 
     method: str
     path: str

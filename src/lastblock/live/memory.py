@@ -41,7 +41,7 @@ class Asked(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """How a decision ended."""
+    """How a decision ended: `Memory` keeps it, for requests that come again."""
 
     outcome: str
     reward: float | None

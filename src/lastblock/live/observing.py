@@ -21,7 +21,7 @@ PART = 50_000
 """How many events `learn` takes in at a time."""
 
 MANY = 1000
-"""For so many events it is worth while to wait until the bandit is compiled."""
+"""From this number of events on it is worth waiting until the bandit is compiled."""
 
 
 class Pairs(Protocol):

@@ -43,7 +43,7 @@ from lastblock.support.checks import line
 from lastblock.support.errors import BanditInUseError, StoreError
 
 BEHIND = 100
-"""So many events are repeated at a start as quickly as a snapshot is read."""
+"""The number of events that are repeated at a start as quickly as a snapshot is read."""
 
 
 class Host:

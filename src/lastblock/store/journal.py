@@ -101,7 +101,7 @@ class EventLog:
             raise
         self.event = self._clock.event = after
         if self._repeated is None and after - self.saved > FEW:
-            # If a call fails now, so many events are repeated that plain Python would take long.
+            # If a call fails now, many events are repeated, which would take long in plain Python.
             self._repeated = repeat_soon(desk_of(self.bandit).live)
 
     def _confirm(self) -> None:

@@ -161,7 +161,7 @@ class Copy(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Who has a bandit."""
+    """A bandit, and the store that has it open."""
 
     number: int
     """The number of the bandit."""
