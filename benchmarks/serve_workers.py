@@ -8,7 +8,7 @@ from benchmarks.serve import (
     ARMS,
     CONNECTIONS,
     CORES,
-    GOAL_BATCH,
+    GOALS,
     HEAD,
     ROUNDS,
     Pace,
@@ -62,4 +62,5 @@ def workers(number: int) -> None:
         for fronts in (0, number):
             rate = best(found[fronts, kinds[1]]).rate
             words = f"decisions a second in batches, {fronts or 'no'} workers"
-            print(f"{rate * 100:9,.0f} {words} (goal: {GOAL_BATCH:,})")
+            print(f"{rate * 100:9,.0f} {words}")
+        print(GOALS)
