@@ -12,6 +12,7 @@ from uvicorn.server import ServerState
 from lastblock.serve.quick import protocol_for
 from lastblock.serve.server import application, open_service
 from lastblock.serve.settings import Settings
+from lastblock.serve.workers.connections import connections_of
 from lastblock.serve.workers.front import Front
 from lastblock.serve.workers.owner import Offices
 from lastblock.serve.workers.quickly import quickly
@@ -145,7 +146,7 @@ class Service:
         lines = {"content-type": "application/json", **(headers or {})}
         if key:
             lines["authorization"] = f"Bearer {key}"
-        if self.way == "connection":
+        if self.way in ("connection", "worker"):
             wire = self.connect()
             wire.connection.data_received(written(method, path, lines, sent))
             answer = await wire.answer(has_body=method != "HEAD")
@@ -178,10 +179,15 @@ class Service:
     def connect(self):
         """Return a new connection, of which the server knows as of a client's."""
         settings = {"lifespan": "off", "ws": "none", "log_config": None, "access_log": False}
-        config = uvicorn.Config(self.around, http=protocol_for(self.app), **settings)
+        config = uvicorn.Config(self.around, http=self.protocol(), **settings)
         config.load()
         state = ServerState()
         return Wire(config.http_protocol_class(config, state, {}, asyncio.get_running_loop()))
+
+    def protocol(self):
+        if self.way == "worker":
+            return connections_of(self.around, self.state.settings)
+        return protocol_for(self.app)
 
     def call(self, method, path, body=None, **more):
         return self.runner.run(self.request(method, path, body, **more))

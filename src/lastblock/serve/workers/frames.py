@@ -170,6 +170,11 @@ class Link(asyncio.Protocol, Generic[M]):
         if room is not None and not room.done():
             room.set_result(None)
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether the other side has much to read."""
+        return self._room is not None
+
     async def drained(self) -> None:
         """Wait while the other side is behind."""
         while self._room is not None:

@@ -3,9 +3,9 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 from lastblock.serve.http import ClientLeftError, Receive, Request, Response, Scope, Send, Watch
 from lastblock.serve.messages import Alive
@@ -30,6 +30,12 @@ AGAIN: Final = 0.05
 _STREAM = b"text/event-stream"
 
 
+LOST: Final = unavailable(
+    "the process that has the bandits does not run, and is being started; send the same request "
+    "again"
+)
+
+
 class OwnerLostError(Exception):
     """Raised when the owner has ended before it answered."""
 
@@ -43,6 +49,36 @@ class _Exchange:
         self.answer: asyncio.Future[Answer] = loop.create_future()
         self.parts: asyncio.Queue[Part | None] | None = None
         """What follows of a long answer; None in it if nothing more will come."""
+
+    def take(self, message: ToFront) -> None:
+        """Hand a message of the owner to whoever waits for it."""
+        if isinstance(message, Answer):
+            if message.is_begun:
+                self.parts = asyncio.Queue()
+            if not self.answer.done():
+                self.answer.set_result(message)
+        elif isinstance(message, Part) and self.parts is not None:
+            self.parts.put_nowait(message)
+        else:
+            self.break_off()
+
+    def break_off(self) -> None:
+        """Say that nothing more will come."""
+        if not self.answer.done():
+            self.answer.set_exception(OwnerLostError())
+            self.answer.exception()  # whoever waited may have left
+        elif self.parts is not None:
+            self.parts.put_nowait(None)
+
+
+class Waiting(Protocol):
+    """What waits for the answer to a request."""
+
+    def take(self, message: ToFront) -> None:
+        """Take a message of the owner."""
+
+    def break_off(self) -> None:
+        """Hear that no answer will come."""
 
 
 class Front:
@@ -61,9 +97,11 @@ class Front:
         self._most = settings.max_body
         self.watch = Watch(settings.request_timeout)
         self._link: Link[ToFront] | None = None
-        self._waiting: dict[int, _Exchange] = {}
+        self.waiting: dict[int, Waiting] = {}
+        """The requests that wait for their answer, by their numbers."""
         self._last = 0
-        self._refused = 0
+        self.refused = 0
+        """How many requests got a 503 since there was no owner, and the owner has not heard of."""
         self.is_linked = asyncio.Event()
 
     async def work(self) -> None:
@@ -74,8 +112,8 @@ class Front:
             make = partial(Link[ToFront], ToFront, self._take, lost.set)
             with contextlib.suppress(OSError):
                 _, link = await loop.create_unix_connection(make, self._path)
-                link.send(Hello(self._refused))
-                self._link, self._refused = link, 0
+                link.send(Hello(self.refused))
+                self._link, self.refused = link, 0
                 self.is_linked.set()
                 try:
                     await lost.wait()
@@ -88,23 +126,41 @@ class Front:
 
     def _take(self, message: ToFront) -> None:
         """Hand a message of the owner to whoever waits for it."""
-        exchange = self._waiting.get(message.id)
-        if exchange is None:
-            return  # the client has left
-        if isinstance(message, Answer):
-            if message.is_begun:
-                exchange.parts = asyncio.Queue()
-            if not exchange.answer.done():
-                exchange.answer.set_result(message)
-        elif isinstance(message, Part) and exchange.parts is not None:
-            exchange.parts.put_nowait(message)
-        else:
-            _break(exchange)
+        exchange = self.waiting.get(message.id)
+        if exchange is not None:  # otherwise the client has left
+            exchange.take(message)
+
+    def tell(self, message: More) -> None:
+        """Send a message to the owner, if there is one."""
+        if self._link is not None:
+            self._link.send(message)
+
+    def hand_over(
+        self, make: Callable[[int], Ask], wait: Callable[[int], Waiting], size: int
+    ) -> bool:
+        """Send a request to the owner; return False if that is not possible at once.
+
+        Parameters
+        ----------
+        make
+            Makes the message, given its number.
+        wait
+            Makes what waits for the answer, given the number.
+        size
+            How long the body is.
+        """
+        link = self._link
+        if link is None or not link.is_open or link.is_behind:
+            return False
+        self._last = id = self._last + 1
+        self.waiting[id] = wait(id)
+        link.send(make(id), size)
+        return True
 
     def _lose(self) -> None:
         """Tell all who wait that no answer will come."""
-        for exchange in list(self._waiting.values()):
-            _break(exchange)
+        for exchange in list(self.waiting.values()):
+            exchange.break_off()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -121,9 +177,8 @@ class Front:
         except ProblemError as problem:
             await Response.problem(problem).send(send)
         except OwnerLostError:
-            self._refused += 1
-            words = "the process that has the bandits does not run, and is being started"
-            await Response.problem(unavailable(f"{words}; send the same request again")).send(send)
+            self.refused += 1
+            await Response.problem(LOST).send(send)
         except ClientLeftError:
             pass
 
@@ -136,7 +191,8 @@ class Front:
         if link is None or not link.is_open:
             raise OwnerLostError
         self._last = id = self._last + 1
-        exchange = self._waiting[id] = _Exchange(asyncio.get_running_loop())
+        exchange = _Exchange(asyncio.get_running_loop())
+        self.waiting[id] = exchange
         client = scope.get("client")
         is_done = False
         try:
@@ -164,7 +220,7 @@ class Front:
             async with _leaving(exchange, receive):
                 is_done = await self._stream(id, exchange, link, answer, send)
         finally:
-            del self._waiting[id]
+            del self.waiting[id]
             if not is_done and link.is_open:
                 link.send(Left(id))
 
@@ -186,14 +242,6 @@ class Front:
                 return True
 
 
-def _break(exchange: _Exchange) -> None:
-    if not exchange.answer.done():
-        exchange.answer.set_exception(OwnerLostError())
-        exchange.answer.exception()  # whoever waited may have left
-    elif exchange.parts is not None:
-        exchange.parts.put_nowait(None)
-
-
 @contextlib.asynccontextmanager
 async def _leaving(exchange: _Exchange, receive: Receive) -> AsyncIterator[None]:
     """Break a long answer when its client leaves."""
@@ -201,7 +249,7 @@ async def _leaving(exchange: _Exchange, receive: Receive) -> AsyncIterator[None]
     async def watch() -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
-        _break(exchange)
+        exchange.break_off()
 
     watching = asyncio.ensure_future(watch())
     try:

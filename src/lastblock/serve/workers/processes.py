@@ -23,9 +23,9 @@ from lastblock.serve.server import (
     working,
 )
 from lastblock.serve.settings import SettingError, Settings
-from lastblock.serve.slow_heads import TimedHeads
 from lastblock.serve.state import State
 from lastblock.serve.workers.channel import Channel, Order, Word
+from lastblock.serve.workers.connections import connections_of
 from lastblock.serve.workers.front import Front
 from lastblock.serve.workers.owner import Offices
 from lastblock.serve.workers.quickly import quickly
@@ -70,8 +70,7 @@ async def _front(order: Order, channel: Channel) -> None:
     settings = order.read()
     assert order.listener is not None
     front = Front(settings, order.path)
-    connection = type("Connection", (TimedHeads,), {"patience": settings.request_timeout})
-    server = _FrontServer(config_of(settings, front, connection))
+    server = _FrontServer(config_of(settings, front, connections_of(front, settings)))
 
     async def listen() -> None:
         async for word in channel.words():
