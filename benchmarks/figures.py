@@ -55,6 +55,10 @@ def field(scenario: Scenario) -> list:
             lb.SWUCB.tuned(**times),
             lb.SWUCB.tuned(**times, reference=True),
             lb.DUCB.tuned(**times),
+            # As if they had no bounds: the range 2 in place of 1.
+            lb.SWUCB.tuned(**times, sigma=0.5),
+            lb.SWUCB.tuned(**times, sigma=0.5, reference=True),
+            lb.DUCB.tuned(**times, sigma=0.5),
             lb.RAWUCB(sigma=0.5),
             lb.FEWA(sigma=0.5),
             lb.CUSUMUCB.tuned(**times),

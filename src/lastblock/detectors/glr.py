@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.history import LARGEST_RINGS
 from lastblock.core.layout import COUNT, capacity, within
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import detector
@@ -37,6 +36,9 @@ restarts."""
 
 SMALLEST_ROOM = 64
 
+LARGEST_SUMS = (1 << 31) - 1
+"""The largest size of all cumulative sums in bytes, because numpy's records are no larger."""
+
 FILTER = 1.0 - 1e-9
 """Factor on the χ² bound in `is_split`, so that rounding errors never rule out a split."""
 
@@ -51,7 +53,7 @@ def split_fields(arms: int, rewards: int | None = None) -> Layout:
     pulls = COUNT
     if rewards is not None:
         at_start, at_end = capacity(rewards + 1, SMALLEST_ROOM), 0
-        if 8 * arms * at_start > LARGEST_RINGS:
+        if 8 * arms * at_start > LARGEST_SUMS:
             raise ValueError(
                 f"the sums of {rewards} rewards an arm do not fit into a record; choose a shorter "
                 "horizon, or all_splits=False"
