@@ -244,7 +244,7 @@ def test_a_thousand_bandits(service):
 def test_a_key_for_a_bandit_reads_its_segments(service, shop):
     for segment in ("de", "fr"):
         shop.post(f"{BUTTON}/decisions", {"segment": segment})
-    shop.post("/v1/bandits", {"name": "button@not", "policy": "LBSDAGM", "arms": ["x", "y"]})
+    shop.state.host.store.create("button@not", lb.LBSDAGM(), ["x", "y"])  # it could be there
     key, _ = shop.state.keys.create(["read"], bandits=["button"])
     other, _ = shop.state.keys.create(["read"], bandits=["knob"])
     for path in ("button%40de", "button%40fr/summary", "button%40de/changes"):

@@ -25,6 +25,8 @@ from lastblock.serve.safety_messages import Guardrail, ShadowOf
 from lastblock.serve.shadows import Shadow
 from lastblock.store.documents import Found
 from lastblock.store.store import Store
+from lastblock.support.checks import line
+from lastblock.support.errors import short
 
 COLLECTION: Final = "bandits"
 """The documents of bandits in the store."""
@@ -109,6 +111,18 @@ def notes_of_new(new: NewBandit, arms: Sequence[NewArm]) -> dict[str, Any]:
         "seed": new.seed,
         "payloads": {json.dumps(arm.label): arm.payload for arm in arms},
     }
+
+
+def check_plain(text: str, name: str) -> str:
+    """Return the name of a bandit or segment that users give, or raise an error.
+
+    Members are called ``bandit@segment`` and ``bandit@@holdout``: nobody else may take such a name.
+    """
+    if "@" in line(text, name):
+        raise ProblemError(
+            "invalid", f"{name}={short(text)} must not contain '@', which marks segments"
+        )
+    return text
 
 
 def asked_before(hosted: Hosted, key: str | None) -> Hosted | None:

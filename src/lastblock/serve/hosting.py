@@ -19,6 +19,7 @@ from lastblock.serve.families import (
     check_control,
     check_match,
     check_new,
+    check_plain,
     check_root,
     check_served,
     check_window,
@@ -39,7 +40,6 @@ from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.store.documents import Found
 from lastblock.store.open_bandits import TOGETHER
 from lastblock.store.store import Store
-from lastblock.support.checks import line
 from lastblock.support.errors import BanditInUseError, StoreError
 
 BEHIND = 100
@@ -157,7 +157,7 @@ class Host:
                 f"bandit {hosted.name!r} has no segments; allow some with "
                 '{"segments": 100}, or leave the segment out',
             )
-        name = f"{hosted.name}@{line(segment, 'segment')}"
+        name = f"{hosted.name}@{check_plain(segment, 'segment')}"
         found = self.bandits.get(name)
         if found is not None and hosted.segments.get(name) is found:
             return found
@@ -236,7 +236,7 @@ class Host:
         arms = [NewArm(label=arm) if isinstance(arm, str | int) else arm for arm in new.arms]
         labels = [arm.label for arm in arms]
         policy = read_policy(new.policy)
-        line(new.name, "name")
+        check_plain(new.name, "name")
         check_window({"reward_window": new.reward_window, "default_reward": new.default_reward})
         floor = floors_of_new(new, arms)
         notes = notes_of_new(new, arms)
