@@ -172,6 +172,22 @@ def test_the_same_reward_again_is_fine_and_another_is_not(shop):
     assert sum(pulls) == 1
 
 
+def test_a_batch_of_rewards_with_a_key_counts_once_where_rewards_are_collected(shop):
+    new = {"name": "sums", "arms": ["red", "green"], "policy": "LBSDAGM", "aggregation": "sum"}
+    assert shop.post("/v1/bandits", new).status == 201
+    made = shop.post("/v1/bandits/sums/decisions", {"n": 2}).json["decisions"]
+    single = shop.post(DECIDE).json  # of a bandit whose decisions have one reward each
+    tokens = [each["token"] for each in (*made, single)]
+    rewards = {"rewards": [{"token": token, "reward": 1} for token in tokens]}
+    other = {"rewards": [{"token": token, "reward": 2} for token in tokens[:2]]}
+    for key, body, kind in (("a", rewards, None), ("a", rewards, None), ("a", other, "key-reused")):
+        found = shop.post("/v1/rewards:batch", body, headers={"idempotency-key": key})
+        assert found.status == 204 if kind is None else found.kind == kind
+    assert shop.post("/v1/rewards:batch", other, headers={"idempotency-key": "b"}).status == 204
+    for token in tokens[:2]:
+        assert shop.post(f"/v1/decisions/{token}/close").json == {"reward": 3.0}
+
+
 def test_batches_of_decisions_are_made_whole_or_not_at_all(shop):
     shop.post(DECIDE, {"n": 2}, headers={"Idempotency-Key": "old"})
     for wrong in (

@@ -91,9 +91,11 @@ class AsyncClient:
         await self._call(requests.reward(token, reward, key, guardrail))
         return True
 
-    async def reward_many(self, rewards: Sequence[tuple[ServedDecision | str, float]]) -> bool:
+    async def reward_many(
+        self, rewards: Sequence[tuple[ServedDecision | str, float]], *, key: str | None = None
+    ) -> bool:
         """Tell the rewards of several decisions; see `Client.reward_many`."""
-        call = requests.rewards(rewards)
+        call = requests.rewards(rewards, key)
         if call is not None:
             await self._call(call)
         return call is not None

@@ -203,14 +203,16 @@ def observations(bandit: str, pairs: Sequence[tuple[str | int, float]], key: str
     return Call("POST", path, {"observations": seen}, key or uuid.uuid4().hex)
 
 
-def rewards(pairs: Sequence[tuple["ServedDecision | str", float]]) -> Call | None:
+def rewards(pairs: Sequence[tuple["ServedDecision | str", float]], key: str | None) -> Call | None:
     """Return the request that tells several rewards; None if all are of fallbacks."""
     told = [
         {"token": token, "reward": value}
         for decision, value in pairs
         if (token := token_of(decision)) is not None
     ]
-    return Call("POST", "/v1/rewards:batch", {"rewards": told}) if told else None
+    if not told:
+        return None
+    return Call("POST", "/v1/rewards:batch", {"rewards": told}, key or uuid.uuid4().hex)
 
 
 def bandit_path(name: str, *more: str) -> str:

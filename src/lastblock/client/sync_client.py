@@ -156,20 +156,24 @@ class Client:
         self._call(requests.reward(token, reward, key, guardrail))
         return True
 
-    def reward_many(self, rewards: Sequence[tuple[ServedDecision | str, float]]) -> bool:
+    def reward_many(
+        self, rewards: Sequence[tuple[ServedDecision | str, float]], *, key: str | None = None
+    ) -> bool:
         """Tell the rewards of several decisions: all of them, or none.
 
         Parameters
         ----------
         rewards
             Pairs of a decision, or its token, and its reward; fallbacks are left out.
+        key
+            For bandits that collect several rewards: a text of your own for these.
 
         Returns
         -------
         bool
             Whether there was something to tell.
         """
-        call = requests.rewards(rewards)
+        call = requests.rewards(rewards, key)
         if call is not None:
             self._call(call)
         return call is not None

@@ -271,7 +271,11 @@ class Bandit(Observes[L], EndsDecisions[L]):
         release()
 
     def tell_many(
-        self, decisions: Iterable[Decision[L] | Pending[L] | int | str], rewards: Iterable[float]
+        self,
+        decisions: Iterable[Decision[L] | Pending[L] | int | str],
+        rewards: Iterable[float],
+        *,
+        key: str | None = None,
     ) -> None:
         """Learn the rewards of several decisions, in this order: all of them, or none on an error.
 
@@ -281,6 +285,9 @@ class Bandit(Observes[L], EndsDecisions[L]):
             What `ask` returned, or ids, or in a store tokens; each decision at most once.
         rewards
             As many finite numbers as there are decisions.
+        key
+            With several rewards a decision: a text of your own for this call. If it comes again,
+            it changes nothing.
 
         Raises
         ------
@@ -297,8 +304,9 @@ class Bandit(Observes[L], EndsDecisions[L]):
         if len(asked) != len(values):
             raise ValueError(f"{len(values)} rewards for {len(asked)} decisions; give one for each")
         with desk.lock:
-            if desk.ledger.rule is not None or any(type(each) is str for each in asked):
-                answer(desk, asked, values, None)
+            is_token = any(type(each) is str for each in asked)
+            if desk.ledger.rule is not None or key is not None or is_token:
+                answer(desk, asked, values, key)
                 return
             desk.settle()
             found = desk.find_each(asked)

@@ -139,11 +139,20 @@ class Hosted:
             self.observed += len(arms)
             self.stamp += len(arms)
 
-    def check_rewards(self, tokens: Sequence[str], rewards: Sequence[float]) -> None:
+    def check_rewards(
+        self, tokens: Sequence[str], rewards: Sequence[float], key: str | None = None
+    ) -> None:
         """Raise an error if `tell` would."""
         desk = desk_of(self.bandit)
         with desk.lock:
-            answer(desk, tokens, rewards, None, only_check=True)
+            answer(desk, tokens, rewards, self._key_for(key), only_check=True)
+
+    def _key_for(self, key: str | None) -> str | None:
+        """Return the key of a request with rewards, if it matters.
+
+        Where a decision has one reward, sending it again is harmless without a key.
+        """
+        return None if self.bandit.rewards is None else key
 
     def tell(
         self, tokens: Sequence[str], rewards: Sequence[float], key: str | None = None
@@ -155,13 +164,13 @@ class Hosted:
         list
             The arms of the decisions; None for a reward that has come before.
         """
-        desk = desk_of(self.bandit)
+        desk, key = desk_of(self.bandit), self._key_for(key)
         with desk.lock:
             arms = [self._arm_of(token, key) for token in tokens]
             if len(tokens) == 1:
                 self.bandit.tell(tokens[0], rewards[0], key=key)
             else:
-                self.bandit.tell_many(tokens, rewards)
+                self.bandit.tell_many(tokens, rewards, key=key)
         for arm, reward in zip(arms, rewards, strict=True):
             if arm is not None:
                 self.count_reward(arm, reward)

@@ -129,9 +129,7 @@ class _Decisions:
         hosted = await self._find(request, token)
         guarded = await self._guarded(hosted, [told.guardrail])
         self._commits.check()
-        # Where a decision has one reward, sending it again is harmless without a key.
-        key = None if hosted.bandit.rewards is None else request.header(b"idempotency-key")
-        arms = hosted.tell([token], [told.reward], key)
+        arms = hosted.tell([token], [told.reward], request.header(b"idempotency-key"))
         if guarded is not None:
             guard(guarded, arms, [told.guardrail])
         await self._commits.written()
@@ -146,8 +144,7 @@ class _Decisions:
             return None
         check_reach(request, hosted.family.name)
         self._commits.check()
-        key = None if hosted.bandit.rewards is None else request.header(b"idempotency-key")
-        hosted.tell([token], [told.reward], key)
+        hosted.tell([token], [told.reward], request.header(b"idempotency-key"))
         return Response(status=204)
 
     async def _guarded(self, hosted: Hosted, values: Sequence[float | None]) -> Hosted | None:
@@ -168,7 +165,7 @@ class _Decisions:
 
     async def rewards(self, request: Request) -> Response:
         """Take several rewards."""
-        told = (await request.read(_REWARDS)).rewards
+        told, key = (await request.read(_REWARDS)).rewards, request.header(b"idempotency-key")
         by_bandit: dict[int, tuple[Hosted, list[str], list[float], list[float | None]]] = {}
         elsewhere: dict[str, Away] = {}
         for each in told:
@@ -187,13 +184,13 @@ class _Decisions:
         }
         self._commits.check()
         for hosted, tokens, values, _ in by_bandit.values():
-            hosted.check_rewards(tokens, values)  # of all bandits, before any is told
+            hosted.check_rewards(tokens, values, key)  # of all bandits, before any is told
         if refused := await tell_others(self._state, request, elsewhere, is_alone=not by_bandit):
             return refused
         if is_only_check(request):
             return Response(status=204)
         for number, (hosted, tokens, values, more) in by_bandit.items():
-            arms, keeping = hosted.tell(tokens, values), guarded[number]
+            arms, keeping = hosted.tell(tokens, values, key), guarded[number]
             if keeping is not None:
                 guard(keeping, arms, more)
         await self._commits.written()
@@ -309,7 +306,7 @@ def routes(state: State) -> Iterator[Route]:
         needs="tell",
         takes=_REWARD,
         returns={204: None},
-        problems=of_decision,
+        problems=(*of_decision, "key-reused"),
         parameters=(_KEY,),
         quick=do.reward_quickly,
     )
@@ -321,7 +318,8 @@ def routes(state: State) -> Iterator[Route]:
         needs="tell",
         takes=_REWARDS,
         returns={204: None},
-        problems=of_decision,
+        problems=(*of_decision, "key-reused"),
+        parameters=(_KEY,),
     )
     yield Route(
         "POST",
