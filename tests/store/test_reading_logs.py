@@ -7,9 +7,9 @@ import lastblock as lb
 ARMS = ["red", "green", "blue"]
 
 
-def live(bandit, steps, explanations=None):
+def live(bandit, steps, explanations=None, without=None):
     for step in range(steps):
-        decision = bandit.ask()
+        decision = bandit.ask(without=without)
         if explanations is not None:
             explanations[decision.id] = bandit.explain()
         bandit.tell(decision, float(step * 7 % 5 == 0))
@@ -26,6 +26,7 @@ def test_past_decisions_are_explained_as_they_were(place):
         live(bandit, 60, explanations)
         bandit.retire_arm("red")
         live(bandit, 20, explanations)
+        live(bandit, 20, explanations, without=["green"])
         for id in list(explanations)[::17]:
             assert store.explain("button", id) == explanations[id], id
         with pytest.raises(lb.UnknownDecisionError):

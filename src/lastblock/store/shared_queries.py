@@ -4,7 +4,7 @@ import json
 from abc import ABC, abstractmethod
 from typing import Any
 
-from lastblock.engine.events import ASK, REMEMBERED
+from lastblock.engine.events import ASK, ASK_AMONG, REMEMBERED
 from lastblock.live.labels import Label
 from lastblock.store.storage import (
     MILESTONES,
@@ -64,7 +64,7 @@ class SharedQueries(ABC):
         """Return the number of the event that asked for a decision; None if it is not there."""
         found = self._read(
             "SELECT event FROM events WHERE bandit = ? AND event > ? AND decision = ? "
-            f"AND kind = {ASK} ORDER BY event LIMIT 1",
+            f"AND kind IN ({ASK}, {ASK_AMONG}) ORDER BY event LIMIT 1",
             bandit,
             decision,  # each decision before it has had an event, too
             decision,
