@@ -51,6 +51,48 @@ def test_the_last_round_and_past_decisions_are_explained(shop):
     assert shop.get("/v1/bandits/button/explanation?decision=x").kind == "not-found"
 
 
+def test_a_request_that_is_sent_again_gets_the_reason_of_its_decision(shop):
+    key, asked = {"idempotency-key": "k"}, {"requests": [{"key": "k", "why": True}]}
+    first = shop.post(DECIDE, {"why": True}, headers=key).json
+    assert shop.post(DECIDE, {"why": True}, headers=key).json == first
+    live(shop, 20)
+    assert shop.post(DECIDE, {"why": True}, headers=key).json == first
+    assert shop.post(f"{DECIDE}:batch", asked).json == {"answers": [[first]]}
+
+
+def test_reasons_know_segments_holdouts_and_shadows(shop):
+    new = {"policy": "LBSDAGM", "arms": ["red", "green"], "seed": 1}
+    held = {"holdout": {"share": 0.5, "control": "red"}}
+    shop.post("/v1/bandits", {**new, **held, "name": "held"})
+    made = [
+        shop.post("/v1/bandits/held/decisions", {"unit": str(unit), "segment": "fr", "why": True})
+        for unit in range(10)
+    ]
+    shop.post("/v1/bandits", {**new, "name": "quiet", "shadow": {"serve": "red"}})
+    shown = shop.post(
+        "/v1/bandits/quiet/decisions", {"why": True}, headers={"idempotency-key": "k"}
+    )
+    for answer in made:
+        found = answer.json
+        path = f"/v1/bandits/held/explanation?decision={found['token']}"
+        said = shop.get(path)
+        assert said.status == 200, said.body
+        assert said.json["text"] == found["why"]
+        assert ("is one of the holdout" in found["why"]) == found["held_out"]
+        assert ("Round" in found["why"]) != found["held_out"]
+    words = shown.json["why"]
+    assert words.startswith("Round 1 ")
+    assert words.endswith("another arm is served in place of the one that it chooses.")
+    assert "could not be chosen" not in words
+    for _ in range(5):
+        token = shop.post("/v1/bandits/quiet/decisions", {}).json["token"]
+        shop.put(f"/v1/decisions/{token}/reward", {"reward": 1})
+    again = shop.post(
+        "/v1/bandits/quiet/decisions", {"why": True}, headers={"idempotency-key": "k"}
+    )
+    assert again.json == shown.json
+
+
 def test_changes_are_listed(shop):
     assert shop.get("/v1/bandits/button/changes").json == {"changes": []}
 

@@ -54,7 +54,7 @@ class Hosted:
         """The bandits that keep values of the guardrail, by the names of those that decide."""
         self.shadows: dict[str, Hosted] = {}
         """The bandits whose decisions are served instead, by the names of those that decide."""
-        self.chosen: list[Label] = []
+        self.chosen: list[Decision[Label]] = []
         """What the policy chose when another arm was served: of the last request to a shadow."""
         self.pauses: dict[str, str] = {}
         """Why the guardrail has paused arms, by their labels as JSON, since the last start."""

@@ -175,7 +175,7 @@ class NewDecision(Sent):
         Meta(description="Whom the decision is for, such as a visitor: for the holdout."),
     ] = None
     distinct: Annotated[bool, Meta(description="Whether `n` arms must be different ones.")] = False
-    why: Annotated[bool, Meta(description="Whether to say why, in words.")] = False
+    why: Annotated[bool, Meta(description="Whether to say why the last one was taken.")] = False
 
 
 class KeyedDecision(NewDecision):

@@ -61,8 +61,8 @@ class Shadow(Hosted):
         self.chosen = []
         decider = self.decider
         if decider is not None:
-            for decision in decider.ask(wanted, key):
-                self.chosen.append(decision.arm)
+            self.chosen = decider.ask(wanted, key)
+            for decision in self.chosen:
                 if decision.id % (1 << TAG_BITS) in desk_of(decider.bandit).out:
                     decider.bandit.forget(decision)
         return super().ask(self._served(wanted), key)

@@ -1,6 +1,6 @@
 """Decisions and their rewards."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import UNSET, UnsetType
 
@@ -26,6 +26,7 @@ from lastblock.serve.messages import (
 )
 from lastblock.serve.peers import ElsewhereError
 from lastblock.serve.problems import ProblemError
+from lastblock.serve.reasons import Reason, in_words, reason_of
 from lastblock.serve.routing import Parameter, Route
 from lastblock.serve.shadows import Shadow
 from lastblock.serve.sharing import Away, is_only_check, tell_others
@@ -65,6 +66,8 @@ class _Decisions:
         self._commits.check()
         asked = hosted.ask(wanted, key)
         made = _made(hosted, asked, wanted)
+        reason = reason_of(hosted, asked) if wanted.why else None
+        await self._say_why([(made, reason)])
         await self._commits.written()
         return _answer(made, wanted)
 
@@ -99,12 +102,22 @@ class _Decisions:
             if each.key is not None:
                 if counts.setdefault(each.key, each.n or 1) != (each.n or 1):
                     raise reused(each.key, counts[each.key], each.n or 1)
-        answers = [
-            _made(decider, decider.ask(each, each.key), each)
-            for decider, each in zip(deciders, wanted, strict=True)
-        ]
+        answers = list[tuple[list[DecisionMade], Reason | None]]()
+        for decider, each in zip(deciders, wanted, strict=True):
+            asked = decider.ask(each, each.key)
+            reason = reason_of(decider, asked) if each.why else None
+            answers.append((_made(decider, asked, each), reason))
+        await self._say_why(answers)
         await self._commits.written()
-        return Response.json(DecisionsInTurn(answers=answers), 201)
+        return Response.json(DecisionsInTurn(answers=[made for made, _ in answers]), 201)
+
+    async def _say_why(self, answers: Iterable[tuple[list[DecisionMade], Reason | None]]) -> None:
+        """Add the reasons to answers, where they were asked for."""
+        for made, reason in answers:
+            if reason is not None:
+                words = await in_words(self._host.store, reason)
+                for each in made:
+                    each.why = words
 
     async def _deciders(self, hosted: Hosted, wanted: Sequence[KeyedDecision]) -> list[Hosted]:
         """Return who decides on each request; requests with the same key have the same one."""
@@ -249,11 +262,10 @@ def _answer(made: Sequence[DecisionMade], wanted: NewDecision) -> Response:
 def _made(
     hosted: Hosted, asked: Sequence[Decision[Label]], wanted: NewDecision
 ) -> list[DecisionMade]:
-    words = hosted.bandit.explain().text if wanted.why else UNSET
     segment = UNSET if wanted.segment is None else hosted.segment
     chosen: Sequence[Label | UnsetType] = [UNSET] * len(asked)
     if isinstance(hosted, Shadow) and len(hosted.chosen) == len(asked):
-        chosen = hosted.chosen
+        chosen = [each.arm for each in hosted.chosen]
         segment = UNSET if wanted.segment is None else hosted.shown_segment
     held_out = UNSET if hosted.family.holdout is None else hosted.family.holdout is hosted
     return [
@@ -265,7 +277,6 @@ def _made(
             held_out=held_out,
             segment=segment,
             shadow=shadow,
-            why=words,
         )
         for decision, shadow in zip(asked, chosen, strict=True)
     ]

@@ -14,6 +14,7 @@ from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Body, Request, Response, Streamed
 from lastblock.serve.messages import ChangeList, Evaluated, NewEvaluation
 from lastblock.serve.problems import ProblemError
+from lastblock.serve.reasons import past
 from lastblock.serve.routing import Parameter, Route
 from lastblock.serve.safety_messages import Uplift
 from lastblock.serve.state import State
@@ -54,13 +55,8 @@ class _Looks:
         """Return why the last round, or a past decision, was as it was."""
         hosted, token = await self._state.bandit(request), request.query().get("decision")
         if token is None:
-            found = hosted.bandit.explain()
-        else:
-            number, id = self._store.read_token(token)
-            if number != hosted.number:
-                raise ProblemError("not-found", f"it is not a decision of bandit {hosted.name!r}")
-            found = await asyncio.to_thread(self._store.explain, hosted.name, id)
-        return Response.json(found.to_dict())
+            return Response.json(hosted.bandit.explain().to_dict())
+        return Response.json(await past(self._store, hosted, token))
 
     async def changes(self, request: Request) -> Response:
         """Return the changes of the world that the policy has noticed."""
