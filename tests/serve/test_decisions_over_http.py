@@ -206,6 +206,26 @@ def test_batches_of_decisions_are_made_whole_or_not_at_all(shop):
     assert shop.get("/v1/bandits/button").json["decisions"] == 6
 
 
+def test_a_default_reward_that_the_policy_refuses_is_refused_when_it_is_set(service, caplog):
+    shop = service()
+    new = {"name": "clicks", "arms": ["red", "green"], "reward_window": 1e-6}
+    for policy, wrong in (("Thompson", 5.0), ("LBSDAGM", 1e300)):
+        found = shop.post("/v1/bandits", {**new, "policy": policy, "default_reward": wrong})
+        assert found.kind == "invalid"
+        assert found.json["detail"].startswith("default_reward=")
+    assert shop.post("/v1/bandits", {**new, "policy": "Thompson"}).status == 201
+    change = {"default_reward": -1.0}
+    assert shop.patch("/v1/bandits/clicks", change).kind == "invalid"
+    # If one is there all the same, other bandits do not wait for it.
+    assert shop.post("/v1/bandits", {**new, "name": "late", "policy": "LBSDAGM"}).status == 201
+    shop.state.host.bandits["clicks"].notes |= change
+    for name in ("clicks", "late"):
+        shop.post(f"/v1/bandits/{name}/decisions")
+    time.sleep(0.01)
+    assert expire(shop.state) == 1
+    assert "clicks" in caplog.text
+
+
 def test_late_decisions_expire_with_a_default_reward(service):
     shop = service()
     new = {"name": "button", "policy": "LBSDAGM", "arms": ["a", "b", "c"], "seed": 1}

@@ -15,6 +15,7 @@ import pytest
 
 import lastblock as lb
 from lastblock.client import AsyncClient, Client
+from lastblock.serve.server import always
 from serve.program import Program
 
 NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
@@ -165,3 +166,23 @@ def test_mistakes_are_one_line(tmp_path, arguments, words):
     assert done.returncode == 2
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_work_in_the_background_goes_on_after_a_defect(monkeypatch, caplog):
+    began = []
+
+    async def work():
+        began.append(1)
+        if len(began) < 3:
+            raise RuntimeError("a defect")
+        await asyncio.Event().wait()
+
+    async def some_time():
+        task = asyncio.ensure_future(always(work))
+        while len(began) < 3:
+            await asyncio.sleep(0)
+        task.cancel()
+
+    monkeypatch.setattr("lastblock.serve.server.AGAIN", 0.0)
+    asyncio.run(some_time())
+    assert caplog.text.count("it begins again") == 2

@@ -14,8 +14,11 @@ from typing import Any, Final
 import msgspec
 
 from lastblock.core.protocol import Policy
+from lastblock.core.support import support_of
+from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.live.bandit import Bandit
 from lastblock.live.labels import Label
+from lastblock.live.reward_check import refused
 from lastblock.live.view import desk_of
 from lastblock.serve.floors import floors_of
 from lastblock.serve.hosted import Hosted
@@ -233,11 +236,20 @@ def unit_of(hosted: Hosted, wanted: NewDecision) -> str:
     return wanted.unit
 
 
-def check_window(notes: dict[str, Any]) -> None:
-    """Raise a `ProblemError` for a default reward that nobody would ever get."""
-    if notes.get("default_reward") is not None and notes.get("reward_window") is None:
+def check_window(notes: dict[str, Any], policy: Policy) -> None:
+    """Raise a `ProblemError` for a default reward that the policy would never get, or refuse."""
+    reward = notes.get("default_reward")
+    if reward is None:
+        return
+    if notes.get("reward_window") is None:
         raise ProblemError(
             "invalid", "a default_reward needs a reward_window, after which it comes"
+        )
+    low, high = support_of(policy)
+    if not (abs(reward) < LARGEST_REWARD and low <= reward <= high):
+        advice = "give null to forget decisions"
+        raise ProblemError(
+            "invalid", f"default_{refused(reward, reward, LARGEST_REWARD, policy, advice)}"
         )
 
 

@@ -237,9 +237,9 @@ class Host:
         labels = [arm.label for arm in arms]
         policy = read_policy(new.policy)
         check_plain(new.name, "name")
-        check_window({"reward_window": new.reward_window, "default_reward": new.default_reward})
         floor = floors_of_new(new, arms)
         notes = notes_of_new(new, arms)
+        check_window(notes, policy)
 
         def make() -> Hosted:
             if new.name in self.store.names():
@@ -274,7 +274,7 @@ class Host:
             floor = floors_of(hosted.bandit)
             if "floor" in notes:
                 floor = read_floors(hosted, notes.pop("floor"))
-            check_window(notes)
+            check_window(notes, hosted.bandit.policy)
             self.commits.check()
             if notes != hosted.notes or rule == hosted.bandit.rewards:
                 await self._note(hosted, notes)

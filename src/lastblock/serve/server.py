@@ -10,6 +10,7 @@ import socket
 import stat
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, MutableMapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import uvicorn
@@ -40,6 +41,9 @@ REFRESH: Final = 2.0
 
 EXPIRE: Final = 1.0
 """Seconds between two looks at which decisions have waited too long."""
+
+AGAIN: Final = 1.0
+"""Seconds after which work in the background begins again if a defect has ended it."""
 
 SWITCH: Final = 0.0005
 """Seconds after which Python lets another thread run. The thread that writes events needs the
@@ -194,19 +198,17 @@ async def working(
         Answers requests until the service is to end.
     """
     watcher, peers = Watcher(state.host, state.alerts), state.host.peers
-    helpers = [
-        asyncio.ensure_future(work)
-        for work in (
-            opening,
-            app.watch.look(),
-            _refresh(state),
-            _expire(state),
-            app.dashboard.look(),
-            state.alerts.work(),
-            watcher.work(),
-            *([] if peers is None else [peers.work(state.host.get, state.host.lose)]),
-        )
+    works: list[Callable[[], Awaitable[None]]] = [
+        app.watch.look,
+        partial(_refresh, state),
+        partial(_expire, state),
+        app.dashboard.look,
+        state.alerts.work,
+        watcher.work,
     ]
+    if peers is not None:
+        works.append(partial(peers.work, state.host.get, state.host.lose))
+    helpers = [asyncio.ensure_future(each) for each in (opening, *map(always, works))]
     try:
         await serving
     finally:
@@ -222,6 +224,16 @@ async def working(
             await asyncio.to_thread(peers.withdraw)
         await watcher.look()
         await state.alerts.keep()
+
+
+async def always(work: Callable[[], Awaitable[None]]) -> None:
+    """Do some work that never ends by itself; begin it again if a defect ends it."""
+    while True:
+        try:
+            await work()
+        except Exception:
+            _log.exception("a defect: work in the background ended; it begins again")
+        await asyncio.sleep(AGAIN)
 
 
 def bound(settings: Settings) -> socket.socket:
@@ -313,8 +325,15 @@ def expire(state: State, some: Sequence[Hosted] | None = None) -> int:
     """End the wait for rewards that are too late, of some bandits or all; return how many."""
     if not state.host.is_ready or state.host.store.problem is not None:
         return 0
-    hosted = list(state.host.bandits.values()) if some is None else some
-    return sum(each.expire() for each in hosted if not each.is_gone)
+    expired = 0
+    for each in list(state.host.bandits.values()) if some is None else some:
+        try:
+            expired += 0 if each.is_gone else each.expire()
+        except StoreError:
+            raise
+        except ValueError as error:  # those of other bandits must not wait for it
+            _log.warning("decisions of bandit %r cannot be expired: %s", each.name, error)
+    return expired
 
 
 def config_of(settings: Settings, app: Any, protocol: type[asyncio.Protocol]) -> uvicorn.Config:

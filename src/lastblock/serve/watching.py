@@ -2,12 +2,16 @@
 
 import asyncio
 import json
+import logging
 import time
 from typing import Any, Final
 
 from lastblock.serve.alerts import Alerts
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.hosting import Host
+from lastblock.support.errors import StoreError
+
+_log = logging.getLogger(__name__)
 
 LOOK: Final = 1.0
 """Seconds between two looks."""
@@ -37,7 +41,10 @@ class Watcher:
         while True:
             await asyncio.sleep(LOOK)
             if self._host.is_ready:
-                await self.look()
+                try:
+                    await self.look()
+                except StoreError as error:
+                    _log.warning("cannot look for what alerts should tell of: %s", error)
 
     async def look(self) -> None:
         """Look at all bandits once."""
