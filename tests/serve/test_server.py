@@ -15,7 +15,8 @@ import pytest
 
 import lastblock as lb
 from lastblock.client import AsyncClient, Client
-from lastblock.serve.server import always
+from lastblock.serve.server import always, bound
+from lastblock.serve.settings import SettingError, Settings
 from serve.program import Program
 
 NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
@@ -166,6 +167,16 @@ def test_mistakes_are_one_line(tmp_path, arguments, words):
     assert done.returncode == 2
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_unix_socket_is_taken_from_nobody_who_listens_there(tmp_path):
+    path = str(tmp_path / "shop.sock")
+    with bound(Settings(store="a", uds=path)) as listener:
+        with pytest.raises(SettingError, match="another server does"):
+            bound(Settings(store="a", uds=path))
+        assert listener.getsockname() == path
+    with bound(Settings(store="a", uds=path)), pytest.raises(SettingError, match="No such file"):
+        bound(Settings(store="a", uds=str(tmp_path / "no" / "shop.sock")))
 
 
 def test_work_in_the_background_goes_on_after_a_defect(monkeypatch, caplog):

@@ -43,7 +43,10 @@ def test_the_environment_gives_texts():
         ({"store": "a"}, {"LASTBLOCK_LOG_LEVEL": "debgu"}, "did you mean 'debug'"),
         ({"store": "a", "tls_cert": "x"}, {}, "tls_key is missing"),
         ({"store": "a", "tls_cert": "x", "tls_key": "y"}, {}, "there is no file 'x'"),
+        ({"store": "a", "tls_cert": __file__, "tls_key": __file__}, {}, "a certificate in PEM"),
         ({"store": "a", "root_path": "x/"}, {}, "must begin with a slash"),
+        ({"store": "a", "cors": ["shop.example"]}, {}, "must be like https://shop.example"),
+        ({"store": "a"}, {"LASTBLOCK_CORS": "https://a.b/c"}, "must be like https://shop.example"),
         ({"store": "a"}, {"LASTBLOCK_CONFIG": "no.toml"}, "cannot read 'no.toml'"),
     ],
 )

@@ -166,7 +166,7 @@ async def serve(settings: Settings, announce: Callable[[State, str], object]) ->
     announce
         Is called with the service and its address when it is ready.
     """
-    sockets = None if settings.uds else [bound(settings)]
+    sockets = [bound(settings)]
     state = open_service(settings)
     try:
         app, around = application(state)
@@ -253,6 +253,7 @@ def bound(settings: Settings) -> socket.socket:
 
 def _bound_path(path: str) -> socket.socket:
     """Return a Unix socket at a path; one that an earlier server has left is replaced."""
+    _check_left(path)
     made = socket.socket(socket.AF_UNIX)
     try:
         with contextlib.suppress(FileNotFoundError):
@@ -265,6 +266,13 @@ def _bound_path(path: str) -> socket.socket:
         made.close()
         raise SettingError(f"cannot listen at {path}: {error.strerror or error}") from None
     return made
+
+
+def _check_left(path: str) -> None:
+    """Raise a `SettingError` if a server listens at a path still."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
+        probe.connect(path)
+        raise SettingError(f"cannot listen at {path}: another server does; choose another --uds")
 
 
 async def _open(state: State, server: Server, announce: Callable[[State, str], object]) -> None:

@@ -1,5 +1,6 @@
 """The settings of the service: flags before the environment before a file."""
 
+import ssl
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -227,6 +228,18 @@ def _checked(value: Any, name: str, where: str) -> Any:
     return value
 
 
+def _check_certificate(certificate: str, key: str) -> None:
+    """Raise a `SettingError` if files are not a certificate in PEM and its private key."""
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key, password="")  # nobody is asked for one
+    except (OSError, ValueError) as error:  # an SSLError is an OSError
+        raise SettingError(
+            f"tls_cert={certificate!r} and tls_key={key!r} must be a certificate in PEM and its "
+            f"private key, without a password: {error}"
+        ) from None
+
+
 def _fitting(settings: Settings) -> Settings:
     """Return settings, or raise a `SettingError` if one does not fit another."""
     if not settings.store:
@@ -240,6 +253,8 @@ def _fitting(settings: Settings) -> Settings:
         path = getattr(settings, name)
         if path and not Path(path).is_file():
             raise SettingError(f"{name}: there is no file {path!r}")
+    if settings.tls_cert:
+        _check_certificate(settings.tls_cert, settings.tls_key)
     if settings.alert_url:
         parts = urlsplit(settings.alert_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -255,6 +270,11 @@ def _fitting(settings: Settings) -> Settings:
             raise SettingError(
                 f"advertise={settings.advertise!r} must be like http://10.0.0.7:8000"
             )
+    for origin in settings.cors:
+        page = urlsplit(origin)
+        is_origin = page.scheme and page.netloc and not page.path + page.query + page.fragment
+        if origin != "*" and not is_origin:
+            raise SettingError(f"cors={origin!r} must be like https://shop.example, or '*'")
     if settings.root_path and (
         not settings.root_path.startswith("/") or settings.root_path.endswith("/")
     ):
