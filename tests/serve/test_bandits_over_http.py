@@ -10,6 +10,16 @@ NEW = {"name": "a/b ü", "policy": "LBSDAGM", "arms": ["x", 7, {"label": "z", "f
 PATH = "/v1/bandits/a%2Fb%20%C3%BC"
 
 
+@pytest.mark.parametrize("labels", [["1", 1], ["a", ""], ["a", "x" * 201], ["a", "a"]])
+def test_every_arm_has_a_name_that_an_address_can_have(service, labels):
+    shop = service()
+    new = {"name": "button", "policy": "LBSDAGM", "arms": labels}
+    assert shop.post("/v1/bandits", new).kind == "invalid"
+    assert shop.post("/v1/bandits", {**new, "arms": ["a", 1]}).status == 201
+    if labels[0] == "1":
+        assert shop.post("/v1/bandits/button/arms", {"label": "1"}).kind == "conflict"
+
+
 def test_a_bandit_is_made_and_read(service):
     shop = service()
     made = shop.post("/v1/bandits", {**NEW, "description": "of a page", "seed": 3})

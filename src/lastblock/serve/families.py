@@ -180,7 +180,13 @@ def check_shadow(notes: Mapping[str, Any], arms: Mapping[Label, str]) -> None:
 
 
 def check_new(notes: Mapping[str, Any], labels: Collection[Label]) -> None:
-    """Raise a `ProblemError` if a holdout, guardrail or shadow of a new bandit cannot be."""
+    """Raise a `ProblemError` if arms, holdout, guardrail or shadow of a new bandit cannot be."""
+    if len({str(label) for label in labels}) < len(labels):
+        raise ProblemError(
+            "invalid",
+            f"arms={short(list(labels))} repeats a label; give each arm its own, since addresses "
+            "do not tell '1' and 1 apart",
+        )
     holdout = notes["holdout"]
     if holdout is not None and holdout["control"] not in labels:
         raise ProblemError("invalid", f"holdout: {holdout['control']!r} is not one of the arms")

@@ -331,7 +331,7 @@ class Host:
         async with self._changing:
             check_match(hosted, match)
             check_root(hosted)
-            if arm.label in hosted.bandit.arms:
+            if str(arm.label) in map(str, hosted.bandit.arms):
                 raise ProblemError("conflict", f"arm {arm.label!r} exists, or has been retired")
             floors = None if arm.floor is None else with_floor(hosted, arm.label, arm.floor)
             self.commits.check()

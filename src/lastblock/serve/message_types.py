@@ -6,7 +6,9 @@ from msgspec import Meta, Struct
 
 MOST_ARMS, MOST_DECISIONS, USUAL_SEGMENTS = 1000, 10_000, 100
 
-Label: TypeAlias = Annotated[str, Meta(max_length=200, description="The label of an arm.")] | int
+Label: TypeAlias = (
+    Annotated[str, Meta(min_length=1, max_length=200, description="The label of an arm.")] | int
+)
 Name: TypeAlias = Annotated[
     str, Meta(min_length=1, max_length=200, description="The name of a bandit: one line of text.")
 ]

@@ -40,7 +40,7 @@ class NewBandit(Sent):
     """A bandit to create."""
 
     name: Name
-    arms: Annotated[list[str | int | NewArm], Meta(min_length=2, max_length=MOST_ARMS)]
+    arms: Annotated[list[Label | NewArm], Meta(min_length=2, max_length=MOST_ARMS)]
     policy: Annotated[
         str | dict[str, Any],
         Meta(description='A name, or an object such as {"policy": "SWLBSDA", "window": 500}.'),
