@@ -285,6 +285,15 @@ def test_the_traffic_of_the_last_minutes(shop):
     assert traffic.of(hosted) == []  # deleted: nothing is kept
 
 
+@pytest.mark.parametrize("is_new", [True, False])
+def test_the_first_minute_of_a_new_bandit_counts(shop, is_new):
+    hosted, traffic = shop.state.host.bandits["button"], Traffic(minutes=2)
+    hosted.is_new = is_new
+    hosted.bandit.ask(3)
+    traffic.note([hosted])
+    assert traffic.of(hosted) == [0, 3 if is_new else 0]
+
+
 def test_the_uplift_over_the_holdout(shop, admin):
     new = {"name": "held", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
     new["holdout"] = {"share": 0.5, "control": "red"}

@@ -170,7 +170,7 @@ class Traffic:
             key = hosted.name, hosted.number
             here.add(key)
             now = hosted.bandit.asked, sum(hosted.rewards.values())
-            before = self._seen.get(key, now)
+            before = self._seen.get(key, (0, 0) if hosted.is_new else now)
             if key not in self._rings:
                 self._rings[key] = np.zeros((2, self.minutes), np.int64)
             self._rings[key][:, self._at] = now[0] - before[0], now[1] - before[1]
