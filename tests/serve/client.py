@@ -90,7 +90,8 @@ class Service:
     """An open service, with an admin key.
 
     `way` is what requests are given to: "application", "connection" for one after the other of
-    those that the server makes, or "worker" for a front, as if it were another process.
+    those that the server makes, "front" for the application of a front, as if it were another
+    process, or "worker" for connections of a front.
     """
 
     def __init__(self, place, way="application", **settings):
@@ -102,7 +103,7 @@ class Service:
         self.is_closed = False
         self.runner.run(self.state.host.open())
         self.folder = tempfile.TemporaryDirectory()
-        if way == "worker":
+        if way in ("front", "worker"):
             self.runner.run(self.put_front())
 
     async def put_front(self):

@@ -10,7 +10,7 @@ import pytest
 DECIDE = "/v1/bandits/button/decisions"
 
 
-@pytest.fixture(params=["application", "worker"])
+@pytest.fixture(params=["application", "front"])
 def way(request):
     return request.param
 
