@@ -67,6 +67,19 @@ def test_a_holdout_that_a_crash_has_prevented_is_made_at_the_next_start(shop, se
     assert again.post(DECIDE, {"unit": "x"}).status == 201
 
 
+def test_a_holdout_that_a_crash_has_prevented_is_made_by_who_takes_the_bandit_over(shop):
+    host = shop.state.host
+    host.store.documents.drop("bandits", "button@@holdout")
+    host.store.delete("button@@holdout")
+    lost = [each.number for each in host.bandits.values()]
+    host.lose(lost)  # so it is opened when it is asked for
+    assert shop.post(DECIDE).kind == "invalid"  # a unit is needed
+    assert {shop.post(DECIDE, {"unit": str(unit)}).json["held_out"] for unit in range(40)} == {
+        True,
+        False,
+    }
+
+
 def test_the_uplift_is_in_the_summary_with_an_interval_for_any_time(shop):
     assert "too few" in shop.get("/v1/bandits/button/summary").json["uplift"]["text"]
     for number in range(80):

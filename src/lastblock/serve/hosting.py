@@ -115,7 +115,10 @@ class Host:
             return found
         async with self._changing:
             found = self._known(name)
-            return await asyncio.to_thread(self._find, name) if found is None else found
+            if found is None:
+                found = await asyncio.to_thread(self._find, name)
+                await self._hold_out(found.family)  # its owner may have died before it was made
+            return found
 
     def _known(self, name: str) -> Hosted | None:
         found = self.bandits.get(name)
