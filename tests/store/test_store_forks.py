@@ -5,12 +5,14 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 from databases import given
 
+from lastblock.store import sqlite_connections
 from lastblock.store.opening import is_postgres
 from processes import environment, run_trial
 
@@ -54,6 +56,24 @@ def test_children_of_a_busy_parent_do_not_hang(place, tmp_path):
     )
     assert opened_by(place) in opened
     assert USED in used
+
+
+def test_a_file_is_not_opened_while_another_thread_forks(tmp_path, monkeypatch):
+    """Its lock would come too late for the fork, and SQLite's mutexes would stay locked."""
+    path, looks = tmp_path / "new.db", []
+    path.touch()
+    monkeypatch.setattr(sqlite_connections, "_paused", {-1: []})
+
+    def look_again(seconds):
+        assert not sqlite_connections._open
+        looks.append(seconds)
+        if len(looks) == 3:
+            sqlite_connections._paused.clear()
+
+    monkeypatch.setattr(sqlite_connections, "_open", {})
+    monkeypatch.setattr(sqlite_connections.time, "sleep", look_again)
+    sqlite_connections.connect(path, threading.RLock()).close()
+    assert len(looks) == 3
 
 
 def test_a_child_that_ends_leaves_the_log_of_others_alone(tmp_path):

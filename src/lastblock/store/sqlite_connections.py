@@ -27,6 +27,9 @@ PAUSE = 5.0
 """The most seconds that a fork waits for SQLite statements of other threads. A thread in the middle
 of one would leave SQLite's mutexes locked in the child for ever."""
 
+_MOMENT = 0.001
+"""Seconds after which a thread that wants to connect looks again whether another one forks."""
+
 
 class Use:
     """The entry of a connection in `_open`, from before it is opened until it is closed."""
@@ -67,22 +70,37 @@ def connect(database: str | Path, lock: Any, **options: Any) -> Connection:
     if file is None:
         raise StoreError(f"the store {str(path)!r} was deleted while it was opened; open it again")
     check_not_inherited(path, f"the store {str(path)!r}")
-    with lock:
-        use = Use(file, lock)
-        try:
+    until = time.monotonic() + PAUSE
+    while True:
+        with lock:
+            use = Use(file, lock)
             _open[id(use)] = use
-            connection: Connection = sqlite3.connect(
-                f"{path.as_uri()}?mode=rw",  # so that SQLite never creates a file
-                uri=True,
-                isolation_level=None,
-                check_same_thread=False,
-                factory=Connection,
-                **options,
-            )
-            connection.use, use.connection = use, weakref.ref(connection, use.end)
-        except BaseException:
+            # A fork that began before does not wait for this lock. Later ones do.
+            if not _others_fork() or time.monotonic() > until:
+                return _connected(path, use, options)
             use.end()
-            raise
+        time.sleep(_MOMENT)
+
+
+def _others_fork() -> bool:
+    """Return whether another thread is forking now."""
+    return any(thread != threading.get_ident() for thread in tuple(_paused))
+
+
+def _connected(path: Path, use: Use, options: dict[str, Any]) -> Connection:
+    try:
+        connection: Connection = sqlite3.connect(
+            f"{path.as_uri()}?mode=rw",  # so that SQLite never creates a file
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=Connection,
+            **options,
+        )
+        connection.use, use.connection = use, weakref.ref(connection, use.end)
+    except BaseException:
+        use.end()
+        raise
     return connection
 
 
