@@ -71,7 +71,7 @@ def made_result(
             "seed": seed,
             "environment": environment,
             "policies": {
-                label: {"parameters": parameters[label]} if label in (parameters or {}) else {}
+                label: {"name": "P", "parameters": (parameters or {}).get(label, {})}
                 for label in labels
             },
             "claims": [claim.describe() for claim in claims],

@@ -59,7 +59,7 @@ def test_everything_that_takes_the_focus_has_a_name(page):
     page.run("document.querySelectorAll('details').forEach((d) => { d.open = true })")
     groups = page.all("div.scroll[role=group]")
     names = [group.accessible_name for group in groups]
-    assert names[:3] == ["At a glance", "Final regret", "Paired differences"]
+    assert names[:3] == ["At a glance", "Final regret", "Tail of the final regret"]
     assert {"Table 1", "Arms", "Policies", "Pulls per phase and arm"} <= set(names)
     assert "" not in names
     focused = page.all("button, a[href], summary, [tabindex='0'][role]")

@@ -42,7 +42,7 @@ def finish(
 
     results = [one.result for one in ran]
     for result in results:
-        regret_figure(result, figure_path(options.out, result.name))
+        regret_figure(result, figure_path(options.out, result.name), beside=results)
         frame = comparison(result)
         write_table(options.out, result.name, frame.to_csv(index=False), latex(result))
     report = write_report(

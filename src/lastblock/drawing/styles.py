@@ -1,8 +1,8 @@
 """Colours, markers and dashes of curves, the same in every figure and in the report."""
 
 import zlib
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 # The palette of Okabe & Ito, which colour-blind readers can tell apart. In grey print the markers
 # and dashes distinguish the curves.
@@ -34,6 +34,9 @@ class Look(NamedTuple):
     marker: str
     dash: tuple[float, ...]
 
+
+_Entry: TypeAlias = tuple[str, str]
+"""A label, and the name of its policy."""
 
 _KNOWN = {
     "LBSDA": 0,
@@ -76,14 +79,44 @@ def looks(curves: Sequence[str] | Mapping[str, str]) -> dict[str, Look]:
     """
     if not isinstance(curves, Mapping):
         return {label: _look(i) for i, label in enumerate(curves)}
-    places: dict[str, int] = {}
-    for label, name in curves.items():
-        if name in _KNOWN and _KNOWN[name] not in places.values():
-            places[label] = _KNOWN[name]
-    for label, name in curves.items():
-        if label not in places:
-            places[label] = _free_place(_home(name), set(places.values()))
-    return {label: _look(places[label]) for label in curves}
+    return looks_together([curves])[0]
+
+
+def looks_together(figures: Sequence[Mapping[str, str]]) -> list[dict[str, Look]]:
+    """Return the looks of policies in several figures of one report.
+
+    A label of a policy looks the same in all of them. Where a policy has other labels in other
+    figures, it looks the same there, too.
+
+    Parameters
+    ----------
+    figures
+        For each figure a mapping from labels to names of policies.
+
+    Returns
+    -------
+    list of dict
+        For each figure the look of each label, in the given order.
+    """
+    places: dict[_Entry, int] = {}
+    entries = list(dict.fromkeys(entry for figure in figures for entry in figure.items()))
+    beside: dict[_Entry, set[_Entry]] = {entry: set() for entry in entries}
+    for figure in figures:
+        for entry in figure.items():
+            beside[entry].update(other for other in figure.items() if other != entry)
+
+    def taken(others: Iterable[_Entry]) -> set[int]:
+        return {places[other] for other in others if other in places}
+
+    for entry in entries:
+        home = _KNOWN.get(entry[1])
+        if home is not None and home not in taken(beside[entry]):
+            places[entry] = home
+    for entry in entries:
+        if entry not in places:
+            elsewhere = taken(other for other in entries if other[1] != entry[1])
+            places[entry] = _free_place(_home(entry[1]), taken(beside[entry]), elsewhere)
+    return [{entry[0]: _look(places[entry]) for entry in figure.items()} for figure in figures]
 
 
 def _look(place: int) -> Look:
@@ -97,10 +130,15 @@ def _home(name: str) -> int:
     return _KNOWN.get(name, zlib.crc32(name.encode()) % size)
 
 
-def _free_place(home: int, taken: set[int]) -> int:
-    """Return `home`, or the next place after it with a colour, or at least a look, that is free."""
+def _free_place(home: int, taken: set[int], elsewhere: set[int]) -> int:
+    """Return `home`, or the next place after it with a colour, or at least a look, that is free.
+
+    `taken` are the places in the same figure, `elsewhere` those of other policies in the report. We
+    avoid the latter, too, where there is a choice.
+    """
     colours, size = len(COLOURS), len(COLOURS) * len(DASHES)
     used = {place % colours for place in taken}
     near = [(home + step) % size for step in range(size)]
     free = [place for place in near if place % colours not in used]
-    return (free or [place for place in near if place not in taken] or near)[0]
+    fresh = [place for place in free if place not in elsewhere]
+    return (fresh or free or [place for place in near if place not in taken] or near)[0]

@@ -2,6 +2,7 @@
 
 from lastblock.lab.claims import Claim
 from lastblock.lab.comparisons import comparison, latex
+from lastblock.lab.distributions import tails
 from lastblock.lab.results import Result, load
 from lastblock.lab.scenario import Scenario
 from lastblock.lab.statistics import differences
@@ -22,4 +23,5 @@ __all__ = [
     "latex",
     "load",
     "run",
+    "tails",
 ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from lastblock.lab import figures, notebook, statistics
+from lastblock.lab import distributions, figures, notebook, statistics
 from lastblock.lab.claims import Claim
 from lastblock.lab.intervals import Method, Sample
 from lastblock.support import files
@@ -167,6 +167,10 @@ class Result:
         """
         return statistics.differences(self, baseline, confidence, method)
 
+    def tails(self) -> "pd.DataFrame":
+        """Return a table of the tail of the final regret; see `lastblock.lab.tails`."""
+        return distributions.tails(self)
+
     def delay_summary(self) -> "pd.DataFrame":
         """Return the delays after each change; see `lastblock.lab.statistics.delay_summary`."""
         return statistics.delay_summary(self)
@@ -175,7 +179,7 @@ class Result:
         self,
         path: str | Path | None = None,
         *,
-        kind: Literal["regret", "best-arm"] = "regret",
+        kind: Literal["regret", "best-arm", "histogram", "tail"] = "regret",
         policies: Sequence[str] | None = None,
         width: float | None = None,
     ) -> "Picture":
@@ -186,7 +190,8 @@ class Result:
         path
             A file to write the figure to; its name ends in .png, .svg or .pdf. None writes none.
         kind
-            "regret", or "best-arm" for the share of the pulls that chose a best arm.
+            "regret"; "best-arm" for the share of the pulls that chose a best arm; of the regret at
+            the horizon, "histogram", or "tail" for the share of replications with at least so much.
         policies
             The labels of the policies to draw; by default all. Each looks as in the whole figure.
         width
@@ -204,10 +209,9 @@ class Result:
             If `kind` or a policy is unknown, `path` has another ending, or `width` is no width of a
             figure.
         """
-        kinds = {"regret": figures.regret_figure, "best-arm": figures.best_arm_figure}
-        if kind not in kinds:
-            raise ValueError(f"kind={kind!r} must be one of {', '.join(kinds)}")
-        return kinds[kind](self, path, policies=policies, width=width)
+        if kind not in figures.KINDS:
+            raise ValueError(f"kind={kind!r} must be one of {', '.join(figures.KINDS)}")
+        return figures.KINDS[kind](self, path, policies=policies, width=width)
 
     def __repr__(self) -> str:
         policies = f"{len(self.labels)} polic{'y' if len(self.labels) == 1 else 'ies'}"

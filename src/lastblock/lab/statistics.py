@@ -52,8 +52,7 @@ def summary(
 
     confidence = check_method(confidence, method)
     rows = []
-    for label, _, series in _entries(_as_list(results)):
-        regret = np.asarray(series.to_numpy(dtype=np.float64))
+    for label, regret in regrets_of(results).items():
         mean, se, low, high, _ = mean_of(regret, confidence, method)
         q25, q75 = np.quantile(regret, [0.25, 0.75])
         rows.append((label, mean, se, low, high, float(q25), float(q75)))
@@ -174,6 +173,14 @@ def final_regret(result: "Result", label: str) -> Sample:
     mine = result.final[result.final["policy"] == label]
     ordered = mine.set_index("replication")["regret"].sort_index()
     return np.asarray(ordered.to_numpy(dtype=np.float64))
+
+
+def regrets_of(results: "Result | Sequence[Result]") -> dict[str, Sample]:
+    """Return the final regrets of all policies of all results, by labels that tell them apart."""
+    return {
+        label: np.asarray(series.to_numpy(dtype=np.float64))
+        for label, _, series in _entries(_as_list(results))
+    }
 
 
 def _quantile(ordered: Sample, q: float) -> float:

@@ -13,6 +13,7 @@ _EPILOG = """\
 examples:
   lastblock plot stationary --output stationary.pdf
   lastblock plot gaussian-changes --kind best-arm --output best.svg
+  lastblock plot stationary --kind tail --output tail.pdf
   lastblock plot stationary bernoulli-changes --output both.png
   lastblock plot stationary --width 8.5cm --policy LB-SDA --policy TS --output small.pdf
 """
@@ -38,9 +39,10 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
     offer(output, files=FILE)
     parser.add_argument(
         "--kind",
-        choices=("regret", "best-arm"),
+        choices=("regret", "best-arm", "histogram", "tail"),
         default="regret",
-        help="regret, or the share of pulls that chose a best arm (default: regret)",
+        help="regret over time (the default), the share of pulls that chose a best arm, or "
+        "the histogram or tail of the final regret",
     )
     parser.add_argument(
         "--width",
@@ -63,7 +65,7 @@ def execute(options: argparse.Namespace) -> int:
     """Draw the figure and print its path."""
     from lastblock.lab import figures  # noqa: PLC0415  # slow to import
 
-    draw = figures.regret_figure if options.kind == "regret" else figures.best_arm_figure
+    draw = figures.KINDS[options.kind]
     results = read_results(options)
     if not options.output.parent.is_dir():
         raise UserError(f"there is no folder {options.output.parent}; make it first")

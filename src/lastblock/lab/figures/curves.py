@@ -4,10 +4,10 @@ There is no legend: the name of each curve stands to its right, at the height of
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,10 +22,9 @@ from lastblock.drawing.lines import (
     time_axis,
     write_names,
 )
-from lastblock.drawing.styles import looks
-from lastblock.drawing.widths import check_width
+from lastblock.drawing.styles import looks as looks_of
+from lastblock.lab.figures.panels import Looks, each_policy, in_panels
 from lastblock.support.errors import ResultError
-from lastblock.support.spelling import advice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from lastblock.lab.results import Result
     from lastblock.lab.scenario import Scenario
 
-T = TypeVar("T")
 _TIMES_OF_MEANS = 501
 
 
@@ -44,6 +42,7 @@ def regret_figure(
     *,
     policies: Sequence[str] | None = None,
     width: float | None = None,
+    beside: "Sequence[Result]" = (),
 ) -> "Picture":
     """Draw the regret over time, one panel for each result.
 
@@ -58,6 +57,9 @@ def regret_figure(
     width
         The width of the figure in inches, for a paper: 3.25 for a column, say. Letters are then
         smaller than usual, but readable without scaling the figure.
+    beside
+        Other results of the same report. A policy looks the same in the figures of all of them, if
+        each is drawn beside the others.
 
     Returns
     -------
@@ -71,7 +73,8 @@ def regret_figure(
     ValueError
         If `path` has another ending, a policy is unknown, or `width` is no width of a figure.
     """
-    return _figure(results, path, _some(_draw_regret, results, policies), 6.6, 4.3, width)
+    draw = each_policy(_draw_regret, results, policies, beside)
+    return in_panels(results, path, draw, (6.6, 4.3), width)
 
 
 def best_arm_figure(
@@ -80,12 +83,14 @@ def best_arm_figure(
     *,
     policies: Sequence[str] | None = None,
     width: float | None = None,
+    beside: "Sequence[Result]" = (),
 ) -> "Picture":
     """Draw over time the share of the pulls that chose a best arm, one panel for each result.
 
     Parameters, result and errors are those of `regret_figure`.
     """
-    return _figure(results, path, _some(_draw_best_arm, results, policies), 6.6, 4.3, width)
+    draw = each_policy(_draw_best_arm, results, policies, beside)
+    return in_panels(results, path, draw, (6.6, 4.3), width)
 
 
 def means_figure(
@@ -98,66 +103,10 @@ def means_figure(
 
     `path`, `width`, result and errors are those of `regret_figure`.
     """
-    return _figure(scenarios, path, _draw_means, 6.0, 3.2, width)
+    return in_panels(scenarios, path, _draw_means, (6.0, 3.2), width)
 
 
-def _figure(
-    given: T | Sequence[T],
-    path: str | Path | None,
-    draw: "Callable[[Axes, T], None]",
-    width: float,
-    height: float,
-    total: float | None,
-) -> "Picture":
-    """Draw one panel for each of the results or scenarios in `given`."""
-    from lastblock.drawing import canvas  # matplotlib is optional, and slow to import  # noqa: PLC0415
-
-    things: list[T] = list(given) if isinstance(given, Sequence) else [given]
-    if not things:
-        raise ResultError("there is nothing to draw; give at least one result or scenario")
-    if path is not None:
-        canvas.kind_of(path)  # a wrong suffix fails before the work
-    picture, panels = canvas.panels(len(things), width, height, check_width(total))
-    for panel, thing in zip(panels, things, strict=True):
-        draw(panel, thing)
-    if path is not None:
-        picture.save(path)
-    return picture
-
-
-def _some(
-    draw: "Callable[[Axes, Result, Sequence[str]], None]",
-    results: "Result | Sequence[Result]",
-    policies: Sequence[str] | None,
-) -> "Callable[[Axes, Result], None]":
-    """Return a function that draws only these policies of a result."""
-    each = list(results) if isinstance(results, Sequence) else [results]
-    wanted = _checked(policies, [label for result in each for label in result.labels])
-
-    def drawn(panel: "Axes", result: "Result") -> None:
-        labels = [label for label in result.labels if wanted is None or label in wanted]
-        if not labels:
-            raise ValueError(f"policies: {result.name} has none of them; it has: {result.labels}")
-        draw(panel, result, labels)
-
-    return drawn
-
-
-def _checked(policies: Sequence[str] | None, known: Sequence[str]) -> Sequence[str] | None:
-    """Return the labels, or raise a ValueError if there are none or one is unknown."""
-    if policies is None:
-        return None
-    if isinstance(policies, str) or not policies:
-        raise ValueError(f"policies={policies!r} must be a list of labels; give at least one")
-    for label in policies:
-        if label not in known:
-            raise ValueError(
-                f"policies: there is no {label!r}; {advice(str(label), list(dict.fromkeys(known)))}"
-            )
-    return policies
-
-
-def _draw_regret(panel: "Axes", result: "Result", labels: Sequence[str]) -> None:
+def _draw_regret(panel: "Axes", result: "Result", looks: Looks) -> None:
     from lastblock.drawing import canvas  # noqa: PLC0415  # slow to import
 
     n = result.replications
@@ -165,7 +114,7 @@ def _draw_regret(panel: "Axes", result: "Result", labels: Sequence[str]) -> None
     if result.lai_robbins is not None:
         about += f"; Lai–Robbins bound: {short_number(result.lai_robbins)} log t"
     canvas.dress(panel, result.title, about, "time step", "regret")
-    curves = _curves(result, labels, "mean", "q25", "q75")
+    curves = _curves(result, looks, "mean", "q25", "q75")
     draw_with_bands(panel, curves)
     tops = [float(max(curve.y.max(), curve.high.max())) for curve in curves]
     if result.lai_robbins is not None:
@@ -178,7 +127,7 @@ def _draw_regret(panel: "Axes", result: "Result", labels: Sequence[str]) -> None
     write_names(panel, curves, lambda curve: f"  {short_number(curve.y[-1])}")
 
 
-def _draw_best_arm(panel: "Axes", result: "Result", labels: Sequence[str]) -> None:
+def _draw_best_arm(panel: "Axes", result: "Result", looks: Looks) -> None:
     from matplotlib.ticker import PercentFormatter  # noqa: PLC0415  # optional, and slow to import
 
     from lastblock.drawing import canvas  # noqa: PLC0415  # slow to import
@@ -186,7 +135,7 @@ def _draw_best_arm(panel: "Axes", result: "Result", labels: Sequence[str]) -> No
     n = result.replications
     about = f"share of all pulls, {n:,} replications" if n > 1 else "one replication"
     canvas.dress(panel, result.title, about, "time step", "pulls of a best arm")
-    shares = _curves(result, labels, "best_share", "best_share", "best_share")
+    shares = _curves(result, looks, "best_share", "best_share", "best_share")
     curves = [_by_hundredths(curve) for curve in shares]
     for i, curve in enumerate(curves):
         draw_line(panel, curve, i / len(curves))
@@ -218,7 +167,7 @@ def _draw_means(panel: "Axes", scenario: "Scenario") -> None:
         first = int(np.searchsorted(t, change))
         means[first] = environment.means(change - 1)
         means[first + 1] = np.nan
-    styles = looks([f"arm {k + 1}" for k in range(environment.n_arms)])
+    styles = looks_of([f"arm {k + 1}" for k in range(environment.n_arms)])
     curves = [
         Curve(name, look, t, y, y, y)
         for (name, look), y in zip(styles.items(), means.T, strict=True)
@@ -255,11 +204,9 @@ def _note_deviations(panel: "Axes", phases: Any, edges: Sequence[int]) -> None:
         )
 
 
-def _curves(result: "Result", labels: Sequence[str], y: str, low: str, high: str) -> list[Curve]:
+def _curves(result: "Result", looks: Looks, y: str, low: str, high: str) -> list[Curve]:
     curves = []
-    for label, look in looks(result.policy_names).items():
-        if label not in labels:
-            continue
+    for label, look in looks.items():
         frame = result.curves[result.curves["policy"] == label]
         columns = (frame[name].to_numpy(dtype=np.float64) for name in ("t", y, low, high))
         curves.append(Curve(label, look, *columns))

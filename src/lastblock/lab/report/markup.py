@@ -10,7 +10,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from lastblock.drawing.numbers import show
-from lastblock.drawing.styles import PALE, SHAPES, looks
+from lastblock.drawing.styles import PALE, SHAPES, Look, looks_together
 
 _LONG = 20  # characters; a longer label takes two lines
 
@@ -27,20 +27,23 @@ class Style(NamedTuple):
     pale: bool
 
 
-def styles(policies: Mapping[str, str]) -> dict[str, Style]:
-    """Return the styles of policies, as in the other figures; black is light in dark mode.
+def styles_together(reports: Sequence[Mapping[str, str]]) -> list[dict[str, Style]]:
+    """Return the styles of policies in each of several figures; see `looks_together`.
 
-    `policies` has the name of the policy for each label.
+    Each mapping has the name of the policy for each label. Black is light in dark mode.
     """
-    return {
-        label: Style(
-            "var(--ink)" if look.colour == "#000000" else look.colour,
-            SHAPES[look.marker],
-            " ".join(f"{_LINE_WIDTH * width:g}" for width in look.dash),
-            look.colour == PALE,
-        )
-        for label, look in looks(policies).items()
-    }
+    return [
+        {label: _style(look) for label, look in looks.items()} for looks in looks_together(reports)
+    ]
+
+
+def _style(look: Look) -> Style:
+    return Style(
+        "var(--ink)" if look.colour == "#000000" else look.colour,
+        SHAPES[look.marker],
+        " ".join(f"{_LINE_WIDTH * width:g}" for width in look.dash),
+        look.colour == PALE,
+    )
 
 
 class Column(NamedTuple):

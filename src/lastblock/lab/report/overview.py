@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lastblock.drawing import numbers
 from lastblock.lab.report import markup
-from lastblock.lab.report.markup import Cell, Column
+from lastblock.lab.report.markup import Cell, Column, Style
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,10 +64,15 @@ def _large(value: int) -> str:
     return numbers.count(value)
 
 
-def glance(results: "Sequence[Result]", links: Sequence[str], seen: Sequence[int]) -> str:
+def glance(
+    results: "Sequence[Result]",
+    links: Sequence[str],
+    seen: Sequence[int],
+    looks: Sequence[dict[str, Style]],
+) -> str:
     """Return the table of each scenario's best policy, and of how many of its claims are seen."""
     rows = []
-    for result, link, found in zip(results, links, seen, strict=True):
+    for result, link, found, styles in zip(results, links, seen, looks, strict=False):
         frame = result.summary().sort_values("mean", kind="stable")
         label, mean, se = (frame[name].iloc[0] for name in ("policy", "mean", "se"))
         claimed = len(result.claims)
@@ -75,7 +80,7 @@ def glance(results: "Sequence[Result]", links: Sequence[str], seen: Sequence[int
         rows.append(
             [
                 Cell(f'<a href="{link}">{escape(result.title)}</a>', numeric=False),
-                markup.policy(label, markup.styles(result.policy_names)[label]),
+                markup.policy(label, styles[label]),
                 Cell(f"{numbers.show(mean)} <small>± {numbers.show(se, 3)}</small>", mean),
                 Cell(markup.badge(f"{found} of {claimed} seen", kind), found / claimed)
                 if claimed

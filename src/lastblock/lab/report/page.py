@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lastblock.drawing.mark_symbols import mark_symbols
 from lastblock.lab.report import markup, overview, paper, results, setup, suite
+from lastblock.lab.report.distributions import distribution
 from lastblock.lab.report.frame import asset, page
 from lastblock.lab.report.paper import Image
+from lastblock.lab.suite.rivals import CLASSES
 from lastblock.support import files
 from lastblock.support.errors import ResultError
 
@@ -65,14 +67,24 @@ def write_report(
         If there is nothing to report.
     """
     results = list(results) if isinstance(results, Sequence) else [results]
-    others = [*paper.sections(authors, table1, takeover, means), *suite.sections(suites)]
+    looks = _styles(results, suites)
+    suite_sections = suite.sections(suites, looks[-1])
+    others = [*paper.sections(authors, table1, takeover, means), *suite_sections]
     if not results and not others:
         raise ResultError("nothing to report; give at least one result")
     path = Path(path)
-    page = _page(results, others, commands, authors)
+    page = _page(results, looks, others, commands, authors)
     path.parent.mkdir(parents=True, exist_ok=True)
     files.write(path, page.encode())
     return path
+
+
+def _styles(
+    results: "Sequence[Result]", suites: "Sequence[Suite]"
+) -> "list[dict[str, markup.Style]]":
+    """Return the styles of each result and of the suites: one for each policy, on all the page."""
+    groups = [result.policy_names for result in results]
+    return markup.styles_together([*groups, CLASSES if suites else {}])
 
 
 class _Section(NamedTuple):
@@ -83,6 +95,7 @@ class _Section(NamedTuple):
 
 def _page(
     results: "Sequence[Result]",
+    looks: "Sequence[dict[str, markup.Style]]",
     others: Sequence[tuple[str, str, str]],
     commands: Sequence[str],
     authors: "pd.DataFrame | None",
@@ -90,12 +103,12 @@ def _page(
     sections: list[_Section] = []
     seen: list[int] = []
     for i, result in enumerate(results):
-        html, found = _scenario(result)
+        html, found = _scenario(result, looks[i], results)
         sections.append(_Section(f"scenario-{i + 1}", result.name, html))
         seen.append(found)
     if len(results) > 1:
         links = [f"#{section.key}" for section in sections]
-        glance = overview.glance(results, links, seen)
+        glance = overview.glance(results, links, seen, looks)
         sections.insert(0, _Section("glance", "At a glance", glance))
     sections += [_Section(*other) for other in others]
     if results or commands:
@@ -113,15 +126,17 @@ def _page(
     )
 
 
-def _scenario(result: "Result") -> tuple[str, int]:
-    """Return the section of one scenario, and how many of its claims are seen."""
-    styles = markup.styles(result.policy_names)
+def _scenario(
+    result: "Result", styles: "dict[str, markup.Style]", report: "Sequence[Result]"
+) -> tuple[str, int]:
+    """Return the section of one scenario of the report, and how many of its claims are seen."""
     claims, seen = results.claims(result)
     parts = [
         setup.head(result),
-        results.figure(result, styles),
+        results.figure(result, styles, report),
         claims,
         results.final_regret(result, styles),
+        distribution(result, styles),
         results.differences(result, styles),
         results.delays(result, styles),
         results.pulls(result, styles),

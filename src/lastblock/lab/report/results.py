@@ -23,8 +23,11 @@ _CONFIDENCE = 0.95
 _PICTURE_DPI = 100
 
 
-def figure(result: "Result", styles: Styles) -> str:
-    """Return the data of the interactive figure, and a picture for browsers without scripts."""
+def figure(result: "Result", styles: Styles, report: "Sequence[Result]") -> str:
+    """Return the data of the interactive figure, and a picture for browsers without scripts.
+
+    `report` has all results of the page: a policy looks the same in their figures.
+    """
     series: list[dict[str, Any]] = []
     times: list[int] = []
     for label, style in styles.items():
@@ -58,7 +61,7 @@ def figure(result: "Result", styles: Styles) -> str:
         "t": times,
         "series": series,
     }
-    drawn = regret_figure(result).rendered("png", _PICTURE_DPI)
+    drawn = regret_figure(result, beside=report).rendered("png", _PICTURE_DPI)
     picture = image(drawn, f"Regret over time: {result.title}")
     return f'<figure class="figure">{markup.embedded(data)}<noscript>{picture}</noscript></figure>'
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lastblock.drawing import numbers
 from lastblock.lab.report import markup
 from lastblock.lab.report.markup import Cell, Column, Style
-from lastblock.lab.suite.rivals import CLASSES, RIVALS, UNPLAYED
+from lastblock.lab.suite.rivals import RIVALS, UNPLAYED
 
 if TYPE_CHECKING:
     from lastblock.lab.suite.statistics import Suite
@@ -28,17 +28,16 @@ _KINDS = {
 }
 
 
-def sections(suites: "Sequence[Suite]") -> list[tuple[str, str, str]]:
+def sections(suites: "Sequence[Suite]", styles: Mapping[str, Style]) -> list[tuple[str, str, str]]:
     """Return a section for each half, or part of one: a key, a short name, and HTML."""
     return [
-        (f"suite-{suite.name.replace(',', '_')}", f"Suite, {suite.name}", _section(suite))
+        (f"suite-{suite.name.replace(',', '_')}", f"Suite, {suite.name}", _section(suite, styles))
         for suite in suites
     ]
 
 
-def _section(suite: "Suite") -> str:
+def _section(suite: "Suite", styles: Mapping[str, Style]) -> str:
     about = suite.about
-    styles = markup.styles(CLASSES)
     lead = (
         f"{about['problems']} random problem{'s' * (about['problems'] != 1)} ({suite.title}), "
         f"{about['replications']} replications of each. Every comparison is paired: policies meet "
