@@ -44,6 +44,8 @@ def test_the_tables_hold_the_statistics(results, tmp_path):
     rows = table_after(html, "Paired differences")
     assert [row[0] for row in rows] == differences["policy"].tolist()
     columns = ["difference", "difference", "low", "high", "p", "significant", "variance_reduction"]
+    differences["wins"] = result.wins()["wins"]
+    columns.insert(6, "wins")
     for row, expected in zip(rows, differences[columns].astype(float).to_numpy(), strict=True):
         assert row[1:] == pytest.approx(expected.tolist(), rel=1e-8)
     unclear = differences[~differences["significant"]]["policy"].tolist()

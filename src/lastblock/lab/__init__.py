@@ -3,6 +3,7 @@
 from lastblock.lab.claims import Claim
 from lastblock.lab.comparisons import comparison, latex
 from lastblock.lab.distributions import tails
+from lastblock.lab.ranks import wins
 from lastblock.lab.results import Result, load
 from lastblock.lab.scenario import Scenario
 from lastblock.lab.statistics import differences
@@ -24,4 +25,5 @@ __all__ = [
     "load",
     "run",
     "tails",
+    "wins",
 ]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.lab.entries import regrets_of
 from lastblock.lab.intervals import Sample
-from lastblock.lab.statistics import regrets_of
 
 if TYPE_CHECKING:
     import pandas as pd

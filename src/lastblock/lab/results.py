@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from lastblock.lab import distributions, figures, notebook, statistics
+from lastblock.lab import distributions, figures, notebook, ranks, statistics
 from lastblock.lab.claims import Claim
 from lastblock.lab.intervals import Method, Sample
 from lastblock.support import files
@@ -166,6 +166,30 @@ class Result:
             If `confidence` is out of range, or `method` or `baseline` is unknown.
         """
         return statistics.differences(self, baseline, confidence, method)
+
+    def wins(self, baseline: str | None = None, confidence: float = 0.95) -> "pd.DataFrame":
+        """Return a table of how often every policy has less regret than a baseline.
+
+        Heavy tails do not blind this comparison; see `lastblock.lab.wins`.
+
+        Parameters
+        ----------
+        baseline
+            The label of the policy to compare with; by default the one with the smallest mean.
+        confidence
+            The confidence of the intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per other policy, with the columns of `lastblock.lab.wins`.
+
+        Raises
+        ------
+        ValueError
+            If `confidence` is out of range, or `baseline` is unknown.
+        """
+        return ranks.wins(self, baseline, confidence)
 
     def tails(self) -> "pd.DataFrame":
         """Return a table of the tail of the final regret; see `lastblock.lab.tails`."""

@@ -1,26 +1,33 @@
 """Tables of results: means with intervals, paired differences, and delays."""
 
 import math
-from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lastblock.lab.all_pairs import LargestT, largest_t
+from lastblock.lab.entries import (
+    Entry,
+    are_paired,
+    entries_of,
+    find_baseline,
+    regrets_of,
+    samples_of,
+    with_best,
+    with_named,
+)
 from lastblock.lab.intervals import (
     Interval,
     Method,
     Sample,
     check_method,
-    holm,
     mean_of,
     paired_difference,
     welch_difference,
 )
-from lastblock.support.errors import ResultError
-from lastblock.support.spelling import advice
+from lastblock.lab.needed import comparisons_of, needed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,13 +96,15 @@ def differences(
     -------
     pandas.DataFrame
         The columns are policy, baseline, difference, se, the bounds `low` and `high` of its
-        confidence interval, p, significant (p is below 1 − confidence), variance_reduction, paired
-        and adjusted. The last one says what p is adjusted for. With a baseline that you name it is
-        "these rows": p is adjusted by Holm's method, and each interval holds on its own. Without,
-        it is "all pairs": all intervals hold at once with this confidence (Bonferroni), and the
-        probability that two policies which do not differ have a significant p is at most
-        1 − confidence (Holm). With method="bootstrap" both come from the law of the largest t of
-        all pairs, in absolute value.
+        confidence interval, p, significant (p is below 1 − confidence), needed, variance_reduction,
+        paired and adjusted. `needed` is the number of replications with which an undecided
+        difference would be significant with probability 0.8, if it is as large as estimated; it is
+        missing for a significant one. `adjusted` says what p is adjusted for. With a baseline that
+        you name it is "these rows": p is adjusted by Holm's method, and each interval holds on its
+        own. Without, it is "all pairs": all intervals hold at once with this confidence
+        (Bonferroni), and the probability that two policies which do not differ have a significant p
+        is at most 1 − confidence (Holm). With method="bootstrap" both come from the law of the
+        largest t of all pairs, in absolute value.
 
     Raises
     ------
@@ -107,10 +116,14 @@ def differences(
     import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
     confidence = check_method(confidence, method)
-    entries = _entries(_as_list(results))
-    base = _baseline(entries, baseline)
+    entries = entries_of(results)
+    base = find_baseline(entries, baseline)
     others = [entry for entry in entries if entry is not base]
-    compare = _with_best if baseline is None else _with_named
+    if baseline is None:
+        estimates = _with_best(others, base, confidence, method)
+    else:
+        estimates = with_named(partial(_compare, method=method), others, base, confidence)
+    tests = comparisons_of(len(others), baseline)
     rows = [
         {
             "policy": other.label,
@@ -118,11 +131,12 @@ def differences(
             "difference": estimate.value,
             **dict(zip(("se", "low", "high", "p"), estimate[1:], strict=True)),
             "significant": estimate.p < 1.0 - confidence,  # False if p is NaN
+            "needed": needed(estimate, samples_of(other, base), confidence, tests),
             "variance_reduction": _variance_reduction(other, base),
-            "paired": _are_paired(other, base),
+            "paired": are_paired(other, base),
             "adjusted": "all pairs" if baseline is None else "these rows",
         }
-        for other, estimate in zip(others, compare(others, base, confidence, method), strict=True)
+        for other, estimate in zip(others, estimates, strict=True)
     ]
     return pd.DataFrame(rows, columns=_DIFFERENCES)
 
@@ -136,6 +150,7 @@ _DIFFERENCES = [
     "high",
     "p",
     "significant",
+    "needed",
     "variance_reduction",
     "paired",
     "adjusted",
@@ -175,14 +190,6 @@ def final_regret(result: "Result", label: str) -> Sample:
     return np.asarray(ordered.to_numpy(dtype=np.float64))
 
 
-def regrets_of(results: "Result | Sequence[Result]") -> dict[str, Sample]:
-    """Return the final regrets of all policies of all results, by labels that tell them apart."""
-    return {
-        label: np.asarray(series.to_numpy(dtype=np.float64))
-        for label, _, series in _entries(_as_list(results))
-    }
-
-
 def _quantile(ordered: Sample, q: float) -> float:
     """Return the smallest value that a share q lies at or below.
 
@@ -191,83 +198,18 @@ def _quantile(ordered: Sample, q: float) -> float:
     return float(ordered[max(0, math.ceil(q * ordered.size) - 1)])
 
 
-class _Entry(NamedTuple):
-    label: str
-    result: "Result"
-    regret: "pd.Series[float]"
-
-
-def _as_list(results: "Result | Sequence[Result]") -> "list[Result]":
-    results = list(results) if isinstance(results, Sequence) else [results]
-    if not results:
-        raise ResultError("nothing to compare; give at least one result")
-    first = results[0]
-    for other in results[1:]:
-        if other.horizon != first.horizon:
-            raise ResultError(
-                f"{first.name} has the horizon {first.horizon}, {other.name} {other.horizon}; "
-                "compare results of the same horizon"
-            )
-        if other.about["scenario"]["environment"] != first.about["scenario"]["environment"]:
-            raise ResultError(
-                f"{first.name} and {other.name} have different arms; "
-                "compare results of the same environment"
-            )
-    return results
-
-
-def _entries(results: "list[Result]") -> list[_Entry]:
-    """Return all policies of all results, with labels that tell them apart."""
-    labels = Counter(label for result in results for label in result.labels)
-    names = Counter(result.name for result in results)
-    seen: Counter[str] = Counter()
-    entries = []
-    for result in results:
-        seen[result.name] += 1
-        name = result.name if names[result.name] == 1 else f"{result.name} {seen[result.name]}"
-        finals = dict(list(result.final.groupby("policy", observed=True)))
-        for label in result.labels:
-            shown = label if labels[label] == 1 else f"{label} ({name})"
-            regret = finals[label].set_index("replication")["regret"].sort_index()
-            entries.append(_Entry(shown, result, regret))
-    return entries
-
-
-def _baseline(entries: list[_Entry], label: str | None) -> _Entry:
-    if label is None:
-        return min(entries, key=lambda entry: float(entry.regret.mean()))
-    for entry in entries:
-        if entry.label == label:
-            return entry
-    labels = [entry.label for entry in entries]
-    hint = advice(label, labels)
-    raise ValueError(f"baseline={label!r} is not a policy of these results; {hint}")
-
-
-def _with_named(
-    others: Sequence[_Entry], base: _Entry, confidence: float, method: Method
-) -> list[Interval]:
-    """Compare with a policy chosen beforehand; p is adjusted for the number of others."""
-    estimates = [_compare(other, base, confidence, method) for other in others]
-    adjusted = holm([estimate.p for estimate in estimates])
-    return [e._replace(p=float(p)) for e, p in zip(estimates, adjusted, strict=True)]
-
-
 def _with_best(
-    others: Sequence[_Entry], base: _Entry, confidence: float, method: Method
+    others: Sequence[Entry], base: Entry, confidence: float, method: Method
 ) -> list[Interval]:
     """Compare with the policy that these results chose: valid for all pairs at once."""
-    pairs = [(other, base) for other in others] + list(combinations(others, 2))
-    if method == "bootstrap" and len(pairs) > 1:
+    if method == "bootstrap" and len(others) > 1:
         groups = _tables([*others, base])
         if all(len(group) > 1 for group in groups):
             law = largest_t(groups)
-            return [_within(law, _compare(other, base, confidence), confidence) for other in others]
-    each = 1.0 - (1.0 - confidence) / max(1, len(pairs))
-    method = method if len(pairs) == 1 else "normal"
-    estimates = [_compare(one, other, each, method) for one, other in pairs]
-    adjusted = holm([estimate.p for estimate in estimates])
-    return [e._replace(p=float(p)) for e, p in zip(estimates, adjusted, strict=True)][: len(others)]
+            means = partial(_compare, method="normal")
+            return [_within(law, means(other, base, confidence), confidence) for other in others]
+        method = "normal"
+    return with_best(partial(_compare, method=method), others, base, confidence)
 
 
 def _within(law: LargestT, estimate: Interval, confidence: float) -> Interval:
@@ -282,7 +224,7 @@ def _within(law: LargestT, estimate: Interval, confidence: float) -> Interval:
     )
 
 
-def _tables(entries: Sequence[_Entry]) -> list[Sample]:
+def _tables(entries: Sequence[Entry]) -> list[Sample]:
     """Return, for each seed, the regrets of its policies in the replications that all have."""
     groups: dict[int, list[pd.Series[float]]] = {}
     for entry in entries:
@@ -296,29 +238,16 @@ def _tables(entries: Sequence[_Entry]) -> list[Sample]:
     return tables
 
 
-def _compare(one: _Entry, other: _Entry, confidence: float, method: Method = "normal") -> Interval:
-    a, b = _samples(one, other)
-    difference = paired_difference if _are_paired(one, other) else welch_difference
+def _compare(one: Entry, other: Entry, confidence: float, method: Method) -> Interval:
+    a, b = samples_of(one, other)
+    difference = paired_difference if are_paired(one, other) else welch_difference
     return difference(a, b, confidence, method)
 
 
-def _are_paired(one: _Entry, other: _Entry) -> bool:
-    return one.result.seed == other.result.seed
-
-
-def _samples(one: _Entry, other: _Entry) -> tuple[Sample, Sample]:
-    """Return the regrets to compare; if paired, those of the replications that both have."""
-    x, y = one.regret, other.regret
-    if _are_paired(one, other) and not x.index.equals(y.index):
-        common = x.index.intersection(y.index)
-        x, y = x.loc[common], y.loc[common]
-    return np.asarray(x.to_numpy(np.float64)), np.asarray(y.to_numpy(np.float64))
-
-
-def _variance_reduction(one: _Entry, other: _Entry) -> float:
+def _variance_reduction(one: Entry, other: Entry) -> float:
     """Return 1 − var(a − b) / (var a + var b); NaN if not paired or without any variance."""
-    if not _are_paired(one, other):
+    if not are_paired(one, other):
         return np.nan
-    a, b = _samples(one, other)
+    a, b = samples_of(one, other)
     apart = float(a.var() + b.var())
     return 1.0 - float((a - b).var()) / apart if apart > 0.0 else np.nan

@@ -20,6 +20,7 @@ examples:
   lastblock compare stationary
   lastblock compare results/mine --baseline TS --confidence 0.99
   lastblock compare mine other/mine --method bootstrap
+  lastblock compare stationary --test ranks
   lastblock compare stationary --latex > stationary.tex
 
 All policies met the same random draws, so they are compared replication by
@@ -28,6 +29,11 @@ the one with the smallest mean. Intervals and p then hold for all pairs of
 policies at once. With --baseline, p is adjusted for the number of comparisons
 (Holm), and each interval holds on its own. Results with the same arms and
 horizon are compared with each other; others get a table of their own.
+
+Beside a difference that is not significant stands how many replications would
+show it with probability 0.8, if it is as large as estimated. A few very bad
+replications can hide a difference between means. --test ranks compares ranks
+instead, which they do not disturb: how often does a policy have less regret?
 """
 
 
@@ -57,6 +63,12 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
         default="normal",
         help="how to compute the confidence intervals (default: normal)",
     )
+    parser.add_argument(
+        "--test",
+        choices=("means", "ranks"),
+        default="means",
+        help="compare means (the default), or ranks, which heavy tails do not disturb",
+    )
     output = parser.add_argument_group("output").add_mutually_exclusive_group()
     output.add_argument(
         "--latex",
@@ -73,6 +85,10 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
 
 def execute(options: argparse.Namespace) -> int:
     """Print a table for each group of results that have the same arms and horizon."""
+    if options.test == "ranks" and options.latex:
+        raise UserError("--latex prints means; leave it out, or take --test means")
+    if options.test == "ranks" and options.method == "bootstrap":
+        raise UserError("--method is for means; leave it out, or take --test means")
     groups = _groups(read_results(options))
     try:
         print(_printed(groups, options), end="")
@@ -85,28 +101,39 @@ def execute(options: argparse.Namespace) -> int:
 
 def _printed(groups: "list[list[Result]]", options: argparse.Namespace) -> str:
     from lastblock.lab import comparisons  # noqa: PLC0415  # slow to import
+    from lastblock.lab.ranks import wins  # noqa: PLC0415  # slow to import
     from lastblock.lab.statistics import differences  # noqa: PLC0415  # slow to import
 
+    ranks = options.test == "ranks"
     how = options.baseline, options.confidence, options.method
     if options.latex:
         return "\n".join(comparisons.latex(group, *how) for group in groups)
     if options.csv:
-        frames = [comparisons.comparison(group, *how) for group in groups]
+        frames = [wins(g, *how[:2]) if ranks else comparisons.comparison(g, *how) for g in groups]
         for group, frame in zip(groups, frames, strict=True):
             frame.insert(0, "results", _names(group))
         texts = [frame.to_csv(index=False, header=i == 0) for i, frame in enumerate(frames)]
         return "".join(texts)
     if options.json:
         return json.dumps([_plain(group, options) for group in groups], indent=2) + "\n"
-    tables = [_describe(group, differences(group, *how), options.confidence) for group in groups]
+    if ranks:
+        tables = [_describe_ranks(g, wins(g, *how[:2]), options.confidence) for g in groups]
+        return "\n\n".join(tables) + "\n"
+    tables = []
+    for group in groups:
+        text = _describe(group, differences(group, *how), options.confidence)
+        tables.append(text + _ranks_know_more(group, options))
     return "\n\n".join(tables) + "\n"
 
 
 def _plain(group: "list[Result]", options: argparse.Namespace) -> dict[str, Any]:
     """Return the comparison of a group as plain data for JSON."""
     from lastblock.lab.comparisons import comparison, plain_rows  # noqa: PLC0415  # slow to import
+    from lastblock.lab.ranks import wins  # noqa: PLC0415  # slow to import
 
-    rows = plain_rows(comparison(group, options.baseline, options.confidence, options.method))
+    how = options.baseline, options.confidence
+    ranks = options.test == "ranks"
+    rows = plain_rows(wins(group, *how) if ranks else comparison(group, *how, options.method))
     compared = [row for row in rows if row["baseline"] is not None]
     shared = {name: compared[0][name] if compared else None for name in ("baseline", "adjusted")}
     return {
@@ -114,7 +141,8 @@ def _plain(group: "list[Result]", options: argparse.Namespace) -> dict[str, Any]
         "horizon": group[0].horizon,
         "replications": [result.replications for result in group],
         "confidence": options.confidence,
-        "method": options.method,
+        "test": options.test,
+        "method": None if ranks else options.method,
         **shared,
         "policies": [
             {name: value for name, value in row.items() if name not in shared} for row in rows
@@ -168,6 +196,49 @@ def _describe(group: "list[Result]", frame: "pd.DataFrame", confidence: float) -
     )
 
 
+def _describe_ranks(group: "list[Result]", frame: "pd.DataFrame", confidence: float) -> str:
+    names = _names(group)
+    if frame.empty:
+        return f"{names}: there is only one policy, and nothing to compare it with"
+    rows = [
+        (
+            str(row["policy"]),
+            f"{row['wins']:.3f}",
+            _number(row["se"], ".3f"),
+            f"[{_number(row['low'], '.3f')}, {_number(row['high'], '.3f')}]",
+            _p(row["p"]),
+            _words(row, "wins more", "wins less", row["wins"] > 0.5),
+        )
+        for _, row in frame.iterrows()
+    ]
+    header = "policy", "wins", "± s.e.", f"{confidence:.4g} interval", "p", ""
+    base = frame["baseline"].iloc[0]
+    chosen = (frame["adjusted"] == "all pairs").all()
+    note = ", the smallest mean; valid for all pairs at once" if chosen else ""
+    return (
+        f"{names}: probability of less regret than {base}{note}\n"
+        f"{table(header, rows, aligned='<>>>><')}\n{_verdict(frame, base)}"
+    )
+
+
+def _ranks_know_more(group: "list[Result]", options: argparse.Namespace) -> str:
+    """Return a sentence on policies that only ranks tell from the baseline, if there are any."""
+    from lastblock.lab.ranks import wins  # noqa: PLC0415  # slow to import
+    from lastblock.lab.statistics import differences  # noqa: PLC0415  # slow to import
+
+    means = differences(group, options.baseline, options.confidence, options.method)
+    if means.empty or means["significant"].all():
+        return ""
+    ranks = wins(group, options.baseline, options.confidence)
+    more = ranks.loc[ranks["significant"] & ~means["significant"], "policy"].tolist()
+    if not more:
+        return ""
+    return (
+        f"\nRanks, which a few bad replications do not disturb, tell {', '.join(more)} from "
+        f"{means['baseline'].iloc[0]}: see --test ranks."
+    )
+
+
 def _row(row: "pd.Series[Any]") -> tuple[str, ...]:
     return (
         str(row["policy"]),
@@ -176,14 +247,24 @@ def _row(row: "pd.Series[Any]") -> tuple[str, ...]:
         f"[{_number(row['low'], '+.2f')}, {_number(row['high'], '+.2f')}]",
         _p(row["p"]),
         _number(row["variance_reduction"], ".0%") if row["paired"] else "not paired",
-        _words(row),
+        _words(row, "significantly worse", "significantly better", row["difference"] > 0),
     )
 
 
-def _words(row: "pd.Series[Any]") -> str:
-    if not row["significant"]:
-        return "not significant"
-    return "significantly worse" if row["difference"] > 0 else "significantly better"
+def _words(row: "pd.Series[Any]", more: str, less: str, is_more: bool) -> str:
+    if row["significant"]:
+        return more if is_more else less
+    if math.isfinite(row["needed"]):
+        return f"not significant; needs {_about(row['needed'])}"
+    return "not significant"
+
+
+def _about(number: float) -> str:
+    """Return a number of replications with two digits."""
+    if number >= 1e9:
+        return "over 10⁹"
+    size = 10 ** max(0, len(str(int(number))) - 2)
+    return f"{math.ceil(number / size) * size:,}"
 
 
 def _verdict(frame: "pd.DataFrame", base: str) -> str:
@@ -193,9 +274,16 @@ def _verdict(frame: "pd.DataFrame", base: str) -> str:
     unclear = [str(name) for name in frame.loc[~frame["significant"], "policy"]]
     if not unclear:
         return f"All differences from {base} are significant."
+    most = frame.loc[~frame["significant"], "needed"].max()
+    enough = (
+        f"about {_about(most)} replications would show each with probability 0.8, if the "
+        "differences are as estimated."
+        if math.isfinite(most)
+        else "more replications may."
+    )
     return (
         f"Not significant: {', '.join(unclear)}. These results do not tell whether "
-        f"{base} is better or worse; more replications may."
+        f"{base} is better or worse; {enough}"
     )
 
 

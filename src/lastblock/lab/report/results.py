@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from lastblock.drawing import numbers
 from lastblock.lab import statistics
 from lastblock.lab.figures import regret_figure
+from lastblock.lab.ranks import wins
 from lastblock.lab.report import markup
 from lastblock.lab.report.markup import Cell, Column, Rail, Style
 from lastblock.lab.report.paper import image
@@ -146,6 +147,7 @@ def differences(result: "Result", styles: Styles) -> str:
     frame = statistics.differences(result, confidence=_CONFIDENCE)
     rail = Rail.around(_values(frame, "difference", "low", "high"))
     baseline = str(frame["baseline"].iloc[0])
+    ranks = {row["policy"]: row for row in _records(wins(result, confidence=_CONFIDENCE))}
     rows = []
     for row in _records(frame):
         style, confidence = styles[row["policy"]], (row["low"], row["high"])
@@ -160,6 +162,7 @@ def differences(result: "Result", styles: Styles) -> str:
                 *map(markup.number, confidence),
                 Cell(markup.p_value(row["p"]), row["p"]),
                 Cell(markup.badge(*verdict), float(clear)),
+                _wins(ranks[row["policy"]]),
                 Cell(numbers.percent(row["variance_reduction"]), row["variance_reduction"]),
             ]
         )
@@ -171,6 +174,7 @@ def differences(result: "Result", styles: Styles) -> str:
         Column("to", "confidence interval of the difference, all rows at once"),
         Column("p", "Student's, adjusted for all pairs of policies (Holm)"),
         Column("At 95 %", left=True),
+        Column("Wins", f"probability of less regret than {baseline}, by ranks"),
         Column("Variance saved", "by comparing on the same draws"),
     ]
     caption = (
@@ -178,7 +182,10 @@ def differences(result: "Result", styles: Styles) -> str:
         "smallest mean: replication by replication, on the same draws. “Variance saved” is the "
         "share of the difference's variance that this pairing removes. Since these very results "
         "have chosen that policy, intervals and p-values are made to hold for all pairs of "
-        "policies at once (Bonferroni, Holm)."
+        "policies at once (Bonferroni, Holm). “Wins” is the probability that the policy has less "
+        "regret in two independent replications; it has a star if it differs from one half "
+        "significantly. A few very bad replications can hide a difference between means, but not "
+        "this one."
     )
     unclear = frame[~frame["significant"].astype(bool)]
     return (
@@ -186,6 +193,11 @@ def differences(result: "Result", styles: Styles) -> str:
         + markup.table(columns, rows, "Paired differences", caption)
         + _note(baseline, _records(unclear), result.replications)
     )
+
+
+def _wins(row: dict[str, Any]) -> Cell:
+    star = "*" if row["significant"] else ""
+    return Cell(f"{numbers.percent(row['wins'])}{star}", row["wins"])
 
 
 def _note(baseline: str, unclear: Sequence[dict[str, Any]], replications: int) -> str:
@@ -196,9 +208,16 @@ def _note(baseline: str, unclear: Sequence[dict[str, Any]], replications: int) -
         said = "One replication tells no two policies apart; run more."
     else:
         listed = [f"{escape(row['policy'])} (p = {markup.p_value(row['p'])})" for row in unclear]
+        most = max(row["needed"] for row in unclear)
+        enough = "more replications might."
+        if math.isfinite(most):
+            enough = (
+                f"about {numbers.show(most, 2)} replications would with probability 0.8, if the "
+                "differences are as estimated."
+            )
         said = (
             f"{', '.join(listed)}. These results do not tell {'it' if len(listed) == 1 else 'them'}"
-            f" apart from {escape(baseline)}; more replications might."
+            f" apart from {escape(baseline)}; {enough}"
         )
     return f'\n<p class="note"><strong>Not significant at 95 %:</strong> {said}</p>'
 
