@@ -12,6 +12,7 @@ from lastblock.core.registry import POLICIES, describe, require_policy
 from lastblock.core.support import check_fit
 from lastblock.lab.claims import Claim
 from lastblock.lab.descriptions import describe_environment
+from lastblock.lab.sequential import Sequential
 from lastblock.simulation.run import Environment
 from lastblock.simulation.simulate import check_size
 from lastblock.support.checks import whole
@@ -42,6 +43,9 @@ class Scenario:
         The seed of all random streams; a whole number of at least 0.
     claims
         What you expect of the results; the report says whether they show it.
+    sequential
+        When to stop before all replications are done, because the comparison is decided; None
+        runs all.
     source
         The text of the TOML file that the scenario was read from, if any.
 
@@ -70,6 +74,7 @@ class Scenario:
     replications: int = 2000
     seed: int = 1
     claims: tuple[Claim, ...] = ()
+    sequential: Sequential | None = None
     source: str | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -94,6 +99,8 @@ class Scenario:
                     check_fit(policy, self.environment)
                 except ValueError as error:
                     raise ValueError(f"{label}: {error}") from None
+            if self.sequential is not None:
+                self.sequential.check_labels(list(self.policies))
         except ValueError as error:
             raise ScenarioError(f"{where}: {error}") from None
         for start in self.environment.changes:
@@ -151,7 +158,7 @@ class Scenario:
     def replace(self, **changes: Any) -> "Scenario":
         """Return a copy in which the parameters given as keywords are changed.
 
-        The copy keeps `source` only if nothing but `replications` or `seed` changes.
+        The copy keeps `source` only if nothing but `replications`, `seed` or `sequential` changes.
 
         Parameters
         ----------
@@ -170,7 +177,11 @@ class Scenario:
         TypeError
             If `Scenario` has no such parameter.
         """
-        if not changes.keys() <= {"replications", "seed"}:  # the file's text no longer describes it
+        if not changes.keys() <= {
+            "replications",
+            "seed",
+            "sequential",
+        }:  # the file's text no longer describes it
             changes.setdefault("source", None)
         return replace(self, **changes)
 
@@ -193,6 +204,7 @@ class Scenario:
             "environment": describe_environment(self.environment),
             "policies": {label: describe(policy) for label, policy in self.policies.items()},
             "claims": [claim.describe() for claim in self.claims],
+            **({} if self.sequential is None else {"sequential": self.sequential.describe()}),
         }
 
 

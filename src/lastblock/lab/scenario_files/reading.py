@@ -11,6 +11,7 @@ from lastblock.lab.scenario_files.document import Document, TomlTable, read_text
 from lastblock.lab.scenario_files.environment import read_environment
 from lastblock.lab.scenario_files.imports import read_imports
 from lastblock.lab.scenario_files.policies import World, check_without_world, read_policies
+from lastblock.lab.scenario_files.sequential import read_sequential
 from lastblock.simulation.run import Environment
 from lastblock.simulation.simulate import LONGEST_HORIZON, check_size
 from lastblock.support.checks import at_least, whole
@@ -31,6 +32,7 @@ _KEYS = (
     "phases",
     "policies",
     "claims",
+    "sequential",
 )
 
 TEMPLATE = (Path(__file__).parent / "template.toml").read_text(encoding="utf-8")
@@ -117,6 +119,7 @@ def read(
             made = read_policies(top, World(environment, steps, changes))
             policies = made if len(document.mistakes) == before else None
     claims = read_claims(top, policies)
+    sequential = read_sequential(top, policies)
     document.report()
     if environment is None or policies is None:
         raise AssertionError("a mistake in the scenario was not noted")
@@ -126,6 +129,7 @@ def read(
         environment=environment,
         policies=policies,
         claims=claims,
+        sequential=sequential,
         source=document.text,
         **numbers.values,
     )
