@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from lastblock.lab import distributions, figures, notebook, ranks, statistics
+from lastblock.lab import distributions, figures, notebook, ranks, statistics, sweeps
 from lastblock.lab.claims import Claim
 from lastblock.lab.intervals import Method, Sample
+from lastblock.lab.sweeps import Sweep
 from lastblock.support import files
 from lastblock.support.errors import ResultError
 
@@ -99,6 +100,30 @@ class Result:
         """The constant C of the lower bound C log t; None if the arms change or share no family."""
         constant: float | None = self.about["lai_robbins"]
         return constant
+
+    @property
+    def sweeps(self) -> list[Sweep]:
+        """The sweeps of the scenario: policies that are there with several values."""
+        found = self.about["scenario"].get("sweeps", [])
+        return [
+            Sweep(s["label"], s["parameter"], tuple(s["values"]), tuple(s["labels"])) for s in found
+        ]
+
+    def sweep_table(self, confidence: float = 0.95) -> "pd.DataFrame":
+        """Return the final regret at each value of each sweep.
+
+        Parameters
+        ----------
+        confidence
+            The confidence of the intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns sweep, parameter, value, policy, mean, se, low, high, q25, q75; empty if the
+            scenario has no sweep.
+        """
+        return sweeps.sweep_table(self, confidence)
 
     @property
     def decisions(self) -> "pd.DataFrame":
@@ -217,7 +242,7 @@ class Result:
         self,
         path: str | Path | None = None,
         *,
-        kind: Literal["regret", "best-arm", "histogram", "tail"] = "regret",
+        kind: Literal["regret", "best-arm", "histogram", "tail", "sweep"] = "regret",
         policies: Sequence[str] | None = None,
         width: float | None = None,
     ) -> "Picture":
@@ -229,7 +254,8 @@ class Result:
             A file to write the figure to; its name ends in .png, .svg or .pdf. None writes none.
         kind
             "regret"; "best-arm" for the share of the pulls that chose a best arm; of the regret at
-            the horizon, "histogram", or "tail" for the share of replications with at least so much.
+            the horizon, "histogram", or "tail" for the share of replications with at least so much;
+            "sweep" for the final regret at each value of a parameter.
         policies
             The labels of the policies to draw; by default all. Each looks as in the whole figure.
         width

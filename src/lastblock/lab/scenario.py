@@ -1,7 +1,7 @@
 """A scenario: arms, a horizon, and the policies to compare."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from lastblock.core.support import check_fit
 from lastblock.lab.claims import Claim
 from lastblock.lab.descriptions import describe_environment
 from lastblock.lab.sequential import Sequential
+from lastblock.lab.sweeps import Sweep, swept
 from lastblock.simulation.run import Environment
 from lastblock.simulation.simulate import check_size
 from lastblock.support.checks import whole
@@ -46,6 +47,9 @@ class Scenario:
     sequential
         When to stop before all replications are done, because the comparison is decided; None
         runs all.
+    sweeps
+        Which of the policies are one policy with several values of a parameter; `sweep` and
+        scenario files fill this in.
     source
         The text of the TOML file that the scenario was read from, if any.
 
@@ -75,6 +79,7 @@ class Scenario:
     seed: int = 1
     claims: tuple[Claim, ...] = ()
     sequential: Sequential | None = None
+    sweeps: tuple[Sweep, ...] = ()
     source: str | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -185,6 +190,44 @@ class Scenario:
             changes.setdefault("source", None)
         return replace(self, **changes)
 
+    def sweep(self, label: str, **values: Sequence[float]) -> "Scenario":
+        """Return a copy in which one policy is there with several values of a parameter.
+
+        Parameters
+        ----------
+        label
+            The label of the policy.
+        **values
+            The parameter, and a list of its values.
+
+        Returns
+        -------
+        Scenario
+            The copy. The versions of the policy are labelled ``"LABEL, PARAMETER = VALUE"``.
+
+        Raises
+        ------
+        ValueError
+            If the policy or its parameter is unknown, or a value is out of range.
+        TypeError
+            If there is not exactly one parameter.
+
+        Examples
+        --------
+        >>> import lastblock as lb
+        >>> scenario = lb.lab.Scenario.load("bernoulli-changes")
+        >>> list(scenario.sweep("SW-LB-SDA", window=[200, 400]).policies)[:3]
+        ['LB-SDA', 'SW-LB-SDA, window = 200', 'SW-LB-SDA, window = 400']
+        """
+        if len(values) != 1:
+            raise TypeError(
+                f"sweep() takes one parameter at a time, not {len(values)}; "
+                "sweep the copy again for another policy"
+            )
+        ((parameter, given),) = values.items()
+        policies, sweep = swept(self.policies, label, parameter, given)
+        return self.replace(policies=policies, sweeps=(*self.sweeps, sweep))
+
     def with_reference(self) -> "Scenario":
         """Return a copy that follows the authors' code where it differs from the paper.
 
@@ -205,6 +248,7 @@ class Scenario:
             "policies": {label: describe(policy) for label, policy in self.policies.items()},
             "claims": [claim.describe() for claim in self.claims],
             **({} if self.sequential is None else {"sequential": self.sequential.describe()}),
+            **({"sweeps": [sweep.describe() for sweep in self.sweeps]} if self.sweeps else {}),
         }
 
 

@@ -39,10 +39,10 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
     offer(output, files=FILE)
     parser.add_argument(
         "--kind",
-        choices=("regret", "best-arm", "histogram", "tail"),
+        choices=("regret", "best-arm", "histogram", "tail", "sweep"),
         default="regret",
         help="regret over time (the default), the share of pulls that chose a best arm, or "
-        "the histogram or tail of the final regret",
+        "the histogram or tail of the final regret, or the final regret in a sweep",
     )
     parser.add_argument(
         "--width",

@@ -19,6 +19,7 @@ examples:
   lastblock run stationary mine.toml --replications 200 --out try
   lastblock run mine.toml --cluster tcp://10.0.0.1:8786
   lastblock run mine.toml --json | jq '.[0].policies'
+  lastblock run mine.toml --sweep SW-LB-SDA:window=100,200,400,800
   lastblock run mine.toml --replications 20000 --sequential --baseline TS
   lastblock run adaptive-suite --problems 0-11
 
@@ -49,6 +50,14 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
     offer(sources, runnable_names, FILE)
     what = add_run_options(parser)
     what.add_argument(
+        "--sweep",
+        action="append",
+        default=[],
+        type=_sweep,
+        metavar="POLICY:NAME=VALUES",
+        help="run a policy with several values of a parameter, such as TS:sigma=0.5,1,2",
+    )
+    what.add_argument(
         "--sequential",
         action="store_true",
         help="stop when the comparison is decided, at the latest after all replications",
@@ -73,9 +82,36 @@ def execute(options: argparse.Namespace) -> int:
     from lastblock.lab.scenario_files.reading import read  # noqa: PLC0415  # slow to import
 
     numbers = {name: getattr(options, name) for name in ("horizon", "replications", "seed")}
-    scenarios = [_sequential(read(source, **numbers), options) for source in options.sources]
+    scenarios = [_changed(read(source, **numbers), options) for source in options.sources]
     ran = run_scenarios(scenarios, options)
     return finish(ran, options)
+
+
+def _sweep(text: str) -> tuple[str, str, list[float]]:
+    """Return the label, the parameter and the values of --sweep."""
+    label, colon, rest = text.rpartition(":")
+    parameter, equals, values = rest.partition("=")
+    try:
+        numbers = [
+            int(v) if v.strip().lstrip("+-").isdigit() else float(v) for v in values.split(",")
+        ]
+    except ValueError:
+        numbers = []
+    if not (label and colon and parameter and equals and numbers):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} must name a policy, a parameter and numbers, such as TS:sigma=0.5,1,2"
+        )
+    return label, parameter.strip(), numbers
+
+
+def _changed(scenario: "Scenario", options: argparse.Namespace) -> "Scenario":
+    """Return the scenario with the sweeps and the plan of the command line."""
+    try:
+        for label, parameter, values in options.sweep:
+            scenario = scenario.sweep(label, **{parameter: values})
+    except ValueError as error:
+        raise UserError(f"--sweep: {error}") from None
+    return _sequential(scenario, options)
 
 
 def _sequential(scenario: "Scenario", options: argparse.Namespace) -> "Scenario":

@@ -135,6 +135,7 @@ def _scenario(
         setup.head(result),
         results.figure(result, styles, report),
         claims,
+        results.sweeps(result, report),
         results.final_regret(result, styles),
         distribution(result, styles),
         results.differences(result, styles),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from lastblock.drawing import numbers
 from lastblock.lab import statistics
 from lastblock.lab.decision_words import decided
-from lastblock.lab.figures import regret_figure
+from lastblock.lab.figures import regret_figure, sweep_figure
 from lastblock.lab.ranks import wins
 from lastblock.lab.report import markup
 from lastblock.lab.report.markup import Cell, Column, Rail, Style
@@ -66,6 +66,24 @@ def figure(result: "Result", styles: Styles, report: "Sequence[Result]") -> str:
     drawn = regret_figure(result, beside=report).rendered("png", _PICTURE_DPI)
     picture = image(drawn, f"Regret over time: {result.title}")
     return f'<figure class="figure">{markup.embedded(data)}<noscript>{picture}</noscript></figure>'
+
+
+def sweeps(result: "Result", report: "Sequence[Result]") -> str:
+    """Return the figure of the sweeps, if there are any, and what is best in each."""
+    if not result.sweeps:
+        return ""
+    drawn = sweep_figure(result, beside=report).rendered("png", _PICTURE_DPI)
+    picture = image(drawn, f"Final regret in sweeps: {result.title}")
+    table = result.sweep_table(_CONFIDENCE)
+    words = []
+    for sweep in result.sweeps:
+        rows = table[table["sweep"] == sweep.label]
+        best = rows.sort_values("mean", kind="stable").iloc[0]
+        words.append(
+            f"{escape(sweep.label)}: the smallest mean, {numbers.show(best['mean'])}, is at "
+            f"{escape(sweep.parameter)} = {best['value']:g}."
+        )
+    return f'<h3>Sweep</h3>\n<div class="picture">{picture}</div>\n<p>{" ".join(words)}</p>'
 
 
 def pooled(times: Sequence[int], shares: Sequence[float]) -> list[float]:

@@ -10,6 +10,7 @@ from lastblock.core.protocol import Detector, Policy, check_arms
 from lastblock.core.registry import DETECTORS, POLICIES, enumeration
 from lastblock.core.support import check_fit
 from lastblock.lab.scenario_files.document import TomlTable
+from lastblock.lab.sweeps import Sweep, check_values, named
 from lastblock.simulation.run import Environment
 from lastblock.support.errors import ScenarioError, short
 from lastblock.support.spelling import advice, nearest
@@ -46,13 +47,47 @@ class World:
         return facts
 
 
-def read_policies(top: TomlTable, world: World) -> dict[str, Policy]:
-    """Return the policies by their labels."""
+def read_policies(top: TomlTable, world: World) -> tuple[dict[str, Policy], tuple[Sweep, ...]]:
+    """Return the policies by their labels, and the sweeps among them."""
     policies: dict[str, Policy] = {}
+    sweeps: list[Sweep] = []
     for table in _policy_tables(top):
         with top.document.noting():
-            _add_policy(policies, table, world)
-    return policies
+            key = _swept_key(table)
+            if key is None:
+                _add_policy(policies, table, world)
+            else:
+                sweeps.append(_add_sweep(policies, table, key, world))
+    return policies, tuple(sweeps)
+
+
+def _swept_key(table: TomlTable) -> str | None:
+    """Return the parameter that a table sweeps, if there is one."""
+    keys = [k for k, value in table.values.items() if isinstance(value, dict) and "sweep" in value]
+    if len(keys) > 1:
+        raise table.error(
+            f"a policy sweeps one parameter at a time, not {' and '.join(keys)}; "
+            "write [[policies]] twice",
+            keys[1],
+        )
+    return keys[0] if keys else None
+
+
+def _add_sweep(policies: dict[str, Policy], table: TomlTable, key: str, world: World) -> Sweep:
+    """Add a policy with each value of the parameter that it sweeps."""
+    inner = table.as_table(table.values[key], key)
+    inner.only(["sweep"], "a sweep")
+    try:
+        values = check_values(key, inner.values["sweep"])
+    except ValueError as error:
+        raise table.error(error, key) from None
+    label = _label(table)
+    labels = []
+    for value in values:
+        own = {**table.values, key: value, "label": named(label, key, value)}
+        _add_policy(policies, TomlTable(table.document, table.path, own), world)
+        labels.append(own["label"])
+    return Sweep(label, key, values, tuple(labels))
 
 
 def _policy_tables(top: TomlTable) -> list[TomlTable]:
@@ -92,7 +127,8 @@ def check_without_world(top: TomlTable) -> None:
         for table in _policy_tables(top):
             with top.document.noting():
                 maker, given = _known_keys(table, POLICY)
-                _check_values(table, maker, given)
+                key = _swept_key(table)
+                _check_values(table, maker, [name for name in given if name != key])
 
 
 def _check_values(table: TomlTable, maker: "Maker", given: list[str]) -> None:

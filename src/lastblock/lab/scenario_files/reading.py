@@ -12,6 +12,7 @@ from lastblock.lab.scenario_files.environment import read_environment
 from lastblock.lab.scenario_files.imports import read_imports
 from lastblock.lab.scenario_files.policies import World, check_without_world, read_policies
 from lastblock.lab.scenario_files.sequential import read_sequential
+from lastblock.lab.sweeps import Sweep
 from lastblock.simulation.run import Environment
 from lastblock.simulation.simulate import LONGEST_HORIZON, check_size
 from lastblock.support.checks import at_least, whole
@@ -108,6 +109,7 @@ def read(
             numbers.check(environment)
             fits = True
     policies: dict[str, Policy] | None = None
+    sweeps: tuple[Sweep, ...] = ()
     if "policies" in meant:
         pass
     elif environment is None or not fits or "horizon" not in numbers.values:
@@ -116,7 +118,7 @@ def read(
         before = len(document.mistakes)
         with document.noting():
             changes = _read_changes(top, environment, steps)
-            made = read_policies(top, World(environment, steps, changes))
+            made, sweeps = read_policies(top, World(environment, steps, changes))
             policies = made if len(document.mistakes) == before else None
     claims = read_claims(top, policies)
     sequential = read_sequential(top, policies)
@@ -130,6 +132,7 @@ def read(
         policies=policies,
         claims=claims,
         sequential=sequential,
+        sweeps=sweeps,
         source=document.text,
         **numbers.values,
     )

@@ -1,0 +1,84 @@
+"""The figure of sweeps: final regret against a parameter, beside the other policies."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lastblock.drawing.lines import Curve, ceiling, short_number, stroke, write_names
+from lastblock.drawing.styles import Look
+from lastblock.lab.figures.panels import Looks, each_policy, in_panels
+from lastblock.support.errors import ResultError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from lastblock.drawing.canvas import Picture
+    from lastblock.lab.results import Result
+
+_WIDE = 8.0  # a ratio of the largest value to the smallest that needs a logarithmic axis
+
+
+def sweep_figure(
+    results: "Result | Sequence[Result]",
+    path: str | Path | None = None,
+    *,
+    policies: Sequence[str] | None = None,
+    width: float | None = None,
+    beside: "Sequence[Result]" = (),
+) -> "Picture":
+    """Draw the final regret at each value of a sweep, one panel for each result.
+
+    Parameters, result and errors are those of `regret_figure`. The policies that are not swept are
+    horizontal lines. A result without a sweep is a `ResultError`.
+    """
+    for result in results if isinstance(results, Sequence) else [results]:
+        if not result.sweeps:
+            raise ResultError(
+                f"{result.name} has no sweep; run it with --sweep, or write "
+                "{ sweep = [ … ] } for a parameter in its file"
+            )
+    draw = each_policy(_draw, results, policies, beside)
+    return in_panels(results, path, draw, (6.6, 4.3), width)
+
+
+def _draw(panel: "Axes", result: "Result", looks: Looks) -> None:
+    from lastblock.drawing import canvas  # noqa: PLC0415  # slow to import
+
+    table = result.sweep_table()
+    names = dict.fromkeys(table["parameter"])
+    n = result.replications
+    about = f"mean of {n:,} replications; band: 95 % interval" if n > 1 else "one replication"
+    canvas.dress(panel, result.title, about, ", ".join(names), "regret at the horizon")
+    values = table["value"].to_numpy(dtype=np.float64)
+    low, high = float(values.min()), float(values.max())
+    wide = low > 0.0 and high > _WIDE * low
+    if wide:
+        panel.set_xscale("log")
+    curves = []
+    for sweep in result.sweeps:
+        shown = [label for label in sweep.labels if label in looks]
+        if not shown:
+            continue
+        rows = table[(table["sweep"] == sweep.label) & table["policy"].isin(shown)]
+        x, y, bottom, top = (
+            rows[c].to_numpy(dtype=np.float64) for c in ("value", "mean", "low", "high")
+        )
+        curve = Curve(sweep.label, looks[shown[0]], x, y, bottom, top)
+        panel.fill_between(x, bottom, top, alpha=0.16, linewidth=0, color=curve.look.colour)
+        stroke(panel, curve.look, x, y)
+        curves.append(curve)
+    fixed = set(looks) - {label for sweep in result.sweeps for label in sweep.labels}
+    for label, look in looks.items():
+        if label in fixed:
+            mean = float(result.final_regret(label).mean())
+            ends = np.array([low, high])
+            flat = np.array([mean, mean])
+            plain = Look(look.colour, "", look.dash or (1.0, 1.0))
+            stroke(panel, plain, ends, flat)
+            curves.append(Curve(label, look, ends, flat, flat, flat))
+    tops = [float(np.nanmax([c.y.max(), *c.high[np.isfinite(c.high)]])) for c in curves]
+    panel.set_ylim(0.0, ceiling(tops) or 1.0)
+    panel.set_xlim(low, high)
+    write_names(panel, curves, lambda curve: f"  {short_number(float(curve.y.min()))}")
