@@ -26,6 +26,7 @@ from lastblock.detectors.glr import GLR
 from lastblock.detectors.meanshift import MeanShift
 from lastblock.environments.drifting import Drifting, Sinusoid, Table
 from lastblock.environments.piecewise import Piecewise, Stationary
+from lastblock.environments.prior import Prior
 from lastblock.kernels.divergences import Family
 from lastblock.live.bandit import Bandit
 from lastblock.live.changes import Change
@@ -170,6 +171,7 @@ __all__ = [
     "PlayTheWinner",
     "Poisson",
     "PolicyError",
+    "Prior",
     "Replay",
     "Restarting",
     "Run",

@@ -385,7 +385,7 @@ def test_documented_blocks_are_scenarios(block, load, tmp_path):
     (tmp_path / "my_policies.py").write_text(SKELETON[1])
     if "horizon" not in block:  # a part of one: the rest is here
         block = f"horizon = 10_000\n{block}"
-    if not re.search(r"^\[\[?arms\]", block, re.M):
+    if not re.search(r"^\[(\[?arms|prior)\]", block, re.M):
         block += ARMS
     if "[[policies]]" not in block:
         block += POLICY

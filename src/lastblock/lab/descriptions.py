@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from lastblock.core.families import FAMILIES
 from lastblock.environments.drifting import Drifting
 from lastblock.environments.piecewise import Piecewise
+from lastblock.environments.prior import Prior
 from lastblock.simulation.run import Environment
 
 
@@ -21,7 +23,22 @@ def describe_environment(environment: Environment) -> dict[str, Any]:
             "arms": [describe_arm(arm) for arm in environment.arms],
             "means": [_plain(path._asdict()) for path in environment.paths],
         }
+    if isinstance(environment, Prior):
+        return {
+            "prior": {
+                "family": environment.family.__name__,
+                "arms": environment.n_arms,
+                **{key: _law(value) for key, value in environment.parameters.items()},
+            }
+        }
     return {"environment": repr(environment)}
+
+
+def _law(value: Any) -> Any:
+    """Return a number, a law, or a list of them as plain data."""
+    if isinstance(value, list):
+        return [_law(item) for item in value]
+    return describe_arm(value) if type(value).__name__ in FAMILIES else value
 
 
 def describe_arm(arm: Any) -> dict[str, Any]:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 class Environment(Protocol):
     """The protocol of an environment: what `simulate` needs of it.
 
-    `Stationary`, `Piecewise` and `Drifting` follow it; a class of your own may follow it, too.
+    `Stationary`, `Piecewise` and `Drifting` follow it; a class of your own may follow it, too. With
+    a method ``draw(key, replication)``, as `Prior` has, every replication is played in the
+    environment that it returns; all of these must compile to the same types as the class itself.
     """
 
     @property

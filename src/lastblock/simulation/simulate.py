@@ -44,7 +44,7 @@ def simulate(
     policy
         The policy, such as ``LBSDALM()``.
     environment
-        The arms: `Stationary`, `Piecewise` or `Drifting`.
+        The arms: `Stationary`, `Piecewise` or `Drifting`, or a `Prior` that draws them.
     horizon
         T, the number of pulls in each replication; at least the number of arms.
     replications
@@ -132,7 +132,9 @@ class Player:
         times: npt.NDArray[np.int64],
     ) -> None:
         self._dtype = state_dtype(policy, environment.n_arms, horizon)
+        self._policy, self._horizon = policy, horizon
         self._fixed = policy, environment.compile(horizon)
+        self._draw = getattr(environment, "draw", None)
         self._key, self._times = key, times
         self._shape = times.size, len(environment.changes) + 1, environment.n_arms
         self._run: Any = None
@@ -176,7 +178,15 @@ class Player:
 
     def play(self, first: int, outcome: Outcome) -> None:
         """Play replications `first`, `first + 1`, … until `outcome` is full."""
-        self.compile()._run(*self._arguments(first, outcome))
+        run, arguments = self.compile()._run, self._arguments(first, outcome)
+        if self._draw is None:
+            run(*arguments)
+            return
+        _, _, state, key, streams, *_ = arguments
+        for i in range(outcome.regret.shape[0]):  # each replication has arms of its own
+            world = self._draw(key, first + i).compile(self._horizon)
+            own = outcome.part(i, i + 1)
+            run(self._policy, world, state, key, streams, first + i, self._times, own)
 
     def _arguments(self, first: int, outcome: Outcome) -> tuple[Any, ...]:
         # All replications of a chunk use the same record, which stays in the core's own cache.

@@ -93,7 +93,27 @@ def _arms(result: "Result") -> str:
         return _phases(environment["phases"], result.horizon)
     if "means" in environment:
         return _paths(environment["arms"], environment["means"])
+    if "prior" in environment:
+        return f"<p>{escape(_prior(environment['prior']))}</p>"
     return f"<p>{escape(str(environment.get('environment', environment)))}</p>"
+
+
+def _prior(prior: Mapping[str, Any]) -> str:
+    """Return the law from which each replication draws its arms, in words."""
+    laws = [f"{key} = {_law(v)}" for key, v in prior.items() if key not in ("family", "arms")]
+    return (
+        f"Each replication draws {prior['arms']} {prior['family']} arms of its own: "
+        f"{', '.join(laws)}. The mean regret is the Bayes regret."
+    )
+
+
+def _law(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_law, value))}]"
+    if not isinstance(value, dict):
+        return f"{value:g}" if isinstance(value, float | int) else str(value)
+    inside = ", ".join(f"{key}={_law(v)}" for key, v in value.items() if key != "family")
+    return f"{value['family']}({inside})"
 
 
 def _phases(phases: Sequence[Mapping[str, Any]], horizon: int) -> str:

@@ -5,12 +5,14 @@ from pathlib import Path
 
 from lastblock.core.protocol import Policy
 from lastblock.environments.drifting import Drifting
+from lastblock.environments.prior import Prior
 from lastblock.lab.scenario import NAME, Scenario
 from lastblock.lab.scenario_files.claims import read_claims
 from lastblock.lab.scenario_files.document import Document, TomlTable, read_text
 from lastblock.lab.scenario_files.environment import read_environment
 from lastblock.lab.scenario_files.imports import read_imports
 from lastblock.lab.scenario_files.policies import World, check_without_world, read_policies
+from lastblock.lab.scenario_files.prior import read_prior
 from lastblock.lab.scenario_files.sequential import read_sequential
 from lastblock.lab.sweeps import Sweep
 from lastblock.simulation.run import Environment
@@ -31,6 +33,7 @@ _KEYS = (
     "imports",
     "arms",
     "phases",
+    "prior",
     "policies",
     "claims",
     "sequential",
@@ -103,7 +106,7 @@ def read(
     fits = False
     if "arms" not in meant:
         with document.noting():
-            environment = read_environment(top, steps)
+            environment = read_prior(top) if "prior" in top else read_environment(top, steps)
     if environment is not None:
         with document.noting():
             numbers.check(environment)
@@ -210,6 +213,8 @@ def _read_name(top: TomlTable, path: Path) -> str:
 def _read_changes(top: TomlTable, environment: Environment, horizon: int) -> int | None:
     """Return the number of changes for tunings; None if the arms drift and the file has none."""
     if "changes" not in top:
+        if isinstance(environment, Prior):
+            return 0
         return None if isinstance(environment, Drifting) else count_changes(environment)
     try:
         changes = whole(top.values["changes"], "changes")
