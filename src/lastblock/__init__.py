@@ -95,6 +95,7 @@ if TYPE_CHECKING:  # at run time when they are first used: see `_ON_FIRST_USE`
     from lastblock.replay.evaluations import Evaluations, PairedDifference
     from lastblock.replay.propensities import Estimate
     from lastblock.replay.replay import Replay
+    from lastblock.simulation.delays import FixedDelay, GeometricDelay, ParetoDelay
     from lastblock.simulation.run import Run, Trace
     from lastblock.simulation.simulate import simulate, trace
     from lastblock.store import Store
@@ -158,14 +159,17 @@ __all__ = [
     "Explanation",
     "Exponential",
     "Family",
+    "FixedDelay",
     "Fleet",
     "FleetBandit",
     "Gaussian",
+    "GeometricDelay",
     "Giro",
     "KeyReusedError",
     "MeanShift",
     "OracleRestart",
     "PairedDifference",
+    "ParetoDelay",
     "Pending",
     "Piecewise",
     "PlayTheWinner",
@@ -212,9 +216,12 @@ _ON_FIRST_USE = {
     "Estimate": "replay.propensities",
     "Evaluation": "replay.evaluation",
     "Evaluations": "replay.evaluations",
+    "FixedDelay": "simulation.delays",
     "Fleet": "fleet",
     "FleetBandit": "fleet",
+    "GeometricDelay": "simulation.delays",
     "PairedDifference": "replay.evaluations",
+    "ParetoDelay": "simulation.delays",
     "Replay": "replay.replay",
     "Run": "simulation.run",
     "Store": "store",

@@ -56,10 +56,9 @@ def check_options(options: argparse.Namespace) -> None:
         return
     if len(options.sources) > 1:
         raise UserError(f"{SUITE} runs alone; run the other scenarios with a second command")
-    if options.sequential or options.baseline is not None or options.sweep:
-        raise UserError(
-            f"{SUITE} is always the same; leave out --sweep, --sequential and --baseline"
-        )
+    for name in ("sweep", "delay", "sequential", "baseline"):
+        if getattr(options, name):
+            raise UserError(f"{SUITE} is always the same; leave out --{name}")
     for name in _FIXED:
         if getattr(options, name) is not None:
             raise UserError(f"each problem of {SUITE} has its own {name}; leave out --{name}")

@@ -9,6 +9,7 @@ from lastblock.core.families import check_drawn
 from lastblock.core.protocol import EnvironmentTable, Policy, States
 from lastblock.core.restarts import restarts_of
 from lastblock.core.rounds import begin, next_arm, reward_arm
+from lastblock.engine.lateness import Late, note_reward, open_book, tell_due
 from lastblock.kernels.jit import entry
 from lastblock.kernels.streams import ENVIRONMENT, Stream, next_word, seed_stream
 
@@ -58,16 +59,22 @@ def play(
     first: int,
     times: npt.NDArray[np.int64],
     outcome: Outcome,
+    late: Late | None,
 ) -> None:
-    """Play replications first, first + 1, … one after the other in one record."""
-    stream, scratch = streams[0], streams[1]
-    s = state[0]
+    """Play replications first, first + 1, … one after the other in one record.
+
+    Without `late` every reward comes before the next decision. Numba knows the type of None and
+    leaves those branches out.
+    """
+    stream, scratch, s = streams[0], streams[1], state[0]
     regret, best_pulls, pulls = outcome.regret, outcome.best_pulls, outcome.pulls
     delays, arms, rewards = outcome.delays, outcome.arms, outcome.rewards
     traced = arms.shape[1]
     for i in range(regret.shape[0]):
         seed_stream(stream, key, first + i, ENVIRONMENT)
         begin(policy, s, pulls.shape[2], key, first + i)
+        if late is not None:
+            open_book(late, first + i)
         for p in range(pulls.shape[1]):
             delays[i, p] = -1
             for k in range(pulls.shape[2]):
@@ -75,18 +82,22 @@ def play(
         total = 0.0
         found = 0
         cursor = 0
-        phase = 0
-        phase_start = 0
+        phase, phase_start = 0, 0
         recent = np.uint64(0)  # the last pulls as bits: 1 for a best arm
         recent_best = 0
         t = 0
         for j in range(times.shape[0]):
             while t < times[j]:
+                if late is not None:
+                    tell_due(policy, s, late, t)
                 arm = next_arm(policy, s)
                 cursor = environment.seek(t, cursor)
                 reward = environment.sample(cursor, arm, next_word(stream), scratch)
                 check_drawn(policy, environment, reward)
-                reward_arm(policy, s, arm, reward)
+                if late is None:
+                    reward_arm(policy, s, arm, reward)
+                else:
+                    note_reward(late, t, arm, reward)
                 # Pseudo-regret is the gap between true means at the time of the pull.
                 gap = environment.best(cursor) - environment.mean(cursor, arm)
                 total += gap

@@ -36,6 +36,11 @@ def _checked(results: "Result | Sequence[Result]") -> "list[Result]":
                 f"{first.name} has the horizon {first.horizon}, {other.name} {other.horizon}; "
                 "compare results of the same horizon"
             )
+        if other.about["scenario"].get("delay") != first.about["scenario"].get("delay"):
+            raise ResultError(
+                f"{first.name} and {other.name} have different delays of rewards; "
+                "compare results of the same delay"
+            )
         if other.about["scenario"]["environment"] != first.about["scenario"]["environment"]:
             raise ResultError(
                 f"{first.name} and {other.name} have different arms; "

@@ -14,6 +14,7 @@ from lastblock.lab.claims import Claim
 from lastblock.lab.descriptions import describe_environment
 from lastblock.lab.sequential import Sequential
 from lastblock.lab.sweeps import Sweep, swept
+from lastblock.simulation.delays import Delay, check_delay, describe_delay
 from lastblock.simulation.run import Environment
 from lastblock.simulation.simulate import check_size
 from lastblock.support.checks import whole
@@ -44,6 +45,8 @@ class Scenario:
         The seed of all random streams; a whole number of at least 0.
     claims
         What you expect of the results; the report says whether they show it.
+    delay
+        How late rewards come, such as ``FixedDelay(100)``; None: at once.
     sequential
         When to stop before all replications are done, because the comparison is decided; None
         runs all.
@@ -78,6 +81,7 @@ class Scenario:
     replications: int = 2000
     seed: int = 1
     claims: tuple[Claim, ...] = ()
+    delay: Delay | None = None
     sequential: Sequential | None = None
     sweeps: tuple[Sweep, ...] = ()
     source: str | None = field(default=None, compare=False, repr=False)
@@ -90,6 +94,7 @@ class Scenario:
             )
         where = f"scenario {self.name!r}"
         try:
+            check_delay(self.delay)
             check_size(self.environment, self.horizon, self.replications, 1)
             if whole(self.seed, "seed") < 0:
                 raise ValueError(f"seed={self.seed} must not be negative")
@@ -245,6 +250,7 @@ class Scenario:
             "replications": self.replications,
             "seed": self.seed,
             "environment": describe_environment(self.environment),
+            **({} if self.delay is None else {"delay": describe_delay(self.delay)}),
             "policies": {label: describe(policy) for label, policy in self.policies.items()},
             "claims": [claim.describe() for claim in self.claims],
             **({} if self.sequential is None else {"sequential": self.sequential.describe()}),

@@ -7,6 +7,7 @@ from lastblock.core.protocol import Policy
 from lastblock.kernels.compile_cache import cache_folder
 from lastblock.kernels.jit import DISABLED
 from lastblock.kernels.streams import key_of
+from lastblock.simulation.delays import Delay
 from lastblock.simulation.run import Environment
 from lastblock.simulation.simulate import Player, times_taken
 from lastblock.support.compiling_processes import compile_shared
@@ -19,11 +20,12 @@ class Job(NamedTuple):
     policy: Policy
     environment: Environment
     horizon: int
+    delay: Delay | None = None
 
     def player(self) -> Player:
         """Return the player; the seed and the times do not matter for its code."""
         times = times_taken([self.horizon], self.horizon)
-        return Player(self.policy, self.environment, self.horizon, key_of(0), times)
+        return Player(self.policy, self.environment, self.horizon, key_of(0), times, self.delay)
 
     def compile(self) -> None:
         """Compile it, or load it from the cache."""

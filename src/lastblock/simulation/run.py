@@ -15,6 +15,7 @@ from lastblock.support.json_safe import json_safe
 
 if TYPE_CHECKING:
     from lastblock.drawing.canvas import Picture
+    from lastblock.simulation.delays import Delay
 
 
 class Environment(Protocol):
@@ -72,6 +73,8 @@ class Run:
     restarts."""
     seconds: float
     """The time that the simulation took in seconds, without compilation."""
+    delay: "Delay | None" = None
+    """How late rewards came; None if they came at once."""
 
     @property
     def replications(self) -> int:
@@ -129,6 +132,7 @@ class Run:
             "policy": str(self.policy),
             "environment": short(self.environment, 500),
             "horizon": self.horizon,
+            "delay": None if self.delay is None else repr(self.delay),
             "replications": self.replications,
             "times": json_safe(self.times),
             "regret": json_safe(curves),

@@ -15,6 +15,7 @@ from lastblock.core.support import check_fit
 from lastblock.engine.simulate import Outcome, play
 from lastblock.kernels.jit import is_foreign, is_kept, signature_of
 from lastblock.kernels.streams import Seed, Stream, key_of
+from lastblock.simulation.delays import Delay, book_of, check_delay
 from lastblock.simulation.run import Environment, Run, Trace
 from lastblock.support.amounts import refuse_too_long, refuse_too_much
 from lastblock.support.checks import at_least, whole
@@ -30,6 +31,7 @@ def simulate(
     horizon: int,
     replications: int = 1,
     seed: Seed = None,
+    delay: Delay | None = None,
     times: Iterable[int] | None = None,
     threads: int | None = None,
     progress: bool | None = None,
@@ -51,6 +53,9 @@ def simulate(
         How many independent replications to run.
     seed
         Anything that `numpy.random.SeedSequence` takes; None takes a fresh seed.
+    delay
+        How late rewards come: `FixedDelay`, `GeometricDelay` or `ParetoDelay`. None: at once. The
+        delay of step t in replication i is the same for all policies.
     times
         After which numbers of pulls to record the regret, in increasing order; the horizon is
         added if it is missing. Default: about 200 times, evenly and logarithmically spaced.
@@ -81,27 +86,34 @@ def simulate(
     require_policy(policy)
     horizon, replications, threads = check_size(environment, horizon, replications, threads)
     check_fit(policy, environment)
+    check_delay(delay)
     taken = times_taken(times, horizon)
-    outcome, seconds = _play(
-        policy, environment, horizon, key_of(seed), taken, replications, 0, threads, progress
-    )
-    return Run(policy, environment, horizon, taken, *outcome[:5], seconds)
+    player = Player(policy, environment, horizon, key_of(seed), taken, delay)
+    outcome, seconds = _play(player, replications, 0, threads, progress)
+    return Run(policy, environment, horizon, taken, *outcome[:5], seconds, delay)
 
 
-def trace(policy: Policy, environment: Environment, *, horizon: int, seed: Seed = None) -> Trace:
+def trace(
+    policy: Policy,
+    environment: Environment,
+    *,
+    horizon: int,
+    seed: Seed = None,
+    delay: Delay | None = None,
+) -> Trace:
     """Return the arms and rewards of a single replication, step by step.
 
     It is the first replication of `simulate` with the same seed.
 
     Parameters
     ----------
-    policy, environment, horizon, seed
+    policy, environment, horizon, seed, delay
         As for `simulate`.
 
     Returns
     -------
     Trace
-        The arm and the reward of every step.
+        The arm and the reward of every step, also of rewards that come late or never.
 
     Raises
     ------
@@ -111,8 +123,9 @@ def trace(policy: Policy, environment: Environment, *, horizon: int, seed: Seed 
     require_policy(policy)
     horizon, _, _ = check_size(environment, horizon, 1, 1)
     check_fit(policy, environment)
-    taken = np.array([horizon])
-    outcome, _ = _play(policy, environment, horizon, key_of(seed), taken, 1, horizon, 1, False)
+    check_delay(delay)
+    player = Player(policy, environment, horizon, key_of(seed), np.array([horizon]), delay)
+    outcome, _ = _play(player, 1, horizon, 1, False)
     return Trace(outcome.arms[0], outcome.rewards[0])
 
 
@@ -130,12 +143,14 @@ class Player:
         horizon: int,
         key: Stream,
         times: npt.NDArray[np.int64],
+        delay: Delay | None = None,
     ) -> None:
+        self._delay = delay
         self._dtype = state_dtype(policy, environment.n_arms, horizon)
-        self._policy, self._horizon = policy, horizon
+        self.policy, self.horizon, self.times = policy, horizon, times
         self._fixed = policy, environment.compile(horizon)
         self._draw = getattr(environment, "draw", None)
-        self._key, self._times = key, times
+        self._key = key
         self._shape = times.size, len(environment.changes) + 1, environment.n_arms
         self._run: Any = None
 
@@ -182,17 +197,18 @@ class Player:
         if self._draw is None:
             run(*arguments)
             return
-        _, _, state, key, streams, *_ = arguments
+        _, _, state, key, streams, *_, late = arguments
         for i in range(outcome.regret.shape[0]):  # each replication has arms of its own
-            world = self._draw(key, first + i).compile(self._horizon)
+            world = self._draw(key, first + i).compile(self.horizon)
             own = outcome.part(i, i + 1)
-            run(self._policy, world, state, key, streams, first + i, self._times, own)
+            run(self.policy, world, state, key, streams, first + i, self.times, own, late)
 
     def _arguments(self, first: int, outcome: Outcome) -> tuple[Any, ...]:
         # All replications of a chunk use the same record, which stays in the core's own cache.
         state = np.empty(1, self._dtype)
         streams = np.empty((2, 4), np.uint64)
-        return *self._fixed, state, self._key, streams, first, self._times, outcome
+        late = book_of(self._delay, self._key, self.horizon)
+        return *self._fixed, state, self._key, streams, first, self.times, outcome, late
 
 
 def check_size(
@@ -235,31 +251,27 @@ def times_taken(times: Iterable[int] | None, horizon: int) -> npt.NDArray[np.int
 
 
 def _play(
-    policy: Policy,
-    environment: Environment,
-    horizon: int,
-    key: Stream,
-    times: npt.NDArray[np.int64],
+    player: Player,
     replications: int,
     traced: int,
     threads: int,
     progress: bool | None,
 ) -> tuple[Outcome, float]:
     """Play all replications; return the outcome and the seconds it took, without compilation."""
+    horizon = player.horizon
     refuse_too_long(
         f"{replications:,} replications of {horizon:,} steps",
         float(replications) * horizon,
         threads,
         "ask for fewer replications or a shorter horizon",
     )
-    player = Player(policy, environment, horizon, key, times)
     refuse_too_much(
-        f"replications={replications}: the outcome at {times.size} times",
+        f"replications={replications}: the outcome at {player.times.size} times",
         player.outcome_size(traced) * replications,
         "ask for fewer replications, or for the regret at fewer times",
     )
     if not player.is_compiled:
-        with compilation_bar(type(policy).__name__, progress):
+        with compilation_bar(type(player.policy).__name__, progress):
             player.compile()
     outcome = player.room(replications, traced)
 

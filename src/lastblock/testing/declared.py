@@ -155,7 +155,7 @@ def start_sets_what_it_reads(policy: Policy) -> None:
         state.view(np.uint8)[:] = garbage
         out = Outcome.empty(2, times=1, phases=len(env.changes) + 1, arms=ARMS, traced=HORIZON)
         times, streams = np.array([HORIZON]), np.empty((2, 4), np.uint64)
-        arguments = policy, env.compile(HORIZON), state, key, streams, 0, times, out
+        arguments = policy, env.compile(HORIZON), state, key, streams, 0, times, out, None
         specialise(play, *arguments)(*arguments)
         outcomes.append(out)
     for other in outcomes[1:]:

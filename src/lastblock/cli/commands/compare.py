@@ -170,7 +170,8 @@ def _groups(results: "list[Result]") -> "list[list[Result]]":
     """Return the results in groups of the same arms and horizon."""
     groups: dict[str, list[Result]] = {}
     for result in results:
-        key = json.dumps([result.about["scenario"]["environment"], result.horizon])
+        scenario = result.about["scenario"]
+        key = json.dumps([scenario["environment"], scenario.get("delay"), result.horizon])
         groups.setdefault(key, []).append(result)
     return list(groups.values())
 

@@ -1,17 +1,21 @@
 """``lastblock run``: run scenarios, the user's own or those of the package."""
 
 import argparse
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import MISSING, fields, replace
+from typing import TYPE_CHECKING, Any
 
 from lastblock.cli.arguments import FILE, Parser, add_run_options, offer
 from lastblock.cli.commands.scenarios import runnable_names
 from lastblock.cli.failures import UserError
 from lastblock.cli.finishing import finish
 from lastblock.cli.suite import add_suite_options, check_options, is_suite, run_suite
+from lastblock.support.spelling import advice
 
 if TYPE_CHECKING:
     from lastblock.lab.scenario import Scenario
+    from lastblock.simulation.delays import Delay
 
 _EPILOG = """\
 examples:
@@ -20,6 +24,7 @@ examples:
   lastblock run mine.toml --cluster tcp://10.0.0.1:8786
   lastblock run mine.toml --json | jq '.[0].policies'
   lastblock run mine.toml --sweep SW-LB-SDA:window=100,200,400,800
+  lastblock run stationary --delay pareto:scale=50,shape=1,never=0.1
   lastblock run mine.toml --replications 20000 --sequential --baseline TS
   lastblock run adaptive-suite --problems 0-11
 
@@ -56,6 +61,12 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
         type=_sweep,
         metavar="POLICY:NAME=VALUES",
         help="run a policy with several values of a parameter, such as TS:sigma=0.5,1,2",
+    )
+    what.add_argument(
+        "--delay",
+        type=_delay,
+        metavar="LAW:NAME=VALUE,…",
+        help="let rewards come late, such as fixed:steps=100 or geometric:mean=50,never=0.1",
     )
     what.add_argument(
         "--sequential",
@@ -104,6 +115,35 @@ def _sweep(text: str) -> tuple[str, str, list[float]]:
     return label, parameter.strip(), numbers
 
 
+def _delay(text: str) -> "Delay":
+    """Return the delay that --delay describes."""
+    from lastblock.simulation.delays import DELAYS  # noqa: PLC0415  # slow to import
+
+    law, _, rest = text.partition(":")
+    pairs = [part.partition("=") for part in rest.split(",") if part]
+    try:
+        if law not in DELAYS:
+            raise ValueError(f"unknown law {law!r}; {advice(law, DELAYS)}")
+        known = {field.name: field.default is MISSING for field in fields(DELAYS[law])}
+        values = {name: _value(name, value, known) for name, _, value in pairs}
+        for name, needed in known.items():
+            if needed and name not in values:
+                raise ValueError(f"a {law} delay needs {name}; write {name}=…")
+        return DELAYS[law](**values)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
+
+
+def _value(name: str, text: str, known: Collection[str]) -> Any:
+    """Return the number in ``name=text``, whole if it is written so."""
+    if name not in known:
+        raise ValueError(f"unknown parameter {name!r}; {advice(name, known)}")
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    raise ValueError(f"{name} must be a number, such as {name}=10, not {text!r}")
+
+
 def _changed(scenario: "Scenario", options: argparse.Namespace) -> "Scenario":
     """Return the scenario with the sweeps and the plan of the command line."""
     try:
@@ -111,6 +151,8 @@ def _changed(scenario: "Scenario", options: argparse.Namespace) -> "Scenario":
             scenario = scenario.sweep(label, **{parameter: values})
     except ValueError as error:
         raise UserError(f"--sweep: {error}") from None
+    if options.delay is not None:
+        scenario = scenario.replace(delay=options.delay)
     return _sequential(scenario, options)
 
 

@@ -141,6 +141,7 @@ def measure(policy: Policy, environment: Environment, horizon: int) -> Cost:
         Outcome.empty(
             replications, times=1, phases=len(environment.changes) + 1, arms=environment.n_arms
         ),
+        None,
     )
     run = specialise(play, *arguments)
 

@@ -26,7 +26,18 @@ def head(result: "Result") -> str:
         _plural(result.replications, "replication"),
         f"seed {result.seed}",
     ]
+    delay = result.about["scenario"].get("delay")
+    if delay is not None:
+        facts.append(escape(_delay(delay)))
     return f'<h2>{escape(result.title)}</h2>\n<p class="lead">{" · ".join(facts)}</p>'
+
+
+def _delay(delay: Mapping[str, Any]) -> str:
+    """Return how late rewards came, in a few words."""
+    law = f"{delay['law'].capitalize()} delays" if delay["law"] == "pareto" else ""
+    inside = [f"{k} {v:g}" for k, v in delay.items() if k not in ("law", "never")]
+    words = f"{law or delay['law'] + ' delays'} of rewards ({', '.join(inside)})"
+    return words + (f", {100 * delay['never']:g} % never come" if delay["never"] else "")
 
 
 def _plural(value: int, noun: str) -> str:

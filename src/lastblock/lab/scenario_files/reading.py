@@ -8,6 +8,7 @@ from lastblock.environments.drifting import Drifting
 from lastblock.environments.prior import Prior
 from lastblock.lab.scenario import NAME, Scenario
 from lastblock.lab.scenario_files.claims import read_claims
+from lastblock.lab.scenario_files.delay import read_delay
 from lastblock.lab.scenario_files.document import Document, TomlTable, read_text
 from lastblock.lab.scenario_files.environment import read_environment
 from lastblock.lab.scenario_files.imports import read_imports
@@ -34,6 +35,7 @@ _KEYS = (
     "arms",
     "phases",
     "prior",
+    "delay",
     "policies",
     "claims",
     "sequential",
@@ -125,6 +127,7 @@ def read(
             policies = made if len(document.mistakes) == before else None
     claims = read_claims(top, policies)
     sequential = read_sequential(top, policies)
+    delay = read_delay(top)
     document.report()
     if environment is None or policies is None:
         raise AssertionError("a mistake in the scenario was not noted")
@@ -135,6 +138,7 @@ def read(
         policies=policies,
         claims=claims,
         sequential=sequential,
+        delay=delay,
         sweeps=sweeps,
         source=document.text,
         **numbers.values,

@@ -24,6 +24,7 @@ from lastblock.kernels.fingerprint import fingerprint
 from lastblock.kernels.streams import key_of
 from lastblock.lab.descriptions import describe_environment
 from lastblock.live import persistence as snapshot
+from lastblock.simulation.delays import Delay, describe_delay
 from lastblock.simulation.run import Environment
 from lastblock.simulation.simulate import Player
 from lastblock.support import files
@@ -48,6 +49,7 @@ class Course:
     horizon: int
     seed: int
     times: tuple[int, ...]
+    delay: Delay | None = None
 
     @functools.cached_property
     def address(self) -> str:
@@ -61,6 +63,7 @@ class Course:
             self.horizon,
             self.seed,
             self.times,
+            *([] if self.delay is None else [describe_delay(self.delay)]),
         ]
         text = json.dumps(about, sort_keys=True, default=repr)
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
@@ -68,7 +71,8 @@ class Course:
     def player(self) -> Player:
         """Return what plays it."""
         times = np.array(self.times, dtype=np.int64)
-        return Player(self.policy, self.environment, self.horizon, key_of(self.seed), times)
+        key = key_of(self.seed)
+        return Player(self.policy, self.environment, self.horizon, key, times, self.delay)
 
 
 @dataclass(frozen=True)

@@ -189,7 +189,7 @@ def compile_missing(
 
 def _compile(chunks: Sequence[Chunk], threads: int, progress: bool | None) -> int:
     courses = {chunk.course.address: chunk.course for chunk in chunks}.values()
-    jobs = [Job(course.policy, course.environment, course.horizon) for course in courses]
+    jobs = [Job(each.policy, each.environment, each.horizon, each.delay) for each in courses]
     return compile_all(jobs, threads, progress)
 
 
@@ -211,17 +211,13 @@ def _cut(scenario: Scenario) -> dict[str, list[Chunk]]:
     times = tuple(times_taken(None, scenario.horizon).tolist())
     plan = scenario.sequential
     looks = [scenario.replications] if plan is None else plan.looks(scenario.replications)
+    fixed = scenario.environment, scenario.horizon, scenario.seed, times, scenario.delay
+    courses = {label: Course(policy, *fixed) for label, policy in scenario.policies.items()}
     return {
         label: [
-            chunk
-            for start, last in pairwise([0, *looks])
-            for chunk in cut(
-                Course(policy, scenario.environment, scenario.horizon, scenario.seed, times),
-                last,
-                start,
-            )
+            chunk for start, last in pairwise([0, *looks]) for chunk in cut(course, last, start)
         ]
-        for label, policy in scenario.policies.items()
+        for label, course in courses.items()
     }
 
 
