@@ -392,12 +392,3 @@ def load(path: str | Path) -> Result:
     if any(about != abouts[0] for about in abouts):
         raise ResultError(f"{folder} mixes files of two runs; run the scenario again")
     return Result(abouts[0], **frames)
-
-
-def concatenate(frames: Sequence["pd.DataFrame"], labels: Sequence[str]) -> "pd.DataFrame":
-    """Return one frame made of `frames`; `labels` gives the order of the policies."""
-    import pandas as pd  # noqa: PLC0415  # optional, and slow to import
-
-    whole = pd.concat(frames, ignore_index=True)
-    whole["policy"] = pd.Categorical(whole["policy"], categories=list(labels), ordered=False)
-    return whole

@@ -134,3 +134,12 @@ class Aggregate:
     def _gather(self, part: Callable[[Finished], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         # Copying each part lets Python free the rest of its chunk.
         return np.concatenate([part(chunk).copy() for chunk in self._finished()])
+
+
+def concatenate(frames: Sequence["pd.DataFrame"], labels: Sequence[str]) -> "pd.DataFrame":
+    """Return one frame made of `frames`; `labels` gives the order of the policies."""
+    import pandas as pd  # noqa: PLC0415  # optional, and slow to import
+
+    whole = pd.concat(frames, ignore_index=True)
+    whole["policy"] = pd.Categorical(whole["policy"], categories=list(labels), ordered=False)
+    return whole

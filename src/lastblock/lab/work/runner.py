@@ -16,10 +16,10 @@ import numba
 import numpy as np
 
 from lastblock.lab.intervals import Sample
-from lastblock.lab.results import FORMAT, Result, check_place, concatenate
+from lastblock.lab.results import FORMAT, Result, check_place
 from lastblock.lab.scenario import Scenario
 from lastblock.lab.sequential import Decider, Sequential
-from lastblock.lab.work.aggregate import Aggregate
+from lastblock.lab.work.aggregate import Aggregate, concatenate
 from lastblock.lab.work.chunks import Chunk, Course, Shelf, compute, cut, sources_hash
 from lastblock.lab.work.needs import check_needs
 from lastblock.simulation.compiling import Job, compile_all
