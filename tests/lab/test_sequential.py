@@ -194,8 +194,9 @@ def test_the_program_stops_early_and_says_what_it_decided(tmp_path, monkeypatch,
     assert "Stopped after 50 of at most 200 replications" in out
     assert "Decided: LBSDALM has less regret than EpsilonGreedy (50)" in out
     assert "Sequential:" in (tmp_path / "results/report.html").read_text()
-    assert main(["compare", "mine"]) == 0
-    assert "p-values of a fixed number of replications are not valid" in capsys.readouterr().out
+    for test in ("means", "ranks"):
+        assert main(["compare", "mine", "--test", test]) == 0
+        assert "p-values of a fixed number of replications are not valid" in capsys.readouterr().out
     assert main(["run", "mine.toml", "--baseline", "LBSDALM"]) == 2
     assert "--baseline is for --sequential only" in capsys.readouterr().err
     assert main(["run", "mine.toml", "--sequential", "--baseline", "X"]) == 2

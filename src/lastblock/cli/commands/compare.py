@@ -117,14 +117,15 @@ def _printed(groups: "list[list[Result]]", options: argparse.Namespace) -> str:
         return "".join(texts)
     if options.json:
         return json.dumps([_plain(group, options) for group in groups], indent=2) + "\n"
-    if ranks:
-        tables = [_describe_ranks(g, wins(g, *how[:2]), options.confidence) for g in groups]
-        return "\n\n".join(tables) + "\n"
     tables = []
     for group in groups:
-        text = _describe(group, differences(group, *how), options.confidence)
+        if ranks:
+            text = _describe_ranks(group, wins(group, *how[:2]), options.confidence)
+        else:
+            text = _describe(group, differences(group, *how), options.confidence)
+            text += _ranks_know_more(group, options)
         notes = [f"\n{said}" for said in map(decided, group) if said]
-        tables.append("".join([text, _ranks_know_more(group, options), *notes]))
+        tables.append("".join([text, *notes]))
     return "\n\n".join(tables) + "\n"
 
 
