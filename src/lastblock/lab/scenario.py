@@ -208,7 +208,8 @@ class Scenario:
         Returns
         -------
         Scenario
-            The copy. The versions of the policy are labelled ``"LABEL, PARAMETER = VALUE"``.
+            The copy. The versions of the policy are labelled ``"LABEL, PARAMETER = VALUE"``. Claims
+            about the policy are left out.
 
         Raises
         ------
@@ -222,7 +223,7 @@ class Scenario:
         >>> import lastblock as lb
         >>> scenario = lb.lab.Scenario.load("bernoulli-changes")
         >>> list(scenario.sweep("SW-LB-SDA", window=[200, 400]).policies)[:3]
-        ['LB-SDA', 'SW-LB-SDA, window = 200', 'SW-LB-SDA, window = 400']
+        ['SW-LB-SDA, window = 200', 'SW-LB-SDA, window = 400', 'SW-TS']
         """
         if len(values) != 1:
             raise TypeError(
@@ -231,7 +232,8 @@ class Scenario:
             )
         ((parameter, given),) = values.items()
         policies, sweep = swept(self.policies, label, parameter, given)
-        return self.replace(policies=policies, sweeps=(*self.sweeps, sweep))
+        claims = tuple(claim for claim in self.claims if label not in claim.policies)
+        return self.replace(policies=policies, sweeps=(*self.sweeps, sweep), claims=claims)
 
     def with_reference(self) -> "Scenario":
         """Return a copy that follows the authors' code where it differs from the paper.
