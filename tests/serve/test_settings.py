@@ -7,11 +7,13 @@ from lastblock.serve.settings import SettingError, Settings, read_settings
 
 def test_a_flag_comes_before_the_environment_and_that_before_a_file(tmp_path):
     file = tmp_path / "serve.toml"
-    file.write_text('store = "a.db"\nport = 1\nroot-path = "/x"\nrate_limit = 5\ncors = ["a", "b"]')
+    origins = "https://a.example", "https://b.example"
+    lines = ['store = "a.db"', "port = 1", 'root-path = "/x"', "rate_limit = 5"]
+    file.write_text("\n".join([*lines, f"cors = {list(origins)}"]))
     environ = {"LASTBLOCK_PORT": "2", "LASTBLOCK_HOST": "::1", "LASTBLOCK_CONFIG": str(file)}
     found = read_settings({"port": 3, "host": None, "other": 1}, environ)
     assert found == Settings(
-        store="a.db", port=3, root_path="/x", rate_limit=5.0, cors=("a", "b"), host="::1"
+        store="a.db", port=3, root_path="/x", rate_limit=5.0, cors=origins, host="::1"
     )
     assert read_settings({}, environ).port == 2
     assert read_settings({}, {}, str(file)).port == 1

@@ -32,13 +32,23 @@ def place(request):
     return request.getfixturevalue("tmp_path") / "shop.db"
 
 
+@pytest.fixture(scope="session")
+def shops():
+    """The stores that `shop` has made; pytest makes a parametrised fixture more than once."""
+    return {}
+
+
 @pytest.fixture(scope="session", params=["sqlite", "postgres"])
-def shop(request, tmp_path_factory):
+def shop(request, tmp_path_factory, shops):
     """A store of either kind, for all tests that only read it."""
-    with compiling("never"):
-        if request.param == "sqlite":
-            return made(tmp_path_factory.mktemp("shop") / "shop.db")
-        return made(request.getfixturevalue("server").url(schema="shell"))
+    if request.param not in shops:
+        with compiling("never"):
+            if request.param == "sqlite":
+                place = tmp_path_factory.mktemp("shop") / "shop.db"
+            else:
+                place = request.getfixturevalue("server").url(schema="shell")
+            shops[request.param] = made(place)
+    return shops[request.param]
 
 
 @pytest.fixture
