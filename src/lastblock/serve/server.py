@@ -50,6 +50,10 @@ SWITCH: Final = 0.0005
 interpreter several times for each group, and by Python's own setting of 5 ms it would wait for it
 longer than for the disk."""
 
+SNAPSHOT_EVERY: Final = 1000
+"""Events between two snapshots of a bandit. A snapshot writes all decisions that came since the one
+before and have no reward yet, and whoever waits for its group waits for them, too."""
+
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -69,6 +73,7 @@ def open_service(settings: Settings) -> State:
         settings.store,
         durability="never" if settings.durability == "never" else "interval",
         keep_events=settings.keep_events,
+        snapshot_every=SNAPSHOT_EVERY,
     )
     try:
         keys = Keys(store.documents)
