@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -86,14 +87,16 @@ def test_equal_policies_beside_a_bad_one_stay_undecided(few_flips):
     assert wrong / trials < 0.1 + 3.0 * math.sqrt(0.1 * 0.9 / trials)
 
 
+def _gammas(gap, rng, n):
+    """Return regrets of two policies, whose means differ by the factor `gap`."""
+    return rng.gamma(4.0, 1.0, (n, 2)) * [1.0, gap]
+
+
 def test_large_differences_are_decided_sooner_than_small_ones(few_flips):
     rng = np.random.default_rng(7)
     stops = {}
     for gap in (3.0, 1.25):
-        found = [
-            decide(lambda r, n: r.gamma(4.0, 1.0, (n, 2)) * [1.0, gap], Sequential(), 1600, rng)  # noqa: B023
-            for _ in range(20)
-        ]
+        found = [decide(partial(_gammas, gap), Sequential(), 1600, rng) for _ in range(20)]
         assert all(decider.decisions[0].better == "0" for decider, _ in found)
         stops[gap] = np.mean([n for _, n in found])
     assert stops[3.0] == 50

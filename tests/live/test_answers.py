@@ -1,11 +1,13 @@
 """Keys and several rewards of a decision, for bandits outside a store."""
 
+import json
 import math
 from datetime import timedelta
 
 import pytest
 
 import lastblock as lb
+from lastblock.live import persistence
 from lastblock.live.aggregation import RULES
 
 ARMS = ["red", "green", "blue"]
@@ -265,10 +267,6 @@ def test_functions_are_told_of_each_reward():
 
 
 def test_a_forged_ledger_is_refused():
-    import json  # noqa: PLC0415
-
-    from lastblock.live import persistence  # noqa: PLC0415
-
     bandit = new(rewards="sum")
     decision = bandit.ask(key="a")
     bandit.tell(decision, 1.0)

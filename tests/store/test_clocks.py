@@ -13,6 +13,7 @@ import lastblock as lb
 from lastblock.live import clock
 from lastblock.store import postgres_schema
 from lastblock.store.opening import is_postgres
+from lastblock.store.postgres_connections import Connections, read_address
 
 NAME = "button"
 HOUR = 3_600_000_000
@@ -209,8 +210,6 @@ def test_a_schema_of_two_migrations_is_migrated(url, monkeypatch):
     monkeypatch.undo()
     with pytest.raises(lb.StoreError, match="has schema 2, this lastblock needs"):
         lb.Store(url)
-    from lastblock.store.postgres_connections import Connections, read_address  # noqa: PLC0415
-
     connections = Connections(read_address(url), "test")
     try:
         assert postgres_schema.migrate(connections)[0].number == 3

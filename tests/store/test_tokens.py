@@ -11,6 +11,8 @@ from lives import new_bandit
 
 import lastblock as lb
 from lastblock.live import clock, tokens
+from lastblock.store.opening import open_storage
+from lastblock.store.transfer import copy_bandit
 
 NAME = "button"
 
@@ -218,9 +220,6 @@ def test_memory_is_bounded_in_the_file(place):
 
 
 def test_a_store_of_bandits_copied_remembers(place, tmp_path):
-    from lastblock.store.opening import open_storage  # noqa: PLC0415
-    from lastblock.store.transfer import copy_bandit  # noqa: PLC0415
-
     with lb.Store(place, snapshot_every=3) as store:
         bandit = new_bandit(store.create, name=NAME, rewards="sum")
         decision = bandit.ask(key="a")
