@@ -2,12 +2,17 @@
 
 It speaks just enough HTTP, on raw connections, so that it costs less than the server it measures.
 Give it a JSON object on standard input; it prints one on standard output.
+
+With a rate, each connection sends at fixed moments that do not depend on the answers, and the
+connections take turns. A request that is due before the answer to its connection's last one waits
+for it, and this wait counts.
 """
 
 import asyncio
 import json
 import sys
 import time
+from functools import partial
 from typing import Any
 
 
@@ -20,23 +25,38 @@ class Connection(asyncio.Protocol):
         What to send, in turn.
     seconds
         Where to note how long each request took.
+    first
+        When to send the first request.
     pause
         Seconds between the beginnings of two requests; 0 to send the next one at once.
     """
 
-    def __init__(self, requests: list[bytes], seconds: list[float], pause: float) -> None:
+    def __init__(
+        self, requests: list[bytes], seconds: list[float], first: float, pause: float
+    ) -> None:
         self._requests, self._seconds, self._pause = requests, seconds, pause
         self._buffer = b""
         self._turn = 0
-        self._due = time.perf_counter()
+        self._due = first
         self.failed: str | None = None
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        self._send()
+        self._next()
 
-    def _send(self) -> None:
-        self._began = max(self._due, time.perf_counter()) if self._pause else time.perf_counter()
+    def _next(self) -> None:
+        """Send the next request when it is due."""
+        now = time.perf_counter()
+        if not self._pause:
+            self._send(now)
+        elif self._due > now:
+            asyncio.get_running_loop().call_later(self._due - now, self._send)
+        else:
+            self._send(self._due)
+
+    def _send(self, began: float | None = None) -> None:
+        # A late timer is our own fault, an answer that comes after the next request is due is not.
+        self._began = time.perf_counter() if began is None else began
         self._transport.write(self._requests[self._turn % len(self._requests)])
         self._turn += 1
 
@@ -55,13 +75,9 @@ class Connection(asyncio.Protocol):
         if not head.startswith(b"HTTP/1.1 20"):
             self.failed = (head.partition(b"\r\n")[0] + b" " + rest[:200]).decode()
         self._buffer = rest[size:]
-        now = time.perf_counter()
-        self._seconds.append(now - self._began)
-        if not self._pause:
-            self._send()
-            return
+        self._seconds.append(time.perf_counter() - self._began)
         self._due += self._pause
-        asyncio.get_running_loop().call_later(max(0.0, self._due - now), self._send)
+        self._next()
 
 
 async def load(job: dict[str, Any]) -> dict[str, Any]:
@@ -71,9 +87,11 @@ async def load(job: dict[str, Any]) -> dict[str, Any]:
     loop = asyncio.get_running_loop()
     pause = job["connections"] / job["rate"] if job.get("rate") else 0.0
     made = []
-    for _ in range(job["connections"]):
+    first = time.perf_counter() + 0.1  # when all are connected
+    for place in range(job["connections"]):
+        turn = first + pause * place / job["connections"]
         _, connection = await loop.create_connection(
-            lambda: Connection(requests, seconds, pause), "127.0.0.1", job["port"]
+            partial(Connection, requests, seconds, turn, pause), "127.0.0.1", job["port"]
         )
         made.append(connection)
     await asyncio.sleep(job["warm_up"])
