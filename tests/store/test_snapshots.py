@@ -106,6 +106,39 @@ def test_of_snapshots_that_wait_only_the_latest_stays(place):
         assert store.bandit(NAME).to_bytes() == twin.to_bytes()
 
 
+@pytest.mark.parametrize("waits", [False, True], ids=["each is written", "some wait"])
+@pytest.mark.parametrize("keep_events", [False, True])
+def test_what_is_out_at_a_snapshot(place, waits, keep_events):
+    """The storage finds it in the events, but for decisions among some arms."""
+    options = {"durability": "interval", "snapshot_every": 5, "keep_events": keep_events}
+    twin, out = new_bandit(floor=0.05), []
+    some = list(twin.arms)[:2]
+    for _ in range(3):
+        with lb.Store(place, interval=60.0 if waits else 0.001, **options) as store:
+            if NAME in store:
+                bandit = store.bandit(NAME)
+            else:
+                bandit = new_bandit(store.create, name=NAME, floor=0.05)
+            assert [(each.arm, each.probability, each.time) for each in bandit.pending] == out
+            for turn in range(40):
+                for each in (bandit, twin):
+                    plain, other, chosen = each.ask(), each.ask(), each.ask(among=some)
+                    if turn % 3 == 0:
+                        each.tell(plain, 1.0)
+                    if turn % 4 == 0:
+                        each.tell(chosen, 0.0)
+                    if turn % 5 == 0:
+                        each.forget(other)
+                    if turn == 20:
+                        each.observe(some[0], 1.0)
+                if not waits:
+                    store.flush()
+            out = [(each.arm, each.probability, each.time) for each in bandit.pending]
+            assert [each[:2] for each in out] == [
+                (each.arm, each.probability) for each in twin.pending
+            ]
+
+
 def test_snapshots_that_come_while_a_group_is_written():
     """Neither those of a group that fails are lost, nor those that come meanwhile."""
     written, meanwhile = [], []

@@ -348,12 +348,12 @@ class Desk(Generic[L]):
                 self.ledger.asked_at[id] = time
         self.ledger.keep_only(self.out)
 
-    def out_since(self, first: int) -> list[tuple[int, int, float | None, int | None]]:
-        """Return the decisions from number `first` on that are out, as `put_out` takes them."""
+    def out_among(self, ids: Iterable[int]) -> list[tuple[int, int, float | None, int | None]]:
+        """Return those of some decisions that are out, as `put_out` takes them."""
         times = self.ledger.asked_at
         return [
             (id, self.number(id), self.chances.get(id), times.get(id))
-            for id in range(first, self.next_id)
+            for id in ids
             if id in self.out
         ]
 

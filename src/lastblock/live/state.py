@@ -5,7 +5,7 @@ the record here; labels and decisions belong to the desk.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -367,6 +367,7 @@ def from_little(data: bytes, dtype: np.dtype[Any]) -> States:
     return np.frombuffer(data, dtype.newbyteorder("<")).astype(dtype)
 
 
+@cache
 def _occupied(dtype: np.dtype[Any]) -> npt.NDArray[np.uint8]:
     """Return a mask: bytes of ones where a record has a field, zeros between the fields."""
     fields: Any = dtype.fields

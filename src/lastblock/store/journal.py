@@ -62,6 +62,7 @@ class EventLog:
         self.bandit, self.number = made.bandit, number
         self.event, self.saved = made.event, made.saved  # the last event, and that of the snapshot
         self._since = made.asked  # the number of decisions in the last snapshot
+        self._chosen: list[int] | None = None  # later decisions among some arms; None if unknown
         self._sure = made.event  # up to this event the bandit certainly agrees with the log
         self._snapshot_every = snapshot_every
         self._write, self._recover, self._check_owned = write, recover, check_owned
@@ -80,6 +81,10 @@ class EventLog:
             self._confirm()
             return
         now = self._clock.last  # the desk has read the clock, since asks have noted their time
+        if self._chosen is not None and (len(events) > 1 or events[0][0] == "ask_among"):
+            self._chosen += [
+                id for kind, id, _, _ in events if kind == "ask_among" and id is not None
+            ]
         self._sure = before = self.event
         after = before + len(events)
         number = self.number
@@ -119,9 +124,9 @@ class EventLog:
 
     def _save(self, rows: Sequence[Row], event: int) -> None:
         """Write rows, and a snapshot of the bandit, whose state is that after `event`."""
-        snapshot = snapshot_of(self.bandit, self.number, event, self._since)
+        snapshot = snapshot_of(self.bandit, self.number, event, self._since, self._chosen)
         self._write(rows, [snapshot])
-        self.saved, self._since = event, snapshot.asked
+        self.saved, self._since, self._chosen = event, snapshot.asked, []
 
     def reload(self) -> Desk[Any]:
         """Return the desk as the storage has it, including events that wait to be written."""
@@ -133,7 +138,7 @@ class EventLog:
             self.end(str(error))
             raise
         self.event, self.saved = made.event, made.saved
-        self._clock.event = made.event
+        self._clock.event, self._chosen = made.event, None
         _log.warning(
             "bandit number %d is as its log has it, after an error or an interrupt", self.number
         )
@@ -154,10 +159,24 @@ class EventLog:
         desk_of(self.bandit).attach(refuse, None)
 
 
-def snapshot_of(bandit: Bandit[Any], number: int, event: int, since: int = 0) -> Snapshot:
-    """Return a snapshot of a bandit, with those decisions from `since` on that are out.
+def snapshot_of(
+    bandit: Bandit[Any],
+    number: int,
+    event: int,
+    since: int = 0,
+    chosen: Sequence[int] | None = None,
+) -> Snapshot:
+    """Return a snapshot of a bandit, with the decisions that are out and not stored by other means.
 
-    Earlier ones are in the storage already; all of them may be many.
+    Parameters
+    ----------
+    bandit, number, event
+        The bandit, its number in the storage, and the last event that it includes.
+    since
+        Earlier decisions are in the storage already; all of them may be many.
+    chosen
+        Those decisions from `since` on that were made among some arms; None if any may be. The
+        storage finds the others in the events.
     """
     desk = desk_of(bandit)
     with desk.lock:
@@ -173,7 +192,7 @@ def snapshot_of(bandit: Bandit[Any], number: int, event: int, since: int = 0) ->
                 about["remembers"] = remembers
         body = snapshot.pack(about, desk.live.to_bytes())
         policy, layout = json.dumps(about["policy"]), about["layout"]
-        out = desk.out_since(since)
+        out = desk.out_among(range(since, desk.next_id) if chosen is None else chosen)
         kept = event + 1 if remembers is None else remembers
         return Snapshot(number, event, bandit.asked, policy, layout, body, since, out, kept)
 

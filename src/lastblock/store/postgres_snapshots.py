@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lastblock.engine.events import REMEMBERED
+from lastblock.engine.events import ASK, REMEMBERED
 from lastblock.store.postgres_connections import Connection, run
 from lastblock.store.postgres_rows import COPY_PENDING, copy_in, lines
 from lastblock.store.storage import Snapshot
@@ -11,6 +11,12 @@ from lastblock.support.errors import StoreError
 _ANSWERS = (
     "SELECT decision FROM events WHERE bandit = %(bandit)s AND event > %(last)s "
     "AND event <= %(event)s AND kind IN (1, 2)"
+)
+_ADD_ASKED = (
+    'INSERT INTO pending (bandit, decision, arm, probability, "time") '
+    'SELECT bandit, decision, arm, probability, "time" FROM events AS asked '
+    f"WHERE bandit = %(bandit)s AND event > %(last)s AND event <= %(event)s AND kind = {ASK} "
+    f"AND NOT EXISTS ({_ANSWERS} AND decision = asked.decision) ON CONFLICT DO NOTHING"
 )
 _KEEP_ANSWERED = (
     "UPDATE pending SET answered = %(event)s WHERE bandit = %(bandit)s "
@@ -82,6 +88,7 @@ def keep_snapshot(
     out = [(bandit, *each[:3], None, each[3]) for each in snapshot.out if each[0] >= asked]
     if out:
         copy_in(connection, COPY_PENDING, lines(out))
+    run(connection, _ADD_ASKED, values)
     if first_asked:
         run(connection, _KEEP_ANSWERED, values)
     run(connection, _DROP_ANSWERED, values)

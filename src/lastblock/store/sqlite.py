@@ -18,6 +18,7 @@ from lastblock.store.sqlite_errors import PATIENCE, explained
 from lastblock.store.sqlite_file import SQLiteFile
 from lastblock.store.sqlite_rows import EVENTS, PENDING, begin, drop_events, insert, receive
 from lastblock.store.sqlite_schema import (
+    ADD_ASKED,
     APPLICATION,
     DROP_ANSWERED,
     KEEP_ANSWERED,
@@ -340,6 +341,7 @@ class SQLiteStorage:
         # Earlier decisions that are out are stored already.
         out = [(bandit, *each[:3], None, each[3]) for each in snapshot.out if each[0] >= asked]
         insert(run, PENDING, out)
+        run(ADD_ASKED, values)
         if first_asked:
             run(KEEP_ANSWERED, values)
         if run("SELECT 1 FROM pending WHERE bandit = ? LIMIT 1", (bandit,)).fetchone():

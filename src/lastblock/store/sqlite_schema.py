@@ -198,6 +198,12 @@ _ANSWERS = (
     "SELECT decision FROM events WHERE bandit = :bandit AND event > :last AND event <= :event "
     "AND kind IN (1, 2)"
 )
+ADD_ASKED = (
+    "INSERT OR IGNORE INTO pending (bandit, decision, arm, probability, time) "
+    "SELECT bandit, decision, arm, probability, time FROM events WHERE bandit = :bandit "
+    f"AND event > :last AND event <= :event AND kind = {ASK} "
+    f"AND decision NOT IN ({_ANSWERS} AND decision IS NOT NULL)"
+)
 KEEP_ANSWERED = (
     "UPDATE pending SET answered = :event WHERE bandit = :bandit "
     f"AND decision IN ({_ANSWERS} AND decision < :first_asked)"

@@ -57,8 +57,8 @@ class TakenOverError(StoreError):
 class Snapshot(NamedTuple):
     """A bandit as it was after event `event`, with only its latest decisions that are out.
 
-    For decisions before `since`, the storage knows which were out at its last snapshot, and the
-    events say which of these have been answered.
+    For decisions before `since`, the storage knows which were out at its last snapshot. The events
+    say which of these have been answered, and which later ones are out.
     """
 
     bandit: int
@@ -68,7 +68,7 @@ class Snapshot(NamedTuple):
     layout: str
     body: bytes
     since: int = 0
-    out: Sequence[Out] = ()  # those from `since` on, and older ones that may be out
+    out: Sequence[Out] = ()  # those of which an "ask" does not tell all, and perhaps others
     remembers: int = 1 << 62  # the first event that must be kept for the bandit's memory
 
     def after(self, earlier: "Snapshot | None") -> "Snapshot":
