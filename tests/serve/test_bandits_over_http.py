@@ -88,6 +88,11 @@ def test_policies_are_written_as_in_scenario_files(service, policy, text):
         ({"name": ""}, "invalid", "length"),
         ({"floor": 0.9}, "invalid", "floor"),
         ({"arm": 3}, "invalid", "there is no field 'arm'; did you mean 'arms'?"),
+        (
+            {"guardrail": {"control": "x", "worse": "up"}},
+            "invalid",
+            "guardrail.worse: Invalid enum value 'up'; choose 'higher' or 'lower'",
+        ),
     ],
 )
 def test_a_wrong_bandit_is_refused_and_none_is_made(service, change, kind, words):

@@ -1,9 +1,11 @@
 """Errors of the service, as RFC 9457 describes them: ``application/problem+json``."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+import msgspec.inspect
 
 from lastblock.support.spelling import advice
 
@@ -95,7 +97,35 @@ def explained(error: msgspec.ValidationError, kind: Any = None) -> str:
             '; there is no context but a segment: send {"segment": "de-mobile"}, say, and each '
             "segment learns by itself"
         )
+    elif what.startswith("Invalid enum value") and (choices := _choices(kind, place)):
+        what = f"{what}; choose {', '.join(choices[:-1])} or {choices[-1]}"
     elif is_unknown and not at:
         known = getattr(kind, "__struct_fields__", ())
         what = f"there is no field {rest.rstrip('`')!r}; {advice(rest.rstrip('`'), known)}"
     return f"{place.rstrip('`').removeprefix('.')}: {what}" if at and place != "`" else what
+
+
+def _choices(kind: Any, place: str) -> list[str]:
+    """Return the words that a field may have, in quotes; `place` is where `msgspec` found it."""
+    found = [msgspec.inspect.type_info(kind)] if kind is not None else []
+    for name in re.findall(r"\.(\w+)|\[", place):
+        inner: list[Any] = []
+        for each in _alternatives(found):
+            if name:
+                fields = getattr(each, "fields", ())
+                inner += [field.type for field in fields if field.encode_name == name]
+            elif hasattr(each, "item_type"):
+                inner.append(each.item_type)
+        found = inner
+    return [repr(value) for each in _alternatives(found) for value in getattr(each, "values", ())]
+
+
+def _alternatives(types: Sequence[Any]) -> Iterator[Any]:
+    """Yield types, and for a union those that it unites; metadata about a type is left out."""
+    for each in types:
+        if isinstance(each, msgspec.inspect.UnionType):
+            yield from _alternatives(each.types)
+        elif isinstance(each, msgspec.inspect.Metadata):
+            yield from _alternatives([each.type])
+        else:
+            yield each
