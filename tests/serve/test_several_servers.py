@@ -100,6 +100,7 @@ def test_long_answers_are_forwarded_and_loops_are_not(servers):
         answer = one.getresponse()
         assert (answer.status, answer.headers["retry-after"]) == (503, "1")
         answer.read()
+        assert second.call("POST", DECIDE, {})[0] == 201
         one.request("GET", "/v1/bandits/button/events?after=0", headers=headers)
         answer = one.getresponse()
         while not answer.readline().startswith(b"event: ask"):
