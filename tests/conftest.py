@@ -1,5 +1,6 @@
 """Settings of every test."""
 
+import contextlib
 import gc
 import importlib
 import re
@@ -9,11 +10,16 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import lastblock as lb
-from lastblock.core.layout import room_for, state_dtype
+from lastblock.core.layout import FIRST_ROOM, room_for, state_dtype
 from lastblock.kernels.background import compiling
 from lastblock.kernels.numba_on_demand import make_ready
+from lastblock.lab.paper import table1
 from lastblock.lab.scenario_files import imports
-from lastblock.testing import worlds
+from lastblock.live import warming
+from lastblock.replay import reader
+from lastblock.simulation import compiling as simulation_compiling
+from lastblock.support.compiling_processes import compile_shared
+from lastblock.testing import declared, worlds
 from store.postgres_server import Server, why_not
 
 # The same examples on every run and every machine. The first example of a test may compile a
@@ -64,12 +70,42 @@ def plain():
 CONFORMANCE = re.compile(r".*test_policies\.py::(?:test_policy|test_jit_\w+)\[(\w+)")
 
 
-def group(nodeid):
-    """Tests that compile the same kernels, for one process: those of a policy, or else a file."""
-    policy = CONFORMANCE.match(nodeid)
-    if "::test_detector[" in nodeid:
+OF_A_POLICY = re.compile(r"tests/(?:oracle|statistical)/|tests/lab/test_table1|src/lastblock/polic")
+WORDS = re.compile(r"[a-z0-9]+")
+
+
+def named_in(text):
+    """Return the policy that a text names first, spelt somehow; None if it names none."""
+    words = WORDS.findall(text.lower())
+    found = [
+        (place, -len(name), cls)
+        for cls in lb.POLICIES
+        if (place := "".join(words).find(name := cls.lower())) >= 0
+        if len(name) > 3 or name in words  # "med" is in many words
+    ]
+    return min(found)[2] if found else None
+
+
+def policy_of(nodeid):
+    """Return the policy that a test is about, by its parameters or its name; None for several."""
+    if conforms := CONFORMANCE.match(nodeid):
+        return conforms[1]
+    path, _, test = nodeid.partition("::")
+    if "::test_detector[" in nodeid or path.startswith("src/lastblock/detectors"):
         return "Restarting"
-    return policy[1] if policy else nodeid.partition("::")[0]
+    if not OF_A_POLICY.match(path):
+        return None
+    name, _, parameters = test.partition("[")
+    return named_in(parameters) or named_in(name.rpartition(".")[2])
+
+
+def group(nodeid):
+    """Tests that compile the same kernels, for one process: those of a policy, or else a file.
+
+    A process finds in the cache on disk what another one has compiled, but only as a whole: for
+    another entry, it compiles the policy's methods once more.
+    """
+    return policy_of(nodeid) or nodeid.partition("::")[0]
 
 
 QUICK_POLICIES = {
@@ -140,23 +176,17 @@ def is_quick(item):
 LONGEST_FILES = [  # those whose tests wait for other processes come first: others work meanwhile
     "test_documents",
     "test_kills_and_interrupts",
-    "test_randomised_laws",
     "test_store_forks",
     "test_dashboard_in_a_browser",
-    "test_subsampling",
     "test_postgres_server_goes",
     "test_postgres",
-    "test_agreement",
     "test_arms_and_words",
-    "test_subsampling_laws",
     "test_own_package",
     "test_words_of_wrappers",
     "test_conformance_suite",
-    "test_randomised",
     "test_soak",
     "test_many_out",
     "test_klucb",
-    "test_ucb",
     "test_adaptive",
     "test_replay_laws",
     "test_reference_regret",
@@ -174,15 +204,22 @@ LONGEST_FILES = [  # those whose tests wait for other processes come first: othe
 """Groups that take longest, which no process should begin last."""
 
 
+LONGEST_POLICIES = [
+    *("KLUCB", "SSMC", "LBSDALM", "Binarized", "MED", "SWLBSDA", "LBSDAGM", "FEWA", "RAWUCB"),
+    *("Restarting", "OracleRestart", "BESA", "LBSDA", "IMED", "RBSDA", "NPTS", "Giro"),
+]
+"""The same for policies."""
+
+
 def turn(item):
     """Return when a test's turn is: long files, other files, then policies one after the other.
 
-    A policy takes some seconds. If these come last, no process waits long for the other.
+    Most policies take some seconds. If these come last, no process waits long for the other.
     """
-    if CONFORMANCE.match(item.nodeid):
-        return len(LONGEST_FILES) + 1
-    stem = item.path.stem
-    return LONGEST_FILES.index(stem) if stem in LONGEST_FILES else len(LONGEST_FILES)
+    order, name = LONGEST_FILES, item.path.stem
+    if policy := policy_of(item.nodeid):
+        order, name = LONGEST_POLICIES, policy
+    return policy is not None, order.index(name) if name in order else len(order)
 
 
 def pytest_collection_modifyitems(config, items):
@@ -219,26 +256,77 @@ def server():
     made.close()
 
 
-SHARED_HORIZONS = (worlds.HORIZON, 1600, 10_000)
-"""Those of the conformance suite and of the paper, for which records are compiled anyway."""
+SHARED_HORIZONS = (2 * FIRST_ROOM + 1, 10_000)
+"""That of a live bandit's record after it has grown, which the conformance suite compiles anyway,
+and that of the paper."""
+
+EXACT = {"kernels", "oracle", "simulation", "smoke", "testing"} | {
+    *("test_cluster", "test_examples", "test_notebook", "test_runner", "test_warm", "test_warming")
+}
+"""Folders and files that play in exact records, as users do, and compile in several processes: the
+oracles fill their records, and processes that a test starts know nothing of `shared`."""
+
+
+def roomy_dtype(policy, arms, horizon=None):
+    """Return the type of a record that many tests share; see `shared`."""
+    longer = next((long for long in SHARED_HORIZONS if (horizon or 0) <= long), horizon)
+    return state_dtype(policy, arms, longer, room=max(arms, room_for(worlds.ARMS)))
+
+
+def compile_alone(shared, ours, helpers, cache, done):
+    """Compile in this process; others would compile for exact records."""
+    compile_shared(shared, ours, 0, cache, done)
+
+
+simulating = importlib.import_module("lastblock.simulation.simulate")  # its name is a function's
+
+REPLACED = [
+    *((module, "state_dtype", roomy_dtype) for module in (declared, simulating, reader, table1)),
+    *((module, "compile_shared", compile_alone) for module in (simulation_compiling, warming)),
+]
+"""What tests do otherwise than users, where that saves a compilation."""
+
+
+@contextlib.contextmanager
+def shared():
+    """`simulate` plays in records with room to spare, the same as those of live bandits.
+
+    Two or three arms take a record for four. If a policy keeps every reward, a short run takes the
+    record of a longer one. No decision depends on the room that is left.
+    """
+    with contextlib.ExitStack() as stack:
+        for module, name, other in REPLACED:
+            stack.enter_context(mock.patch.object(module, name, other))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _shared_or_exact(request):
+    """Tests share their records, unless `EXACT` has their folder or file."""
+    is_exact = {request.path.parent.name, request.path.stem} & EXACT
+    with contextlib.nullcontext() if is_exact else shared():
+        yield
+
+
+class Doctests:
+    """The same for doctests of the package, which no fixture of this file reaches."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item):
+        with shared() if item.nodeid.startswith("src/") else contextlib.nullcontext():
+            return (yield)
+
+
+def pytest_configure(config):
+    """Let what is here hold for doctests of the package, too."""
+    config.pluginmanager.register(Doctests())
 
 
 @pytest.fixture
-def shared_records(monkeypatch):
-    """`simulate` plays in records with room to spare, if that saves a compilation.
-
-    Two or three arms take a record for four, as in a live bandit. If a policy keeps every reward, a
-    short run takes the record of a longer one. No decision depends on the room that is left; the
-    oracles play in records that are full.
-    """
-    room = room_for(worlds.ARMS)
-
-    def roomy(policy, arms, horizon):
-        longer = next((long for long in SHARED_HORIZONS if horizon <= long), horizon)
-        return state_dtype(policy, arms, longer, room=max(arms, room))
-
-    for user in ("lastblock.simulation.simulate", "lastblock.testing.declared"):
-        monkeypatch.setattr(importlib.import_module(user), "state_dtype", roomy)
+def shared_records():
+    """Let a test in a file with exact records share them, too."""
+    with shared():
+        yield
 
 
 @pytest.fixture

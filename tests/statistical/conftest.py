@@ -14,8 +14,3 @@ def scenarios():
 @pytest.fixture(scope="session")
 def horizon():
     return Scenario.load("stationary").horizon
-
-
-@pytest.fixture(autouse=True)
-def _shared(shared_records):
-    """The laws of policies do not depend on their records."""
