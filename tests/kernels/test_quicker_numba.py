@@ -2,11 +2,15 @@
 
 import itertools
 import math
+import operator
 
+import numpy as np
 import pytest
-from numba.core import ir
+from numba import njit, typeof, types
+from numba.core import ir, registry
 from numba.core.compiler import Flags, run_frontend
 from numba.core.targetconfig import Option, TargetConfig
+from numba.extending import overload
 
 from lastblock.core import history
 from lastblock.kernels import quicker_numba, samplers
@@ -77,3 +81,56 @@ def test_where_numba_is_different_it_keeps_its_own(monkeypatch):
     monkeypatch.delattr(ir.Inst, "_rec_list_vars")
     quicker_numba.quicken()
     assert not hasattr(ir.Inst, "_rec_list_vars")
+
+
+def test_a_record_is_spelt_as_numba_spells_it():
+    first, second = (typeof(np.zeros(1, [("a", np.int64), ("b", kind)])[0]) for kind in "df")
+    for _ in range(2):
+        assert repr(first).startswith("Record([('a', {'type': int64, 'offset': 0,")
+        assert "'type': float64" in repr(first)
+        assert "'type': float32" in repr(second)
+    assert "_repr" not in "".join(vars(first))  # it is pickled with every compiled function
+
+
+OPERATORS = [operator.add, operator.truediv, operator.lt, operator.iadd, operator.and_]
+NUMBERS = [types.int64, types.uint64, types.float64, types.boolean, types.literal(3)]
+
+
+@pytest.mark.parametrize("name", OPERATORS, ids=lambda f: f.__name__)
+def test_an_operator_means_what_numba_says(name):
+    context = registry.cpu_target.typing_context
+    context.refresh()
+    function = context.resolve_value_type(name)
+    slow = type(function).get_call_type.__closure__
+    numbas = next(cell.cell_contents for cell in slow if callable(cell.cell_contents))
+    for args in itertools.product(NUMBERS, NUMBERS):
+        try:
+            expected = numbas(function, context, args, {})
+        except Exception as error:
+            with pytest.raises(type(error)):
+                function.get_call_type(context, args, {})
+            continue
+        for _ in range(2):
+            assert function.get_call_type(context, args, {}) == expected
+
+
+def test_what_a_user_registers_later_is_found():
+    def twice(x):
+        raise NotImplementedError
+
+    @njit
+    def caller(x):
+        return x + 1
+
+    assert caller(1) == 2
+
+    @overload(twice)
+    def _twice(x):
+        return (lambda x: 2 * x) if isinstance(x, types.Integer) else (lambda x: x + x)
+
+    @njit
+    def other(x):
+        return twice(x) + 1
+
+    assert other(3) == 7
+    assert other(0.25) == 1.5
