@@ -99,13 +99,20 @@ def policy_of(nodeid):
     return named_in(parameters) or named_in(name.rpartition(".")[2])
 
 
+TOGETHER = re.compile(
+    r"tests/(?:arms|core|fleet|live)(?!/test_(?:fleet_forks|programs_that_end_early|start|warming))"
+)
+"""Folders whose files share kernels, but for those whose tests wait for other processes."""
+
+
 def group(nodeid):
-    """Tests that compile the same kernels, for one process: those of a policy, or else a file.
+    """Tests that compile the same kernels, for one process: of a policy, a folder, or else a file.
 
     A process finds in the cache on disk what another one has compiled, but only as a whole: for
     another entry, it compiles the policy's methods once more.
     """
-    return policy_of(nodeid) or nodeid.partition("::")[0]
+    folder = TOGETHER.match(nodeid)
+    return policy_of(nodeid) or (folder[0] if folder else nodeid.partition("::")[0])
 
 
 QUICK_POLICIES = {
@@ -175,6 +182,7 @@ def is_quick(item):
 
 LONGEST_FILES = [  # those whose tests wait for other processes come first: others work meanwhile
     "test_documents",
+    *("fleet", "core", "live"),  # folders, see `TOGETHER`
     "test_kills_and_interrupts",
     "test_store_forks",
     "test_dashboard_in_a_browser",
@@ -182,7 +190,6 @@ LONGEST_FILES = [  # those whose tests wait for other processes come first: othe
     "test_postgres",
     "test_arms_and_words",
     "test_own_package",
-    "test_words_of_wrappers",
     "test_conformance_suite",
     "test_soak",
     "test_many_out",
@@ -190,16 +197,13 @@ LONGEST_FILES = [  # those whose tests wait for other processes come first: othe
     "test_adaptive",
     "test_replay_laws",
     "test_reference_regret",
-    "test_compact",
     "test_compile_cache",
     "test_report_in_a_browser",
     "test_cli",
     "test_runner",
     "test_store",
-    "test_fleet",
     "test_server",
     "test_suite",
-    "test_checked",
 ]
 """Groups that take longest, which no process should begin last."""
 
@@ -216,7 +220,8 @@ def turn(item):
 
     Most policies take some seconds. If these come last, no process waits long for the other.
     """
-    order, name = LONGEST_FILES, item.path.stem
+    order = LONGEST_FILES
+    name = item.path.parent.name if TOGETHER.match(item.nodeid) else item.path.stem
     if policy := policy_of(item.nodeid):
         order, name = LONGEST_POLICIES, policy
     return policy is not None, order.index(name) if name in order else len(order)
