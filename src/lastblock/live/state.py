@@ -165,8 +165,8 @@ class Live:
             kernel.wait()
 
     def start(self, arms: int, key: Stream) -> None:
-        """Start the policy in the record, in plain Python: this happens once."""
-        self._open.run_plain(self.policy, self.states, arms, key, 0)  # replication 0
+        """Start the policy in the record."""
+        self._start(self.states, arms, key)
         self.note_start()
 
     def note_start(self) -> None:
@@ -174,7 +174,8 @@ class Live:
         plain(note_round)(self.s, self.planned, 0)
 
     def _start(self, states: States, arms: int, key: Stream) -> None:
-        self._open.run(self.policy, states, arms, key, 0)  # replication 0
+        """Start the policy in a record, in plain Python: this happens rarely."""
+        self._open.run_plain(self.policy, states, arms, key, 0)  # replication 0
 
     @property
     def last_asked(self) -> tuple[int, int, float | None]:
