@@ -70,6 +70,11 @@ def plain():
 CONFORMANCE = re.compile(r".*test_policies\.py::(?:test_policy|test_jit_\w+)\[(\w+)")
 
 
+def pytest_make_parametrize_id(val):
+    """Name a policy among a test's parameters by its class, for `policy_of`."""
+    return type(val).__name__ if type(val) in lb.POLICIES.values() else None
+
+
 OF_A_POLICY = re.compile(r"tests/(?:oracle|statistical)/|tests/lab/test_table1|src/lastblock/polic")
 WORDS = re.compile(r"[a-z0-9]+")
 
@@ -96,7 +101,9 @@ def policy_of(nodeid):
     if not OF_A_POLICY.match(path):
         return None
     name, _, parameters = test.partition("[")
-    return named_in(parameters) or named_in(name.rpartition(".")[2])
+    if policy := named_in(parameters) or named_in(name.rpartition(".")[2]):
+        return policy
+    return "AdaptiveLBSDA" if "test_adaptive" in path else named_in(path)
 
 
 TOGETHER = re.compile(
@@ -209,7 +216,18 @@ LONGEST_FILES = [  # those whose tests wait for other processes come first: othe
 
 
 LONGEST_POLICIES = [
-    *("KLUCB", "SSMC", "LBSDALM", "Binarized", "MED", "SWLBSDA", "LBSDAGM", "FEWA", "RAWUCB"),
+    *(
+        "KLUCB",
+        "AdaptiveLBSDA",
+        "SSMC",
+        "LBSDALM",
+        "Binarized",
+        "MED",
+        "SWLBSDA",
+        "LBSDAGM",
+        "FEWA",
+        "RAWUCB",
+    ),
     *("Restarting", "OracleRestart", "BESA", "LBSDA", "IMED", "RBSDA", "NPTS", "Giro"),
 ]
 """The same for policies."""
