@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Three processes on two cores, since tests of other processes often wait.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadscope
 
 # Some tests need a browser or a database server; where they cannot be had they are skipped, and
 # say so.
@@ -11,14 +13,17 @@ POSTGRES := timeout 120 apt-get install -y -qq --no-install-recommends postgresq
 # Tests start Python hundreds of times; each time it would read all the sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: reproduce test quick check style types users-types layers docs browser database bench peers clean
+.PHONY: reproduce test trials quick check style types users-types layers docs browser database bench peers clean
 
 reproduce: .venv/ready  ## All of the paper's figures and tables, and a report
 	$(BIN)/lastblock reproduce
 
-test: .venv/ready browser database  ## Everything that CI runs
+test: .venv/ready browser database  ## Everything that CI runs, each trial in its short form
 	$(MAKE) --no-print-directory -j 2 check docs
-	$(BIN)/python -m pytest -n 3 --dist loadscope  # three, since tests of other processes often wait
+	$(PYTEST) -m "not trial"
+
+trials: .venv/ready browser database  ## Kills, forks, soaks and laws of random draws, many times over
+	$(PYTEST) -m trial
 
 quick: .venv/ready  ## The tests that need the kernels of ten policies only: a minute, once compiled
 	$(BIN)/python -m pytest -q -n 2 --dist loadscope -m quick

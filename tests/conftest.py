@@ -184,7 +184,8 @@ def is_quick(item):
         return policy[1] in QUICK_POLICIES and "test_jit" not in item.nodeid
     is_doctest = item.nodeid.startswith("src/")
     is_slow = item.path.parent.name in SLOW_FOLDERS or item.path.stem in SLOW_FILES
-    return not (is_doctest or is_slow or item.get_closest_marker("slow"))
+    is_slow |= any(item.get_closest_marker(name) for name in ("slow", "trial"))
+    return not (is_doctest or is_slow)
 
 
 LONGEST_FILES = [  # those whose tests wait for other processes come first: others work meanwhile
@@ -267,6 +268,16 @@ def pytest_xdist_make_scheduler(config, log):
 
     config.option.loadscopereorder = False  # `turn` gives the order, not the number of tests
     return Groups(config, log)
+
+
+@pytest.fixture(scope="session")
+def kept_kernels():
+    """The kernels that servers in other processes need are in the cache.
+
+    Else each server would compile them in the background, again and again if it is killed.
+    """
+    for policy in (lb.LBSDAGM(), lb.LBSDALM()):
+        lb.Bandit(policy, worlds.ARMS, seed=1, compiled=True)
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,17 @@
 """Programs in processes of their own, which find the same modules as the tests."""
 
+import atexit
+import functools
 import json
 import os
+import select
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
+
+PATIENCE = 1200
+"""Seconds after which a program hangs."""
 
 
 def environment(**more):
@@ -20,12 +28,47 @@ def run_python(*arguments, **variables):
         capture_output=True,
         text=True,
         check=False,
-        timeout=1200,  # in case it hangs
+        timeout=PATIENCE,
     )
 
 
 def run_trial(program, *arguments):
-    """What a program prints as JSON."""
-    done = run_python(program, *arguments)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    """What a trial returns, one of a program that has `store_trials.main`."""
+    return _server_of(program).run(*map(str, arguments))
+
+
+@functools.cache
+def _server_of(program):
+    server = _TrialServer(program)
+    atexit.register(server.close)
+    return server
+
+
+class _TrialServer:
+    """A process that has imported all, and runs each trial in a fork of its own."""
+
+    def __init__(self, program):
+        self._folder = tempfile.TemporaryDirectory()
+        self._process = subprocess.Popen(
+            [sys.executable, str(program), "--serve"],
+            env=environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+
+    def run(self, *trial):
+        out, err = (Path(self._folder.name) / name for name in ("out", "err"))
+        for path in (out, err):
+            path.unlink(missing_ok=True)
+        print(json.dumps([str(out), str(err), *trial]), file=self._process.stdin)
+        answers, _, _ = select.select([self._process.stdout], [], [], PATIENCE)
+        assert answers, f"{trial} hangs"
+        status = self._process.stdout.readline()
+        assert status == "0\n", err.read_text() if err.exists() else status
+        return json.loads(out.read_text())
+
+    def close(self):
+        self._process.communicate()
+        self._folder.cleanup()

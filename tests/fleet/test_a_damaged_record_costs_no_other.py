@@ -14,6 +14,7 @@ import lastblock as lb
 from lastblock.fleet import file
 from lastblock.fleet.file import PAGE
 from lastblock.kernels.seals import ALL_SEALED, BEGINNING, BEGINNING_SEALED, BUSY
+from trials import short_and_long
 
 POLICY = lb.LBSDALM(minimum=4, scale=0.5)
 ARMS = 3
@@ -193,9 +194,10 @@ def test_a_start_that_an_older_version_cut_off_is_no_damage(tmp_path):
         assert list(fleet.repaired) == [0]
 
 
-def test_files_of_killed_processes_open(tmp_path):
+@short_and_long("kills", 4, 100)
+def test_files_of_killed_processes_open(tmp_path, kills):
     """`python tests/fleet/kill_first_asks.py --kills 1000` does it a thousand times."""
-    kill_first_asks.main(10, tmp_path)
+    kill_first_asks.main(kills, tmp_path)
 
 
 @pytest.mark.parametrize(

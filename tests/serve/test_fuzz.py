@@ -5,6 +5,7 @@ import pytest
 from lastblock.kernels.background import compiling
 from serve.client import Service
 from serve.fuzz import Fuzzer
+from trials import short_and_long
 
 
 @pytest.fixture(scope="module")
@@ -16,9 +17,10 @@ def fuzzer(tmp_path_factory):
         service.close()
 
 
-def test_no_request_makes_it_fail(fuzzer):
+@short_and_long("examples", 4, 30)
+def test_no_request_makes_it_fail(fuzzer, examples):
     """By hand with more requests: ``python -m serve.fuzz --examples 500``."""
-    fuzzer.try_all(6)
-    assert fuzzer.sent >= 5 * len(fuzzer.operations)
+    fuzzer.try_all(examples)
+    assert fuzzer.sent >= (examples - 1) * len(fuzzer.operations)
     # It has been let in, and has been refused.
     assert {200, 201, 204, 404, 422} <= fuzzer.statuses.keys()

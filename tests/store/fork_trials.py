@@ -20,7 +20,7 @@ from pathlib import Path
 
 from databases import store_at
 from lives import change, new_bandit
-from store_trials import ACKNOWLEDGED, NAME, READY, fork, wait_for, with_error
+from store_trials import ACKNOWLEDGED, NAME, READY, fork, main, wait_for, with_error
 
 import lastblock as lb
 
@@ -305,5 +305,4 @@ def write_and_fork(path, steps, cells):
 
 
 if __name__ == "__main__":
-    trial, *arguments = sys.argv[1:]
-    print(json.dumps(globals()[trial](*arguments)))
+    main(globals())

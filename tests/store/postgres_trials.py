@@ -8,22 +8,19 @@ Each starts a server of its own and prints one line of JSON.
 """
 
 import contextlib
-import json
 import mmap
 import os
 import random
 import signal
-import sys
 import threading
 import time
 
 from databases import fetch
 from lives import change, new_bandit
 from postgres_server import Server
-from store_trials import fork, kill, wait_for
+from store_trials import fork, kill, main, wait_for
 
 import lastblock as lb
-from lastblock.kernels.background import compiling
 from lastblock.store import postgres_leases
 
 DURABILITIES = ("always", "interval")
@@ -264,6 +261,4 @@ def taken_over(store, name):
 
 
 if __name__ == "__main__":
-    trial, *arguments = sys.argv[1:]
-    with compiling("at once"):  # children are forks, and shall find everything compiled
-        print(json.dumps(globals()[trial](*arguments)))
+    main(globals())

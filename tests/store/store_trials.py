@@ -316,7 +316,28 @@ def left_open(place):
     return bandit.to_json()
 
 
-if __name__ == "__main__":
-    trial, *arguments = sys.argv[1:]
+def main(trials):
+    """Run the trial that the command line names, and print what it returns.
+
+    With ``--serve``, trials are read from the input, a line of JSON each, and run in forks of this
+    process, since to import and to load everything takes longer than most trials.
+    """
     with compiling("at once"):  # children are forks, and shall find everything compiled
-        print(json.dumps(globals()[trial](*arguments)))
+        if sys.argv[1:] != ["--serve"]:
+            trial, *arguments = sys.argv[1:]
+            print(json.dumps(trials[trial](*arguments)))
+            return
+        new_bandit()
+        while line := sys.stdin.readline():
+            out, err, trial, *arguments = json.loads(line)
+            child = os.fork()
+            if child == 0:  # it ends like a program
+                for number, path in ((1, out), (2, err)):
+                    os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
+                print(json.dumps(trials[trial](*arguments)), flush=True)
+                return
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+if __name__ == "__main__":
+    main(globals())

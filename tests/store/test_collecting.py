@@ -1,8 +1,6 @@
 """Several rewards of a decision in a store: each is an event, and nothing counts twice."""
 
 import json
-import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,6 +12,8 @@ import lastblock as lb
 from lastblock.live import clock
 from lastblock.live.aggregation import RULES
 from lastblock.store.opening import is_postgres
+from processes import run_trial
+from trials import short_and_long
 
 NAME = "button"
 TRIALS = Path(__file__).parent / "store_trials.py"
@@ -169,14 +169,8 @@ def test_the_log_has_it_all(place, tmp_path):
     assert [kind for (kind,) in kinds] == [row["kind"] for row in events]
 
 
-def test_kills_with_retries(place):
+@short_and_long("kills", {"sqlite": 4, "postgres": 2}, {"sqlite": 30, "postgres": 10})
+def test_kills_with_retries(place, kills):
     """`python tests/store/store_trials.py retries PLACE 300 5` kills it 300 times."""
-    kills = 4 if is_postgres(place) else 12
-    done = subprocess.run(
-        [sys.executable, str(TRIALS), "retries", str(given(place)), str(kills), "5"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["steps"] > 1
+    number = kills["postgres" if is_postgres(place) else "sqlite"]
+    assert run_trial(TRIALS, "retries", given(place), number, 5)["steps"] > 1

@@ -14,6 +14,7 @@ from lastblock.store import postgres
 from lastblock.store.postgres_leases import clock
 from lastblock.support.errors import StoreError
 from processes import run_python, run_trial
+from trials import short_and_long
 
 TRIALS = Path(__file__).parent / "postgres_trials.py"
 
@@ -222,7 +223,8 @@ def test_the_bandits_of_a_process_that_was_killed_are_free_at_once(url):
         store.bandit(NAME).ask()
 
 
-def test_stopped_owners_that_wake_up_later():
+@short_and_long("takeovers", 2, 10)
+def test_stopped_owners_that_wake_up_later(takeovers):
     """`python tests/store/postgres_trials.py takeovers 50` does it with leases of 10 seconds."""
-    result = run_trial(TRIALS, "takeovers", 4, 2)
-    assert result["takeovers"] == result["stale owners told so"] == 4
+    result = run_trial(TRIALS, "takeovers", takeovers, 2)
+    assert result["takeovers"] == result["stale owners told so"] == takeovers

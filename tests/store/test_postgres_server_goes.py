@@ -13,6 +13,7 @@ from refusals import said
 
 import lastblock as lb
 from processes import run_trial
+from trials import short_and_long
 
 TRIALS = Path(__file__).parent / "postgres_trials.py"
 
@@ -51,10 +52,11 @@ def test_a_server_that_goes_and_comes_back(mortal, durability):
         assert again.bandit(NAME).to_bytes() == twin.to_bytes()
 
 
-def test_kills_of_the_server():
+@short_and_long("kills", 2, 8)
+def test_kills_of_the_server(kills):
     """`python tests/store/postgres_trials.py server_kills 50` does it 50 times."""
-    result = run_trial(TRIALS, "server_kills", 4)
-    assert all(each["steps"] > 20 for each in result.values())
+    result = run_trial(TRIALS, "server_kills", kills)
+    assert all(each["steps"] >= 5 * kills // 2 for each in result.values())
 
 
 @pytest.fixture

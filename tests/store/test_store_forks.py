@@ -15,6 +15,7 @@ from databases import given
 from lastblock.store import sqlite_connections
 from lastblock.store.opening import is_postgres
 from processes import environment, run_trial
+from trials import short_and_long
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
@@ -50,10 +51,10 @@ def test_the_bandits_of_a_killed_parent_are_free_while_its_children_live(place):
     assert run_trial(TRIALS, "killed_parent", given(place)) == 50
 
 
-def test_children_of_a_busy_parent_do_not_hang(place, tmp_path):
-    opened, used = run_trial(
-        TRIALS, "busy_parent", given(place), 8 if is_postgres(place) else 20, tmp_path
-    )
+@short_and_long("forks", {"sqlite": 4, "postgres": 2}, {"sqlite": 20, "postgres": 8})
+def test_children_of_a_busy_parent_do_not_hang(place, tmp_path, forks):
+    number = forks["postgres" if is_postgres(place) else "sqlite"]
+    opened, used = run_trial(TRIALS, "busy_parent", given(place), number, tmp_path)
     assert opened_by(place) in opened
     assert USED in used
 
@@ -86,10 +87,11 @@ def test_workers_of_multiprocessing(tmp_path):
     assert answers == {"closed": "", "spawned": "", "closed again": ""}
 
 
-def test_kills_while_forks_go_on_lose_nothing(tmp_path):
+@short_and_long("kills", 3, 20)
+def test_kills_while_forks_go_on_lose_nothing(tmp_path, kills):
     """`python tests/store/fork_trials.py kill FOLDER 200` does it 200 times."""
-    result = run_trial(TRIALS, "kill", tmp_path, 10)
-    assert result["refusals"] > 10
+    result = run_trial(TRIALS, "kill", tmp_path, kills)
+    assert result["refusals"] >= kills
 
 
 APPLICATION = """
@@ -173,10 +175,12 @@ def answers(folder, when, *options):
         server.communicate()
 
 
+@pytest.mark.usefixtures("kept_kernels")
 def test_gunicorn_without_preload(tmp_path):
     assert answers(tmp_path, "at import") == ["1", "2", "3"]
 
 
+@pytest.mark.usefixtures("kept_kernels")
 def test_gunicorn_with_preload(tmp_path):
     assert answers(tmp_path, "at the first request", "--preload") == ["1", "2", "3"]
     for text in answers(tmp_path, "at import", "--preload"):
