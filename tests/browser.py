@@ -18,6 +18,10 @@ _FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--window-size=1280,900",
+    # One process for all pages: to start one for each takes longer than to show it.
+    "--renderer-process-limit=1",
+    "--disable-site-isolation-trials",
+    "--disable-features=BackForwardCache,SpareRendererForSitePerProcess",
     "--force-prefers-reduced-motion",  # so that a click need not wait for the page to scroll
 )
 

@@ -63,7 +63,7 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def site(tmp_path_factory, kept_kernels):
     site = Site(tmp_path_factory.mktemp("site"))
     try:
         site.create("button", ["red", "green", "blue"])

@@ -23,7 +23,7 @@ NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], 
 
 
 @pytest.fixture
-def start(tmp_path):
+def start(tmp_path, kept_kernels):
     programs = []
 
     def begin(*flags):

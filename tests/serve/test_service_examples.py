@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "service"
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory):
+def environment(tmp_path_factory, kept_kernels):
     """A running service, as the environment of a program."""
     store = tmp_path_factory.mktemp("examples") / "shop.db"
     command = [sys.executable, "-m", "lastblock", "serve", str(store), "--port", "0"]

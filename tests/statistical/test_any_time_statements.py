@@ -17,6 +17,7 @@ from lastblock.theory.confidence_sequences import (
     intervals,
     log_evidence_between,
 )
+from trials import trial
 
 TRIALS = 600
 
@@ -93,12 +94,13 @@ def ratings(rng, arm):
     ("model", "draw", "means", "steps"),
     [
         (Coins(), clicks, [0.02, 0.3], 1500),
-        (Bounded(1.0, 5.0), ratings, [2.6, 2.8], 200),
+        (Bounded(1.0, 5.0), ratings, [2.6, 2.8], 60),
+        pytest.param(Bounded(1.0, 5.0), ratings, [2.6, 2.8], 200, marks=trial),
         (FiniteVariance(), gaussian, [0.0, 0.1], 1500),
-        (FiniteVariance(), skewed, [1.0, 1.1], 1500),
-        (FiniteVariance(), sales, [1.5, 1.8], 3000),
+        pytest.param(FiniteVariance(), skewed, [1.0, 1.1], 1500, marks=trial),
+        pytest.param(FiniteVariance(), sales, [1.5, 1.8], 3000, marks=trial),
     ],
-    ids=["clicks", "ratings", "gaussian", "skewed", "sales"],
+    ids=["clicks", "few ratings", "ratings", "gaussian", "skewed", "sales"],
 )
 def test_means_lie_in_their_intervals_at_all_times(model, draw, means, steps):
     lives = Lives(draw, len(means), seed=1)
@@ -130,7 +132,9 @@ def test_intervals_of_rewards_with_very_long_tails_miss_twice_as_often_at_most(d
 @pytest.mark.parametrize(
     ("model", "draw"),
     [
-        (Coins(), lambda rng, arm: (rng.random(arm.size) < 0.1).astype(float)),
+        pytest.param(
+            Coins(), lambda rng, arm: (rng.random(arm.size) < 0.1).astype(float), marks=trial
+        ),
         (FiniteVariance(), lambda rng, arm: rng.normal(5.0, 1.0, arm.size)),
     ],
     ids=["coins", "gaussian"],

@@ -7,6 +7,7 @@ import pytest
 from scipy import optimize
 
 import lastblock as lb
+from trials import trial
 
 SAMPLES = {
     "between": [0.2, 0.35, 0.1, 0.5, 0.42],
@@ -85,6 +86,7 @@ def test_the_bound_is_the_largest_mean_nearby(name):
     assert state["floor"][0] <= exact + 1e-6
 
 
+@trial
 def test_regret_on_beta_arms():
     """17.1 with Bernoulli's divergence, as others have measured, and little more than a third."""
     world = lb.Stationary([lb.Beta(4 * mean, 4 * (1 - mean)) for mean in (0.3, 0.45, 0.6)])

@@ -7,6 +7,7 @@ import pytest
 
 import lastblock as lb
 from lastblock import theory
+from trials import trial
 
 
 def final_regret(policy, environment, horizon=10_000, replications=1000):
@@ -39,7 +40,7 @@ def test_gaussian_index_is_that_of_ucb():
         rewards[decision.arm].append(reward)
 
 
-@pytest.mark.parametrize("policy", [lb.KLUCB(), lb.IMED()])
+@pytest.mark.parametrize("policy", [pytest.param(lb.KLUCB(), marks=trial), lb.IMED()])
 def test_worse_arm_is_pulled_at_the_rate_of_lai_and_robbins(policy):
     """Between t and t², the regret grows by C log t, up to terms of lower order."""
     environment = lb.Stationary([lb.Bernoulli(0.5), lb.Bernoulli(0.8)])
@@ -58,6 +59,7 @@ def test_worse_arm_is_pulled_at_the_rate_of_lai_and_robbins(policy):
     assert 0.7 * expected < growth < 1.45 * expected
 
 
+@trial
 def test_forgetting_beats_not_forgetting_when_arms_change(scenarios, horizon):
     """In the order that the paper reports: the window ahead of the discount."""
     environment = scenarios["bernoulli-changes"]
@@ -69,6 +71,7 @@ def test_forgetting_beats_not_forgetting_when_arms_change(scenarios, horizon):
     assert discount + 4.0 * math.hypot(discount_error, never_error) < never
 
 
+@trial
 @pytest.mark.parametrize("policy", [lb.SWKLUCB, lb.DKLUCB])
 def test_a_logarithm_of_what_is_remembered_explores_less(policy, scenarios, horizon):
     """By a tenth and more on the paper's Bernoulli instance, at the same window or discount."""
@@ -79,6 +82,7 @@ def test_a_logarithm_of_what_is_remembered_explores_less(policy, scenarios, hori
     assert short + 4.0 * math.hypot(short_error, long_error) < long
 
 
+@trial
 @pytest.mark.parametrize("local", [True, False])
 def test_glr_finds_the_changes(local, scenarios, horizon):
     policy = lb.GLRKLUCB.tuned(horizon=horizon, local=local)

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import lastblock as lb
+from trials import short_and_long, trial
 
 MEANS = np.array([0.3, 0.5, 0.7])
 WORLD = lb.Stationary([lb.Bernoulli(mean) for mean in MEANS])
 EVENTS = 600
 HORIZON = 150  # EVENTS / 3 ± 11.5 match
 LOGS = 600
-POLICIES = [lb.LBSDALM(), lb.Thompson()]
+POLICIES = [lb.LBSDALM(), pytest.param(lb.Thompson(), marks=trial)]
 
 
 def logs(n, seed):
@@ -63,6 +64,7 @@ def test_repeats():
     assert math.isnan(lb.Replay(([0], [1.0]), arms=3).repeats)
 
 
+@trial
 def test_bootstrap_error():
     """Bootstrap passes scatter as passes over fresh logs do; rewards alone scatter less."""
     n = 300
@@ -102,6 +104,7 @@ def test_weighted_estimates_are_unbiased():
         assert inside == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / LOGS))
 
 
+@trial
 def test_rejection_is_unbiased():
     """A policy on a log made uniform earns what it earns in the world."""
     rng = np.random.default_rng(6)
@@ -141,7 +144,8 @@ def test_the_log_of_a_live_bandit_with_a_floor():
         assert count == pytest.approx(600, abs=4 * math.sqrt(600))
 
 
-def test_arms_that_come_and_go():
+@short_and_long("number", 100, LOGS)
+def test_arms_that_come_and_go(number):
     """Estimates are right on average and as sure as they say, though arms are absent at times."""
     rng = np.random.default_rng(10)
     n, half = 1500, 750
@@ -150,7 +154,7 @@ def test_arms_that_come_and_go():
     # The logging policy changes its mind, as one that learns does.
     first = np.where(np.arange(n) % 300 < 150, 0.25, 0.75)  # of the first arm in the set
     found = {target: [] for target in ("a", "d", "mixed", "made do")}
-    for _ in range(LOGS):
+    for _ in range(number):
         takes = rng.random(n) < first
         arms = [pair[0] if one else pair[1] for pair, one in zip(sets, takes, strict=True)]
         rewards = (rng.random(n) < np.array([truth[arm] for arm in arms])).astype(float)
@@ -168,8 +172,8 @@ def test_arms_that_come_and_go():
             each = [getattr(one, name) for one in found[target]]
             means = np.array([one.value for one in each])
             scatter = means.std(ddof=1)
-            assert means.mean() == pytest.approx(value, abs=4 * scatter / math.sqrt(LOGS))
+            assert means.mean() == pytest.approx(value, abs=4 * scatter / math.sqrt(number))
             errors = [one.standard_error for one in each]
-            assert np.mean(errors) == pytest.approx(scatter, rel=4 / math.sqrt(2 * LOGS))
+            assert np.mean(errors) == pytest.approx(scatter, rel=4 / math.sqrt(2 * number))
             inside = np.mean([low < value < high for low, high in (one.interval() for one in each)])
-            assert inside == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / LOGS))
+            assert inside == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / number))

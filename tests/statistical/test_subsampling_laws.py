@@ -15,6 +15,7 @@ from lastblock.kernels.jit import entry
 from lastblock.kernels.streams import POLICY, key_of, seed_stream
 from lastblock.policies.npts import dirichlet_mean
 from statistical.exact import chances, larger, law_of_pulls
+from trials import mostly_trials, trial
 
 REPLICATIONS = 200_000
 BERNOULLI = [{0.0: 0.6, 1.0: 0.4}, {0.0: 0.4, 1.0: 0.6}]
@@ -149,7 +150,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", mostly_trials(CASES, {name for name in CASES if "-" not in name}))
 def test_the_pulls_have_their_exact_law(case):
     policy, choose, laws, horizon = CASES[case]
     expected = law_of_pulls(choose, laws, horizon) * REPLICATIONS
@@ -171,7 +172,11 @@ def test_the_pulls_have_their_exact_law(case):
     assert stats.chi2.sf(statistic, likely.sum() - 1) > 1e-4
 
 
-@pytest.mark.parametrize("policy", [lb.RBSDA(), lb.SSMC(), lb.BESA(), lb.NPTS()], ids=repr)
+@pytest.mark.parametrize(
+    "policy",
+    [lb.RBSDA(), *(pytest.param(each, marks=trial) for each in (lb.SSMC(), lb.BESA(), lb.NPTS()))],
+    ids=repr,
+)
 def test_regret_is_near_that_of_the_family(policy, scenarios, horizon):
     """All of them are optimal here in the long run; LB-SDA's published code has 10.14 ± 0.25."""
     run = lb.simulate(

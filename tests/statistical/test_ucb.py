@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lastblock as lb
+from trials import trial
 
 
 def constants(*values):
@@ -71,6 +72,7 @@ def test_rawucb_pulls_the_worse_arm_a_power_of_two_times():
     assert worse == window
 
 
+@trial
 def test_rawucb_with_all_windows_balances_its_indices():
     # Without noise the longest window has the least bound.
     horizon, gap = 20_000, 0.2

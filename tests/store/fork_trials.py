@@ -284,7 +284,6 @@ def write_and_fork(path, steps, cells):
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
     store = lb.Store(path, snapshot_every=50)
     bandit = store.bandit(NAME)
-    cells[READY] = 1
 
     def child(i):
         if i % 2:
@@ -294,6 +293,7 @@ def write_and_fork(path, steps, cells):
             with_error(bandit.ask, errors)
             is_refused = "belongs to the parent process" in errors[0]
         cells[REFUSALS if is_refused else MISTAKES] += 1
+        cells[READY] = 1
         time.sleep(0.02)
 
     while True:
