@@ -32,6 +32,24 @@ def run_python(*arguments, **variables):
     )
 
 
+def once_for_all_workers(tmp_path_factory, name, work):
+    """What `work()` returns, which one of the processes that share the tests does for all.
+
+    The result must be plain data, since it goes through a file.
+    """
+    import fcntl  # noqa: PLC0415  # not on every system
+
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    path = folder / f"{name}.json"
+    with open(folder / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # until the file is closed
+        if not path.exists():
+            path.write_text(json.dumps(work()))
+    return json.loads(path.read_text())
+
+
 def run_trial(program, *arguments):
     """What a trial returns, one of a program that has `store_trials.main`."""
     return _server_of(program).run(*map(str, arguments))

@@ -247,7 +247,8 @@ if not TYPE_CHECKING:
             found = getattr(_import_module(f"lastblock.{_ON_FIRST_USE[name]}"), name)
             globals()[name] = found
             return found
-        near = _nearest(name, [*__all__, "lab", "testing"])
+        # Tools ask every module for names such as __wrapped__, which nobody has misspelt.
+        near = None if name.startswith("_") else _nearest(name, [*__all__, "lab", "testing"])
         hint = "" if near is None else f"; did you mean {near!r}?"
         raise AttributeError(f"module 'lastblock' has no attribute {name!r}{hint}", name=name)
 

@@ -6,6 +6,7 @@ import lastblock as lb
 from lastblock.testing import POLICY_CHECKS
 from lastblock.testing.reproducible import exact_traces, expect_same_trace
 from lastblock.testing.without_jit import work_without_jit
+from processes import once_for_all_workers
 
 EXAMPLES = [example for cls in lb.POLICIES.values() for example in cls.examples()]
 # A process a policy would be slow: one serves all, below.
@@ -19,8 +20,12 @@ def test_policy(policy, check):
 
 
 @pytest.fixture(scope="session")
-def without_jit():
-    return dict(zip(map(repr, EXAMPLES), work_without_jit(exact_traces, EXAMPLES), strict=True))
+def without_jit(tmp_path_factory):
+    def play():
+        return work_without_jit(exact_traces, EXAMPLES)
+
+    played = once_for_all_workers(tmp_path_factory, "played_without_jit", play)
+    return dict(zip(map(repr, EXAMPLES), played, strict=True))
 
 
 @pytest.mark.parametrize("policy", EXAMPLES, ids=repr)

@@ -10,6 +10,7 @@ from oracle.adaptivelbsda import AdaptiveLBSDA
 from oracle.randomised import Sampler, Thompson, twin
 from oracle.restarting import Restarting, likelihood_ratio, mean_shift
 from oracle.worlds import KINDS, World, room
+from trials import mostly_trials, short_and_long
 
 
 def jumps(rng, levels, t, arm):
@@ -43,11 +44,12 @@ def assert_same(bandit, naive, world, horizon):
         assert tuple(change) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+@short_and_long("worlds", [(2, 1), (3, 2)], [(2, 1), (3, 2), (3, 3), (3, 4)])
 @pytest.mark.parametrize("kind", [*KINDS, jumps, steps, risers, tails], ids=lambda k: k.__name__)
 @pytest.mark.parametrize("alertness", [0.0, 0.065, 1.0])
-def test_adaptive(kind, alertness):
+def test_adaptive(kind, alertness, worlds):
     restarts = probes = 0
-    for arms, seed in [(2, 1), (3, 2), (3, 3)]:
+    for arms, seed in worlds:
         bandit = lb.Bandit(lb.AdaptiveLBSDA(alertness), arms, seed=seed, room=room(arms))
         naive = AdaptiveLBSDA(arms, seed, alertness)
         assert_same(bandit, naive, World(kind, arms, seed), 500)
@@ -57,7 +59,10 @@ def test_adaptive(kind, alertness):
     assert probes > 0 or alertness < 1.0
 
 
-@pytest.mark.parametrize(("age", "horizon", "memory"), [(0, 1900, 511), (2000, 2200, 800)])
+@pytest.mark.parametrize(
+    ("age", "horizon", "memory"),
+    mostly_trials([(0, 1900, 511), (2000, 2200, 800)], {(0, 1900, 511)}),
+)
 def test_adaptive_with_full_memories(age, horizon, memory):
     """Both arms hold more rewards than the memory; the better last block leads."""
     pulls = [0, 0]

@@ -15,6 +15,7 @@ import oracle.lbsdalm
 import oracle.swlbsda
 from oracle import worlds
 from oracle.worlds import KINDS, World
+from trials import mostly_trials, short_and_long
 
 # In records for eight arms, with windows of up to 64 rounds: one or two compilations a policy
 # serve all examples.
@@ -34,53 +35,69 @@ def assert_same_decisions(policy, twin, world, horizon, seed):
         twin.tell(decision.arm, reward)
 
 
-@settings(max_examples=120)
-@given(ARMS, SEEDS, HORIZONS, KIND, st.booleans())
-def test_lbsda(arms, seed, horizon, kind, reference):
-    policy = lb.LBSDA(reference=reference)
-    twin = oracle.lbsda.LBSDA(arms, seed, reference)
-    assert_same_decisions(policy, twin, World(kind, arms, seed), horizon, seed)
+@short_and_long("examples", 30, 120)
+def test_lbsda(examples):
+    @settings(max_examples=examples)
+    @given(ARMS, SEEDS, HORIZONS, KIND, st.booleans())
+    def agree(arms, seed, horizon, kind, reference):
+        policy = lb.LBSDA(reference=reference)
+        twin = oracle.lbsda.LBSDA(arms, seed, reference)
+        assert_same_decisions(policy, twin, World(kind, arms, seed), horizon, seed)
+
+    agree()
 
 
-@settings(max_examples=150)
-@given(
-    ARMS,
-    SEEDS,
-    HORIZONS,
-    KIND,
-    st.fixed_dictionaries(
-        {
-            "minimum": st.integers(1, 63),
-            "scale": st.floats(0.0, 0.1),
-            "offset": st.integers(0, 20),
-            "reference": st.booleans(),
-        }
-    ),
-)
-def test_lbsdalm(arms, seed, horizon, kind, parameters):
-    policy = lb.LBSDALM(**parameters)
-    twin = oracle.lbsdalm.LBSDALM(arms, seed, **parameters)
-    assert_same_decisions(policy, twin, World(kind, arms, seed), horizon, seed)
+@short_and_long("examples", 40, 150)
+def test_lbsdalm(examples):
+    @settings(max_examples=examples)
+    @given(
+        ARMS,
+        SEEDS,
+        HORIZONS,
+        KIND,
+        st.fixed_dictionaries(
+            {
+                "minimum": st.integers(1, 63),
+                "scale": st.floats(0.0, 0.1),
+                "offset": st.integers(0, 20),
+                "reference": st.booleans(),
+            }
+        ),
+    )
+    def agree(arms, seed, horizon, kind, parameters):
+        policy = lb.LBSDALM(**parameters)
+        twin = oracle.lbsdalm.LBSDALM(arms, seed, **parameters)
+        assert_same_decisions(policy, twin, World(kind, arms, seed), horizon, seed)
+
+    agree()
 
 
-@settings(max_examples=40)
-@given(SEEDS, HORIZONS, KIND, st.integers(1, 20), st.floats(0.5, 1.0), st.booleans())
-def test_lbsdalm_with_memory_that_grows(seed, horizon, kind, minimum, scale, reference):
-    policy = lb.LBSDALM(minimum=minimum, scale=scale, reference=reference)
-    twin = oracle.lbsdalm.LBSDALM(3, seed, minimum, scale, reference=reference)
-    assert_same_decisions(policy, twin, World(kind, 3, seed), horizon, seed)
+@short_and_long("examples", 15, 40)
+def test_lbsdalm_with_memory_that_grows(examples):
+    @settings(max_examples=examples)
+    @given(SEEDS, HORIZONS, KIND, st.integers(1, 20), st.floats(0.5, 1.0), st.booleans())
+    def agree(seed, horizon, kind, minimum, scale, reference):
+        policy = lb.LBSDALM(minimum=minimum, scale=scale, reference=reference)
+        twin = oracle.lbsdalm.LBSDALM(3, seed, minimum, scale, reference=reference)
+        assert_same_decisions(policy, twin, World(kind, 3, seed), horizon, seed)
+
+    agree()
 
 
 # The examples tell apart r and r − 1 in the authors' leader rule, which few do.
-@settings(max_examples=250)
-@given(ARMS, SEEDS, HORIZONS, KIND, st.integers(0, 54), st.booleans(), st.booleans())
-@example(3, 1683, 40, worlds.gaussian, 1, True, False)
-@example(5, 5091, 40, worlds.dyadic, 2, True, False)
-def test_swlbsda(arms, seed, horizon, kind, spare, reference, naive):
-    window = arms + spare
-    policy = lb.SWLBSDA(window=window, reference=reference, naive_leader=naive)
-    twin = oracle.swlbsda.SWLBSDA(arms, seed, window, reference, naive)
-    assert_same_decisions(policy, twin, World(kind, arms, seed), horizon, seed)
+@short_and_long("examples", 60, 250)
+def test_swlbsda(examples):
+    @settings(max_examples=examples)
+    @given(ARMS, SEEDS, HORIZONS, KIND, st.integers(0, 54), st.booleans(), st.booleans())
+    @example(3, 1683, 40, worlds.gaussian, 1, True, False)
+    @example(5, 5091, 40, worlds.dyadic, 2, True, False)
+    def agree(arms, seed, horizon, kind, spare, reference, naive):
+        window = arms + spare
+        policy = lb.SWLBSDA(window=window, reference=reference, naive_leader=naive)
+        twin = oracle.swlbsda.SWLBSDA(arms, seed, window, reference, naive)
+        assert_same_decisions(policy, twin, World(kind, arms, seed), horizon, seed)
+
+    agree()
 
 
 @pytest.mark.parametrize(
@@ -153,7 +170,7 @@ TWINS = {
 
 @pytest.mark.usefixtures("shared_records")
 @pytest.mark.parametrize("reference", [False, True], ids=["paper", "reference"])
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", mostly_trials(SCENARIOS, {"bernoulli-changes"}))
 @pytest.mark.parametrize("name", TWINS)
 def test_simulated(name, scenario, reference):
     make_policy, make_twin, parameters = TWINS[name]
@@ -168,20 +185,24 @@ def test_simulated(name, scenario, reference):
         twin.tell(arm, reward)
 
 
-@settings(max_examples=120)
-@given(
-    ARMS,
-    SEEDS,
-    HORIZONS,
-    KIND,
-    st.sampled_from([(8, "near"), (8, "long"), (8, "short"), (4, "near")]),
-)
-def test_lbsdagm(arms, seed, horizon, kind, parameters):
-    marks, block = parameters
-    arms = min(arms, 3) if marks == 4 else arms  # saves a compilation
-    policy = lb.LBSDAGM(marks=marks, block=block)
-    twin = oracle.lbsdagm.LBSDAGM(arms, seed, marks, block)
-    assert_same_decisions(policy, twin, World(kind, arms, seed), horizon, seed)
+@short_and_long("examples", 30, 120)
+def test_lbsdagm(examples):
+    @settings(max_examples=examples)
+    @given(
+        ARMS,
+        SEEDS,
+        HORIZONS,
+        KIND,
+        st.sampled_from([(8, "near"), (8, "long"), (8, "short"), (4, "near")]),
+    )
+    def agree(arms, seed, horizon, kind, parameters):
+        marks, block = parameters
+        arms = min(arms, 3) if marks == 4 else arms  # saves a compilation
+        policy = lb.LBSDAGM(marks=marks, block=block)
+        twin = oracle.lbsdagm.LBSDAGM(arms, seed, marks, block)
+        assert_same_decisions(policy, twin, World(kind, arms, seed), horizon, seed)
+
+    agree()
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

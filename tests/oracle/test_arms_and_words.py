@@ -12,6 +12,7 @@ import oracle.lbsdagm
 import oracle.lbsdalm
 import oracle.swlbsda
 from oracle.worlds import KINDS, World
+from trials import short_and_long
 
 ROOM = 5
 SEEDS = st.integers(0, 2**32)
@@ -34,98 +35,111 @@ def pair(name, seed, reference, arms=3):
 
 
 @named
-@settings(max_examples=40)
-@given(SEEDS, st.sampled_from(KINDS), st.booleans())
-def test_arms_come_and_go(name, seed, kind, reference):
-    bandit, twin = pair(name, seed, reference)
-    chance = random.Random(seed)
-    world = World(kind, ROOM, seed)
-    active = [0, 1, 2]
-    next_label = 3
-    for t in range(200):
-        if t > 0 and chance.random() < 0.05 and len(active) < ROOM:
-            bandit.add_arm(next_label)
-            twin.add_arm()
-            active.append(next_label)
-            next_label += 1
-        if t > 0 and chance.random() < 0.05 and len(active) > 2:
-            place = chance.randrange(len(active))
-            bandit.retire_arm(active.pop(place))
-            twin.retire_arm(place)
-        decision = bandit.ask()
-        arm = twin.ask()
-        assert decision.arm == active[arm], f"step {t}, round {twin.round}"
-        reward = world.reward(arm)
-        bandit.tell(decision, reward)
-        twin.tell(arm, reward)
-    assert [label for label, state in bandit.arms.items() if state == "active"] == active
-
-
-@named
-@settings(max_examples=40)
-@given(SEEDS, st.sampled_from(KINDS))
-def test_arms_that_cannot_be_chosen(name, seed, kind):
-    """Arms are left out of single decisions, or paused for long; some come and go meanwhile."""
-    bandit, twin = pair(name, seed, reference=False)
-    chance = random.Random(seed)
-    world = World(kind, ROOM, seed)
-    active, paused, next_label = [0, 1, 2], set(), 3
-    for t in range(200):
-        if chance.random() < 0.05 and len(active) < ROOM and t > 0:
-            bandit.add_arm(next_label)
-            twin.add_arm()
-            active.append(next_label)
-            next_label += 1
-        elif chance.random() < 0.03 and len(active) > 2 and t > 0:
-            place = chance.randrange(len(active))
-            paused.discard(active[place])
-            bandit.retire_arm(active.pop(place))
-            twin.retire_arm(place)
-        elif chance.random() < 0.1 and len(paused) + 1 < len(active):
-            label = chance.choice([label for label in active if label not in paused])
-            bandit.pause_arm(label)
-            paused.add(label)
-        if len(paused) == len(active) or (chance.random() < 0.1 and paused):
-            label = chance.choice(sorted(paused))
-            bandit.resume_arm(label)
-            paused.remove(label)
-        some = active
-        if chance.random() < 0.3:
-            eligible = [label for label in active if label not in paused]
-            some = chance.sample(eligible, chance.randint(1, len(eligible)))
-            decision = bandit.ask(among=some)
-        else:
+@short_and_long("examples", 12, 40)
+def test_arms_come_and_go(name, examples):
+    @settings(max_examples=examples)
+    @given(SEEDS, st.sampled_from(KINDS), st.booleans())
+    def agree(seed, kind, reference):
+        bandit, twin = pair(name, seed, reference)
+        chance = random.Random(seed)
+        world = World(kind, ROOM, seed)
+        active = [0, 1, 2]
+        next_label = 3
+        for t in range(200):
+            if t > 0 and chance.random() < 0.05 and len(active) < ROOM:
+                bandit.add_arm(next_label)
+                twin.add_arm()
+                active.append(next_label)
+                next_label += 1
+            if t > 0 and chance.random() < 0.05 and len(active) > 2:
+                place = chance.randrange(len(active))
+                bandit.retire_arm(active.pop(place))
+                twin.retire_arm(place)
             decision = bandit.ask()
-        absent = [k for k, label in enumerate(active) if label in paused or label not in some]
-        arm = twin.ask(absent)
-        assert decision.arm == active[arm], f"step {t}, round {twin.round}"
-        reward = world.reward(arm)
-        bandit.tell(decision, reward)
-        twin.tell(arm, reward)
-        if chance.random() < 0.05:
-            other = chance.randrange(len(active))
-            reward = world.reward(other)
-            bandit.observe(active[other], reward)
-            twin.tell(other, reward)
+            arm = twin.ask()
+            assert decision.arm == active[arm], f"step {t}, round {twin.round}"
+            reward = world.reward(arm)
+            bandit.tell(decision, reward)
+            twin.tell(arm, reward)
+        assert [label for label, state in bandit.arms.items() if state == "active"] == active
+
+    agree()
 
 
 @named
-@settings(max_examples=20)
-@given(SEEDS, st.sampled_from(KINDS), st.booleans())
-def test_words_are_true(name, seed, kind, reference):
-    bandit, twin = pair(name, seed, reference, arms=ROOM)
-    world = World(kind, ROOM, seed)
-    for _ in range(120):
-        known = twin.round
-        decision = bandit.ask()
-        arm = twin.ask()
-        if twin.round > known:
-            said = bandit.explain()
-            assert_true(said, twin)
-        reward = world.reward(arm)
-        bandit.tell(decision, reward)
-        twin.tell(arm, reward)
-        assert_same(bandit.explain(), said)  # rewards that came since change nothing
+@short_and_long("examples", 12, 40)
+def test_arms_that_cannot_be_chosen(name, examples):
+    """Arms are left out of single decisions, or paused for long; some come and go meanwhile."""
+
+    @settings(max_examples=examples)
+    @given(SEEDS, st.sampled_from(KINDS))
+    def agree(seed, kind):
+        bandit, twin = pair(name, seed, reference=False)
+        chance = random.Random(seed)
+        world = World(kind, ROOM, seed)
+        active, paused, next_label = [0, 1, 2], set(), 3
+        for t in range(200):
+            if chance.random() < 0.05 and len(active) < ROOM and t > 0:
+                bandit.add_arm(next_label)
+                twin.add_arm()
+                active.append(next_label)
+                next_label += 1
+            elif chance.random() < 0.03 and len(active) > 2 and t > 0:
+                place = chance.randrange(len(active))
+                paused.discard(active[place])
+                bandit.retire_arm(active.pop(place))
+                twin.retire_arm(place)
+            elif chance.random() < 0.1 and len(paused) + 1 < len(active):
+                label = chance.choice([label for label in active if label not in paused])
+                bandit.pause_arm(label)
+                paused.add(label)
+            if len(paused) == len(active) or (chance.random() < 0.1 and paused):
+                label = chance.choice(sorted(paused))
+                bandit.resume_arm(label)
+                paused.remove(label)
+            some = active
+            if chance.random() < 0.3:
+                eligible = [label for label in active if label not in paused]
+                some = chance.sample(eligible, chance.randint(1, len(eligible)))
+                decision = bandit.ask(among=some)
+            else:
+                decision = bandit.ask()
+            absent = [k for k, label in enumerate(active) if label in paused or label not in some]
+            arm = twin.ask(absent)
+            assert decision.arm == active[arm], f"step {t}, round {twin.round}"
+            reward = world.reward(arm)
+            bandit.tell(decision, reward)
+            twin.tell(arm, reward)
+            if chance.random() < 0.05:
+                other = chance.randrange(len(active))
+                reward = world.reward(other)
+                bandit.observe(active[other], reward)
+                twin.tell(other, reward)
+
+    agree()
+
+
+@named
+@short_and_long("examples", 6, 20)
+def test_words_are_true(name, examples):
+    @settings(max_examples=examples)
+    @given(SEEDS, st.sampled_from(KINDS), st.booleans())
+    def agree(seed, kind, reference):
+        bandit, twin = pair(name, seed, reference, arms=ROOM)
+        world = World(kind, ROOM, seed)
+        for _ in range(120):
+            known = twin.round
+            decision = bandit.ask()
+            arm = twin.ask()
+            if twin.round > known:
+                said = bandit.explain()
+                assert_true(said, twin)
+            reward = world.reward(arm)
+            bandit.tell(decision, reward)
+            twin.tell(arm, reward)
+            assert_same(bandit.explain(), said)  # rewards that came since change nothing
+
+    agree()
 
 
 def assert_true(said, twin):

@@ -14,6 +14,7 @@ from oracle.worlds import (
     regimes,
     small_integers,
 )
+from trials import short_and_long
 
 BERNOULLI = {}
 GAUSSIAN = {"family": "gaussian", "sigma": 0.5}
@@ -98,10 +99,11 @@ def test_same_decisions(name, parameters, model, kind, arms, horizon):
             twin.tell(decision.arm, reward)
 
 
+@short_and_long("worlds", [(2, 60), (3, 100), (5, 30)], [(2, 200), (3, 250), (5, 150)])
 @pytest.mark.parametrize("kind", BOUNDED_KINDS)
 @pytest.mark.parametrize("name", ["KLUCB", "IMED", "MED"])
-def test_same_decisions_with_any_law_on_the_unit_interval(name, kind):
-    for arms, horizon in [(2, 200), (3, 250), (5, 150)]:
+def test_same_decisions_with_any_law_on_the_unit_interval(name, kind, worlds):
+    for arms, horizon in worlds:
         test_same_decisions(name, {}, {"family": "bounded"}, kind, arms, horizon)
 
 

@@ -8,16 +8,18 @@ from platform_trials import both
 
 import lastblock as lb
 from lastblock.store import journal
+from trials import short_and_long
 
-FEW = ("LBSDALM", "Thompson")  # exact sums; logarithms and draws by rejection
+SUMS, DRAWS = "LBSDALM", "Thompson"  # exact sums; logarithms and draws by rejection
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="plain x86-64 is of this kind only")
-def test_a_store_opens_on_a_plainer_processor(tmp_path):
+@short_and_long("names", [DRAWS], [SUMS, DRAWS])
+def test_a_store_opens_on_a_plainer_processor(tmp_path, names):
     """`python tests/store/platform_trials.py both FOLDER all` does so for all policies."""
-    result = both(tmp_path, *FEW)
-    assert result["policies"] == len(FEW)
+    result = both(tmp_path, *names)
+    assert result["policies"] == len(names)
     assert "generic" in result["processors"]
 
 
