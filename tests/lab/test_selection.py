@@ -48,7 +48,13 @@ def few_resamples(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("policies", "method"), [(3, "normal"), (10, "normal"), (20, "normal"), (5, "bootstrap")]
+    ("policies", "method"),
+    [
+        (3, "normal"),
+        (10, "normal"),
+        pytest.param(20, "normal", marks=pytest.mark.trial),
+        (5, "bootstrap"),
+    ],
 )
 def test_equal_policies_seldom_differ_significantly(policies, method, few_resamples):
     """The family-wise error: some difference is significant in 5 % of the trials at most.

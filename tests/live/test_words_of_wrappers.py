@@ -33,7 +33,7 @@ for cls in list(lb.POLICIES.values()):
     bandit = lb.Bandit(lb.Restarting(wrapped, lb.MeanShift(0.0), alertness), 3, seed=1)
     world = random.Random(1)
     since, restarts, looks, means = [[], [], []], 0, 0, 0
-    for t in range(240):
+    for t in range(240 if alertness < 1.0 else 160):
         # The first decision is planned when the bandit is made, all others when they are asked for.
         look = t > 0 and is_look(bandit._desk.live.s, alertness)
         decision = bandit.ask()

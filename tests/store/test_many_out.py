@@ -12,7 +12,7 @@ from lastblock.store import recovery
 from lastblock.store.sqlite_view import SQLiteView
 
 NAME = "button"
-MANY = 20_000
+MANY = 8000
 
 
 @pytest.fixture
