@@ -35,7 +35,7 @@ settings.load_profile("fixed")
 
 # Each compilation leaves hundreds of thousands of objects. Python would look for garbage among them
 # right after it, in vain, for a twentieth of the time.
-gc.set_threshold(100_000, *gc.get_threshold()[1:])
+gc.set_threshold(500_000, *gc.get_threshold()[1:])
 
 make_ready()  # some tests call kernels from code that they compile themselves
 
