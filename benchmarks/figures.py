@@ -5,6 +5,7 @@ It runs every policy on the paper's four scenarios, with the paper's parameters 
 gives them, and otherwise with the published tunings for the known T, Γ and σ.
 """
 
+import math
 import re
 import sys
 from pathlib import Path
@@ -42,6 +43,11 @@ def field(scenario: Scenario) -> list:
         lb.SSMC(),
         lb.BESA(),
         lb.EpsilonGreedy(epsilon=0.1),
+        lb.DiscountedEpsilonGreedy.tuned(horizon=HORIZON, arms=sized["arms"]),
+        lb.Softmax(),
+        lb.Softmax(discount=1.0 - 1.0 / math.sqrt(HORIZON)),
+        lb.GradientBandit(),
+        lb.GradientBandit.tuned(horizon=HORIZON),
         lb.AdSwitch(horizon=HORIZON),
         lb.EXP3S.tuned(**sized, as_is=sigma is not None),
         lb.EXP3S.tuned(**sized, reference=True),
@@ -65,6 +71,8 @@ def field(scenario: Scenario) -> list:
             lb.MUCB.tuned(**sized),
             lb.EXP3.tuned(horizon=HORIZON, arms=sized["arms"]),
             lb.REXP3.tuned(**sized),
+            lb.TsallisINF(),
+            lb.TsallisINF(reduced_variance=False),
             lb.PlayTheWinner(),
             lb.PHE(),
             lb.Giro(),

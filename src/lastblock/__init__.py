@@ -39,6 +39,7 @@ from lastblock.policies.besa import BESA
 from lastblock.policies.bestarm import BestArm
 from lastblock.policies.binarized import Binarized
 from lastblock.policies.cusumucb import CUSUMUCB
+from lastblock.policies.discountedepsilongreedy import DiscountedEpsilonGreedy
 from lastblock.policies.discountedthompson import DiscountedThompson
 from lastblock.policies.dklucb import DKLUCB
 from lastblock.policies.ducb import DUCB
@@ -48,6 +49,7 @@ from lastblock.policies.exp3s import EXP3S
 from lastblock.policies.fewa import FEWA
 from lastblock.policies.giro import Giro
 from lastblock.policies.glrklucb import GLRKLUCB
+from lastblock.policies.gradientbandit import GradientBandit
 from lastblock.policies.imed import IMED
 from lastblock.policies.klucb import KLUCB
 from lastblock.policies.lbsda import LBSDA
@@ -64,11 +66,13 @@ from lastblock.policies.rbsda import RBSDA
 from lastblock.policies.restarting import Restarting
 from lastblock.policies.rexp3 import REXP3
 from lastblock.policies.slidingwindowthompson import SlidingWindowThompson
+from lastblock.policies.softmax import Softmax
 from lastblock.policies.ssmc import SSMC
 from lastblock.policies.swklucb import SWKLUCB
 from lastblock.policies.swlbsda import SWLBSDA
 from lastblock.policies.swucb import SWUCB
 from lastblock.policies.thompson import Thompson
+from lastblock.policies.tsallisinf import TsallisINF
 from lastblock.policies.ucb1 import UCB1
 from lastblock.support import old_names
 from lastblock.support.errors import (
@@ -147,6 +151,7 @@ __all__ = [
     "Change",
     "Decision",
     "Dirac",
+    "DiscountedEpsilonGreedy",
     "DiscountedThompson",
     "Discrete",
     "Drifting",
@@ -165,6 +170,7 @@ __all__ = [
     "Gaussian",
     "GeometricDelay",
     "Giro",
+    "GradientBandit",
     "KeyReusedError",
     "MeanShift",
     "OracleRestart",
@@ -182,6 +188,7 @@ __all__ = [
     "SettledDecisionError",
     "Sinusoid",
     "SlidingWindowThompson",
+    "Softmax",
     "StateFileError",
     "Stationary",
     "Store",
@@ -193,6 +200,7 @@ __all__ = [
     "ToldOtherwiseError",
     "Trace",
     "TruncatedGaussian",
+    "TsallisINF",
     "UnknownDecisionError",
     "Warmed",
     "Warmth",

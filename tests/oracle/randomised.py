@@ -106,6 +106,7 @@ class Thompson(Twin):
 
 class EpsilonGreedy(Twin):
     epsilon, decay = 0.1, 0.0
+    discount = 1.0
 
     def begin(self):
         self.first = list(range(self.arms))
@@ -117,8 +118,18 @@ class EpsilonGreedy(Twin):
         t = len(self.pulls) + 1
         if self.stream.uniform() < min(1, self.epsilon / t**self.decay):
             return self.stream.below(self.arms)
-        means = [fsum(self.rewards(k)) / len(self.rewards(k)) for k in range(self.arms)]
-        return self.largest(means)
+        return self.largest(self.means())
+
+    def means(self):
+        """Of all rewards, the one of i pulls ago with weight γⁱ."""
+        newest = len(self.pulls) - 1
+        faded = [(arm, x, self.discount ** (newest - t)) for t, (arm, x) in enumerate(self.pulls)]
+        counts = [fsum(left for arm, _, left in faded if arm == k) for k in range(self.arms)]
+        sums = [fsum(left * x for arm, x, left in faded if arm == k) for k in range(self.arms)]
+        return [
+            total / count if count >= 1e-200 else 1e300
+            for total, count in zip(sums, counts, strict=True)
+        ]
 
 
 class PlayTheWinner(Twin):

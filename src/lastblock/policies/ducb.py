@@ -10,10 +10,8 @@ from lastblock.core.layout import WEIGHT
 from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.policies._fading import check_discount, fade_and_add, forget_all
 from lastblock.theory.tunings import sigma_discount
-
-FORGOTTEN = 1e-200
-"""An arm whose discounted count is below this counts as one without a reward."""
 
 
 @policy(shift_invariant=True)
@@ -62,8 +60,7 @@ class DUCB(NamedTuple):
         return cls(discount=0.95), cls(discount=0.5, scale=2.0), cls(discount=1.0)
 
     def validate(self) -> None:
-        if not 0.0 < self.discount <= 1.0:
-            raise ValueError(f"DUCB: discount={self.discount} must be above 0 and at most 1")
+        check_discount("DUCB", self.discount)
         if self.scale <= 0.0:
             raise ValueError(f"DUCB: scale={self.scale} must be positive")
 
@@ -75,9 +72,8 @@ class DUCB(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        for k in range(s.counts.shape[0]):
-            s.counts[k] = 0.0
-            s.sums[k] = 0.0
+        forget_all(s)
+        for k in range(s.index.shape[0]):
             s.index[k] = 0.0
         enqueue_all(s)
         shuffle(s)
@@ -97,14 +93,7 @@ class DUCB(NamedTuple):
         enqueue(s, argmax(s, s.index))
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
-        for k in range(s.arms):
-            s.counts[k] *= self.discount
-            s.sums[k] *= self.discount
-            if s.counts[k] < FORGOTTEN:
-                s.counts[k] = 0.0
-                s.sums[k] = 0.0
-        s.counts[arm] += 1.0
-        s.sums[arm] += reward
+        fade_and_add(s, arm, reward, self.discount)
 
     def held(self, s: Record, arm: int) -> Held:
         return Held(float(s.counts[arm]), float(s.sums[arm]))

@@ -1,18 +1,16 @@
 """MED: minimum empirical divergence, at random (Honda & Takemura, 2010 and 2011)."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.layout import COUNT, INDEX
+from lastblock.core.layout import COUNT
 from lastblock.core.protocol import Held, Layout, Record, Scores
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.divergences import BOUNDED, Family, Law, LawWord, divergence, inside
-from lastblock.kernels.jit import kernel
-from lastblock.kernels.streams import uniform
+from lastblock.policies._chances import draw, newcomer
 from lastblock.policies._empirical_laws import (
     empirical_cost,
     empirical_fields,
@@ -21,22 +19,6 @@ from lastblock.policies._empirical_laws import (
     start_empirical,
 )
 from lastblock.policies._kl_bounds import validate_family
-
-
-@kernel
-def draw(s: Record) -> Any:
-    """Draw an arm with probabilities in proportion to `chance`, and leave these there."""
-    total = 0.0
-    for k in range(s.arms):
-        total += s.chance[k]
-    for k in range(s.arms):
-        s.chance[k] /= total
-    left = uniform(s.stream)
-    arm: Any = INDEX(0)
-    while arm + 1 < s.arms and left >= s.chance[arm]:
-        left -= s.chance[arm]
-        arm = INDEX(arm + 1)
-    return arm
 
 
 @policy(support="family")
@@ -106,21 +88,14 @@ class MED(NamedTuple):
         shuffle(s)
 
     def plan(self, s: Record) -> None:
+        arm = newcomer(s, s.pulls)
+        if arm >= 0:
+            enqueue(s, arm)
+            return
         best = -math.inf
-        first = -math.inf  # the largest index of an arm without a reward
         for k in range(s.arms):
             if s.pulls[k] > 0:
                 best = max(best, s.means[k])
-            else:
-                first = max(first, unseen(s, k))
-        if first > 0.0 or math.isinf(best):
-            for k in range(s.arms):
-                s.chance[k] = -math.inf if s.pulls[k] > 0 else unseen(s, k)
-            arm = argmax(s, s.chance)
-            for k in range(s.arms):
-                s.chance[k] = 1.0 if k == arm else 0.0
-            enqueue(s, arm)
-            return
         for k in range(s.arms):
             s.chance[k] = 0.0
             if s.pulls[k] > 0:
