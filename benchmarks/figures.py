@@ -48,6 +48,7 @@ def field(scenario: Scenario) -> list:
         lb.Softmax(discount=1.0 - 1.0 / math.sqrt(HORIZON)),
         lb.GradientBandit(),
         lb.GradientBandit.tuned(horizon=HORIZON),
+        lb.POKER(horizon=HORIZON),
         lb.AdSwitch(horizon=HORIZON),
         lb.EXP3S.tuned(**sized, as_is=sigma is not None),
         lb.EXP3S.tuned(**sized, reference=True),
@@ -58,6 +59,10 @@ def field(scenario: Scenario) -> list:
         known = prior = {}
         policies += [
             lb.UCB1(),
+            lb.MOSS(horizon=HORIZON),
+            lb.AnytimeMOSS(),
+            lb.UCBV(),
+            lb.UCBTuned(),
             lb.SWUCB.tuned(**times),
             lb.SWUCB.tuned(**times, reference=True),
             lb.DUCB.tuned(**times),
@@ -84,6 +89,11 @@ def field(scenario: Scenario) -> list:
         prior = {**known, "prior_sigma": sigma}
         policies += [
             lb.UCB1.gaussian(sigma),
+            lb.MOSS.gaussian(HORIZON, sigma),
+            lb.AnytimeMOSS(sigma=sigma),
+            # Of rewards without bounds, as `tuned` of SW-UCB takes it.
+            lb.UCBV(range=1.0 + 2.0 * sigma),
+            lb.UCBTuned(range=1.0 + 2.0 * sigma),
             lb.SWUCB.tuned(**times, sigma=sigma),
             lb.SWUCB.tuned(**times, sigma=sigma, reference=True),
             lb.DUCB.tuned(**times, sigma=sigma),
@@ -96,6 +106,7 @@ def field(scenario: Scenario) -> list:
         lb.Restarting(lb.KLUCB(**known), lb.GLR(**known)),
         lb.Restarting(lb.Thompson(**prior), lb.MeanShift()),
         lb.KLUCB(**known),
+        lb.KLUCBPlusPlus(horizon=HORIZON, **known),
         lb.IMED(**known),
         lb.MED(**known),
         lb.SWKLUCB.tuned(**times, **known),
@@ -107,6 +118,7 @@ def field(scenario: Scenario) -> list:
         lb.GLRKLUCB.tuned_to_changes(**sized, **known),
         lb.GLRKLUCB.tuned_to_changes(**sized, **known, local=False),
         lb.Thompson(**prior),
+        lb.BayesUCB(**prior),
         lb.DiscountedThompson.tuned(**times, **prior),
         lb.SlidingWindowThompson.tuned(**times, **prior),
     ]

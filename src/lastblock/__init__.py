@@ -35,6 +35,8 @@ from lastblock.live.explanation import Duel, Explanation
 from lastblock.live.hooks import BanditEvent
 from lastblock.policies.adaptivelbsda import AdaptiveLBSDA
 from lastblock.policies.adswitch import AdSwitch
+from lastblock.policies.anytimemoss import AnytimeMOSS
+from lastblock.policies.bayesucb import BayesUCB
 from lastblock.policies.besa import BESA
 from lastblock.policies.bestarm import BestArm
 from lastblock.policies.binarized import Binarized
@@ -52,15 +54,18 @@ from lastblock.policies.glrklucb import GLRKLUCB
 from lastblock.policies.gradientbandit import GradientBandit
 from lastblock.policies.imed import IMED
 from lastblock.policies.klucb import KLUCB
+from lastblock.policies.klucbplusplus import KLUCBPlusPlus
 from lastblock.policies.lbsda import LBSDA
 from lastblock.policies.lbsdagm import LBSDAGM
 from lastblock.policies.lbsdalm import LBSDALM
 from lastblock.policies.med import MED
+from lastblock.policies.moss import MOSS
 from lastblock.policies.mucb import MUCB
 from lastblock.policies.npts import NPTS
 from lastblock.policies.oraclerestart import OracleRestart
 from lastblock.policies.phe import PHE
 from lastblock.policies.playthewinner import PlayTheWinner
+from lastblock.policies.poker import POKER
 from lastblock.policies.rawucb import RAWUCB
 from lastblock.policies.rbsda import RBSDA
 from lastblock.policies.restarting import Restarting
@@ -74,6 +79,8 @@ from lastblock.policies.swucb import SWUCB
 from lastblock.policies.thompson import Thompson
 from lastblock.policies.tsallisinf import TsallisINF
 from lastblock.policies.ucb1 import UCB1
+from lastblock.policies.ucbtuned import UCBTuned
+from lastblock.policies.ucbv import UCBV
 from lastblock.support import old_names
 from lastblock.support.errors import (
     BanditInUseError,
@@ -126,9 +133,11 @@ __all__ = [
     "LBSDAGM",
     "LBSDALM",
     "MED",
+    "MOSS",
     "MUCB",
     "NPTS",
     "PHE",
+    "POKER",
     "POLICIES",
     "RAWUCB",
     "RBSDA",
@@ -138,12 +147,15 @@ __all__ = [
     "SWLBSDA",
     "SWUCB",
     "UCB1",
+    "UCBV",
     "AdSwitch",
     "AdaptiveLBSDA",
+    "AnytimeMOSS",
     "ArmSummary",
     "Bandit",
     "BanditEvent",
     "BanditInUseError",
+    "BayesUCB",
     "Bernoulli",
     "BestArm",
     "Beta",
@@ -171,6 +183,7 @@ __all__ = [
     "GeometricDelay",
     "Giro",
     "GradientBandit",
+    "KLUCBPlusPlus",
     "KeyReusedError",
     "MeanShift",
     "OracleRestart",
@@ -201,6 +214,7 @@ __all__ = [
     "Trace",
     "TruncatedGaussian",
     "TsallisINF",
+    "UCBTuned",
     "UnknownDecisionError",
     "Warmed",
     "Warmth",

@@ -221,3 +221,19 @@ class MED(IMED):
                 return k
             left -= chance / fsum(chances)
         return self.arms - 1
+
+
+class KLUCBPlusPlus(Index):
+    def __init__(self, arms, seed, horizon, **parameters):
+        super().__init__(arms, seed, **parameters)
+        self.horizon = horizon
+
+    def index(self, k):
+        count, mean = self.count_and_mean(k)
+        x = self.horizon / (self.arms * count)
+        exploration = log_plus(x * (log_plus(x) ** 2 + 1.0))
+        return largest_mean(self.family, mean, exploration / count, self.sigma)
+
+
+def log_plus(x):
+    return log(x) if x > 1.0 else 0.0

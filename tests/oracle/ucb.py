@@ -1,6 +1,6 @@
 """UCB and its relatives for a world that changes: all is computed anew from the list of pulls."""
 
-from math import floor, fsum, log, sqrt
+from math import ceil, erfc, floor, fsum, log, sqrt
 
 from oracle.stream import Stream
 
@@ -277,3 +277,86 @@ class AdSwitch(Index):
             return None
         n = len(rewards)
         return fsum(rewards) / n, sqrt(2 * log(self.horizon) / n)
+
+
+class MOSS(Index):
+    def __init__(self, arms, seed, horizon, scale=1.0):
+        super().__init__(arms, seed)
+        self.horizon, self.scale = horizon, scale
+
+    def steps(self):
+        return self.horizon
+
+    def index(self, k):
+        rewards = of(k, self.pulled)
+        n = len(rewards)
+        bonus = max(0.0, log(self.steps() / (self.arms * n)))
+        return fsum(rewards) / n + self.scale * sqrt(bonus / n)
+
+
+class AnytimeMOSS(MOSS):
+    def __init__(self, arms, seed, alpha=1.35, sigma=0.5):
+        super().__init__(arms, seed, None, 2.0 * sigma * sqrt((1.0 + alpha) / 2.0))
+
+    def steps(self):
+        return self.t
+
+
+def spread(rewards):
+    """The sum of squared distances from the mean."""
+    mean = fsum(rewards) / len(rewards)
+    return fsum((x - mean) ** 2 for x in rewards)
+
+
+class UCBV(Index):
+    def __init__(self, arms, seed, zeta=1.2, c=1.0, range=1.0):
+        super().__init__(arms, seed)
+        self.zeta, self.last = zeta, 3.0 * c * range
+
+    def index(self, k):
+        rewards = of(k, self.pulled)
+        n = len(rewards)
+        level = self.zeta * log(self.t) / n
+        bonus = sqrt(2.0 * spread(rewards) / n * level) + self.last * level
+        return fsum(rewards) / n + bonus
+
+
+class UCBTuned(Index):
+    def __init__(self, arms, seed, range=1.0):
+        super().__init__(arms, seed)
+        self.range = range
+
+    def index(self, k):
+        rewards = of(k, self.pulled)
+        n = len(rewards)
+        variance = spread(rewards) / n + self.range**2 * sqrt(2.0 * log(self.t) / n)
+        return fsum(rewards) / n + sqrt(log(self.t) / n * min(self.range**2 / 4.0, variance))
+
+
+class POKER(Index):
+    """The paper's box, after two pulls of every arm."""
+
+    def __init__(self, arms, seed, horizon):
+        super().__init__(arms, seed)
+        self.horizon = horizon
+
+    def plan(self):
+        if len(self.pulled) == self.arms:
+            again = list(range(self.arms))
+            self.stream.shuffle(again)
+            return again
+        return super().plan()
+
+    def index(self, k):
+        rewards = [of(j, self.pulled) for j in range(self.arms)]
+        means = [fsum(xs) / len(xs) for xs in rewards]
+        sigmas = [sqrt(spread(xs) / (len(xs) - 1)) for xs in rewards]
+        known = [sigma for sigma in sigmas if sigma > 0.0]
+        if not known:
+            return means[k]
+        sigma = sigmas[k] or fsum(known) / len(known)
+        ordered = sorted(means, reverse=True)
+        delta = (ordered[0] - ordered[ceil(sqrt(self.arms)) - 1]) / sqrt(self.arms)
+        z = (ordered[0] + delta - means[k]) / (sigma / sqrt(len(rewards[k])))
+        left = max(0, self.horizon - self.t)
+        return means[k] + delta * left * erfc(z / ROOT_2) / 2.0
