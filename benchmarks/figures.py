@@ -40,6 +40,8 @@ def field(scenario: Scenario) -> list:
         lb.Restarting(lb.LBSDA(), lb.MeanShift()),
         lb.RBSDA(),
         lb.RBSDA(reference=True),
+        lb.WRSDA(),
+        lb.LDSSDA(),
         lb.SSMC(),
         lb.BESA(),
         lb.EpsilonGreedy(epsilon=0.1),

@@ -58,6 +58,7 @@ from lastblock.policies.klucbplusplus import KLUCBPlusPlus
 from lastblock.policies.lbsda import LBSDA
 from lastblock.policies.lbsdagm import LBSDAGM
 from lastblock.policies.lbsdalm import LBSDALM
+from lastblock.policies.ldssda import LDSSDA
 from lastblock.policies.med import MED
 from lastblock.policies.moss import MOSS
 from lastblock.policies.mucb import MUCB
@@ -81,6 +82,7 @@ from lastblock.policies.tsallisinf import TsallisINF
 from lastblock.policies.ucb1 import UCB1
 from lastblock.policies.ucbtuned import UCBTuned
 from lastblock.policies.ucbv import UCBV
+from lastblock.policies.wrsda import WRSDA
 from lastblock.support import old_names
 from lastblock.support.errors import (
     BanditInUseError,
@@ -132,6 +134,7 @@ __all__ = [
     "LBSDA",
     "LBSDAGM",
     "LBSDALM",
+    "LDSSDA",
     "MED",
     "MOSS",
     "MUCB",
@@ -148,6 +151,7 @@ __all__ = [
     "SWUCB",
     "UCB1",
     "UCBV",
+    "WRSDA",
     "AdSwitch",
     "AdaptiveLBSDA",
     "AnytimeMOSS",

@@ -1,12 +1,17 @@
-"""RB-SDA, SSMC, BESA, PHE, Giro and NPTS take the decisions of their twins, one by one."""
+"""Policies that sample their rewards take the decisions of their twins, one by one."""
 
 import pytest
+from scipy.stats import qmc
 
 import lastblock as lb
 import oracle.besa
+import oracle.ldssda
 import oracle.perturbed
 import oracle.rbsda
 import oracle.ssmc
+import oracle.wrsda
+from lastblock.kernels.jit import plain
+from lastblock.policies.ldssda import sobol_point
 from oracle.worlds import (
     World,
     bandit_of,
@@ -57,6 +62,19 @@ MORE = [*SIZES, *mostly_trials([(4, 200, 4), (5, 40, 4)], {(5, 40, 4)})]
 def test_rbsda(kind, arms, horizon, seed, reference):
     twin = oracle.rbsda.RBSDA(arms, seed, reference)
     assert_same_decisions(lb.RBSDA(reference=reference), twin, kind, arms, horizon, seed)
+
+
+@pytest.mark.parametrize("kind", [bernoulli, constant, dyadic, late_third])
+@pytest.mark.parametrize("reference", [False, True], ids=["paper", "reference"])
+def test_wrsda_and_ldssda(kind, reference):
+    for policy, twin in ((lb.WRSDA, oracle.wrsda.WRSDA), (lb.LDSSDA, oracle.ldssda.LDSSDA)):
+        assert_same_decisions(policy(reference), twin(3, 2, reference), kind, 3, 300, 2)
+
+
+def test_points_of_the_low_discrepancy_sequence():
+    """The first dimension of Sobol's sequence, as SciPy has it."""
+    points = qmc.Sobol(1, scramble=False).random(64)[:, 0]
+    assert [plain(sobol_point)(n) for n in range(64)] == points.tolist()
 
 
 @pytest.mark.parametrize("kind", ANY)

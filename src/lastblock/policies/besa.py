@@ -5,35 +5,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lastblock.core.indices import tried_enough
-from lastblock.core.layout import FIRST_ROOM, INDEX, capacity, within
+from lastblock.core.layout import INDEX, within
 from lastblock.core.protocol import Held, Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.count_samplers import hypergeometric_at_most
-from lastblock.kernels.jit import kernel, routine
+from lastblock.kernels.jit import kernel
 from lastblock.kernels.streams import below
-
-SMALLEST_ROOM = 64
-MANY = 3
-
-
-@routine
-def sampled_sum(s: Record, arm: int, n: int) -> float:
-    """Return the sum of `n` of the arm's rewards, drawn without replacement.
-
-    The order of the stored rewards does not matter, so the draw is the beginning of a shuffle in
-    place. If more than half of the rewards are wanted, the others are drawn instead.
-    """
-    count = s.pulls[arm]
-    draws = min(n, count - n)
-    total = 0.0
-    for i in range(draws):
-        j = i + below(s.stream, count - i)
-        drawn = s.rewards[arm, j]
-        s.rewards[arm, j] = s.rewards[arm, i]
-        s.rewards[arm, i] = drawn
-        total += drawn
-    return float(total if draws == n else s.sums[arm] - total)
+from lastblock.policies._samples import (
+    MANY,
+    clear_rewards,
+    counted_fields,
+    room_for_rewards,
+    sampled_sum,
+    take_reward,
+)
 
 
 @kernel
@@ -125,33 +111,17 @@ class BESA(NamedTuple):
             raise ValueError(f"BESA: initial={self.initial} must be at least 1 pull")
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
-        room = capacity(FIRST_ROOM if horizon is None else horizon, SMALLEST_ROOM)
+        room = room_for_rewards(horizon)
         return [
-            (
-                "kinds",
-                within(np.int64, 0, MANY),
-            ),  # different rewards seen of all arms: none, 1, 2 or MANY
-            ("low_value", np.float64),
-            ("high_value", np.float64),
-            ("pulls", within(np.int64, 0, room), (arms,)),
-            (
-                "high",
-                within(np.int64, 0, room),
-                (arms,),
-            ),  # of these, rewards of the higher value; unless MANY
+            *counted_fields(arms, room),
             ("sums", np.float64, (arms,)),
             ("order", within(INDEX, 0, arms - 1), (arms,)),
             ("rewards", np.float64, (arms, room)),
         ]
 
     def start(self, s: Record) -> None:
-        s.kinds = 0
-        s.low_value = 0.0
-        s.high_value = 0.0
+        clear_rewards(s)
         for k in range(s.pulls.shape[0]):
-            s.pulls[k] = 0
-            s.high[k] = 0
-            s.sums[k] = 0.0
             s.order[k] = k
         enqueue_all(s)
         shuffle(s)
@@ -170,24 +140,7 @@ class BESA(NamedTuple):
         enqueue(s, tournament(s))
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
-        is_low = s.kinds > 0 and reward == s.low_value
-        is_high = s.kinds > 0 and reward == s.high_value
-        if s.kinds < MANY and not (is_low or is_high):
-            s.kinds += 1
-            if s.kinds == 1:
-                s.low_value = reward
-                s.high_value = reward
-            elif s.kinds == 2 and reward > s.high_value:
-                s.high_value = reward
-                for k in range(s.arms):
-                    s.high[k] = 0
-            elif s.kinds == 2:
-                s.low_value = reward
-        if reward == s.high_value:
-            s.high[arm] += 1
-        s.rewards[arm, s.pulls[arm]] = reward
-        s.pulls[arm] += 1
-        s.sums[arm] += reward
+        take_reward(s, arm, reward)
 
     def full(self, s: Record, arm: int) -> bool:
         return bool(s.pulls[arm] == s.rewards.shape[1])
