@@ -42,6 +42,7 @@ from lastblock.policies.bestarm import BestArm
 from lastblock.policies.binarized import Binarized
 from lastblock.policies.cusumucb import CUSUMUCB
 from lastblock.policies.discountedepsilongreedy import DiscountedEpsilonGreedy
+from lastblock.policies.dirichletsampling import DirichletSampling
 from lastblock.policies.discountedthompson import DiscountedThompson
 from lastblock.policies.dklucb import DKLUCB
 from lastblock.policies.ducb import DUCB
@@ -168,6 +169,7 @@ __all__ = [
     "Decision",
     "Dirac",
     "DiscountedEpsilonGreedy",
+    "DirichletSampling",
     "DiscountedThompson",
     "Discrete",
     "Drifting",

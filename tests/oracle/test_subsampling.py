@@ -5,6 +5,7 @@ from scipy.stats import qmc
 
 import lastblock as lb
 import oracle.besa
+import oracle.dirichletsampling
 import oracle.ldssda
 import oracle.perturbed
 import oracle.rbsda
@@ -69,6 +70,21 @@ def test_rbsda(kind, arms, horizon, seed, reference):
 def test_wrsda_and_ldssda(kind, reference):
     for policy, twin in ((lb.WRSDA, oracle.wrsda.WRSDA), (lb.LDSSDA, oracle.ldssda.LDSSDA)):
         assert_same_decisions(policy(reference), twin(3, 2, reference), kind, 3, 300, 2)
+
+
+BONUSES = [
+    {"bonus": "robust"},
+    {"bonus": "bounded", "rho": 1.5, "margin": 0.25},
+    {"bonus": "quantile", "alpha": 0.2},
+    {"bonus": "bounded", "memory": 16},
+]
+
+
+@pytest.mark.parametrize("kind", [bernoulli, constant, gaussian])
+@pytest.mark.parametrize("parameters", BONUSES, ids=repr)
+def test_dirichlet_sampling(kind, parameters):
+    twin = oracle.dirichletsampling.DirichletSampling(3, 2, **parameters)
+    assert_same_decisions(lb.DirichletSampling(**parameters), twin, kind, 3, 250, 2)
 
 
 def test_points_of_the_low_discrepancy_sequence():

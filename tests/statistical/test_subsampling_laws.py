@@ -13,6 +13,7 @@ import lastblock as lb
 from lastblock.core.layout import state_dtype
 from lastblock.kernels.jit import entry
 from lastblock.kernels.streams import POLICY, key_of, seed_stream
+from lastblock.policies.dirichletsampling import resampled_mean
 from lastblock.policies.npts import dirichlet_mean
 from statistical.exact import chances, larger, law_of_pulls
 from trials import mostly_trials, trial
@@ -207,6 +208,45 @@ def test_dirichlet_means_have_their_mean_and_variance(bound):
     weight = len(rewards) + bound
     mean = (sum(rewards) + bound) / weight
     variance = ((sum(x * x for x in rewards) + bound) / weight - mean**2) / (weight + 1.0)
+    assert abs(values.mean() - mean) < 4.0 * math.sqrt(variance / REPLICATIONS)
+    spread = ((values - mean) ** 2).std() / math.sqrt(REPLICATIONS)
+    assert abs(((values - mean) ** 2).mean() - variance) < 4.0 * spread
+
+
+@entry
+def resampled_means(policy, states, leader, values):
+    for i in range(values.size):
+        values[i] = resampled_mean(
+            states[0], 0, leader, policy.bonus, policy.rho, policy.margin, policy.alpha
+        )
+
+
+@pytest.mark.parametrize(
+    ("bonus", "pulls"), [("robust", 6), ("robust", 15), ("bounded", 6), ("quantile", 6)]
+)
+def test_resampled_means_have_the_moments_of_their_dirichlet_law(bonus, pulls):
+    """Six rewards, which may stand for fifteen; QDS replaces the largest two by their mean."""
+    rewards, leader = [0.0, 0.0, 0.25, 0.75, 0.75, 1.0], 0.8
+    policy = lb.DirichletSampling(bonus=bonus, rho=0.5, margin=0.1, alpha=0.4)
+    states = np.zeros(1, state_dtype(policy, 2, 10))
+    seed_stream(states[0]["stream"], key_of(1), 0, POLICY)
+    s = states[0]
+    s["pulls"][0], s["kept"][0], s["fresh"][0], s["largest"][0] = pulls, 6, 6, 1.0
+    s["rewards"][0, :6] = rewards[::-1]
+    values = np.empty(REPLICATIONS)
+    resampled_means(policy, states, leader, values)
+
+    each = pulls / 6
+    law = [(x, each) for x in rewards]  # rewards and bonus, with the parameters of their weights
+    if bonus == "quantile":
+        law[4:] = [(0.875, 2 * each)]
+    left = rewards[:4] if bonus == "quantile" else rewards
+    short = sum(max(0.0, leader - x) for x in left) / len(left)
+    factor = math.sqrt(math.log(1 + pulls)) if bonus == "robust" else policy.rho
+    law.append((1.1 if bonus == "bounded" else leader + factor * short, 1.0))
+    weight = sum(a for _, a in law)
+    mean = sum(a * x for x, a in law) / weight
+    variance = (sum(a * x * x for x, a in law) / weight - mean**2) / (weight + 1.0)
     assert abs(values.mean() - mean) < 4.0 * math.sqrt(variance / REPLICATIONS)
     spread = ((values - mean) ** 2).std() / math.sqrt(REPLICATIONS)
     assert abs(((values - mean) ** 2).mean() - variance) < 4.0 * spread
