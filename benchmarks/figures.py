@@ -84,6 +84,8 @@ def field(scenario: Scenario) -> list:
             lb.REXP3.tuned(**sized),
             lb.TsallisINF(),
             lb.TsallisINF(reduced_variance=False),
+            lb.Restarting(lb.UCB1(), lb.PageHinkley()),
+            lb.Restarting(lb.Thompson(), lb.ADWIN(), alertness=0.0),
             lb.PlayTheWinner(),
             lb.PHE(),
             lb.Giro(),

@@ -22,8 +22,10 @@ from lastblock.arms.truncated_gaussian import TruncatedGaussian
 from lastblock.core.families import FAMILIES, family
 from lastblock.core.layout import state_size
 from lastblock.core.registry import DETECTORS, POLICIES, detector, policy
+from lastblock.detectors.adwin import ADWIN
 from lastblock.detectors.glr import GLR
 from lastblock.detectors.meanshift import MeanShift
+from lastblock.detectors.pagehinkley import PageHinkley
 from lastblock.environments.drifting import Drifting, Sinusoid, Table
 from lastblock.environments.piecewise import Piecewise, Stationary
 from lastblock.environments.prior import Prior
@@ -119,6 +121,7 @@ old_names.install()
 __version__ = "0.1.0"
 
 __all__ = [
+    "ADWIN",
     "BESA",
     "CUSUMUCB",
     "DETECTORS",
@@ -193,6 +196,7 @@ __all__ = [
     "KeyReusedError",
     "MeanShift",
     "OracleRestart",
+    "PageHinkley",
     "PairedDifference",
     "ParetoDelay",
     "Pending",
