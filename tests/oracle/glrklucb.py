@@ -1,6 +1,6 @@
 """GLR-kl-UCB: all rewards of each arm since its restart, and every split each time."""
 
-from math import floor, fsum, inf, log, sqrt
+from math import ceil, floor, fsum, inf, log, sqrt
 
 from oracle.klucb import Index, clip, kl, largest_mean
 
@@ -14,6 +14,16 @@ def on_grid(split, n):
     return split % step == 0
 
 
+def sessions(arms, alpha, age):
+    """Where sessions of diminishing exploration begin, up to an age; −K stands for none."""
+    begins = [-arms]
+    begin = ceil((arms / (4 * alpha)) ** 2)
+    while begin <= age:
+        begins.append(begin)
+        begin = max(begin + arms, ceil((sqrt(begin) + arms / (2 * alpha)) ** 2))
+    return begins
+
+
 class GLRKLUCB(Index):
     def __init__(
         self,
@@ -25,11 +35,13 @@ class GLRKLUCB(Index):
         growing=False,
         factor=3.0,
         all_splits=False,
+        diminishing=False,
         **parameters,
     ):
         super().__init__(arms, seed, **parameters)
         self.exploration, self.delta, self.local = exploration, delta, local
         self.growing, self.factor, self.all_splits = growing, factor, all_splits
+        self.diminishing = diminishing
         self.t = 0
         self.since = [0] * arms
         self.rewards = [[] for _ in range(arms)]
@@ -37,7 +49,12 @@ class GLRKLUCB(Index):
 
     def ask(self):
         self.t += 1
-        if self.t > self.arms and self.exploration > 0.0:
+        if self.diminishing and self.t > self.arms:
+            age = self.t - 1 - max(self.since)
+            turn = age - sessions(self.arms, self.exploration, age)[-1]
+            if turn < self.arms:
+                return turn
+        elif self.t > self.arms and self.exploration > 0.0:
             share = self.exploration
             if self.growing:
                 share = min(0.99, share * sqrt((self.alarms + 1) * self.arms))

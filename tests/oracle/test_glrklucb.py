@@ -43,6 +43,8 @@ CASES = [
     ({**EAGER, **GROWING}, jumps, 3, 600, True),
     ({**EAGER, **GROWING, "local": False}, jumps, 2, 600, True),
     ({"exploration": 0.4, "delta": 0.5, **GROWING}, jumps, 4, 600, True),  # all pulls are forced
+    ({"exploration": 1.0, "delta": 0.5, "diminishing": True}, jumps, 3, 600, True),
+    ({**EAGER, "diminishing": True, "local": False}, jumps, 4, 600, True),
     ({**EAGER, **GROWING, "all_splits": True}, jumps, 3, 500, True),
     ({**EAGER, "all_splits": True, "family": "gaussian"}, steps, 3, 400, True),
 ]
@@ -81,6 +83,14 @@ def test_long_stretches_use_every_rung():
     ("make", "message"),
     [
         (lambda: lb.GLRKLUCB(1.0, 0.1), "GLRKLUCB: exploration=1.0 must be"),
+        (
+            lambda: lb.GLRKLUCB(0.1, 0.1, growing=True, diminishing=True),
+            "GLRKLUCB: choose one of growing=True and diminishing=True",
+        ),
+        (
+            lambda: lb.GLRKLUCB(0.0, 0.1, diminishing=True),
+            "GLRKLUCB: exploration=0.0 must lie between 1e-6 and 1000",
+        ),
         (lambda: lb.GLRKLUCB(0.1, 0.0), "GLRKLUCB: delta=0.0 must lie"),
         (lambda: lb.GLRKLUCB(0.1, 1.0), "GLRKLUCB: delta=1.0 must lie"),
         (lambda: lb.GLRKLUCB(0.1, 0.1, sigma=2.0), "GLRKLUCB: sigma=2.0 is for"),
@@ -102,6 +112,17 @@ def test_tuned():
     bandit = lb.Bandit(lb.GLRKLUCB.tuned(horizon=10_000), 3, seed=1)
     share = math.sqrt(3 * math.log(10_000) / 10_000)
     assert bandit._desk.live.s["period"] == math.floor(3 / share)
+
+
+def test_tuned_diminishing():
+    policy = lb.GLRKLUCB.tuned_diminishing(horizon=10_000)
+    assert policy == lb.GLRKLUCB(1.0, 0.01, factor=1.0, diminishing=True)
+
+
+def test_sessions_of_diminishing_exploration():
+    """⌈(K / 4α)²⌉, then ⌈(√u + K / 2α)²⌉: about 2α √n pulls of all n."""
+    assert oracle.glrklucb.sessions(3, 1.0, 100) == [-3, 1, 7, 18, 33, 53, 78]
+    assert 3 * len(oracle.glrklucb.sessions(3, 1.0, 10_000)[1:]) == pytest.approx(200, rel=0.02)
 
 
 def test_tuned_to_changes():

@@ -36,6 +36,7 @@ PARAMETERS = {
         {"window": 20, "threshold": 4.2, "exploration": 0.3},
         {"window": 2, "threshold": 0.7, "exploration": 1.0},
         {"window": 40, "threshold": 6.1, "exploration": 0.05, "scale": 0.5},
+        {"window": 20, "threshold": 4.2, "exploration": 1.0, "diminishing": True},
     ],
     "RAWUCB": [{}, {"sigma": 0.1, "alpha": 4.0}, {"all_windows": True}],
     "FEWA": [{}, {"sigma": 0.3, "alpha": 4.0}, {"all_windows": True}],

@@ -2,6 +2,7 @@
 
 from math import ceil, erfc, floor, fsum, log, sqrt
 
+from oracle.glrklucb import sessions
 from oracle.stream import Stream
 
 HALF_ROOT = sqrt(0.5)
@@ -123,18 +124,23 @@ class CUSUMUCB(Index):
 
 
 class MUCB(Index):
-    def __init__(self, arms, seed, window, threshold, exploration, scale=ROOT_2):
+    def __init__(self, arms, seed, window, threshold, exploration, scale=ROOT_2, diminishing=False):
         super().__init__(arms, seed)
         self.window, self.threshold, self.scale = window, threshold, scale
+        self.exploration, self.diminishing = exploration, diminishing
         self.period = floor(arms / exploration)
         self.order = list(self.queue)
         self.restarts = 0
 
     def plan(self):
-        turn = (self.t - 1) % self.period
+        age = self.t - 1
+        turn = age % self.period if not self.diminishing else age - self.session(age)
         if turn < self.arms:
             return [self.order[turn]]
         return super().plan()
+
+    def session(self, age):
+        return sessions(self.arms, self.exploration, age)[-1]
 
     def index(self, k):
         return ucb(of(k, self.pulled), self.scale, log(self.t))

@@ -12,6 +12,7 @@ from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.detectors.glr import append, forget_arm, has_changed, no_room, split_fields
 from lastblock.kernels.divergences import Family, FamilyWord
 from lastblock.kernels.jit import kernel, plain
+from lastblock.policies._diminishing import check_alpha, first_session, session_at
 from lastblock.policies._kl_bounds import (
     bounds_layout,
     clear_bounds,
@@ -45,6 +46,23 @@ def turn_period(arms: int, exploration: float) -> int:
 
 
 @kernel
+def first_period(arms: int, alarms: int, alpha: float, growing: bool, diminishing: bool) -> int:
+    """Return what the field `period` holds after an alarm, or at the start."""
+    if diminishing:
+        return first_session(arms, alpha)
+    return turn_period(arms, forced_share(arms, alarms, alpha, growing))
+
+
+@kernel
+def last_restart(s: Record) -> int:
+    """Return the time of the last restart of any arm."""
+    latest = s.since[0]
+    for k in range(1, s.arms):
+        latest = max(latest, s.since[k])
+    return int(latest)
+
+
+@kernel
 def forget(s: Record, arm: int, now: int) -> None:
     """Forget the rewards of an arm, and note the time of its restart."""
     s.since[arm] = now
@@ -63,7 +81,7 @@ class GLRKLUCB(NamedTuple):
     ----------
     exploration
         α, the share of forced pulls, at least 0 and below 1. With `growing`, the share is α √(k K)
-        for K arms, at most 0.99.
+        for K arms, at most 0.99. With `diminishing` it is α / √n after n pulls without an alarm.
     delta
         δ, about the probability of a false alarm of one arm's test.
     local
@@ -83,6 +101,8 @@ class GLRKLUCB(NamedTuple):
         Test every split into "before" and "after", not only those of a grid. A change is then
         noticed sooner; the policy keeps every reward since the last restart, and a step takes time
         in proportion to their number.
+    diminishing
+        Force fewer pulls the longer nothing has changed.
 
     Examples
     --------
@@ -94,7 +114,8 @@ class GLRKLUCB(NamedTuple):
     References
     ----------
     Besson, Kaufmann, Maillard & Seznec. Efficient Change-Point Detection for Tackling
-    Piecewise-Stationary Bandits. JMLR, 2022.
+    Piecewise-Stationary Bandits. JMLR, 2022. Li, Hsieh & Huang. Diminishing
+    Exploration: A Minimalist Approach to Piecewise Stationary Multi-Armed Bandits. 2024.
     """
 
     exploration: float
@@ -106,6 +127,7 @@ class GLRKLUCB(NamedTuple):
     growing: bool = False
     factor: float = 3.0
     all_splits: bool = False
+    diminishing: bool = False
 
     @classmethod
     def tuned(
@@ -126,6 +148,22 @@ class GLRKLUCB(NamedTuple):
         alpha = glr_growing_exploration(horizon=horizon)
         delta = glr_growing_confidence(horizon=horizon)
         made = cls(alpha, delta, local, family, sigma, c, True, 1.0)
+        return made._replace(all_splits=all_splits)
+
+    @classmethod
+    def tuned_diminishing(
+        cls,
+        *,
+        horizon: int,
+        local: bool = True,
+        family: Family | FamilyWord = Family.BERNOULLI,
+        sigma: float = 1.0,
+        c: float = 1.0,
+        all_splits: bool = False,
+    ) -> "GLRKLUCB":
+        """Return the policy with diminishing exploration, α = 1, and the test of `tuned`."""
+        delta = glr_growing_confidence(horizon=horizon)
+        made = cls(1.0, delta, local, family, sigma, c, factor=1.0, diminishing=True)
         return made._replace(all_splits=all_splits)
 
     @classmethod
@@ -158,6 +196,7 @@ class GLRKLUCB(NamedTuple):
             cls(exploration=0.3, delta=0.5, local=False, family=Family.GAUSSIAN, sigma=0.5),
             cls(exploration=0.0, delta=0.9, family=Family.EXPONENTIAL),
             cls(exploration=0.05, delta=0.5, growing=True, factor=1.0, all_splits=True),
+            cls(exploration=1.0, delta=0.5, diminishing=True),
         )
 
     @property
@@ -166,7 +205,11 @@ class GLRKLUCB(NamedTuple):
         return self.all_splits
 
     def validate(self) -> None:
-        if not 0.0 <= self.exploration < 1.0:
+        if self.diminishing:
+            check_alpha("GLRKLUCB", self.exploration)
+            if self.growing:
+                raise ValueError("GLRKLUCB: choose one of growing=True and diminishing=True")
+        elif not 0.0 <= self.exploration < 1.0:
             raise ValueError(
                 f"GLRKLUCB: exploration={self.exploration} must be at least 0 and below 1"
             )
@@ -182,7 +225,8 @@ class GLRKLUCB(NamedTuple):
             rewards = FIRST_ROOM if horizon is None else horizon
         return [
             ("restarts", COUNT),
-            ("period", COUNT),  # of the forced pulls, 0: none
+            # of the forced pulls, 0: none; if they diminish, when they begin after a restart
+            ("period", COUNT),
             ("since", np.int64, (arms,)),  # the time of the arm's last restart
             *split_fields(arms, rewards),
             *bounds_layout(arms),
@@ -190,7 +234,7 @@ class GLRKLUCB(NamedTuple):
 
     def start(self, s: Record) -> None:
         s.restarts = 0
-        s.period = turn_period(s.arms, forced_share(s.arms, 0, self.exploration, self.growing))
+        s.period = first_period(s.arms, 0, self.exploration, self.growing, self.diminishing)
         s.size = 0
         s.old = 0.0
         s.new = 0.0
@@ -203,8 +247,15 @@ class GLRKLUCB(NamedTuple):
     def plan(self, s: Record) -> None:
         # Pull t is being chosen: K of them in round 1, one in every later round.
         t = s.round + s.arms - 1
-        if s.period > 0 and (t - 1) % s.period < s.arms:
-            enqueue(s, (t - 1) % s.period)
+        turn = -1
+        if self.diminishing:
+            age = t - 1 - last_restart(s)
+            s.period = session_at(s.period, age, s.arms, self.exploration)
+            turn = age - s.period
+        elif s.period > 0:
+            turn = (t - 1) % s.period
+        if 0 <= turn < s.arms:
+            enqueue(s, turn)
             return
         for k in range(s.arms):
             if s.pulls[k] > 0:
@@ -218,8 +269,9 @@ class GLRKLUCB(NamedTuple):
         if has_changed(s, arm, self.family, self.sigma, self.delta, self.factor):
             now = s.round + s.arms - 1
             s.restarts += 1
-            share = forced_share(s.arms, s.restarts, self.exploration, self.growing)
-            s.period = turn_period(s.arms, share)
+            s.period = first_period(
+                s.arms, s.restarts, self.exploration, self.growing, self.diminishing
+            )
             if self.local:
                 forget(s, arm, now)
             else:
@@ -233,9 +285,10 @@ class GLRKLUCB(NamedTuple):
         return no_room(s, arm)
 
     def resized(self, s: Record, before: Record, arm: int) -> None:
-        arms = int(s.arms)
-        share = plain(forced_share)(arms, int(s.restarts), self.exploration, self.growing)
-        s.period = plain(turn_period)(arms, share)
+        if s.arms > before.arms or not self.diminishing:
+            s.period = plain(first_period)(
+                int(s.arms), int(s.restarts), self.exploration, self.growing, self.diminishing
+            )
         if s.arms > before.arms:
             s.since[arm] = s.round + s.arms - 1
         else:

@@ -13,6 +13,7 @@ from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.core.window import check_window
 from lastblock.kernels.jit import kernel
+from lastblock.policies._diminishing import check_alpha, first_session, session_at
 from lastblock.theory.tunings import mucb_exploration, mucb_threshold
 
 
@@ -40,9 +41,12 @@ class MUCB(NamedTuple):
     threshold
         b, in sums of w/2 rewards.
     exploration
-        γ, the share of pulls in which the arms take turns: K of every ⌊K/γ⌋.
+        γ, the share of pulls in which the arms take turns: K of every ⌊K/γ⌋. With `diminishing`, α:
+        the share is α / √n after n pulls without an alarm.
     scale
         C in the bonus C √(log n / N), with n the time and N the arm's pulls since the last restart.
+    diminishing
+        Let the turns become rarer the longer nothing has changed; no number of changes is needed.
 
     Examples
     --------
@@ -54,13 +58,15 @@ class MUCB(NamedTuple):
     References
     ----------
     Cao, Wen, Kveton & Xie. Nearly Optimal Adaptive Procedure with Change Detection for
-    Piecewise-Stationary Bandit. AISTATS 2019.
+    Piecewise-Stationary Bandit. AISTATS 2019. Li, Hsieh & Huang. Diminishing
+    Exploration: A Minimalist Approach to Piecewise Stationary Multi-Armed Bandits. 2024.
     """
 
     window: int
     threshold: float
     exploration: float
     scale: float = math.sqrt(2.0)
+    diminishing: bool = False
 
     @classmethod
     def tuned(
@@ -81,11 +87,20 @@ class MUCB(NamedTuple):
         )
 
     @classmethod
+    def tuned_diminishing(
+        cls, *, arms: int, horizon: int, window: int = 800, scale: float = math.sqrt(2.0)
+    ) -> "MUCB":
+        """Return the policy with diminishing exploration, α = 1, and the threshold of `tuned`."""
+        threshold = mucb_threshold(horizon=horizon, arms=arms, window=window)
+        return cls(window, threshold, 1.0, scale, diminishing=True)
+
+    @classmethod
     def examples(cls) -> "tuple[MUCB, ...]":
         return (
             cls(window=20, threshold=4.0, exploration=0.3),
             cls(window=2, threshold=0.5, exploration=1.0, scale=0.7),
             cls(window=40, threshold=6.0, exploration=0.05),
+            cls(window=20, threshold=4.0, exploration=1.0, diminishing=True),
         )
 
     def validate(self) -> None:
@@ -94,7 +109,9 @@ class MUCB(NamedTuple):
             raise ValueError(f"MUCB: window={self.window} must be even")
         if self.threshold <= 0.0:
             raise ValueError(f"MUCB: threshold={self.threshold} must be positive")
-        if not 1e-9 <= self.exploration <= 1.0:
+        if self.diminishing:
+            check_alpha("MUCB", self.exploration)
+        elif not 1e-9 <= self.exploration <= 1.0:
             raise ValueError(f"MUCB: exploration={self.exploration} must lie between 1e-9 and 1")
         if self.scale <= 0.0:
             raise ValueError(f"MUCB: scale={self.scale} must be positive")
@@ -104,7 +121,8 @@ class MUCB(NamedTuple):
             ("restarts", COUNT),
             ("age", COUNT),  # pulls since the last restart
             ("position", COUNT),  # of the next pull within its period
-            ("period", COUNT),  # ⌊K/γ⌋
+            # ⌊K/γ⌋; with diminishing exploration, the age at which the arms take turns next
+            ("period", COUNT),
             ("order", LINE, (arms,)),  # in which the arms take turns
             ("sums", np.float64, (arms,)),
             ("index", np.float64, (arms,)),
@@ -114,7 +132,10 @@ class MUCB(NamedTuple):
     def start(self, s: Record) -> None:
         s.restarts = 0
         restart(s)
-        s.period = math.floor(s.arms / self.exploration)
+        if self.diminishing:
+            s.period = first_session(s.arms, self.exploration)
+        else:
+            s.period = math.floor(s.arms / self.exploration)
         for k in range(s.index.shape[0]):
             s.index[k] = 0.0
         enqueue_all(s)
@@ -127,10 +148,15 @@ class MUCB(NamedTuple):
 
     def plan(self, s: Record) -> None:
         pulls = s.history.written
-        if s.position == s.period:
-            s.position = 0
-        if s.position < s.arms:
-            arm = s.order[s.position]
+        if self.diminishing:
+            s.period = session_at(s.period, s.age, s.arms, self.exploration)
+            turn = s.age - s.period
+        else:
+            if s.position == s.period:
+                s.position = 0
+            turn = s.position
+        if 0 <= turn < s.arms:
+            arm = s.order[turn]
         else:
             log_age = math.log(s.age + 1)
             for k in range(s.arms):
@@ -155,10 +181,13 @@ class MUCB(NamedTuple):
             if abs(newer - older) > self.threshold:
                 s.restarts += 1
                 restart(s)
+                if self.diminishing:
+                    s.period = first_session(s.arms, self.exploration)
 
     def resized(self, s: Record, before: Record, arm: int) -> None:
-        s.period = math.floor(s.arms / self.exploration)
-        s.position = min(s.position, s.period)
+        if not self.diminishing:
+            s.period = math.floor(s.arms / self.exploration)
+            s.position = min(s.position, s.period)
 
     def held(self, s: Record, arm: int) -> Held:
         return Held(float(s.history.written[arm]), float(s.sums[arm]))
