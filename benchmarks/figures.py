@@ -86,6 +86,7 @@ def field(scenario: Scenario) -> list:
             lb.TsallisINF(),
             lb.TsallisINF(reduced_variance=False),
             lb.Restarting(lb.UCB1(), lb.PageHinkley()),
+            lb.Restarting(lb.UCB1(), lb.RBOCPD()),
             lb.Restarting(lb.Thompson(), lb.ADWIN(), alertness=0.0),
             lb.PlayTheWinner(),
             lb.PHE(),

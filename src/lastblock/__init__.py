@@ -26,6 +26,7 @@ from lastblock.detectors.adwin import ADWIN
 from lastblock.detectors.glr import GLR
 from lastblock.detectors.meanshift import MeanShift
 from lastblock.detectors.pagehinkley import PageHinkley
+from lastblock.detectors.rbocpd import RBOCPD
 from lastblock.environments.drifting import Drifting, Sinusoid, Table
 from lastblock.environments.piecewise import Piecewise, Stationary
 from lastblock.environments.prior import Prior
@@ -147,6 +148,7 @@ __all__ = [
     "POKER",
     "POLICIES",
     "RAWUCB",
+    "RBOCPD",
     "RBSDA",
     "REXP3",
     "SSMC",

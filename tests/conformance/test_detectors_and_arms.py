@@ -8,7 +8,7 @@ from lastblock.testing.detectors import exact_alarms
 from lastblock.testing.families import exact_rewards
 from lastblock.testing.without_jit import work_without_jit
 
-DETECTORS = [lb.ADWIN(), lb.GLR(delta=0.5), lb.MeanShift(), lb.PageHinkley()]
+DETECTORS = [lb.ADWIN(), lb.GLR(delta=0.5), lb.MeanShift(), lb.PageHinkley(), lb.RBOCPD()]
 ARMS = [
     lb.Bernoulli(0.05),
     lb.Beta(0.5, 0.7),

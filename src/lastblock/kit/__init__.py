@@ -172,6 +172,7 @@ random word for each reward.
 `to_open_unit`              a uniform on (0, 1), for quantile functions that are infinite at an end
 `normal_of`                 a standard normal from one word
 `normal_quantile`           the standard normal quantile function
+`log_factorial`             the logarithm of k!, also between whole numbers
 `expand`                    turn one word into a stream, for samplers that need more
 `clipped`                   the nearest number in [0, 1]
 ==========================  =======================================================================
@@ -268,6 +269,7 @@ from lastblock.kernels.samplers import (
     coin,
     exponential,
     gamma,
+    log_factorial,
     normal,
     normal_of,
     normal_quantile,
@@ -352,6 +354,7 @@ __all__ = [
     "is_owed",
     "judge",
     "kernel",
+    "log_factorial",
     "marks",
     "most_pulled",
     "multiset",
