@@ -87,6 +87,7 @@ def field(scenario: Scenario) -> list:
             lb.TsallisINF(reduced_variance=False),
             lb.Restarting(lb.UCB1(), lb.PageHinkley()),
             lb.Restarting(lb.UCB1(), lb.RBOCPD()),
+            lb.Restarting.dal(lb.LBSDA(), horizon=HORIZON),
             lb.Restarting(lb.Thompson(), lb.ADWIN(), alertness=0.0),
             lb.PlayTheWinner(),
             lb.PHE(),

@@ -1,7 +1,7 @@
 """A policy's twin, made anew whenever a naive detector finds a change."""
 
 from fractions import Fraction
-from math import log
+from math import floor, log, sqrt
 
 from oracle.adaptivelbsda import largest_shift
 from oracle.glrklucb import on_grid
@@ -30,9 +30,10 @@ def likelihood_ratio(rewards, age, delta=0.01):
 
 
 class Restarting:
-    def __init__(self, make, arms, stream, notice, alertness=0.25):
+    def __init__(self, make, arms, stream, notice, alertness=0.25, exploration=0.0):
         self.make, self.arms, self.stream = make, arms, stream
         self.notice, self.alertness = notice, Fraction(alertness)
+        self.exploration = exploration
         self.asked = [0] * arms
         self.now = self.since = 0
         self.due = True
@@ -46,12 +47,22 @@ class Restarting:
             self.due = False
             self.inner = self.make(self.arms, self.stream)
             arm = self.inner.ask()
+        elif self.turn() >= 0:
+            arm = self.turn()
         elif (silent * self.alertness) ** 2 > (self.now - self.since) * (self.arms - 1):
             arm = self.asked.index(min(self.asked))
         else:
             arm = self.inner.ask()
         self.asked[arm] = self.now
         return arm
+
+    def turn(self):
+        """All arms in turn at the end of each period; negative if it is nobody's turn."""
+        if self.exploration == 0:
+            return -1
+        share = min(0.99, self.exploration * sqrt((len(self.restarts) + 1) * self.arms))
+        period = floor(self.arms / share)
+        return (self.now - self.since - 1) % period - (period - self.arms)
 
     def tell(self, arm, reward):
         self.inner.tell(arm, reward)

@@ -1,5 +1,6 @@
 """Adaptive LB-SDA and restarted policies take their twins' decisions, restarts included."""
 
+import math
 import random
 
 import pytest
@@ -98,6 +99,24 @@ def test_restarting_by_likelihood_ratios():
     naive = Restarting(twin(Thompson), 3, Sampler(4), likelihood_ratio)
     assert_same(bandit, naive, World(jumps, 3, 4), 500)
     assert naive.restarts
+
+
+@pytest.mark.parametrize("exploration", [0.05, 0.7])
+def test_turns_of_all_arms(exploration):
+    """As in detection-augmented learning; with the larger share every decision is a turn."""
+    policy = lb.Restarting(lb.Thompson(), lb.GLR(delta=0.01), 0.0, exploration)
+    bandit = lb.Bandit(policy, 3, seed=5)
+    naive = Restarting(twin(Thompson), 3, Sampler(5), likelihood_ratio, 0.0, exploration)
+    assert_same(bandit, naive, World(jumps, 3, 5), 500)
+    assert naive.restarts
+
+
+def test_detection_augmented_learning_is_tuned_to_the_horizon():
+    policy = lb.Restarting.dal(lb.UCB1(), horizon=10_000)
+    assert policy.detector == lb.GLR(delta=0.01)
+    assert policy.exploration == pytest.approx((math.log(10_000) / 10_000) ** 0.5)
+    assert policy.alertness == 0.0
+    assert lb.Restarting.dal(lb.UCB1(), horizon=99, detector=lb.ADWIN()).detector == lb.ADWIN()
 
 
 def test_a_restart_cuts_a_round_short():

@@ -27,6 +27,10 @@ from lastblock.core.restarts import (
         (lambda: lb.Restarting(None, lb.MeanShift()), "policy=None is not a policy"),
         (lambda: lb.Restarting(lb.MeanShift(), lb.MeanShift()), "is not a policy"),
         (lambda: lb.Restarting(lb.UCB1(), lb.MeanShift(), -1.0), "Restarting: alertness=-1.0 must"),
+        (
+            lambda: lb.Restarting(lb.UCB1(), lb.MeanShift(), exploration=2.0),
+            "Restarting: exploration=2.0 must be 0, for no turns, or lie",
+        ),
         (lambda: lb.AdaptiveLBSDA(-0.1), "AdaptiveLBSDA: alertness=-0.1 must lie in"),
         (lambda: lb.AdaptiveLBSDA(11.0), "AdaptiveLBSDA: alertness=11.0 must lie in"),
         (lambda: lb.MeanShift(-1.0), "MeanShift: caution=-1.0 must not be negative"),

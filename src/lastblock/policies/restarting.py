@@ -1,5 +1,6 @@
 """Restart any policy when a detector says that the world has changed."""
 
+import math
 from typing import Any, NamedTuple
 
 from lastblock.core.checked import NOTICE, RESET, note_method
@@ -30,8 +31,12 @@ from lastblock.core.wrapping import (
 )
 from lastblock.detectors.glr import GLR
 from lastblock.detectors.meanshift import MeanShift
-from lastblock.kernels.jit import kernel
+from lastblock.kernels.jit import kernel, plain
 from lastblock.policies.thompson import Thompson
+from lastblock.theory.tunings import glr_growing_confidence, glr_growing_exploration
+
+MOST_FORCED = 0.99
+"""The largest share of decisions in which the arms take turns."""
 
 
 @kernel
@@ -42,6 +47,20 @@ def longest_silent(s: Record) -> Any:
         if s.asked[k] < s.asked[oldest]:
             oldest = INDEX(k)
     return oldest
+
+
+@kernel
+def turn_of(s: Record, exploration: float) -> int:
+    """Return the arm whose turn it is, a negative number if it is nobody's.
+
+    All K arms take turns at the end of every ⌊K / α_k⌋ decisions, with α_k = α √(k K) after k − 1
+    restarts.
+    """
+    if exploration == 0.0:
+        return -1
+    share = min(exploration * math.sqrt((s.restarts + 1.0) * s.arms), MOST_FORCED)
+    period = math.floor(s.arms / share)
+    return int((s.round - s.since - 1) % period - (period - s.arms))
 
 
 def was_silent(s: Record, alertness: float) -> bool:
@@ -82,6 +101,9 @@ class Restarting(NamedTuple):
     alertness
         c: an arm is pulled after √(age · (K − 1)) / c decisions without it, where the age counts
         decisions since the last restart. With 0 no arm is pulled for its silence.
+    exploration
+        α: all arms are pulled in turn now and then, in a share α √(k K) of the decisions, at most
+        0.99, after k − 1 restarts. With 0 they are not.
 
     Examples
     --------
@@ -94,11 +116,28 @@ class Restarting(NamedTuple):
     >>> run = lb.simulate(policy, arms, horizon=10_000, replications=20, seed=1)
     >>> bool(run.mean()[-1] < 100)
     True
+
+    References
+    ----------
+    `dal`: Gerogiannis, Huang, Bose & Veeravalli. DAL: A Practical Prior-Free Black-Box Framework
+    for Non-Stationary Bandit Environments. 2025.
     """
 
     policy: Policy
     detector: Detector
     alertness: float = 0.25
+    exploration: float = 0.0
+
+    @classmethod
+    def dal(cls, policy: Policy, *, horizon: int, detector: Detector | None = None) -> "Restarting":
+        """Return detection-augmented learning: turns for all arms, and a restart at every alarm.
+
+        The share of turns is α_k = √(k K log T / T), and the detector GLR(δ = 1 / √T), unless
+        another one is given. It knows no number of changes.
+        """
+        if detector is None:
+            detector = GLR(delta=glr_growing_confidence(horizon=horizon))
+        return cls(policy, detector, 0.0, glr_growing_exploration(horizon=horizon))
 
     @classmethod
     def examples(cls) -> "tuple[Restarting, ...]":
@@ -109,6 +148,11 @@ class Restarting(NamedTuple):
         require_detector(self.detector)
         if not 0.0 <= self.alertness <= 10.0:
             raise ValueError(f"Restarting: alertness={self.alertness} must lie in [0, 10]")
+        if self.exploration != 0.0 and not 1e-9 <= self.exploration <= 1.0:
+            raise ValueError(
+                f"Restarting: exploration={self.exploration} must be 0, for no turns, or lie "
+                "between 1e-9 and 1"
+            )
 
     def check(self, arms: int) -> None:
         check_arms(self.policy, arms)
@@ -151,7 +195,10 @@ class Restarting(NamedTuple):
         else:
             arm = longest_silent(s)
             silent = float(s.round - s.asked[arm]) * self.alertness
-            if silent * silent > (s.round - s.since) * (s.arms - 1.0):
+            turn = turn_of(s, self.exploration)
+            if turn >= 0:
+                enqueue(s, turn)
+            elif silent * silent > (s.round - s.since) * (s.arms - 1.0):
                 enqueue(s, arm)
             else:
                 if s.inner.taken == s.inner.queued:
@@ -208,6 +255,8 @@ class Restarting(NamedTuple):
         return bool(s.due)
 
     def aside(self, s: Record) -> Aside | None:
-        if was_silent(s, self.alertness):
+        begins = s.round == 1 or (s.restarts > 0 and s.round - s.since == 1)
+        turn = -1 if begins else plain(turn_of)(s, self.exploration)
+        if turn >= 0 or was_silent(s, self.alertness):
             return Aside(LOOKED, self.policy)
         return planned_before(self.policy, s.inner)
