@@ -63,6 +63,7 @@ from lastblock.policies.lbsda import LBSDA
 from lastblock.policies.lbsdagm import LBSDAGM
 from lastblock.policies.lbsdalm import LBSDALM
 from lastblock.policies.ldssda import LDSSDA
+from lastblock.policies.lucb import LUCB
 from lastblock.policies.med import MED
 from lastblock.policies.moss import MOSS
 from lastblock.policies.mucb import MUCB
@@ -83,6 +84,8 @@ from lastblock.policies.swlbsda import SWLBSDA
 from lastblock.policies.swucb import SWUCB
 from lastblock.policies.thompson import Thompson
 from lastblock.policies.tsallisinf import TsallisINF
+from lastblock.policies.toptwothompson import TopTwoThompson
+from lastblock.policies.trackandstop import TrackAndStop
 from lastblock.policies.ucb1 import UCB1
 from lastblock.policies.ucbtuned import UCBTuned
 from lastblock.policies.ucbv import UCBV
@@ -107,12 +110,14 @@ if TYPE_CHECKING:  # at run time when they are first used: see `_ON_FIRST_USE`
     from lastblock import testing as testing
     from lastblock.fleet import Fleet, FleetBandit
     from lastblock.live.summary import ArmSummary, Summary
+    from lastblock.live.verdict import BestArmVerdict
     from lastblock.live.warming import Warmed, Warmth, warm
     from lastblock.replay.evaluation import Evaluation
     from lastblock.replay.evaluations import Evaluations, PairedDifference
     from lastblock.replay.propensities import Estimate
     from lastblock.replay.replay import Replay
     from lastblock.simulation.delays import FixedDelay, GeometricDelay, ParetoDelay
+    from lastblock.simulation.identification import Identification
     from lastblock.simulation.run import Run, Trace
     from lastblock.simulation.simulate import simulate, trace
     from lastblock.store import Store
@@ -140,6 +145,7 @@ __all__ = [
     "LBSDAGM",
     "LBSDALM",
     "LDSSDA",
+    "LUCB",
     "MED",
     "MOSS",
     "MUCB",
@@ -168,6 +174,7 @@ __all__ = [
     "BayesUCB",
     "Bernoulli",
     "BestArm",
+    "BestArmVerdict",
     "Beta",
     "Binarized",
     "Change",
@@ -195,6 +202,7 @@ __all__ = [
     "Giro",
     "GradientBandit",
     "KLUCBPlusPlus",
+    "Identification",
     "KeyReusedError",
     "MeanShift",
     "OracleRestart",
@@ -223,7 +231,9 @@ __all__ = [
     "Thompson",
     "TokenError",
     "ToldOtherwiseError",
+    "TopTwoThompson",
     "Trace",
+    "TrackAndStop",
     "TruncatedGaussian",
     "TsallisINF",
     "UCBTuned",
@@ -247,6 +257,7 @@ __all__ = [
 _ROOMS = ("fleet", "lab", "replay", "simulation", "store", "testing")
 _ON_FIRST_USE = {
     "ArmSummary": "live.summary",
+    "BestArmVerdict": "live.verdict",
     "Estimate": "replay.propensities",
     "Evaluation": "replay.evaluation",
     "Evaluations": "replay.evaluations",
@@ -254,6 +265,7 @@ _ON_FIRST_USE = {
     "Fleet": "fleet",
     "FleetBandit": "fleet",
     "GeometricDelay": "simulation.delays",
+    "Identification": "simulation.identification",
     "PairedDifference": "replay.evaluations",
     "ParetoDelay": "simulation.delays",
     "Replay": "replay.replay",

@@ -71,6 +71,10 @@ class Thompson(Twin):
     discount = 1.0
 
     def ask(self):
+        return self.largest(self.draws())
+
+    def draws(self):
+        """A mean from the posterior of each arm."""
         seen = self.pulls if self.window is None else self.pulls[-self.window :]
         age = len(seen)
         faded = []  # (arm, reward, what is left of it)
@@ -96,7 +100,7 @@ class Thompson(Twin):
                 precision = 1 / self.prior_sigma**2 + n / self.sigma**2
                 mean = (self.prior_mean / self.prior_sigma**2 + x / self.sigma**2) / precision
                 draws.append(mean + self.stream.normal() / sqrt(precision))
-        return self.largest(draws)
+        return draws
 
     def tell(self, arm, reward):
         if self.family == "bernoulli":

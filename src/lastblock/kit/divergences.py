@@ -6,6 +6,7 @@
 `lower`                the smallest q with kl(p, q) ≤ level
 `inside`               the nearest mean that the family allows
 `family_support`       the smallest and the largest reward of the family
+`best_proportions`     the proportions of pulls that tell the best arm from the others soonest
 =====================  ============================================================================
 
 Their first argument is a number: a field `Family | FamilyWord` of a policy, or one of `BERNOULLI`,
@@ -24,6 +25,7 @@ from lastblock.kernels.divergences import (
     lower,
     upper,
 )
+from lastblock.kernels.proportions import best_proportions
 
 __all__ = [
     "BERNOULLI",
@@ -31,6 +33,7 @@ __all__ = [
     "EXPONENTIAL",
     "GAUSSIAN",
     "POISSON",
+    "best_proportions",
     "divergence",
     "family_support",
     "inside",

@@ -29,6 +29,19 @@ _USUAL_WIDTH = 6.0
 """The range of rewards in standard deviations that we take if an old state does not have it."""
 
 
+class Compared(NamedTuple):
+    """The arm with the largest mean beside all others."""
+
+    leader: int
+    """Its place among the arms."""
+    others: npt.NDArray[np.int64]
+    """The places of the others."""
+    evidence: npt.NDArray[np.float64]
+    """How much says that the leader is better than each of them, as logarithms."""
+    pairs: float
+    """The number of pairs of arms by which the statement may be wrong: see `wrong_pairs`."""
+
+
 class BestStated(NamedTuple, Generic[L]):
     """What can be said of the best arm; `Summary` and `ArmSummary` explain it."""
 
@@ -143,25 +156,51 @@ def best_arm(
     retired
         How many arms have been retired.
     """
-    if len(labels) < 2 or not any(each.pulls for each in told):
+    found = compare_leader(model, told, ever=ever, retired=retired)
+    if found is None:
         return None
     rewards = rewards_of(told)
-    has_rewards = rewards.number > 0
-    leader = int(np.argmax(np.where(has_rewards, rewards.mean, -np.inf)))
-    # A wrong statement prefers some arm to the best one. So it fails for one of `ever` − 1 pairs;
-    # or, if arms were retired after a look at their rewards, for any pair.
-    pairs = (ever - 1) * (ever / 2 if retired else 1)
-    others = np.delete(np.arange(len(labels)), leader)
-    against = _log_evidence(model, rewards, leader, others)
-    wrong = math.exp(min(0.0, math.log(pairs) - float(np.min(against))))
-    threshold = math.log(pairs) - math.log1p(-confidence)
-    out = set(others[against >= threshold].tolist())
+    threshold = evidence_needed(found.pairs, confidence)
+    out = set(found.others[found.evidence >= threshold].tolist())
     surest = int(np.argmax(lows))
-    if surest != leader:
+    if surest != found.leader:
         rest = np.delete(np.arange(len(labels)), surest)
         out |= set(rest[_log_evidence(model, rewards, surest, rest) >= threshold].tolist())
     contenders = tuple(label for k, label in enumerate(labels) if k not in out)
-    return BestStated(labels[leader], 1.0 - wrong, contenders, _chances(model, labels, rewards))
+    best, chances = labels[found.leader], _chances(model, labels, rewards)
+    return BestStated(best, surety(found), contenders, chances)
+
+
+def compare_leader(
+    model: Model, told: Sequence[Told], *, ever: int, retired: int
+) -> Compared | None:
+    """Compare the arm with the largest mean with all others, or return None as `best_arm` does."""
+    if len(told) < 2 or not any(each.pulls for each in told):
+        return None
+    rewards = rewards_of(told)
+    leader = int(np.argmax(np.where(rewards.number > 0, rewards.mean, -np.inf)))
+    pairs = wrong_pairs(ever, retired)
+    others = np.delete(np.arange(len(told)), leader)
+    return Compared(leader, others, _log_evidence(model, rewards, leader, others), pairs)
+
+
+def wrong_pairs(ever: int, retired: int) -> float:
+    """Return the number of pairs of arms by which a statement on the best arm may be wrong.
+
+    A wrong statement prefers some arm to the best one. So it fails for one of `ever` − 1 pairs; or,
+    if arms were retired after a look at their rewards, for any pair.
+    """
+    return (ever - 1) * (ever / 2 if retired else 1.0)
+
+
+def evidence_needed(pairs: float, confidence: float) -> float:
+    """Return the evidence against each rival of the best arm that a confidence needs."""
+    return math.log(pairs) - math.log1p(-confidence)
+
+
+def surety(found: Compared) -> float:
+    """Return the largest confidence at which the evidence says that the leader is best."""
+    return 1.0 - math.exp(min(0.0, math.log(found.pairs) - float(np.min(found.evidence))))
 
 
 def _chances(model: Model, labels: Sequence[L], rewards: Rewards) -> dict[L, float | None]:

@@ -209,7 +209,7 @@ def summarise(found: Gathered[L], bounds: Support | None) -> Summary[L]:
         None if stated is None else stated.best,
         None if stated is None else stated.sure,
         () if stated is None else stated.contenders,
-        _assumed(model) if are_known else "",
+        assumed(model) if are_known else "",
     )
 
 
@@ -235,7 +235,7 @@ def _arm_summaries(
     )
 
 
-def _assumed(model: Model) -> str:
+def assumed(model: Model) -> str:
     """Return what a model assumes of the rewards, in words."""
     if isinstance(model, Coins):
         return "rewards of 0 and 1"

@@ -19,6 +19,7 @@ from lastblock.support.intervals import check_confidence
 
 if TYPE_CHECKING:
     from lastblock.live.summary import Summary
+    from lastblock.live.verdict import BestArmVerdict
 
 
 class BanditView(ABC, Generic[L]):
@@ -128,6 +129,44 @@ class BanditView(ABC, Generic[L]):
             self._desk.refresh()
             found = self._desk.gather(confidence)
         return summarise(found, limits)  # it takes milliseconds, so others may go on
+
+    def verdict(
+        self, confidence: float = 0.95, *, bounds: tuple[float, float] | None = None
+    ) -> "BestArmVerdict[L]":
+        """Say whether the best arm is known at a confidence, so that you can stop.
+
+        It holds under every policy, however often you ask: if you stop as soon as `stop` is true,
+        `best` is not the best arm with a probability of at most 1 − `confidence`. It assumes that
+        no arm's mean changes.
+
+        Parameters
+        ----------
+        confidence
+            How sure you want to be.
+        bounds
+            The smallest and the largest possible reward. Without them, the verdict is exact for
+            rewards of 0 and 1 and for policies that take rewards between two numbers, and
+            approximate for others.
+
+        Returns
+        -------
+        BestArmVerdict
+            The verdict as data; `print` it to read it as a sentence.
+
+        Raises
+        ------
+        ValueError
+            If `confidence` does not lie between 0 and 1, if a reward lies outside of `bounds`, or
+            if a fleet took the rewards and does not keep enough of them.
+        """
+        from lastblock.live.best_arm import check_bounds  # noqa: PLC0415  # slow to import
+        from lastblock.live.verdict import verdict_of  # noqa: PLC0415  # slow to import
+
+        confidence, limits = check_confidence(confidence), check_bounds(bounds)
+        with self._desk.lock:
+            self._desk.refresh()
+            found = self._desk.gather(confidence)
+        return verdict_of(found, limits)
 
     def locked(self) -> Any:
         """Return the lock that every call takes.

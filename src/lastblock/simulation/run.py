@@ -16,6 +16,7 @@ from lastblock.support.json_safe import json_safe
 if TYPE_CHECKING:
     from lastblock.drawing.canvas import Picture
     from lastblock.simulation.delays import Delay
+    from lastblock.simulation.identification import Identification
 
 
 class Environment(Protocol):
@@ -75,6 +76,9 @@ class Run:
     """The time that the simulation took in seconds, without compilation."""
     delay: "Delay | None" = None
     """How late rewards came; None if they came at once."""
+    identification: "Identification | None" = None
+    """How well the best arm was found, and when the search could stop; None unless `simulate` was
+    given a `confidence`."""
 
     @property
     def replications(self) -> int:
@@ -141,6 +145,7 @@ class Run:
             "pulls": json_safe(self.pulls.mean(axis=0)),
             "restarts": json_safe(self.restarts.mean() if counted.all() else None),
             "seconds": json_safe(self.seconds),
+            "identification": json_safe(self.identification),
         }
 
     def plot(

@@ -16,12 +16,16 @@ from lastblock.engine.simulate import Outcome, play
 from lastblock.kernels.jit import is_foreign, is_kept, signature_of
 from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.simulation.delays import Delay, book_of, check_delay
+from lastblock.simulation.identification import Examiner, check_world
 from lastblock.simulation.run import Environment, Run, Trace
 from lastblock.support.amounts import refuse_too_long, refuse_too_much
 from lastblock.support.checks import at_least, whole
+from lastblock.support.intervals import check_confidence
 from lastblock.support.parallel import check_threads, compilation_bar, run_in_threads
 
 LONGEST_HORIZON = 1 << 53
+_STEPS_KEPT = 1 << 21
+"""How many arms and rewards a thread keeps at once for an examiner: 32 MiB of them."""
 
 
 def simulate(
@@ -32,6 +36,7 @@ def simulate(
     replications: int = 1,
     seed: Seed = None,
     delay: Delay | None = None,
+    confidence: float | None = None,
     times: Iterable[int] | None = None,
     threads: int | None = None,
     progress: bool | None = None,
@@ -56,6 +61,10 @@ def simulate(
     delay
         How late rewards come: `FixedDelay`, `GeometricDelay` or `ParetoDelay`. None: at once. The
         delay of step t in replication i is the same for all policies.
+    confidence
+        Judge the search for the best arm, too, and note when `Bandit.verdict` would stop it at this
+        confidence: see `Run.identification`. For arms whose means do not change. It takes some
+        milliseconds for each replication, and memory for its rewards. None: leave it out.
     times
         After which numbers of pulls to record the regret, in increasing order; the horizon is
         added if it is missing. Default: about 200 times, evenly and logarithmically spaced.
@@ -73,7 +82,8 @@ def simulate(
     ------
     ValueError
         If an argument is of the wrong kind or out of range, or if the environment gives rewards
-        that the policy does not take.
+        that the policy does not take; or if `confidence` is given and means change or rewards
+        come late.
 
     Examples
     --------
@@ -89,8 +99,16 @@ def simulate(
     check_delay(delay)
     taken = times_taken(times, horizon)
     player = Player(policy, environment, horizon, key_of(seed), taken, delay)
-    outcome, seconds = _play(player, replications, 0, threads, progress)
-    return Run(policy, environment, horizon, taken, *outcome[:5], seconds, delay)
+    if confidence is None:
+        outcome, seconds = _play(player, replications, 0, threads, progress)
+        return Run(policy, environment, horizon, taken, *outcome[:5], seconds, delay)
+    check_world(environment, delay)
+    support = getattr(environment, "support", None)
+    examiner = Examiner(
+        check_confidence(confidence), taken, replications, environment.n_arms, support
+    )
+    outcome, seconds = _play(player, replications, 0, threads, progress, examiner)
+    return Run(policy, environment, horizon, taken, *outcome[:5], seconds, delay, examiner.found)
 
 
 def trace(
@@ -203,6 +221,25 @@ class Player:
             own = outcome.part(i, i + 1)
             run(self.policy, world, state, key, streams, first + i, self.times, own, late)
 
+    def play_and_judge(self, first: int, outcome: Outcome, examiner: Examiner) -> None:
+        """Play like `play`, a few replications at a time, and let `examiner` judge each of them."""
+        size = max(1, _STEPS_KEPT // self.horizon)
+        for begin in range(0, outcome.regret.shape[0], size):
+            part = outcome.part(begin, begin + size)
+            shape = part.regret.shape[0], self.horizon
+            part = part._replace(arms=np.empty(shape, np.int64), rewards=np.empty(shape))
+            self.play(first + begin, part)
+            for i in range(shape[0]):
+                place = first + begin + i
+                examiner.judge(place, self._means(place), part.arms[i], part.rewards[i])
+
+    def _means(self, replication: int) -> npt.NDArray[np.float64]:
+        """Return the true means of the arms at the start of a replication."""
+        table = self._fixed[1]
+        if self._draw is not None:
+            table = self._draw(self._key, replication).compile(self.horizon)
+        return np.array([table.mean(0, k) for k in range(self._shape[2])], np.float64)
+
     def _arguments(self, first: int, outcome: Outcome) -> tuple[Any, ...]:
         # All replications of a chunk use the same record, which stays in the core's own cache.
         state = np.empty(1, self._dtype)
@@ -256,6 +293,7 @@ def _play(
     traced: int,
     threads: int,
     progress: bool | None,
+    examiner: Examiner | None = None,
 ) -> tuple[Outcome, float]:
     """Play all replications; return the outcome and the seconds it took, without compilation."""
     horizon = player.horizon
@@ -276,6 +314,9 @@ def _play(
     outcome = player.room(replications, traced)
 
     def chunk(first: int, last: int) -> None:
-        player.play(first, outcome.part(first, last))
+        if examiner is None:
+            player.play(first, outcome.part(first, last))
+        else:
+            player.play_and_judge(first, outcome.part(first, last), examiner)
 
     return outcome, run_in_threads(chunk, replications, horizon, threads, progress)

@@ -7,7 +7,7 @@
 """
 
 from lastblock.theory.balance import balance, balance_bound
-from lastblock.theory.bounds import count_changes, lai_robbins, lower_bound
+from lastblock.theory.bounds import characteristic_time, count_changes, lai_robbins, lower_bound
 from lastblock.theory.kullback import kl, kl_lower, kl_upper
 from lastblock.theory.tunings import TUNINGS
 
@@ -15,6 +15,7 @@ __all__ = [
     "TUNINGS",
     "balance",
     "balance_bound",
+    "characteristic_time",
     "count_changes",
     "kl",
     "kl_lower",

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.kernels.divergences import Family
+from lastblock.kernels.proportions import best_proportions
 from lastblock.theory.kullback import divergence
 
 
@@ -47,6 +48,50 @@ def lai_robbins(environment: Any) -> float:
         for arm in phases[0]
         if arm.mean < best
     )
+
+
+def characteristic_time(environment: Any) -> float:
+    """Return T* of Garivier & Kaufmann (2016): how hard it is to find the best arm.
+
+    A policy that finds it with a probability of 1 − δ, on all problems of the family, needs at
+    least about T* log(1/δ) pulls on average; `TrackAndStop` needs no more, as δ becomes small.
+
+    Parameters
+    ----------
+    environment
+        As for `lai_robbins`; Gaussian arms have one standard deviation.
+
+    Returns
+    -------
+    float
+        The number of pulls; infinite if several arms are best.
+
+    Raises
+    ------
+    ValueError
+        As for `lai_robbins`, and if Gaussian arms have different standard deviations.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> arms = lb.Stationary([lb.Bernoulli(mean) for mean in (0.5, 0.45, 0.43, 0.4)])
+    >>> round(characteristic_time(arms))
+    990
+    """
+    phases = getattr(environment, "phases", None)
+    if phases is None or count_changes(environment) > 0:
+        raise ValueError(
+            f"characteristic_time: {environment!r} changes over time; give a Stationary environment"
+        )
+    family = common_family(phases[0])
+    sigmas = {getattr(arm, "std", 1.0) for arm in phases[0]}
+    if len(sigmas) > 1:
+        raise ValueError(
+            "characteristic_time: the arms have different standard deviations; give them one"
+        )
+    means = np.array([arm.mean for arm in phases[0]], np.float64)
+    case = best_proportions(means, np.empty(means.size), means.size, int(family), sigmas.pop())
+    return 1.0 / case if case > 0.0 else math.inf
 
 
 def lower_bound(environment: Any, times: npt.ArrayLike) -> npt.NDArray[np.float64]:

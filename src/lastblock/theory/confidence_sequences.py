@@ -266,6 +266,22 @@ def log_evidence_between(
     return np.where(has_lead & ~np.isnan(best), best, np.minimum(best, 0.0))
 
 
+def log_evidence_at_most(
+    model: Model, rewards: Rewards, better: npt.NDArray[np.int64], worse: npt.NDArray[np.int64]
+) -> Floats:
+    """Return an upper bound of `log_evidence_between`, which takes a hundredth of its time.
+
+    It is the evidence against one mean that both arms may have: that of their rewards together.
+    """
+    first, second = rewards.of(better), rewards.of(worse)
+    with np.errstate(all="ignore"):
+        total = first.number * first.mean + second.number * second.mean
+        means = total / (first.number + second.number)
+        both = _joined(model.log_evidence(first)(means), model.log_evidence(second)(means))
+    found: Floats = both[..., 0]
+    return np.where(np.isnan(found), np.inf, found)
+
+
 def _joined(first: Floats, second: Floats) -> Floats:
     """Return the logarithm of the mean of two factors and their product, from logarithms."""
     found: Floats = np.logaddexp(np.logaddexp(first, second), first + second) - math.log(3.0)

@@ -44,6 +44,7 @@ class _Looks:
         hosted, options = await self._state.bandit(request), _options(request)
         found = await asyncio.to_thread(hosted.bandit.summary, **options)
         said = {**found.to_dict(), "text": str(found)}
+        said["verdict"] = await asyncio.to_thread(_verdict, hosted, options)
         if hosted.holdout is not None:
             said["uplift"] = await asyncio.to_thread(uplift, hosted, **options)
         guardrail = hosted.family.notes.get("guardrail")
@@ -147,6 +148,14 @@ def _number(query: dict[str, str], name: str) -> float:
     if not abs(value) <= _LARGEST:  # NaN fails as well
         raise ProblemError("invalid", f"{name}={value} must lie between ±{_LARGEST:g}")
     return value
+
+
+def _verdict(hosted: Hosted, options: dict[str, Any]) -> dict[str, object] | None:
+    """Return the verdict; None if a fleet took the rewards and did not keep enough of them."""
+    try:
+        return hosted.bandit.verdict(**options).to_dict()
+    except ValueError:  # `summary` has accepted the options
+        return None
 
 
 def routes(state: State) -> Iterator[Route]:

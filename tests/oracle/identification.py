@@ -1,0 +1,142 @@
+"""Naive twins of the policies that look for the best arm, from the papers' pseudo-code."""
+
+from functools import cache
+from math import exp, fsum, inf, log, sqrt
+
+from oracle.klucb import Index, kl, largest_mean
+from oracle.randomised import Thompson
+
+
+class LUCB(Index):
+    """Kalyanakrishnan et al. (2012); with another family than "gaussian", kl-LUCB (2013)."""
+
+    def __init__(self, arms, seed, family="gaussian", sigma=0.5, confidence=0.95, practical=False):
+        super().__init__(arms, seed, family=family, sigma=sigma)
+        self.delta, self.practical = 1.0 - confidence, practical
+        self.rounds = 0
+
+    def ask(self):
+        if not self.queue:
+            self.rounds += 1
+            self.queue = self.pair()
+        return self.queue.pop(0)
+
+    def pair(self):
+        means = {k: self.count_and_mean(k)[1] for k in range(self.arms)}
+        leader = self.one_of(means)
+        bounds = {k: self.index(k) for k in range(self.arms) if k != leader}
+        return [leader, self.one_of(bounds)]
+
+    def one_of(self, values):
+        tied = [k for k, value in values.items() if value == max(values.values())]
+        return tied[0] if len(tied) == 1 else tied[self.stream.below(len(tied))]
+
+    def index(self, k):
+        count, mean = self.count_and_mean(k)
+        return largest_mean(self.family, mean, self.rate() / count, self.sigma)
+
+    def rate(self):
+        t, arms, delta = self.rounds, self.arms, self.delta
+        if self.practical:
+            return log((log(t) + 1) / delta)
+        if self.family == "gaussian":
+            return log(5 / 4 * arms * t**4 / delta)
+        first = log(405.5 * arms * t**1.1 / delta)
+        return first + log(first)
+
+
+class TrackAndStop(Index):
+    """Garivier & Kaufmann (2016): D-tracking, weights by two bisections as in theorem 5."""
+
+    def ask(self):
+        if self.queue:
+            return self.queue.pop(0)
+        t = len(self.pulled)
+        numbers, means = zip(*(self.count_and_mean(k) for k in range(self.arms)), strict=True)
+        if min(numbers) < sqrt(t) - self.arms / 2:
+            owed = [-n for n in numbers]
+        else:
+            weights = best_weights(means, self.family, self.sigma)
+            owed = [t * w - n for w, n in zip(weights, numbers, strict=True)]
+        tied = [k for k in range(self.arms) if owed[k] == max(owed)]
+        return tied[0] if len(tied) == 1 else tied[self.stream.below(len(tied))]
+
+
+@cache
+def best_weights(means, family, sigma):
+    """w*, to 30 binary digits; shared by the largest means if there are several."""
+    top = max(means)
+    near = [mean >= top - 1e-12 * abs(top) for mean in means]
+    if sum(near) > 1:
+        return [float(each) / sum(near) for each in near]
+    if family == "exponential":  # whose rewards are positive
+        means = [max(mean, 1e-12 * top) for mean in means]
+    rivals = sorted(set(means) - {top})
+
+    def d(p, q):
+        return kl(family, p, q, sigma)
+
+    def middle(mean, x):
+        return (top + x * mean) / (1 + x)
+
+    def case(mean, x):
+        return d(top, middle(mean, x)) + x * d(mean, middle(mean, x))
+
+    def matching(mean, y):
+        return exp(root(lambda u: case(mean, exp(u)) > y, -60.0, 9.0))
+
+    def too_large(u):
+        x = exp(u)
+        y = case(rivals[-1], x)
+        found = {mean: x if mean == rivals[-1] else matching(mean, y) for mean in rivals}
+        quotients = [
+            d(top, middle(mean, found[mean])) / d(mean, middle(mean, found[mean]))
+            for mean in means
+            if mean != top
+        ]
+        return fsum(quotients) > 1.0
+
+    x = exp(root(too_large, -8.0, 8.0))
+    y = case(rivals[-1], x)
+    found = {mean: x if mean == rivals[-1] else matching(mean, y) for mean in rivals}
+    shares = [1.0 if mean == top else found[mean] for mean in means]
+    return [round(share / fsum(shares) * 2**30) / 2**30 for share in shares]
+
+
+def root(is_beyond, low, high):
+    for _ in range(52):
+        middle = (low + high) / 2
+        if is_beyond(middle):
+            high = middle
+        else:
+            low = middle
+    return (low + high) / 2
+
+
+class TopTwoThompson(Thompson):
+    """Russo (2016), algorithm 4 (TTTS); T3C of Shang et al. (2020) where it takes too long."""
+
+    beta, redraws = 0.5, 30
+
+    def ask(self):
+        first = self.largest(self.draws())
+        if self.stream.uniform() < self.beta:
+            return first
+        for _ in range(self.redraws):
+            again = self.largest(self.draws())
+            if again != first:
+                return again
+        return self.largest(
+            [-inf if k == first else -self.cost(first, k) for k in range(self.arms)]
+        )
+
+    def cost(self, first, k):
+        """How much says that `first` is better than `k`."""
+        own, other = self.rewards(first), self.rewards(k)
+        if not own or not other or fsum(own) / len(own) <= fsum(other) / len(other):
+            return 0.0
+        both = fsum(own + other) / len(own + other)
+        return fsum(
+            len(each) * kl(self.family, fsum(each) / len(each), both, self.sigma)
+            for each in (own, other)
+        )
