@@ -44,8 +44,8 @@ from lastblock.policies.besa import BESA
 from lastblock.policies.bestarm import BestArm
 from lastblock.policies.binarized import Binarized
 from lastblock.policies.cusumucb import CUSUMUCB
-from lastblock.policies.discountedepsilongreedy import DiscountedEpsilonGreedy
 from lastblock.policies.dirichletsampling import DirichletSampling
+from lastblock.policies.discountedepsilongreedy import DiscountedEpsilonGreedy
 from lastblock.policies.discountedthompson import DiscountedThompson
 from lastblock.policies.dklucb import DKLUCB
 from lastblock.policies.ducb import DUCB
@@ -83,9 +83,9 @@ from lastblock.policies.swklucb import SWKLUCB
 from lastblock.policies.swlbsda import SWLBSDA
 from lastblock.policies.swucb import SWUCB
 from lastblock.policies.thompson import Thompson
-from lastblock.policies.tsallisinf import TsallisINF
 from lastblock.policies.toptwothompson import TopTwoThompson
 from lastblock.policies.trackandstop import TrackAndStop
+from lastblock.policies.tsallisinf import TsallisINF
 from lastblock.policies.ucb1 import UCB1
 from lastblock.policies.ucbtuned import UCBTuned
 from lastblock.policies.ucbv import UCBV
@@ -180,8 +180,8 @@ __all__ = [
     "Change",
     "Decision",
     "Dirac",
-    "DiscountedEpsilonGreedy",
     "DirichletSampling",
+    "DiscountedEpsilonGreedy",
     "DiscountedThompson",
     "Discrete",
     "Drifting",
@@ -201,8 +201,8 @@ __all__ = [
     "GeometricDelay",
     "Giro",
     "GradientBandit",
-    "KLUCBPlusPlus",
     "Identification",
+    "KLUCBPlusPlus",
     "KeyReusedError",
     "MeanShift",
     "OracleRestart",
