@@ -36,15 +36,12 @@ of fleets. A class method `examples(cls)` returns policies with the parameters t
 `whole` *          a whole number, or a `ValueError` that names the argument
 `number` *         a finite number, likewise
 `choice` *         a member of an enumeration, given by its word, likewise
-=================  ================================================================================
-
-Fields that are annotated `int`, `float` or `bool` are converted and checked without these two; a
-class method that makes a policy from other arguments may need them.
-
-=================  ================================================================================
 `Support`          the rewards between two bounds
 `support_of` *     the rewards that a policy takes, for a wrapper
 =================  ================================================================================
+
+Fields that are annotated `int`, `float` or `bool` are converted and checked without the first two;
+a class method that makes a policy from other arguments may need them.
 
 **Fields.** What a layout is made of, besides numpy's integers and floats. Where a type has bounds,
 they are checked when a record is loaded, since compiled code goes where its numbers send it. An
