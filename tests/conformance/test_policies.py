@@ -12,6 +12,8 @@ EXAMPLES = [example for cls in lb.POLICIES.values() for example in cls.examples(
 # A process a policy would be slow: one serves all, below.
 CHECKS = {name: check for name, check in POLICY_CHECKS.items() if name != "jit_changes_nothing"}
 
+pytestmark = pytest.mark.usefixtures("shared_records")
+
 
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
 @pytest.mark.parametrize("policy", EXAMPLES, ids=repr)
