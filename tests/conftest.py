@@ -179,13 +179,14 @@ SLOW_FILES = {  # many policies, other processes, a browser, or every page
 
 def is_quick(item):
     """Return whether a test belongs to `make quick`."""
+    if item.get_closest_marker("trial"):
+        return False
     policy = CONFORMANCE.match(item.nodeid)
     if policy:
         return policy[1] in QUICK_POLICIES and "test_jit" not in item.nodeid
     is_doctest = item.nodeid.startswith("src/")
     is_slow = item.path.parent.name in SLOW_FOLDERS or item.path.stem in SLOW_FILES
-    is_slow |= any(item.get_closest_marker(name) for name in ("slow", "trial"))
-    return not (is_doctest or is_slow)
+    return not (is_doctest or is_slow or item.get_closest_marker("slow"))
 
 
 LONGEST_FILES = [  # those whose tests wait for other processes come first: others work meanwhile

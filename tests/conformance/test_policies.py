@@ -1,22 +1,60 @@
-"""Every policy meets every check, with the parameters of its `examples`."""
+"""Every policy meets every check, with the parameters of its `examples`.
+
+Examples that differ in numbers alone, and so have the same record and the same compiled code, meet
+some checks as trials only: those of what a live bandit does with any policy.
+"""
 
 import pytest
 
 import lastblock as lb
-from lastblock.testing import POLICY_CHECKS
+from lastblock.core.layout import state_dtype
+from lastblock.testing import POLICY_CHECKS, worlds
 from lastblock.testing.reproducible import exact_traces, expect_same_trace
 from lastblock.testing.without_jit import work_without_jit
 from processes import once_for_all_workers
+from trials import trial
 
 EXAMPLES = [example for cls in lb.POLICIES.values() for example in cls.examples()]
 # A process a policy would be slow: one serves all, below.
 CHECKS = {name: check for name, check in POLICY_CHECKS.items() if name != "jit_changes_nothing"}
 
+OF_ANY_POLICY = {
+    "a_forced_arm_is_taken_in",
+    "a_store_takes_tokens_again_and_again",
+    "absent_arms_are_as_if_retired",
+    "arms_come_and_go",
+    "decisions_of_others_are_learnt",
+    "paused_arms_are_not_taken",
+    "room_changes_no_decision",
+    "state_is_bounded",
+    "words_come_for_every_policy",
+}
+
 pytestmark = pytest.mark.usefixtures("shared_records")
 
 
-@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
-@pytest.mark.parametrize("policy", EXAMPLES, ids=repr)
+def types_of(value):
+    """The types of a policy's parameters, and of those of the policies within it."""
+    inner = value if hasattr(value, "_fields") else ()
+    return type(value), *map(types_of, inner)
+
+
+def cases():
+    """Every example with every check."""
+    known = set()
+    for example in EXAMPLES:
+        kind = types_of(example), state_dtype(example, worlds.ARMS, worlds.HORIZON)
+        for name, check in CHECKS.items():
+            marks = [trial] if kind in known and name in OF_ANY_POLICY else []
+            yield pytest.param(example, check, id=f"{example!r}-{name}", marks=marks)
+        known.add(kind)
+
+
+def test_checks_for_trials_are_checks():
+    assert set(CHECKS) >= OF_ANY_POLICY
+
+
+@pytest.mark.parametrize(("policy", "check"), list(cases()))
 def test_policy(policy, check):
     check(policy)
 
