@@ -123,13 +123,16 @@ def test_a_fleet():
     seen = lb.Bandit(lb.Thompson(), 3, seed=1)
 
     def told(policy, steps=250):
+        """A bandit that others have used: it does not know the means of their rewards."""
         fleet, world = lb.Fleet(policy, arms=3, size=2, seed=7), random.Random(1)
+        other = fleet.bandit(1)
         for _ in range(steps):
-            arms = fleet.ask([1])
-            rewards = [float(world.random() < RATES[int(arms[0])])]
-            fleet.tell([1], arms, rewards)
+            decision = other.ask()
+            reward = float(world.random() < RATES[decision.arm])
+            other.tell(decision, reward)
             if policy == lb.Thompson():
-                seen.observe(int(arms[0]), rewards[0])
+                seen.observe(decision.arm, reward)
+        del other, decision
         return fleet.bandit(1)
 
     gaussian = lb.Thompson(family="gaussian")  # it takes any number

@@ -142,7 +142,7 @@ def test_published_proportions():
 
 @pytest.mark.parametrize("family", ["bernoulli", "gaussian", "poisson", "exponential"])
 @pytest.mark.parametrize(
-    "means", [(0.0, 0.0, 0.0), (1.0, 1.0, 0.0), (1e-320, 0.0, 0.0), (1.0, 1.0 - 1e-15, 0.5)]
+    "means", [(0.0, 0.0, 0.0), (1.0, 1.0, 0.0), (0.5, 0.5 - 1e-13, 0.5), (1.0, 1.0 - 1e-15, 0.5)]
 )
 def test_arms_that_are_level_share_the_pulls(family, means):
     shares = np.empty(3)
@@ -150,6 +150,15 @@ def test_arms_that_are_level_share_the_pulls(family, means):
     assert best_proportions(np.array(means), shares, 3, code, 1.0) in (0.0, pytest.approx(0.0))
     level = [mean > max(means) - 1e-12 for mean in means]
     assert shares.tolist() == [each / sum(level) for each in level]
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "gaussian", "poisson", "exponential"])
+@pytest.mark.parametrize("means", [(1e-320, 0.0, 0.0), (1e-200, 1e-210, 0.0), (1.0, 1e-300, 0.0)])
+def test_the_smallest_means_have_proportions(family, means):
+    shares = np.empty(3)
+    best_proportions(np.array(means), shares, 3, int(lb.Family[family.upper()]), 1.0)
+    assert np.all(shares >= 0.0)
+    assert shares.sum() == pytest.approx(1.0)
 
 
 def test_an_arm_that_never_answers_is_left_out():

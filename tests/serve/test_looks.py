@@ -32,6 +32,9 @@ def test_a_summary_has_the_arms_and_words(shop):
     assert found["confidence"] == 0.9
     assert sum(arm["pulls"] for arm in found["arms"]) == 12
     assert "red" in found["text"]
+    assert found["verdict"]["confidence"] == 0.9
+    assert found["verdict"]["best"] == found["best"]
+    assert found["verdict"]["text"].startswith(("Go on: ", "Stop: "))
     for wrong in (
         "confidence=2",
         "confidence=x",

@@ -65,7 +65,8 @@ def test_show(shell):
     assert "95 % at any time" in out
     told = json.loads(shell("show", "button", "--json", "--confidence", "0.9")[1])
     assert told["summary"]["asked"] == told["decisions"] == 63
-    assert told["summary"]["confidence"] == 0.9
+    assert told["summary"]["confidence"] == told["verdict"]["confidence"] == 0.9
+    assert told["verdict"]["best"] == told["summary"]["best"]
     assert told["log_begins"] == 0
     assert told["changes"] == []
     assert [arm["arm"] for arm in told["summary"]["arms"]] == ["red", HOSTILE, "blue"]

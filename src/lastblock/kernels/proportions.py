@@ -31,6 +31,7 @@ _PRECISION = 1e-11
 _STEPS = 80
 _FARTHEST = 8.0  # of log x: quotients of 1 / (K − 1) to 1 lie within this for any number of arms
 _LEAST = 1e-12  # of the largest mean: exponential rewards are positive
+_SMALLEST = 1e-100  # the square of a mean must not vanish
 _GRAIN = 2.0**30
 
 
@@ -138,8 +139,9 @@ def best_proportions(means: Any, shares: Any, arms: int, family: FamilyCode, sig
     least = top * _LEAST if family == EXPONENTIAL else -math.inf
     hardest = top if second < 0 else max(float(means[second]), least)
     near = top - LEVEL * abs(top)
-    if hardest >= near or divergence(family, top, hardest, sigma) < LEAST_CASE:
-        share_level(means, shares, arms, min(near, hardest))
+    is_tiny = family != GAUSSIAN and top < _SMALLEST
+    if is_tiny or hardest >= near or divergence(family, top, hardest, sigma) < LEAST_CASE:
+        share_level(means, shares, arms, 0.0 if is_tiny else min(near, hardest))
         return 0.0
     # Newton's iteration on log ΣR by u = log x, of the second-best arm: linear for Gaussian arms.
     low, high = -_FARTHEST, _FARTHEST

@@ -63,6 +63,10 @@ def execute(options: argparse.Namespace) -> int:
             summary = bandit.summary(confidence=options.confidence)
         except ValueError as error:
             raise UserError(f"--confidence: {error}") from None
+        try:
+            verdict = bandit.verdict(options.confidence)
+        except ValueError:  # a fleet took the rewards and did not keep enough of them
+            verdict = None
         if options.html is not None:
             history = read_history(store.view, options.bandit, store.number(options.bandit))
     if options.html is not None:
@@ -71,12 +75,15 @@ def execute(options: argparse.Namespace) -> int:
         write_store_page(options.html, about, bandit, history, confidence=options.confidence)
     if options.json:
         told = {**about.to_dict(), "log_begins": begun, "summary": summary.to_dict()}
+        told["verdict"] = None if verdict is None else verdict.to_dict()
         told["changes"] = [change.to_dict() for change in bandit.changes]
         if options.html is not None:
             told["page"] = str(options.html)
         print(json.dumps(told, indent=2, ensure_ascii=False))
         return 0
     print(f"{about.name}\n{_facts(about, bandit, begun)}\n\n{summary}")
+    if verdict is not None:
+        print(f"\n{verdict}")
     if options.html is not None:
         print(f"\npage: {options.html}")
     return 0
