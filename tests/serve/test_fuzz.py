@@ -21,6 +21,6 @@ def fuzzer(tmp_path_factory):
 def test_no_request_makes_it_fail(fuzzer, examples):
     """By hand with more requests: ``python -m serve.fuzz --examples 500``."""
     fuzzer.try_all(examples)
-    assert fuzzer.sent >= (examples - 1) * len(fuzzer.operations)
+    assert fuzzer.sent >= 0.75 * examples * len(fuzzer.operations)  # some have few requests
     # It has been let in, and has been refused.
     assert {200, 201, 204, 404, 422} <= fuzzer.statuses.keys()
