@@ -14,9 +14,10 @@ _ANSWERS = (
 )
 _ADD_ASKED = (
     'INSERT INTO pending (bandit, decision, arm, probability, "time") '
-    'SELECT bandit, decision, arm, probability, "time" FROM events AS asked '
+    'SELECT bandit, decision, arm, probability, "time" FROM events '
     f"WHERE bandit = %(bandit)s AND event > %(last)s AND event <= %(event)s AND kind = {ASK} "
-    f"AND NOT EXISTS ({_ANSWERS} AND decision = asked.decision) ON CONFLICT DO NOTHING"
+    # Not "not exists": for a young table, PostgreSQL would look through all answers for each ask.
+    f"AND decision NOT IN ({_ANSWERS} AND decision IS NOT NULL) ON CONFLICT DO NOTHING"
 )
 _KEEP_ANSWERED = (
     "UPDATE pending SET answered = %(event)s WHERE bandit = %(bandit)s "
