@@ -33,8 +33,8 @@ class Softmax(NamedTuple):
     >>> import lastblock as lb
     >>> arms = lb.Stationary([lb.Dirac(0.0), lb.Dirac(0.5), lb.Dirac(1.0)])
     >>> run = lb.simulate(lb.Softmax(0.25), arms, horizon=1000, replications=100, seed=1)
-    >>> (run.pulls.mean(axis=0) / 1000).round(2)  # in proportion to 1, e² and e⁴
-    array([0.02, 0.12, 0.87])
+    >>> bool(850 < run.pulls.mean(axis=0)[2] < 880)  # e⁴ / (1 + e² + e⁴) of them
+    True
 
     References
     ----------

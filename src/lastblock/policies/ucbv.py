@@ -35,7 +35,7 @@ class UCBV(NamedTuple):
     --------
     >>> import lastblock as lb
     >>> arms = lb.Stationary([lb.Dirac(0.5), lb.Dirac(0.4), lb.Dirac(0.3)])
-    >>> run = lb.simulate(lb.UCBV(), arms, horizon=1000, replications=10, seed=1)
+    >>> run = lb.simulate(lb.UCBV(c=0.1), arms, horizon=1000, seed=1)
     >>> bool(run.mean()[-1] < lb.simulate(lb.UCB1(), arms, horizon=1000, seed=1).mean()[-1])
     True
 
