@@ -33,6 +33,11 @@ def assert_same(policy, make, kind, arms, horizon):
             naive.tell(decision.arm, reward)
 
 
+def named(value):
+    """The id of parameters or of a function: the same in every process."""
+    return getattr(value, "__name__", None) or repr(value)
+
+
 @pytest.mark.parametrize(
     ("parameters", "kind"),
     [
@@ -44,7 +49,7 @@ def assert_same(policy, make, kind, arms, horizon):
         ({"family": "poisson"}, small_integers),
         ({"family": "exponential", "practical": True}, positive),
     ],
-    ids=repr,
+    ids=named,
 )
 def test_lucb(parameters, kind):
     def make(arms, seed):
@@ -64,7 +69,7 @@ def test_lucb(parameters, kind):
         (POISSON, small_integers),
         (EXPONENTIAL, positive),
     ],
-    ids=repr,
+    ids=named,
 )
 def test_track_and_stop(parameters, kind):
     def make(arms, seed):
