@@ -12,7 +12,7 @@ _ANSWERS = (
     "SELECT decision FROM events WHERE bandit = %(bandit)s AND event > %(last)s "
     "AND event <= %(event)s AND kind IN (1, 2)"
 )
-_ADD_ASKED = (
+ADD_ASKED = (
     'INSERT INTO pending (bandit, decision, arm, probability, "time") '
     'SELECT bandit, decision, arm, probability, "time" FROM events '
     f"WHERE bandit = %(bandit)s AND event > %(last)s AND event <= %(event)s AND kind = {ASK} "
@@ -23,7 +23,7 @@ _KEEP_ANSWERED = (
     "UPDATE pending SET answered = %(event)s WHERE bandit = %(bandit)s "
     f"AND decision IN ({_ANSWERS} AND decision < %(first_asked)s)"
 )
-_DROP_ANSWERED = (
+DROP_ANSWERED = (
     "DELETE FROM pending WHERE bandit = %(bandit)s "
     f"AND decision IN ({_ANSWERS} AND decision >= %(first_asked)s AND decision < %(since)s)"
 )
@@ -89,10 +89,10 @@ def keep_snapshot(
     out = [(bandit, *each[:3], None, each[3]) for each in snapshot.out if each[0] >= asked]
     if out:
         copy_in(connection, COPY_PENDING, lines(out))
-    run(connection, _ADD_ASKED, values)
+    run(connection, ADD_ASKED, values)
     if first_asked:
         run(connection, _KEEP_ANSWERED, values)
-    run(connection, _DROP_ANSWERED, values)
+    run(connection, DROP_ANSWERED, values)
     if not keep_events:
         first = min(snapshot.remembers, snapshot.event + 1)  # of the bandit's memory
         run(
