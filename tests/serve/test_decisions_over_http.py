@@ -85,6 +85,9 @@ def test_other_durabilities_answer_at_once(service, durability):
 def test_why_is_said_on_request(shop):
     assert "why" not in shop.post(DECIDE).json
     assert "round" in shop.post(DECIDE, {"why": True}).json["why"].lower()
+    several = shop.post(DECIDE, {"why": True, "n": 3}).json["decisions"]
+    assert ["why" in each for each in several] == [False, False, True]
+    assert several[-1]["arm"] in several[-1]["why"]
 
 
 def test_floors_give_probabilities(service):
@@ -156,6 +159,13 @@ def test_the_same_key_gets_the_same_decision_also_after_a_restart(service):
     assert shop.post(DECIDE, {"n": 3}, headers={"Idempotency-Key": "x"}).json == three
     wrong = shop.post(DECIDE, {"n": 2}, headers={"Idempotency-Key": "x"})
     assert (wrong.status, wrong.kind) == (422, "key-reused")
+    arm = first.json["arm"]
+    for allowed in ({"without": [arm]}, {"among": [each for each in "abc" if each != arm]}):
+        batch = {"requests": [{**allowed, "key": key["Idempotency-Key"]}]}
+        for wrong in (shop.post(DECIDE, allowed, headers=key), shop.post(f"{DECIDE}:batch", batch)):
+            assert (wrong.status, wrong.kind) == (422, "key-reused")
+            assert f"got {arm!r}, which this request does not allow" in wrong.json["detail"]
+    assert shop.post(DECIDE, {"among": [arm, "x"]}, headers=key).json == first.json
     assert shop.get("/v1/bandits/button").json["decisions"] == 4
 
 

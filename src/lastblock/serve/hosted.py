@@ -113,6 +113,8 @@ class Hosted:
             )
         if bandit.asked > before:
             self.count_decisions(made)
+        elif key is not None:
+            _check_eligible(key, {decision.arm for decision in made}, wanted)
         return made
 
     def check_ask(self, wanted: NewDecision, key: str | None) -> None:
@@ -124,6 +126,8 @@ class Hosted:
             if found is not None and len(found.rows) != count:
                 raise reused(key, len(found.rows), count)
             if found is not None:
+                arms = {desk.labels[row[1]] for row in found.rows}
+                _check_eligible(key, arms, wanted)
                 return
         with desk.lock:
             desk.kept_for(count, Wanted.checked(wanted.among, wanted.without, wanted.distinct))
@@ -297,6 +301,17 @@ class Hosted:
             if int(text) in arms:
                 return int(text)
         raise ProblemError("not-found", f"bandit {self.name!r} has no arm {text!r}")
+
+
+def _check_eligible(key: str, arms: set[Label], wanted: NewDecision) -> None:
+    """Raise an error if a request with a key that is known could not have got these arms."""
+    among, without = wanted.among, wanted.without or ()
+    strange = [arm for arm in arms if arm in without or (among is not None and arm not in among)]
+    if strange:
+        raise KeyReusedError(
+            f"key={short(key)} was for a decision that got {strange[0]!r}, which this request does "
+            "not allow; take another key for another request"
+        )
 
 
 def reused(key: str, before: int, now: int) -> KeyReusedError:

@@ -98,7 +98,8 @@ def explained(error: msgspec.ValidationError, kind: Any = None) -> str:
             "segment learns by itself"
         )
     elif what.startswith("Invalid enum value") and (choices := _choices(kind, place)):
-        what = f"{what}; choose {', '.join(choices[:-1])} or {choices[-1]}"
+        *most, last = choices
+        what = f"{what}; choose {', '.join(most)} or {last}" if most else f"{what}; send {last}"
     elif is_unknown and not at:
         known = getattr(kind, "__struct_fields__", ())
         what = f"there is no field {rest.rstrip('`')!r}; {advice(rest.rstrip('`'), known)}"

@@ -51,8 +51,8 @@ interpreter several times for each group, and by Python's own setting of 5 ms it
 longer than for the disk."""
 
 SNAPSHOT_EVERY: Final = 1000
-"""Events between two snapshots of a bandit. A snapshot writes all decisions that came since the one
-before and have no reward yet, and whoever waits for its group waits for them, too."""
+"""Events between two snapshots of a bandit. With each, the database notes which decisions since the
+one before have no reward yet, and whoever waits for its group waits for that, too."""
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

@@ -112,12 +112,10 @@ class _Decisions:
         return Response.json(DecisionsInTurn(answers=[made for made, _ in answers]), 201)
 
     async def _say_why(self, answers: Iterable[tuple[list[DecisionMade], Reason | None]]) -> None:
-        """Add the reasons to answers, where they were asked for."""
+        """Add to answers why the last decision was taken, where that was asked for."""
         for made, reason in answers:
             if reason is not None:
-                words = await in_words(self._host.store, reason)
-                for each in made:
-                    each.why = words
+                made[-1].why = await in_words(self._host.store, reason)
 
     async def _deciders(self, hosted: Hosted, wanted: Sequence[KeyedDecision]) -> list[Hosted]:
         """Return who decides on each request; requests with the same key have the same one."""
