@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 reproduce: .venv/ready  ## All of the paper's figures and tables, and a report
 	$(BIN)/lastblock reproduce
 
-test: .venv/ready browser database  ## Everything that CI runs, each trial in its short form
+test: .venv/ready browser database  ## Everything, with each trial in its short form
 	$(MAKE) --no-print-directory -j 2 check docs
 	$(PYTEST) -m "not trial"
 

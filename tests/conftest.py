@@ -21,6 +21,7 @@ from lastblock.simulation import compiling as simulation_compiling
 from lastblock.support.compiling_processes import compile_shared
 from lastblock.testing import declared, worlds
 from store.postgres_server import Server, why_not
+from trials import QUICK_POLICIES
 
 # The same examples on every run and every machine. The first example of a test may compile a
 # kernel, so time says nothing.
@@ -121,20 +122,6 @@ def group(nodeid):
     folder = TOGETHER.match(nodeid)
     return policy_of(nodeid) or (folder[0] if folder else nodeid.partition("::")[0])
 
-
-QUICK_POLICIES = {
-    "LBSDA",
-    "LBSDAGM",
-    "LBSDALM",
-    "SWLBSDA",
-    "AdaptiveLBSDA",
-    "UCB1",
-    "KLUCB",
-    "Thompson",
-    "EXP3",
-    "Restarting",
-}
-"""The policies whose kernels `make quick` needs."""
 
 SLOW_FOLDERS = {"oracle", "smoke", "statistical", "testing"}
 SLOW_FILES = {  # many policies, other processes, a browser, or every page

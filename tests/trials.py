@@ -8,6 +8,20 @@ import pytest
 
 trial = pytest.mark.trial
 
+QUICK_POLICIES = {
+    "LBSDA",
+    "LBSDAGM",
+    "LBSDALM",
+    "SWLBSDA",
+    "AdaptiveLBSDA",
+    "UCB1",
+    "KLUCB",
+    "Thompson",
+    "EXP3",
+    "Restarting",
+}
+"""The policies whose kernels `make quick` needs. Some checks are trials for all others."""
+
 
 def short_and_long(name, short, long):
     """Give a test a parameter with two values: that of `make test`, and that of `make trials`.

@@ -7,6 +7,7 @@ from lastblock.testing import DETECTOR_CHECKS, FAMILY_CHECKS
 from lastblock.testing.detectors import exact_alarms
 from lastblock.testing.families import exact_rewards
 from lastblock.testing.without_jit import work_without_jit
+from trials import trial
 
 DETECTORS = [lb.ADWIN(), lb.GLR(delta=0.5), lb.MeanShift(), lb.PageHinkley(), lb.RBOCPD()]
 ARMS = [
@@ -20,6 +21,7 @@ ARMS = [
     lb.Poisson(40.0),
     lb.TruncatedGaussian(0.5, 0.1),
 ]
+RESTARTERS = lb.GLR, lb.MeanShift
 JIT = "jit_changes_nothing"  # one process serves all, below
 
 
@@ -28,8 +30,17 @@ def test_none_is_left_out():
     assert {type(arm).__name__ for arm in ARMS} == set(lb.FAMILIES)
 
 
-@pytest.mark.parametrize("check", [name for name in DETECTOR_CHECKS if name != JIT])
-@pytest.mark.parametrize("detector", DETECTORS, ids=repr)
+def detector_cases():
+    """Every detector with every check; that of others than two with a policy is a trial."""
+    for detector in DETECTORS:
+        for name in DETECTOR_CHECKS:
+            is_trial = name == "it_restarts_a_policy" and not isinstance(detector, RESTARTERS)
+            if name != JIT:
+                marks = [trial] if is_trial else []
+                yield pytest.param(detector, name, id=f"{detector!r}-{name}", marks=marks)
+
+
+@pytest.mark.parametrize(("detector", "check"), list(detector_cases()))
 def test_detector(detector, check):
     DETECTOR_CHECKS[check](detector)
 

@@ -1,7 +1,8 @@
 """Every policy meets every check, with the parameters of its `examples`.
 
 Examples that differ in numbers alone, and so have the same record and the same compiled code, meet
-some checks as trials only: those of what a live bandit does with any policy.
+some checks as trials only: those of what a live bandit does with any policy. That it may be
+compiled while it decides is tried with ten policies in `make test`, and with all as a trial.
 """
 
 import pytest
@@ -12,7 +13,7 @@ from lastblock.testing import POLICY_CHECKS, worlds
 from lastblock.testing.reproducible import exact_traces, expect_same_trace
 from lastblock.testing.without_jit import work_without_jit
 from processes import once_for_all_workers
-from trials import trial
+from trials import QUICK_POLICIES, trial
 
 EXAMPLES = [example for cls in lb.POLICIES.values() for example in cls.examples()]
 # A process a policy would be slow: one serves all, below.
@@ -30,6 +31,8 @@ OF_ANY_POLICY = {
     "words_come_for_every_policy",
 }
 
+COMPILED = "compiling_in_the_middle_changes_nothing"
+
 pytestmark = pytest.mark.usefixtures("shared_records")
 
 
@@ -45,13 +48,15 @@ def cases():
     for example in EXAMPLES:
         kind = types_of(example), state_dtype(example, worlds.ARMS, worlds.HORIZON)
         for name, check in CHECKS.items():
-            marks = [trial] if kind in known and name in OF_ANY_POLICY else []
+            is_repeated = kind in known and name in OF_ANY_POLICY
+            is_rare = name == COMPILED and type(example).__name__ not in QUICK_POLICIES
+            marks = [trial] if is_repeated or is_rare else []
             yield pytest.param(example, check, id=f"{example!r}-{name}", marks=marks)
         known.add(kind)
 
 
 def test_checks_for_trials_are_checks():
-    assert set(CHECKS) >= OF_ANY_POLICY
+    assert set(CHECKS) >= {*OF_ANY_POLICY, COMPILED}
 
 
 @pytest.mark.parametrize(("policy", "check"), list(cases()))

@@ -6,6 +6,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from trials import trial
+
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -30,6 +32,7 @@ def words(notebook):
     return [text.split() for text in texts]
 
 
+@trial
 @pytest.mark.parametrize("path", sorted(DOCS.rglob("*.ipynb")), ids=lambda path: path.name)
 def test_notebook(path, tmp_path):
     kept, fresh = nbformat.read(path, as_version=4), executed(path, tmp_path)

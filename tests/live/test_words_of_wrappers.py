@@ -10,6 +10,7 @@ import pytest
 
 import lastblock as lb
 from lastblock.core.verdicts import LOOKED, REASONS
+from trials import trial
 
 # Uncompiled, so that all policies are quick. Before each decision the rule of `Restarting` says
 # whether the longest silent arm is due; at every moment the rewards since the restart are known.
@@ -125,7 +126,7 @@ for row, own in zip(bandit.summary().arms, told):
 """
 
 
-@pytest.fixture(scope="module", params=[0.5, 5.0])
+@pytest.fixture(scope="module", params=[pytest.param(0.5, marks=trial), 5.0])
 def played(request):
     done = subprocess.run(
         [sys.executable, "-c", _ALL, str(request.param)],

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.identification import paper_stop
 
 import lastblock as lb
+from trials import trial
 
 pytestmark = pytest.mark.usefixtures("shared_records")
 
@@ -54,6 +55,7 @@ def first_by_likelihood(trace, threshold):
     return 1
 
 
+@trial
 def test_track_and_stop_needs_the_published_number_of_pulls():
     """Garivier & Kaufmann (2016), first experiment: 4052 pulls on average at δ = 0.1."""
     arms = lb.Stationary([lb.Bernoulli(mean) for mean in (0.5, 0.45, 0.43, 0.4)])

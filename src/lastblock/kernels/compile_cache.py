@@ -69,11 +69,15 @@ def cache_folder() -> Path | None:
 
 @functools.cache
 def source_hash(folders: tuple[str, ...] = KERNEL_FOLDERS) -> str:
-    """Return a short hash of the sources in `folders` and of Python's, numba's, NumPy's version."""
+    """Return a short hash of the sources in `folders`, and of what else makes their code.
+
+    That is the version of Python, numba and NumPy, and how much the compiler optimises (NUMBA_OPT).
+    """
     import hashlib  # noqa: PLC0415  # slow to import
 
     digest = hashlib.blake2b(digest_size=10)
-    digest.update(f"{sys.version}|{numba().__version__}|{np.__version__}".encode())
+    versions = sys.version, numba().__version__, np.__version__, numba().config.OPT
+    digest.update("|".join(map(str, versions)).encode())
     for path in sorted(path for folder in folders for path in (PACKAGE / folder).rglob("*.py")):
         digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
         digest.update(path.read_bytes())
