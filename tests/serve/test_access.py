@@ -192,6 +192,31 @@ def test_unknown_addresses_and_methods(shop):
     assert (head.status, head.body) == (200, b"")
 
 
+def test_a_misspelt_name_is_told_which_one_it_resembles(shop):
+    assert "did you mean 'button'?" in shop.get("/v1/bandits/buton").json["detail"]
+    key, _ = shop.state.keys.create(["read"], bandits=["buton"])
+    hidden = shop.get("/v1/bandits/buton", key=key)
+    assert (hidden.kind, hidden.json["detail"]) == ("not-found", "there is no bandit 'buton'")
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("/v1/bandits?limt=2", "there is no query parameter 'limt'; did you mean 'limit'?"),
+        ("/v1/bandits/button?after=3", "there is no query parameter 'after'; leave it out"),
+    ],
+)
+def test_unknown_query_parameters_are_refused(shop, address, words):
+    refused = shop.get(address)
+    assert (refused.status, refused.kind) == (422, "invalid")
+    assert refused.json["detail"] == words
+
+
+def test_a_decision_with_an_unknown_query_parameter_is_not_taken(shop):
+    assert shop.post(f"{DECIDE}?why=1").kind == "invalid"
+    assert not shop.state.host.bandits["button"].bandit.pending
+
+
 def test_a_proxys_path_is_left_out(service):
     shop = service(root_path="/bandits")
     assert shop.get("/bandits/livez").status == 200

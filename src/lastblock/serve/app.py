@@ -98,6 +98,8 @@ class App:
         if not state.host.is_ready and route.path not in _HEALTH and not is_page(route.path):
             raise unavailable(f"the server is not ready: {state.host.why_not}")
         state.authorize(request, route.needs)
+        if route.path.startswith("/v1/"):  # probes of health may add what they like
+            route.check_query(request.query())
         try:
             return await route.handler(request)
         except ElsewhereError as elsewhere:

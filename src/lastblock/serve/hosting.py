@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -41,6 +41,7 @@ from lastblock.store.documents import Found
 from lastblock.store.open_bandits import TOGETHER
 from lastblock.store.store import Store
 from lastblock.support.errors import BanditInUseError, StoreError
+from lastblock.support.spelling import nearest
 
 BEHIND = 100
 """The number of events that are repeated at a start as quickly as a snapshot is read."""
@@ -109,14 +110,17 @@ class Host:
                 del self.bandits[name]
                 hosted.leave()
 
-    async def get(self, name: str) -> Hosted:
-        """Return a bandit, and open it if need be; raise an `ElsewhereError` if others have it."""
+    async def get(self, name: str, reaches: Callable[[str], bool] = bool) -> Hosted:
+        """Return a bandit, and open it if need be; raise an `ElsewhereError` if others have it.
+
+        An error suggests only names that the caller reaches; without `reaches`, all.
+        """
         if found := self._known(name):
             return found
         async with self._changing:
             found = self._known(name)
             if found is None:
-                found = await asyncio.to_thread(self._find, name)
+                found = await asyncio.to_thread(self._find, name, reaches)
                 await self._hold_out(found.family)  # its owner may have died before it was made
             return found
 
@@ -126,10 +130,11 @@ class Host:
             self.peers.check(name)
         return found
 
-    def _find(self, name: str) -> Hosted:
-        names = self.store.names()
-        if name not in names:
-            raise ProblemError("not-found", f"there is no bandit {name!r}")
+    def _find(self, name: str, reaches: Callable[[str], bool]) -> Hosted:
+        if name not in (names := self.store.names()):
+            near = nearest(name, [each for each in names if reaches(each.partition("@")[0])])
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise ProblemError("not-found", f"there is no bandit {name!r}{hint}")
         notes = self.store.documents.all(COLLECTION)
         top = parent_of(notes.get(name)) or name
         try:  # all that belong together, the parent first, so that one process has them

@@ -1,6 +1,6 @@
 """Which handler answers which address."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from lastblock.serve.http import Body, Handler, QuickHandler
 from lastblock.serve.keys import Right
 from lastblock.serve.problems import ProblemError
+from lastblock.support.spelling import advice
 
 REMEMBERED = 4096
 """How many addresses the router remembers before it forgets them all."""
@@ -48,6 +49,14 @@ class Route:
     def names(self) -> list[str]:
         """The names of the parameters in the path."""
         return [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
+
+    def check_query(self, query: Collection[str]) -> None:
+        """Raise a `ProblemError` if the operation knows no parameter of one of these names."""
+        known = [each.name for each in self.parameters if each.place == "query"]
+        for name in query:
+            if name not in known:
+                hint = advice(name, known)
+                raise ProblemError("invalid", f"there is no query parameter {name!r}; {hint}")
 
 
 class _Node:

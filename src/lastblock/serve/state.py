@@ -116,7 +116,7 @@ class State:
         if found is None:
             if not request.caller.reaches(name.partition("@")[0]):
                 check_reach(request, name)
-            found = await self.host.get(name)
+            found = await self.host.get(name, request.caller.reaches)
         check_reach(request, found.family.name)
         if self.host.peers is not None:  # what another server does, this one would not know
             self.host.store.check_owned(found.number)
