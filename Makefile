@@ -70,12 +70,11 @@ database: .venv/ready  ## PostgreSQL, if it is missing and can be installed
 bench: .venv/ready  ## Speed and memory, as ratios taken in one run
 	$(BIN)/python -m benchmarks
 
-peers: .venv/ready  ## The same job through other libraries, in one run
-	for peer in mabwiser river SMPyBandits; do $(PIP) $$peer || true; done
+peers: .venv/ready  ## The same job through other libraries, each in an environment of its own
 	$(BIN)/python -m benchmarks.peers
 
 clean:
-	rm -rf .venv build dist docs/reference/generated
+	rm -rf .venv .venv-peers build dist docs/reference/generated
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv

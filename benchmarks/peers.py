@@ -1,270 +1,254 @@
 """Measures the same job in lastblock and in other libraries, in one run: ``make peers``.
 
-With three Bernoulli arms and T = 10 000 it prints the microseconds a step of a whole simulated
-horizon, and the microseconds for one live decision and its update after 10³ and after 10⁵ updates.
-Then it prints the live times with ten arms, and how much faster our slowest policy is than the
-fastest of each peer. It says so if a peer does not run on this version of Python.
+Each library has an environment of its own in `.venv-peers`, and plays in processes of its own.
+Measured are, for every policy that it shares with us, with the same parameters: the microseconds a
+step of a whole simulated horizon, and of a live decision with its reward after 10³ and 10⁵ of them,
+with three arms and with ten; the time from a fresh process to its first decision; and the final
+regret, from true means, in worlds of Bernoulli arms. Faults are shown by some lines of code each. A
+library that cannot be installed or started is named with the error. `--write` fills in the page and
+the README.
 """
 
-import contextlib
-import importlib
-import importlib.metadata
-import io
-import random
-import time
-import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import cycle
+import argparse
+import functools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
-import scipy.special
-
 import lastblock as lb
-from benchmarks.timing import step_ns
+from benchmarks.peers_faults import FAULTS, shown
+from benchmarks.peers_players import LIBRARIES, Library
+from benchmarks.peers_tables import sections, summary_table, worlds_of, write
+from lastblock.support.parallel import progress_bar
 
-THREE = (0.5, 0.3, 0.4)
-TEN = tuple(0.05 * (k + 1) for k in range(10))
-HORIZON = 10_000
-YOUNG, OLD = 1_000, 100_000
-MEASURED = 5_000
-STRETCH = 500
-LONGER = 20_000  # updates measured for the ratio, many because the machine may be busy
-PATIENCE = 20.0  # seconds; a peer that would take longer for 10⁵ updates is not measured there
-
-Step = Callable[[], None]
-Means = tuple[float, ...]
-
-
-@dataclass
-class Peer:
-    """Another library, and for each policy that it shares with us a function that makes a step."""
-
-    distribution: str
-    module: str
-    policies: dict[str, Callable[[Means], Step]]
-    note: str = ""
-
-
-def drawn(means: Means) -> list[Iterator[float]]:
-    """Return endless rewards of each arm, drawn beforehand so that timings do not include it."""
-    return [cycle([float(random.random() < mean) for _ in range(1021)]) for mean in means]
-
-
-def ours() -> dict[str, Any]:
-    return {
-        "SW-LB-SDA": lb.SWLBSDA(window=429),
-        "LB-SDA-LM": lb.LBSDALM(),
-        "UCB1": lb.UCB1(),
-        "kl-UCB": lb.KLUCB(),
-        "Thompson sampling": lb.Thompson(),
-        "ε-greedy": lb.EpsilonGreedy(epsilon=0.1),
-        "EXP3": lb.EXP3(gamma=0.1),
-        "BESA": lb.BESA(),
-        "SW-UCB": lb.SWUCB(window=429),
-    }
+ROOT = Path(__file__).parent.parent
+ENVIRONMENTS = ROOT / ".venv-peers"
+KEPT = ROOT / "build" / "peers.json"
+STARTS = 5
+FRESH = """
+import time
+begun = time.perf_counter()
+import sys
+from benchmarks.peers_players import LIBRARIES, lastblock
+library = LIBRARIES[sys.argv[1]]
+ours = library.name == "lastblock"
+make = lastblock(library.first, compiled=False) if ours else library.players[library.first]
+answers, sys.stdout = sys.stdout, sys.stderr
+choose, learn = make(3, 1)
+arm = choose()
+decided = time.perf_counter()
+learn(arm, 1.0)
+for step in range(999):
+    learn(choose(), float(step % 3 == 0))
+print(decided - begun, time.perf_counter() - begun, file=answers)
+"""
+COMPILE = """
+import sys
+from benchmarks.peers_players import LIBRARIES
+library = LIBRARIES[sys.argv[1]]
+choose, learn = library.players[library.first](3, 1)
+learn(choose(), 1.0)
+"""
 
 
-def live(policy: Any, means: Means) -> Step:
-    bandit, rewards = lb.Bandit(policy, len(means), seed=1, compiled=True), drawn(means)
-
-    def step() -> None:
-        decision = bandit.ask()
-        bandit.tell(decision, next(rewards[decision.arm]))
-
-    return step
+class StartError(Exception):
+    """A library that ends with an error before its first decision."""
 
 
-def mabwiser(learning_policy: str, *arguments: Any) -> Callable[[Means], Step]:
-    def make(means: Means) -> Step:
-        mab = importlib.import_module("mabwiser.mab")
-        rule = getattr(mab.LearningPolicy, learning_policy)(*arguments)
-        arms = list(range(len(means)))
-        bandit, rewards = mab.MAB(arms, rule, seed=1), drawn(means)
-        bandit.fit(arms, [next(rewards[arm]) for arm in arms])
-
-        def step() -> None:
-            arm = bandit.predict()
-            bandit.partial_fit([arm], [next(rewards[arm])])
-
-        return step
-
-    return make
+Job = dict[str, Any]
+Answer = dict[str, Any]
 
 
-def river(name: str, **arguments: Any) -> Callable[[Means], Step]:
-    def make(means: Means) -> Step:
-        bandit = importlib.import_module("river.bandit")
-        belief = [importlib.import_module("river.proba").Beta()] if "Thompson" in name else []
-        policy = getattr(bandit, name)(*belief, seed=1, **arguments)
-        arms, rewards = range(len(means)), drawn(means)
-
-        def step() -> None:
-            arm = policy.pull(arms)
-            policy.update(arm, next(rewards[arm]))
-
-        return step
-
-    return make
+def interpreter(name: str) -> Path:
+    """Return the Python of a library's environment."""
+    folder = ENVIRONMENTS / name
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-def smpybandits(name: str, **arguments: Any) -> Callable[[Means], Step]:
-    def make(means: Means) -> Step:
-        policies = importlib.import_module("SMPyBandits.Policies")
-        policy = getattr(policies, name)(len(means), **arguments)
-        policy.startGame()
-        rewards = drawn(means)
-
-        def step() -> None:
-            arm = policy.choice()
-            policy.getReward(arm, next(rewards[arm]))
-
-        return step
-
-    return make
-
-
-PEERS = [
-    Peer(
-        "mabwiser",
-        "mabwiser.mab",
-        {
-            "UCB1": mabwiser("UCB1", 1.0),
-            "Thompson sampling": mabwiser("ThompsonSampling"),
-            "ε-greedy": mabwiser("EpsilonGreedy", 0.1),
-        },
-    ),
-    Peer(
-        "river",
-        "river.bandit",
-        {
-            "UCB1": river("UCB", delta=1.0),
-            "Thompson sampling": river("ThompsonSampling"),
-            "ε-greedy": river("EpsilonGreedy", epsilon=0.1),
-            "EXP3": river("Exp3", gamma=0.1),
-        },
-    ),
-    Peer(
-        "SMPyBandits",
-        "SMPyBandits.Policies",
-        {
-            "UCB1": smpybandits("UCB"),
-            "kl-UCB": smpybandits("klUCB"),
-            "Thompson sampling": smpybandits("Thompson"),
-            "ε-greedy": smpybandits("EpsilonGreedy", epsilon=0.1),
-            "EXP3": smpybandits("Exp3", gamma=0.1),
-            "BESA": smpybandits("BESA"),
-            "SW-UCB": smpybandits("SWUCB", tau=429),
-        },
-        note="imported with a stand-in for scipy.special.btdtri, which SciPy has removed",
-    ),
-]
+@functools.cache
+def prepared(name: str) -> tuple[Path | None, str]:
+    """Return a library's Python and version, installed if need be; or None and what went wrong."""
+    if name == "lastblock":
+        return Path(sys.executable), lb.__version__
+    python = interpreter(name)
+    ready = ENVIRONMENTS / name / "ready"
+    if not ready.exists():
+        print(
+            f"installing {LIBRARIES[name].requirement} into {ENVIRONMENTS.name}/{name}", flush=True
+        )
+        venv.create(ENVIRONMENTS / name, clear=True)
+        pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
+        done = subprocess.run(
+            [*pip, "--disable-pip-version-check", LIBRARIES[name].requirement],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+            return None, f"cannot be installed: {(lines or ['pip failed'])[0]}"
+        ready.touch()
+    ask = f"from importlib.metadata import version; print(version({name!r}))"
+    return python, subprocess.check_output([python, "-c", ask], text=True).strip()
 
 
-@contextlib.contextmanager
-def imported(peer: Peer) -> Iterator[str]:
-    """Import a peer without its warnings and prints, and yield its version.
+def surroundings(name: str, **more: str) -> dict[str, str]:
+    """Return the environment variables of a library's process: one core, and its own packages."""
+    variables = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **more}
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
+    if name != "lastblock":
+        variables.pop("PYTHONPATH", None)
+    return variables
 
-    SMPyBandits needs `scipy.special.btdtri`, which SciPy has removed.
+
+def answers(python: Path, jobs: list[Job]) -> list[Answer]:
+    """Do jobs of one library in a process of its own; if it dies, the rest of them have failed."""
+    name = jobs[0]["library"]
+    done = subprocess.run(
+        [python, "-m", "benchmarks.peers_worker", json.dumps(jobs)],
+        cwd=ROOT,
+        env=surroundings(name),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    lines = done.stderr.strip().splitlines() or ["no message"]
+    died = {"error": f"the process ended with {done.returncode}: {lines[-1]}"}
+    return found + [died] * (len(jobs) - len(found))
+
+
+def started(name: str, python: Path, cache: str | None) -> list[float]:
+    """Return milliseconds to the first decision and to the 1000th, the best of some processes.
+
+    `cache` is the folder of compiled kernels; None for an empty one each time.
     """
-    if not hasattr(scipy.special, "btdtri"):
-        scipy.special.btdtri = scipy.special.betaincinv
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        warnings.simplefilter("ignore")
-        importlib.import_module(peer.module)
-        version = importlib.metadata.version(peer.distribution)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield version
+    found = []
+    for _ in range(STARTS):
+        with tempfile.TemporaryDirectory() as empty:
+            printed = fresh(FRESH, name, python, cache or empty)
+        found.append([float(seconds) * 1e3 for seconds in printed.split()])
+    return [min(column) for column in zip(*found, strict=True)]
 
 
-def live_us(step: Step, steps: int = MEASURED) -> float:
-    """Return the shortest time of a few: a record that grows compiles its new layout once."""
-    return min(pace_us(step, STRETCH) for _ in range(steps // STRETCH))
+def fresh(program: str, name: str, python: Path, cache: str) -> str:
+    """Run a program in a new process, and return what it prints."""
+    done = subprocess.run(
+        [python, "-c", program, name],
+        cwd=ROOT,
+        env=surroundings(name, NUMBA_CACHE_DIR=cache),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise StartError((done.stderr.strip().splitlines() or ["no message"])[-1])
+    return done.stdout
 
 
-def pace_us(step: Step, n: int) -> float:
-    started = time.perf_counter()
-    for _ in range(n):
-        step()
-    return (time.perf_counter() - started) / n * 1e6
+def starts(name: str, python: Path) -> dict[str, list[float]]:
+    """Return the times of `started`; ours without kernels, and with those of an earlier process."""
+    with tempfile.TemporaryDirectory() as full:
+        if name != "lastblock":
+            return {"": started(name, python, full)}
+        fresh(COMPILE, name, python, full)
+        return {"empty": started(name, python, None), "full": started(name, python, full)}
 
 
-def peer_paces(step: Step) -> tuple[str, str, str]:
-    """Return the microseconds a step of a whole horizon, and live after 10³ and 10⁵ updates."""
-    first = pace_us(step, YOUNG)
-    young = live_us(step)
-    whole = pace_us(step, HORIZON - YOUNG - MEASURED)
-    mean = (first * YOUNG + young * MEASURED + whole * (HORIZON - YOUNG - MEASURED)) / HORIZON
-    if whole * (OLD - HORIZON) / 1e6 > PATIENCE:
-        return f"{mean:.1f}", f"{young:.1f}", "too slow"
-    try:
-        pace_us(step, OLD - HORIZON)
-    except Exception as error:  # for example, weights that overflow
-        return f"{mean:.1f}", f"{young:.1f}", f"  fails: {error}"
-    return f"{mean:.1f}", f"{young:.1f}", f"{live_us(step):.1f}"
+def speed_jobs(library: Library) -> list[Job]:
+    named = [{"library": library.name, "policy": policy} for policy in library.players]
+    # Ours with ten arms only for the paper's family: each takes seconds to compile.
+    ten = [job for job in named if library.name != "lastblock" or "SDA" in job["policy"]]
+    return [{"job": "speed", **job} for job in named] + [{"job": "ten arms", **job} for job in ten]
 
 
-def three_arms() -> None:
-    environment = lb.Stationary([lb.Bernoulli(mean) for mean in THREE])
-    print(f"{'library':<22}{'policy':<20}{'µs/step':>10}{'live 10³':>10}{'live 10⁵':>10}")
-    for name, policy in ours().items():
-        whole = step_ns(policy, environment, horizon=HORIZON) / 1e3
-        step = live(policy, THREE)
-        pace_us(step, YOUNG)
-        young = live_us(step)
-        pace_us(step, OLD - YOUNG - MEASURED)
-        old = live_us(step)
-        print(f"{'lastblock':<22}{name:<20}{whole:>10.3f}{young:>10.1f}{old:>10.1f}", flush=True)
-    for peer in PEERS:
-        for name, make in usable(peer):
-            try:
-                paces = "".join(f"{pace:>10}" for pace in peer_paces(make(THREE)))
-            except Exception as error:  # print any failure of a peer in its line
-                paces = f"  fails: {error}"
-            print(f"{peer.distribution:<22}{name:<20}{paces}", flush=True)
+def regret_jobs(library: Library, replications: int) -> list[list[Job]]:
+    """Return the jobs of each policy; ours are one list, since processes would compile at once."""
+    jobs = [
+        [
+            {"job": "regret", "library": library.name, "policy": policy}
+            | {"world": world, "replications": replications}
+            for world in worlds_of(policy)
+        ]
+        for policy in library.players
+    ]
+    return [[job for each in jobs for job in each]] if library.name == "lastblock" else jobs
 
 
-def ten_arms() -> None:
-    print(f"\nTen arms, live after 10³ updates\n{'library':<22}{'policy':<20}{'µs':>10}")
-    slowest = 0.0
-    for name, policy in {"LB-SDA": lb.LBSDA(), **ours()}.items():
-        step = live(policy, TEN)
-        pace_us(step, YOUNG)
-        pace = live_us(step, LONGER)
-        if "SDA" in name:
-            slowest = max(slowest, pace)
-        print(f"{'lastblock':<22}{name:<20}{pace:>10.1f}", flush=True)
-    for peer in PEERS:
-        paces = {}
-        for name, make in usable(peer):
-            step = make(TEN)
-            pace_us(step, YOUNG)
-            paces[name] = live_us(step, LONGER)
-            print(f"{peer.distribution:<22}{name:<20}{paces[name]:>10.1f}", flush=True)
-        if paces:
-            fastest = min(paces, key=paces.__getitem__)
-            print(
-                f"{'':<22}our slowest LB-SDA is {paces[fastest] / slowest:.1f} times as fast "
-                f"as its {fastest}"
-            )
-
-
-def usable(peer: Peer) -> Iterator[tuple[str, Callable[[Means], Step]]]:
-    """Print a line about a peer, and yield its policies if it can be imported."""
-    try:
-        with imported(peer) as version:
-            note = f" ({peer.note})" if peer.note else ""
-            print(f"{peer.distribution} {version}{note}")
-            yield from peer.policies.items()
-    except ImportError as error:
-        print(f"{peer.distribution:<22}cannot be imported: {error}")
+def measured(names: list[str], share: float) -> dict[str, Any]:
+    """Measure the libraries of these names, and return all that was found."""
+    found: dict[str, Any] = {}
+    pythons: dict[str, Path] = {}
+    for name in names:
+        python, version = prepared(name)
+        if python is None:
+            found[name] = {"missing": version}
+            continue
+        try:
+            found[name] = {"version": version, "start": starts(name, python)}
+        except StartError as error:
+            found[name] = {"missing": f"version {version} cannot be started: {error}"}
+            continue
+        pythons[name] = python
+        found[name] |= {"speed": {}, "ten arms": {}, "regret": {}}
+        found[name]["replications"] = max(2, round(LIBRARIES[name].replications * share))
+    timed = [job for name in pythons for job in speed_jobs(LIBRARIES[name])]
+    played = [
+        jobs
+        for name in pythons
+        for jobs in regret_jobs(LIBRARIES[name], found[name]["replications"])
+    ]
+    total = len(timed) + sum(map(len, played))
+    with progress_bar(total, None, unit=" jobs", name="peers") as bar:
+        for job in timed:  # one after the other
+            answer = answers(pythons[job["library"]], [job])[0]
+            found[job["library"]][job["job"]][job["policy"]] = answer
+            bar.update(1)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            tasks = [pool.submit(answers, pythons[jobs[0]["library"]], jobs) for jobs in played]
+            for jobs, task in zip(played, tasks, strict=True):
+                for job, answer in zip(jobs, task.result(), strict=True):
+                    worlds = found[job["library"]]["regret"]
+                    worlds.setdefault(job["world"], {})[job["policy"]] = answer
+                    bar.update(1)
+    faults = [
+        shown(fault, pythons[fault.library], found[fault.library]["version"])
+        for fault in FAULTS
+        if fault.library in pythons
+    ]
+    return {"libraries": found, "faults": faults}
 
 
 def main() -> None:
-    random.seed(1)
-    three_arms()
-    ten_arms()
+    every = [name for name in LIBRARIES if name != "lastblock"]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers")
+    parser.add_argument("--peers", nargs="+", choices=every, default=every, metavar="NAME")
+    parser.add_argument("--share", type=float, default=1.0, help="of the replications")
+    parser.add_argument("--kept", action="store_true", help=f"show {KEPT.name} of an earlier run")
+    parser.add_argument("--write", action="store_true", help="fill in the page and the README")
+    options = parser.parse_args()
+    if options.write and (options.share != 1.0 or {*options.peers} != {*every}):
+        parser.error(
+            "--write fills the pages with all peers and replications: leave out the others"
+        )
+    if options.kept and not KEPT.exists():
+        parser.error(f"--kept needs {KEPT}, which a run without it makes")
+    if options.kept:
+        found = json.loads(KEPT.read_text(encoding="utf-8"))
+    else:
+        found = measured(["lastblock", *options.peers], options.share)
+        KEPT.parent.mkdir(exist_ok=True)
+        KEPT.write_text(json.dumps(found), encoding="utf-8")
+    for lines in (summary_table(found), *sections(found).values()):
+        print("\n".join(lines))
+    if options.write:
+        write(found)
 
 
 if __name__ == "__main__":

@@ -31,8 +31,6 @@ def imported(name):
     "name", sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py"))
 )
 def test_every_benchmark_finds_what_it_imports(name, monkeypatch):
-    if name == "peers":
-        pytest.importorskip("scipy")
     monkeypatch.syspath_prepend(ROOT)
     with imported(name):
         pass

@@ -1,0 +1,211 @@
+"""The comparison with other libraries, with a library made up in place of those."""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from lastblock.kernels.background import compiling
+from lastblock.lab.scenario import Scenario
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def peers(monkeypatch):
+    """Return the modules of the benchmark, with a library whose policies do as they are told."""
+    monkeypatch.syspath_prepend(ROOT)
+    names = ("main", "faults", "players", "tables", "worker")
+    files = ("peers", *(f"peers_{name}" for name in names[1:]))
+    modules = [importlib.import_module(f"benchmarks.{file}") for file in files]
+    found = SimpleNamespace(**dict(zip(names, modules, strict=True)))
+
+    def last_arm(arms, seed):
+        return lambda: arms - 1, lambda arm, reward: None
+
+    def broken(arms, seed):
+        raise OverflowError("too much")
+
+    fake = found.players.Library(
+        "fake",
+        "fake",
+        {"UCB1": last_arm, "Thompson sampling": broken, "SW-UCB": last_arm},
+        first="UCB1",
+        replications=3,
+        notes={"UCB1": "its own constant"},
+    )
+    monkeypatch.setitem(found.players.LIBRARIES, "fake", fake)
+    yield found
+    for module in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
+        del sys.modules[module]
+
+
+def job(policy, world):
+    return {"job": "regret", "library": "fake", "policy": policy, "world": world, "replications": 2}
+
+
+def test_regret_is_counted_from_true_means(peers):
+    for world, regret in {
+        "three arms": 0.1 * 10_000,
+        "clicks": 0.01 * 10_000,
+        "changes": 0.1 * 3000 + 0.5 * 2000,
+    }.items():
+        assert peers.worker.done(**job("UCB1", world))["regrets"] == pytest.approx([regret] * 2)
+
+
+def test_the_worlds_are_those_of_our_scenarios(peers):
+    world = Scenario.load("bernoulli-changes").environment
+    phases = peers.worker.WORLDS["changes"]
+    assert list(world.changes) == [begin for begin in phases if begin > 0]
+    for begin, means in phases.items():
+        assert tuple(world.means(begin)) == means
+
+
+def test_a_policy_that_fails_is_a_result(peers):
+    found = peers.worker.done(**job("Thompson sampling", "clicks"))
+    assert found == {"error": "OverflowError: too much"}
+
+
+def test_a_process_that_dies_fails_the_jobs_that_it_has_left(peers):
+    unknown = [{**job("UCB1", "clicks"), "library": "lastblock", "policy": "none"}, {"library": ""}]
+    first, second = peers.main.answers(Path(sys.executable), unknown)
+    assert first == {"error": "KeyError: 'none'"}
+    assert "TypeError" in second["error"]
+    assert "the process ended with 1" in second["error"]
+
+
+def test_a_library_that_does_not_start_is_named_with_the_error(peers, monkeypatch):
+    program = "raise ImportError('no such function')"
+    monkeypatch.setattr(peers.main, "FRESH", program)
+    monkeypatch.setattr(peers.main, "prepared", lambda name: (Path(sys.executable), "1.0"))
+    monkeypatch.setattr(peers.main, "FAULTS", [])
+    found = peers.main.measured(["fake"], 1.0)
+    message = "version 1.0 cannot be started: ImportError: no such function"
+    assert found["libraries"] == {"fake": {"missing": message}}
+    assert f"- fake: {message}" in peers.tables.missing(found)
+
+
+def test_our_policies_play_by_their_names(peers):
+    assert (*peers.players.lastblock_policies(),) == peers.players.OURS
+    with compiling("never"):
+        choose, learn = peers.players.lastblock("ε-greedy", compiled=False)(3, 1)
+        for _ in range(20):
+            arm = choose()
+            learn(arm, float(arm == 1))
+    assert arm in range(3)
+
+
+def test_every_policy_of_a_peer_is_one_of_ours(peers):
+    for library in peers.players.LIBRARIES.values():
+        assert {*library.players} <= {*peers.players.OURS}, library.name
+        assert library.first in library.players
+
+
+FAULT = {"library": "fake", "title": "It adds wrongly."}
+
+
+@pytest.mark.parametrize(
+    ("code", "right", "came", "there"),
+    [
+        ("print(1 + 1)", "2", "2", False),
+        ("print(1 + 1)", "3", "2", True),
+        ("print(made)", "a", "a", False),
+        ("print(1 + 1)", "an error", "2", True),
+        ("raise ValueError('no\\nsecond line')", "an error", "ValueError: no", False),
+        ("raise ValueError('no')", "2", "ValueError: no", True),
+    ],
+)
+def test_a_fault_is_there_if_something_else_comes_out(peers, code, right, came, there):
+    fault = peers.faults.Fault(**FAULT, code=code, right=right, before="made = 'a'; print('noise')")
+    found = peers.faults.shown(fault, Path(sys.executable), "1.0")
+    assert (found["came"], found["there"]) == (came, there)
+
+
+@pytest.fixture
+def found(peers):
+    """Return measurements as they are kept in a file: ours, a library, and one that is missing."""
+    speed = {"step": 0.02, "young": 1.04, "old": 1.06, "played": 100_000}
+    ours = {
+        "version": "1.0",
+        "replications": 3,
+        "start": {"empty": [160.2, 350.0], "full": [150.1, 300.0]},
+        "speed": dict.fromkeys(peers.players.OURS, speed),
+        "ten arms": {"LB-SDA": {"live": 1.1}},
+        "regret": {
+            world: {name: {"regrets": [9.0, 10.0, 11.0]} for name in peers.players.OURS}
+            for world in peers.worker.WORLDS
+        },
+    }
+    fake = {
+        "version": "2.0",
+        "replications": 3,
+        "start": {"": [1500.0, 1510.0]},
+        "speed": {
+            "UCB1": {**speed, "step": 345.6, "old": 123.4, "played": 60_000},
+            "EXP3": {"step": 3.0, "young": 3.0, "fails": "ValueError after 44750 steps: weights"},
+            "BESA": {"error": "OverflowError: too much"},
+        },
+        "ten arms": {"UCB1": {"live": 7.0}, "EXP3": {"error": "no"}},
+        "regret": {
+            "three arms": {"UCB1": {"regrets": [9.0, 10.0, 14.0]}, "EXP3": {"error": "no"}},
+            "clicks": {"UCB1": {"regrets": [29.0, 30.0, 31.0]}},
+        },
+    }
+    faults = [
+        {**FAULT, "code": "print(1 + 1)", "came": "2", "right": "3", "there": True},
+        {**FAULT, "title": "Gone.", "code": "…", "came": "2", "right": "2", "there": False},
+    ]
+    libraries = {"lastblock": ours, "fake": fake, "gone": {"missing": "cannot be installed: no"}}
+    return json.loads(json.dumps({"libraries": libraries, "faults": faults}))
+
+
+def test_tables_say_what_was_measured(peers, found):
+    sections = {name: "\n".join(lines) for name, lines in peers.tables.sections(found).items()}
+    assert "| UCB1 | 0.020 / 1.0 / 1.1 | 346 / 1.0 / 123 after 60·10³ |" in sections["speed"]
+    assert "| EXP3 | 0.020 / 1.0 / 1.1 | 3.0 / 3.0 / fails |" in sections["speed"]
+    assert "- fake 2.0, EXP3: ValueError after 44750 steps: weights" in sections["speed"]
+    assert "- fake 2.0, BESA: OverflowError: too much" in sections["speed"]
+    assert "- gone: cannot be installed: no" in sections["speed"]
+    assert "| fake 2.0 | UCB1 7.0 |" in sections["speed"]
+    assert "- fake 2.0, UCB1: its own constant" in sections["speed"]
+    three, clicks, changes = sections["regret"].split("### ")[1:]
+    assert "| UCB1 | 10.0 ± 0.6 | 11.0 ± 1.5 |" in three
+    assert "| EXP3 | 10.0 ± 0.6 | fails |" in three
+    assert "| UCB1 | 10.0 ± 0.6 | **30.0 ± 0.6** |" in clicks  # it does not do the same
+    assert "SW-UCB" in changes
+    assert "| UCB1 |" not in changes
+    start = sections["start"].splitlines()
+    assert [line.split(" | ")[0] for line in start[2:5]] == [
+        "| lastblock 1.0, kernels kept",
+        "| lastblock 1.0, no kernels kept",
+        "| fake 2.0",
+    ]
+    assert "It gives `2`; right would be `3`." in sections["faults"]
+    assert "Gone. Not in this version." in sections["faults"]
+    line = "| fake 2.0 | UCB1 | 346 | 123 after 60·10³ | 1500 | 11.0 ± 1.5 |"
+    assert line in peers.tables.summary_table(found)
+
+
+def test_the_pages_have_the_marks_and_keep_the_rest(peers, found):
+    page = peers.tables.PAGE.read_text(encoding="utf-8")
+    for name, lines in peers.tables.sections(found).items():
+        filled = peers.tables.filled(page, name, lines)
+        assert "\n".join(lines) in filled
+        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        assert filled.partition(begin)[0] == page.partition(begin)[0]
+        assert filled.partition(end)[2] == page.partition(end)[2]
+        assert peers.tables.filled(filled, name, lines) == filled
+    assert "<!-- peers -->" in peers.tables.README.read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="no marks <!-- start -->"):
+        peers.tables.filled("nothing", "start", [])
+
+
+@pytest.mark.parametrize("less", [("--share", "0.1"), ("--peers", "river")])
+def test_the_pages_are_never_filled_with_less_than_everything(peers, less, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["peers", "--write", *less])
+    with pytest.raises(SystemExit):
+        peers.main.main()
+    assert "--write fills the pages with all peers" in capsys.readouterr().err
