@@ -12,6 +12,8 @@ None of these functions is a public interface. Where one is not as expected, num
 
 from typing import Any
 
+from lastblock.kernels import quicker_passes
+
 
 def quicken() -> None:
     """Give numba the quicker forms; to call it again changes nothing."""
@@ -22,6 +24,13 @@ def quicken() -> None:
         _quicken_operators,
         _quicken_loops,
         _quicken_registries,
+        quicker_passes.quicken_events,
+        quicker_passes.quicken_error_contexts,
+        quicker_passes.quicken_lifetimes,
+        quicker_passes.quicken_calls,
+        quicker_passes.quicken_arrays,
+        quicker_passes.quicken_sizes,
+        quicker_passes.quicken_places,
     ):
         try:
             change()
