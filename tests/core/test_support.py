@@ -119,6 +119,7 @@ def test_what_environments_give():
     ],
     ids=repr,
 )
+@pytest.mark.usefixtures("plain")
 def test_the_error_names_the_remedy(made, reward, words):
     bandit = lb.Bandit(made, 3, seed=1)
     decision = bandit.ask()

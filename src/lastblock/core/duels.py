@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from lastblock.core.history import block_sum
-from lastblock.core.layout import ARM, FLAG, INDEX, NOBODY
+from lastblock.core.layout import ARM, FLAG, HEADER, INDEX, NOBODY
 from lastblock.core.protocol import Layout, Record
-from lastblock.kernels.jit import kernel
+from lastblock.kernels.jit import kernel, kernel_of
 from lastblock.kernels.streams import below
 
 OBLIGATION_POWER = 0.333
@@ -30,7 +30,11 @@ def duel_fields(arms: int) -> Layout:
     ]
 
 
-@kernel
+NEEDED = (*HEADER, *(str(field[0]) for field in duel_fields(1)))
+"""The fields that the kernels here need: the header and those of `duel_fields`."""
+
+
+@kernel_of(NEEDED)
 def clear_duels(s: Record) -> None:
     """Start without a leader and without an obligation."""
     s.leader = NOBODY
@@ -41,7 +45,7 @@ def clear_duels(s: Record) -> None:
         s.candidate[k] = 1
 
 
-@kernel
+@kernel_of(NEEDED)
 def update_leader(s: Record, pulls: Any, reference: bool) -> Any:
     """Choose the leader: most pulls, then the largest sum of rewards, then at random.
 
@@ -53,7 +57,7 @@ def update_leader(s: Record, pulls: Any, reference: bool) -> Any:
     return np.int64(s.leader)
 
 
-@kernel
+@kernel_of(NEEDED)
 def update_obligation(s: Record, r: int, reference: bool) -> None:
     """Compute the number of pulls that every arm is owed in round `r`, if it has changed."""
     if r >= s.limit_lasts:
@@ -61,7 +65,7 @@ def update_obligation(s: Record, r: int, reference: bool) -> None:
         s.limit_lasts = obligation_lasts(s.limit, reference)
 
 
-@kernel
+@kernel_of(NEEDED)
 def is_owed(s: Record, pulls: Any, arm: int) -> bool:
     """Return whether an arm is pulled without a duel, because it has too few pulls.
 
@@ -72,7 +76,7 @@ def is_owed(s: Record, pulls: Any, arm: int) -> bool:
     return bool(pulls[arm] + s.out[arm] + s.lost[arm] <= s.limit)
 
 
-@kernel
+@kernel_of(HEADER)
 def most_pulled(s: Record, pulls: Any, sums: Any, candidate: Any, incumbent: Any) -> Any:
     """Return the leader of the candidates: most pulls, then the largest sum, then at random.
 
@@ -105,7 +109,7 @@ def most_pulled(s: Record, pulls: Any, sums: Any, candidate: Any, incumbent: Any
     return best
 
 
-@kernel
+@kernel_of(HEADER)
 def is_ahead(s: Record, pulls: Any, leader: int) -> bool:
     """Return whether `leader` has more pulls than every other arm, so that it stays the leader."""
     if leader == NOBODY:

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 
 from lastblock.core.checked import check_index
-from lastblock.core.layout import INDEX
+from lastblock.core.layout import HEADER, INDEX
 from lastblock.core.protocol import Record
-from lastblock.kernels.jit import kernel
+from lastblock.kernels.jit import kernel_of
 from lastblock.kernels.streams import below
 
 UNSEEN = 1e300
 """The index of an arm without any reward, above all others."""
 
 
-@kernel
+@kernel_of(HEADER)
 def unseen(s: Record, arm: int) -> float:
     """Return the index of an arm none of whose rewards has arrived.
 
@@ -27,7 +27,7 @@ def unseen(s: Record, arm: int) -> float:
     return float(UNSEEN / (1.0 + s.out[arm] + s.lost[arm]))
 
 
-@kernel
+@kernel_of(HEADER)
 def tried_enough(s: Record, arm: int) -> bool:
     """Return whether an arm none of whose rewards has arrived must let other arms go first.
 
@@ -37,7 +37,7 @@ def tried_enough(s: Record, arm: int) -> bool:
     return bool(s.out[arm] + s.lost[arm] > 1.0 + math.log2(s.round))
 
 
-@kernel
+@kernel_of(HEADER)
 def argmax(s: Record, index: Any) -> Any:
     """Return the arm with the largest index; one draw breaks ties uniformly at random."""
     check_index(s, index)

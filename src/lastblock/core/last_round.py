@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.core.layout import HEADER
 from lastblock.core.protocol import Record
 from lastblock.core.rounds import leader_of
-from lastblock.kernels.jit import kernel
+from lastblock.kernels.jit import kernel, kernel_of
 from lastblock.kernels.record_memory import WORD, copy_beginning
 
 BYTES_AN_ARM = 64
@@ -49,8 +50,14 @@ def note_round(
     decision: int,
 ) -> None:
     """Note a round that has just been planned and that begins with this decision."""
+    _note_beginning(s, planned, decision, np.uint64(leader_of(s)))
+
+
+@kernel_of(HEADER)
+def _note_beginning(
+    s: Record, planned: npt.NDArray[np.uint64], decision: int, leader: np.uint64
+) -> None:
     copy_beginning(s, planned, BEGINNING)
-    leader = np.uint64(leader_of(s))
     if leader != planned[LEADER]:
         planned[LEADER] = leader
         planned[SINCE] = np.uint64(decision)

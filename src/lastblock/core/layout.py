@@ -104,6 +104,13 @@ _END: Layout = [("end", within(np.uint8, 0, 0))]  # 1 while the record is being 
 
 _SEAL: Layout = [("seal", np.uint64)]
 
+HEADER = (
+    *("stream", "round", "arms", "queued", "taken", "queue", "out", "stale", "lost"),
+    *("told", "unanswered", MARK[0]),
+)
+"""The fields that every record has, or that say something of its policy as a whole. Records with
+the same room for arms have them in the same places, and share the code that needs no others."""
+
 
 def slots(arms: int) -> int:
     """Return the room for arms in a simulation or fleet: exact up to 16, then an eighth more.

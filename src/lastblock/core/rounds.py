@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from lastblock.core.checked import check_arm, check_round
-from lastblock.core.layout import LARGEST_COUNT, MOST_LOST, MOST_OUT, NOBODY
+from lastblock.core.layout import HEADER, LARGEST_COUNT, MOST_LOST, MOST_OUT, NOBODY
 from lastblock.core.protocol import Policy, Record
 from lastblock.kernels.fences import fence
-from lastblock.kernels.jit import in_kernels, kernel
+from lastblock.kernels.jit import in_kernels, kernel, kernel_of
 from lastblock.kernels.record_memory import WORD
 from lastblock.kernels.streams import POLICY, Stream, below, seed_stream
 
@@ -22,6 +22,16 @@ def begin(policy: Policy, s: Record, arms: int, key: Stream, replication: int) -
     """
     s.end = 1
     fence()
+    _begin_header(s, arms, key, replication)
+    policy.start(s)
+    check_round(s)
+    fence()
+    s.end = 0
+
+
+@kernel_of(HEADER)
+def _begin_header(s: Record, arms: int, key: Stream, replication: int) -> None:
+    """Set the fields that every record has."""
     seed_stream(s.stream, key, replication, POLICY)
     s.round = 1
     s.arms = arms
@@ -35,10 +45,6 @@ def begin(policy: Policy, s: Record, arms: int, key: Stream, replication: int) -
     for k in range(s.told.shape[0]):
         s.told[k] = 0
         s.unanswered[k] = 0
-    policy.start(s)
-    check_round(s)
-    fence()
-    s.end = 0
 
 
 @kernel
@@ -46,17 +52,23 @@ def plan_if_due(policy: Policy, s: Record) -> bool:
     """Plan a new round if all arms of the current one have been handed out."""
     if s.taken != s.queued:
         return False
-    s.round += 1
-    if s.round & (s.round - 1) == 0:
-        stop_waiting(s)
-    s.queued = 0
+    _open_round(s)
     policy.plan(s)  # it still finds the last round in `s.queue[: s.taken]`
     check_round(s)
     s.taken = 0
     return True
 
 
-@kernel
+@kernel_of(HEADER)
+def _open_round(s: Record) -> None:
+    """Count a new round, whose queue is empty yet."""
+    s.round += 1
+    if s.round & (s.round - 1) == 0:
+        stop_waiting(s)
+    s.queued = 0
+
+
+@kernel_of(HEADER)
 def stop_waiting(s: Record) -> None:
     """Stop counting the decisions that are out, so that no arm waits for ever for a lost reward.
 
@@ -67,7 +79,7 @@ def stop_waiting(s: Record) -> None:
         s.out[k] = 0
 
 
-@kernel
+@kernel_of(HEADER)
 def come_back(s: Record, arm: int) -> None:
     """Count one decision less that waits for its reward.
 
@@ -79,7 +91,7 @@ def come_back(s: Record, arm: int) -> None:
         s.out[arm] -= 1
 
 
-@kernel
+@kernel_of(HEADER)
 def hand_out(s: Record, arm: int) -> None:
     """Count one decision more that waits for its reward: one that was taken elsewhere.
 
@@ -91,7 +103,7 @@ def hand_out(s: Record, arm: int) -> None:
         s.out[arm] += 1
 
 
-@kernel
+@kernel_of(HEADER)
 def take_arm(s: Record) -> Any:
     """Hand out the next arm of the round."""
     arm: Any = np.int64(s.queue[s.taken])
@@ -133,12 +145,18 @@ def _leader_of(s: Any) -> Any:
 @kernel
 def reward_arm(policy: Policy, s: Record, arm: int, reward: float) -> None:
     """Hand the policy the reward of a decision that was out."""
+    _count_reward(s, arm)
+    policy.observe(s, arm, reward)
+
+
+@kernel_of(HEADER)
+def _count_reward(s: Record, arm: int) -> None:
+    """Note that the reward of a decision that was out has come."""
     come_back(s, arm)
     s.lost[arm] = 0
     if s.told.shape[0] > 0:  # known at compile time
         count_up(s.told, arm)
         s.unanswered[arm] -= 1
-    policy.observe(s, arm, reward)
 
 
 @kernel
@@ -151,7 +169,7 @@ def count_up(counts: Any, arm: int) -> None:
         counts[arm] += 1
 
 
-@kernel
+@kernel_of(HEADER)
 def lose_arm(s: Record, arm: int) -> None:
     """Note that the reward of a decision that was out will never come."""
     come_back(s, arm)
@@ -161,7 +179,7 @@ def lose_arm(s: Record, arm: int) -> None:
         s.unanswered[arm] -= 1
 
 
-@kernel
+@kernel_of(HEADER)
 def enqueue(s: Record, arm: int) -> None:
     """Add an arm to the round."""
     check_arm(s, arm)
@@ -169,14 +187,14 @@ def enqueue(s: Record, arm: int) -> None:
     s.queued += 1
 
 
-@kernel
+@kernel_of(HEADER)
 def enqueue_all(s: Record) -> None:
     """Add every arm once, as nearly every policy does in its first round."""
     for k in range(s.arms):
         enqueue(s, k)
 
 
-@kernel
+@kernel_of(HEADER)
 def shuffle(s: Record) -> None:
     """Put the round's arms in uniformly random order, so that no arm is favoured by its number."""
     for last in range(s.queued - 1, 0, -1):

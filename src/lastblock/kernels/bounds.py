@@ -5,16 +5,23 @@ every line of them with the JIT off, where numpy checks. A user's class may be w
 index in compiled code ends the process. So its methods are compiled with `CHECKED`, and every
 kernel that they call is compiled once more, with `CHECKED`, too: numba asks the type of a kernel
 for the code to call, and that type answers by the flags of the caller.
+
+Many kernels read the first fields of a record only, which are the same for all policies. The type
+of such a kernel lets numba compile it for a record of these fields, once and not for each policy.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from numba.core import datamodel, targetconfig, types
+from numba.core.imputils import lower_cast
+from numba.np.numpy_support import as_dtype
 
 # Typed as Any, because numba's annotations are incomplete.
 _config: Any = targetconfig
 _models: Any = datamodel
+_lower_cast: Any = lower_cast
 
 CHECKED = {"boundscheck": True}
 """The option for a function that checks its indices, and calls such kernels only."""
@@ -29,12 +36,17 @@ class KernelType(types.Dispatcher):
         Compiles the kernel without checks.
     make_checked
         Returns what compiles it with checks; called when that is first needed.
+    fields
+        The fields of records that it may read; empty for all.
     """
 
-    def __init__(self, dispatcher: Any, make_checked: Callable[[], Any]) -> None:
+    def __init__(
+        self, dispatcher: Any, make_checked: Callable[[], Any], fields: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(dispatcher)
         self._make_checked = make_checked
         self._checked: Any = None
+        self._fields = fields
 
     @property
     def dispatcher(self) -> Any:
@@ -47,5 +59,33 @@ class KernelType(types.Dispatcher):
             self._checked = self._make_checked()
         return self._checked
 
+    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+        """Return the signature of the code to call; the kernel is compiled for it."""
+        if self._fields:
+            args = tuple(_part_of(each, self._fields) for each in args)
+        return super().get_call_type(context, args, kws)
+
+
+class PartType(types.Record):
+    """The type of a record that is known by some of its fields only."""
+
+
+@functools.cache
+def _part_of(kind: Any, fields: tuple[str, ...]) -> Any:
+    """Return the type of a record with only those of its fields; another type as it is."""
+    if not isinstance(kind, types.Record):
+        return kind
+    kept: list[Any] = [(name, kind.fields[name]) for name in fields if name in kind.fields]
+    size = max((field.offset + as_dtype(field.type).itemsize for _, field in kept), default=0)
+    part: Any = PartType
+    return part([(name, field._asdict()) for name, field in kept], size, kind.aligned)
+
 
 _models.register_default(KernelType)(_models.models.OpaqueModel)
+_models.register_default(PartType)(_models.models.RecordModel)
+
+
+@_lower_cast(types.Record, PartType)  # type: ignore[untyped-decorator]  # numba has no types
+def _as_part(context: Any, builder: Any, _whole: Any, part: Any, value: Any) -> Any:
+    """Return the same place in memory."""
+    return builder.bitcast(value, context.get_value_type(part))

@@ -1,8 +1,10 @@
 """How kernels are compiled.
 
-Four decorators make a function one that can be compiled:
+Five decorators make a function one that can be compiled:
 
 - ``kernel`` is for short functions that other kernels call: their code is copied into each caller.
+- ``kernel_of`` is ``kernel`` for functions that read some fields of a record only, which many
+  records share.
 - ``routine`` is for long functions that other kernels call: they are compiled once and called.
 - ``entry`` is for functions that Python calls. The compiled code is cached on disk.
 - ``moment`` is ``entry`` for functions so short that releasing the GIL would take longer.
@@ -59,6 +61,18 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     return _inner(function, INLINE)
 
 
+def kernel_of(fields: tuple[str, ...]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a short function a `kernel` that needs only these fields of its records.
+
+    Records that have them in the same places share its code, whatever other fields they have.
+    """
+
+    def make(function: Callable[P, R]) -> Callable[P, R]:
+        return _inner(function, INLINE, fields)
+
+    return make
+
+
 def routine(function: Callable[P, R]) -> Callable[P, R]:
     """Make a long function one that kernels call, without copying it into each of them."""
     return _inner(function, _INNER)
@@ -69,7 +83,9 @@ def checked_kernel(function: Callable[P, R]) -> Callable[P, R]:
     return _inner(plain(function), {**INLINE, "boundscheck": True})
 
 
-def _inner(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
+def _inner(
+    function: Callable[P, R], options: dict[str, Any], fields: tuple[str, ...] = ()
+) -> Callable[P, R]:
     called: Any = function
     called.kernel_options = options
 
@@ -81,7 +97,7 @@ def _inner(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
 
         called.dispatcher = compiler()
         # Numba reads this attribute of a global in the code that it compiles.
-        called._numba_type_ = KernelType(called.dispatcher, lambda: compiler(**CHECKED))
+        called._numba_type_ = KernelType(called.dispatcher, lambda: compiler(**CHECKED), fields)
 
     when_compiling(let_kernels_call_it)
     return function

@@ -172,6 +172,11 @@ def _decisions_with_room(policy: Policy, room: int) -> list[Decision[int]]:
 
 def a_forced_arm_is_taken_in(policy: Policy) -> None:
     """The policy works with traffic floors, which send decisions to arms it would not choose."""
+    with compiling("never"):  # another check compares compiled code, with floors too
+        _live_with_floors(policy)
+
+
+def _live_with_floors(policy: Policy) -> None:
     bandit = Bandit(policy, ARMS, seed=SEED, floor={0: 0.2, 2: 0.1})
     taken = live_with_delays(bandit, 300, random.Random(SEED))
     # Four standard errors of a share of 300 decisions: √(p (1 − p) / 300).
