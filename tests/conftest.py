@@ -1,9 +1,12 @@
 """Settings of every test."""
 
+import atexit
 import contextlib
 import gc
 import importlib
+import os
 import re
+import sys
 from unittest import mock
 
 import pytest
@@ -342,6 +345,22 @@ class Doctests:
 def pytest_configure(config):
     """Let what is here hold for doctests of the package, too."""
     config.pluginmanager.register(Doctests())
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config):
+    """Let a process that shares the tests end at once when it has reported everything."""
+    if hasattr(config, "workerinput"):
+        atexit.register(leave)
+
+
+def leave():
+    """End without the millions of objects that compilations have left: it takes seconds."""
+    atexit.unregister(leave)
+    atexit._run_exitfuncs()  # what others have registered
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(0)
 
 
 @pytest.fixture

@@ -119,6 +119,7 @@ def test_detection_augmented_learning_is_tuned_to_the_horizon():
     assert lb.Restarting.dal(lb.UCB1(), horizon=99, detector=lb.ADWIN()).detector == lb.ADWIN()
 
 
+@pytest.mark.usefixtures("plain")
 def test_a_restart_cuts_a_round_short():
     """LB-SDA plays rounds of several arms; it begins again in the middle of one."""
     from oracle.test_randomised import lbsda  # noqa: PLC0415  # its maker

@@ -139,7 +139,7 @@ def test_every_split_is_noticed_sooner_than_those_of_a_grid():
         policy = lb.GLRKLUCB(0.0, 0.01, family="gaussian", sigma=0.5, all_splits=all_splits)
         found = []
         for seed in range(20):
-            bandit = lb.Bandit(policy, 2, seed=1)
+            bandit = lb.Bandit(policy, 3, seed=1)
             rng = random.Random(seed)
             arm, t = None, 0
             while t < 1000 and bandit._desk.live.s["restarts"] == 0:

@@ -218,7 +218,7 @@ def test_batches_of_decisions_are_made_whole_or_not_at_all(shop):
 
 def test_a_default_reward_that_the_policy_refuses_is_refused_when_it_is_set(service, caplog):
     shop = service()
-    new = {"name": "clicks", "arms": ["red", "green"], "reward_window": 1e-6}
+    new = {"name": "clicks", "arms": ["red", "green", "blue"], "reward_window": 1e-6}
     for policy, wrong in (("Thompson", 5.0), ("LBSDAGM", 1e300)):
         found = shop.post("/v1/bandits", {**new, "policy": policy, "default_reward": wrong})
         assert found.kind == "invalid"
