@@ -56,10 +56,8 @@ def test_wrong_floors_change_nothing(shop, floor, status):
     answer = shop.patch(BUTTON, {"floor": floor, "description": "x"})
     assert answer.status == status, answer.body
     assert shop.get(BUTTON).json == before.json
-    assert shop.post("/v1/bandits", {"name": "b", "arms": ["x", "y", "z"], "floor": floor}).status in (
-        201,
-        422,
-    )
+    new = {"name": "b", "arms": ["x", "y", "z"], "floor": floor}
+    assert shop.post("/v1/bandits", new).status in (201, 422)
 
 
 def test_a_new_arm_may_have_a_floor(shop):
