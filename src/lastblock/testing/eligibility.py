@@ -6,6 +6,7 @@ from typing import Any
 
 from lastblock.core.protocol import Policy
 from lastblock.core.restarts import note_extra
+from lastblock.kernels.background import compiling
 from lastblock.live.bandit import Bandit
 from lastblock.live.view import desk_of
 from lastblock.testing.expectations import expect, expect_same, expect_value_error
@@ -54,39 +55,44 @@ def paused_arms_are_not_taken(policy: Policy) -> None:
     """A paused arm is not taken, keeps its past, and events and state files know of it."""
     if declares(policy, "oracle"):
         return
-    for floor in (None, {"a": 0.2, "c": 0.1}):
-        bandit: Bandit[str] = Bandit(policy, LABELS, seed=SEED, floor=floor)
-        events: list[Any] = []
-        bandit.attach(events.extend)
-        world = random.Random(SEED)
-        for step in range(100):
-            paused = [arm for arm, state in bandit.arms.items() if state == "paused"]
-            active = [arm for arm in LABELS if arm not in paused]
-            if world.random() < 0.1 and len(active) > 1:
-                bandit.pause_arm(world.choice(active))
-            elif world.random() < 0.1 and paused:
-                bandit.resume_arm(world.choice(paused))
-            paused = [arm for arm, state in bandit.arms.items() if state == "paused"]
-            left = len(LABELS) - len(paused)
-            for decision in bandit.ask(world.randint(1, left), distinct=True):
-                expect(
-                    decision.arm not in paused,
-                    f"step {step}: {decision.arm!r} is taken although it is paused",
-                )
-            if world.random() < 0.2:
-                bandit.observe(world.choice(LABELS), float(world.random() < 0.5))
-            _answer_some(bandit, world)
-        expect(
-            Bandit.from_json(bandit.to_json()).to_bytes() == bandit.to_bytes(),
-            "written as JSON and read again, the state with paused arms is another one",
-        )
-        twin: Bandit[str] = Bandit(policy, LABELS, seed=SEED, floor=floor)
-        for event in json.loads(json.dumps(events)):
-            twin.apply(event)
-        expect(
-            twin.to_bytes() == bandit.to_bytes(),
-            "a bandit to which the same events happened, pauses among them, has another state",
-        )
+    _pause_and_resume(policy, None)
+    with compiling("never"):  # another check compares compiled code, with floors too
+        _pause_and_resume(policy, {"a": 0.2, "c": 0.1})
+
+
+def _pause_and_resume(policy: Policy, floor: dict[str, float] | None) -> None:
+    bandit: Bandit[str] = Bandit(policy, LABELS, seed=SEED, floor=floor)
+    events: list[Any] = []
+    bandit.attach(events.extend)
+    world = random.Random(SEED)
+    for step in range(100):
+        paused = [arm for arm, state in bandit.arms.items() if state == "paused"]
+        active = [arm for arm in LABELS if arm not in paused]
+        if world.random() < 0.1 and len(active) > 1:
+            bandit.pause_arm(world.choice(active))
+        elif world.random() < 0.1 and paused:
+            bandit.resume_arm(world.choice(paused))
+        paused = [arm for arm, state in bandit.arms.items() if state == "paused"]
+        left = len(LABELS) - len(paused)
+        for decision in bandit.ask(world.randint(1, left), distinct=True):
+            expect(
+                decision.arm not in paused,
+                f"step {step}: {decision.arm!r} is taken although it is paused",
+            )
+        if world.random() < 0.2:
+            bandit.observe(world.choice(LABELS), float(world.random() < 0.5))
+        _answer_some(bandit, world)
+    expect(
+        Bandit.from_json(bandit.to_json()).to_bytes() == bandit.to_bytes(),
+        "written as JSON and read again, the state with paused arms is another one",
+    )
+    twin: Bandit[str] = Bandit(policy, LABELS, seed=SEED, floor=floor)
+    for event in json.loads(json.dumps(events)):
+        twin.apply(event)
+    expect(
+        twin.to_bytes() == bandit.to_bytes(),
+        "a bandit to which the same events happened, pauses among them, has another state",
+    )
 
 
 def decisions_of_others_are_learnt(policy: Policy) -> None:
