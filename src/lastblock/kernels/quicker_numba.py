@@ -7,31 +7,33 @@ tries a dozen ways. It imports forty modules once more for each call of a functi
 all fields of a record before each of thirty steps. The forms here return the same and skip that
 work. They hold for all that the process compiles with numba; decision 25 has the figures.
 
-None of these functions is a public interface. Where one is not as expected, numba keeps its own.
+None of these functions is a public interface. Where one is not as expected, numba keeps its own;
+and the forms of `quicker_passes` are only for versions of numba that they were compared with.
 """
 
 from typing import Any
 
 from lastblock.kernels import quicker_passes
 
+COMPARED = ("0.68.",)
+"""How the versions begin with which `quicker_passes` was compared."""
+
 
 def quicken() -> None:
     """Give numba the quicker forms; to call it again changes nothing."""
-    for change in (
+    import numba  # noqa: PLC0415  # slow to import
+
+    changes = [
         _quicken_settings,
         _quicken_variables,
         _quicken_records,
         _quicken_operators,
         _quicken_loops,
         _quicken_registries,
-        quicker_passes.quicken_events,
-        quicker_passes.quicken_error_contexts,
-        quicker_passes.quicken_lifetimes,
-        quicker_passes.quicken_calls,
-        quicker_passes.quicken_arrays,
-        quicker_passes.quicken_sizes,
-        quicker_passes.quicken_places,
-    ):
+    ]
+    if numba.__version__.startswith(COMPARED):
+        changes += quicker_passes.CHANGES
+    for change in changes:
         try:
             change()
         except (ImportError, AttributeError):

@@ -12,7 +12,7 @@ The forms here give the same results. `quicker_numba` has others, and says when 
 """
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -247,3 +247,15 @@ def quicken_places() -> None:
 
     has_place.is_quick = True  # type: ignore[attr-defined]  # a mark
     module._has_loc = has_place
+
+
+CHANGES: list[Callable[[], None]] = [
+    quicken_events,
+    quicken_error_contexts,
+    quicken_lifetimes,
+    quicken_calls,
+    quicken_arrays,
+    quicken_sizes,
+    quicken_places,
+]
+"""What gives numba the quicker forms."""
