@@ -64,6 +64,7 @@ def field(scenario: Scenario) -> list:
     if sigma is None:  # Bernoulli arms; for bounded rewards σ is half the range
         known = prior = {}
         policies += [
+            lb.DirichletSampling(bonus="known"),
             lb.UCB1(),
             lb.MOSS(horizon=HORIZON),
             lb.AnytimeMOSS(),

@@ -8,11 +8,13 @@ from oracle.sampling import Sampling
 
 
 class DirichletSampling(Oracle):
-    def __init__(self, arms, seed, bonus="robust", rho=4.0, margin=0.0, alpha=0.05, memory=0):
+    def __init__(
+        self, arms, seed, bonus="robust", rho=4.0, margin=0.0, alpha=0.05, memory=0, upper=1.0
+    ):
         super().__init__(arms, seed, reference=False)
         self.stream = Sampling(seed)
         self.bonus, self.rho, self.margin, self.alpha = bonus, rho, margin, alpha
-        self.memory = memory
+        self.memory, self.upper = memory, upper
         self.rewards = [[] for _ in range(arms)]
         self.kept = [[] for _ in range(arms)]
 
@@ -40,6 +42,8 @@ class DirichletSampling(Oracle):
         added = mean + factor * short
         if self.bonus == "bounded":
             added = max(added, max(self.rewards[k]) + self.margin)
+        if self.bonus == "known":
+            added = self.upper
         shares = [(x, self.share(run * (n / len(kept)))) for x, run in pairs]
         shares.append((added, self.share(1)))
         return sum(x * share for x, share in shares) / sum(share for _, share in shares)

@@ -77,6 +77,7 @@ BONUSES = [
     {"bonus": "bounded", "rho": 1.5, "margin": 0.25},
     {"bonus": "quantile", "alpha": 0.2},
     {"bonus": "bounded", "memory": 16},
+    {"bonus": "known", "upper": 20.0},
 ]
 
 

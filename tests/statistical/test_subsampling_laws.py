@@ -217,17 +217,25 @@ def test_dirichlet_means_have_their_mean_and_variance(bound):
 def resampled_means(policy, states, leader, values):
     for i in range(values.size):
         values[i] = resampled_mean(
-            states[0], 0, leader, policy.bonus, policy.rho, policy.margin, policy.alpha
+            states[0],
+            0,
+            leader,
+            policy.bonus,
+            policy.rho,
+            policy.margin,
+            policy.alpha,
+            policy.upper,
         )
 
 
 @pytest.mark.parametrize(
-    ("bonus", "pulls"), [("robust", 6), ("robust", 15), ("bounded", 6), ("quantile", 6)]
+    ("bonus", "pulls"),
+    [("robust", 6), ("robust", 15), ("bounded", 6), ("quantile", 6), ("known", 6)],
 )
 def test_resampled_means_have_the_moments_of_their_dirichlet_law(bonus, pulls):
     """Six rewards, which may stand for fifteen; QDS replaces the largest two by their mean."""
     rewards, leader = [0.0, 0.0, 0.25, 0.75, 0.75, 1.0], 0.8
-    policy = lb.DirichletSampling(bonus=bonus, rho=0.5, margin=0.1, alpha=0.4)
+    policy = lb.DirichletSampling(bonus=bonus, rho=0.5, margin=0.1, alpha=0.4, upper=2.0)
     states = np.zeros(1, state_dtype(policy, 2, 10))
     seed_stream(states[0]["stream"], key_of(1), 0, POLICY)
     s = states[0]
@@ -243,7 +251,8 @@ def test_resampled_means_have_the_moments_of_their_dirichlet_law(bonus, pulls):
     left = rewards[:4] if bonus == "quantile" else rewards
     short = sum(max(0.0, leader - x) for x in left) / len(left)
     factor = math.sqrt(math.log(1 + pulls)) if bonus == "robust" else policy.rho
-    law.append((1.1 if bonus == "bounded" else leader + factor * short, 1.0))
+    added = {"bounded": 1.1, "known": 2.0}.get(bonus, leader + factor * short)
+    law.append((added, 1.0))
     weight = sum(a for _, a in law)
     mean = sum(a * x for x, a in law) / weight
     variance = (sum(a * x * x for x, a in law) / weight - mean**2) / (weight + 1.0)

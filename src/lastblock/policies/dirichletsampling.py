@@ -27,12 +27,13 @@ class Bonus(IntEnum):
     ROBUST = 0
     BOUNDED = 1
     QUANTILE = 2
+    KNOWN = 3
 
     def __repr__(self) -> str:
         return repr(self.name.lower())
 
 
-BonusWord = Literal["robust", "bounded", "quantile"]
+BonusWord = Literal["robust", "bounded", "quantile", "known"]
 
 
 @kernel
@@ -72,6 +73,7 @@ def resampled_mean(
     rho: float,
     margin: float,
     alpha: float,
+    upper: float,
 ) -> float:
     """Return the mean of an arm's rewards and a bonus, with random weights uniform on the simplex.
 
@@ -84,7 +86,7 @@ def resampled_mean(
         The record, and an arm with at least one reward.
     mean
         The leader's mean.
-    bonus, rho, margin, alpha
+    bonus, rho, margin, alpha, upper
         The parameters of `DirichletSampling`.
     """
     put_in_order(s, arm)
@@ -120,6 +122,8 @@ def resampled_mean(
     added = mean + factor * (short / body)
     if bonus == Bonus.BOUNDED:
         added = max(added, s.largest[arm] + margin)
+    elif bonus == Bonus.KNOWN:
+        added = upper
     share = share_of(s.stream, 1.0)
     return float((total + share * added) / (weight + share))
 
@@ -130,8 +134,8 @@ class DirichletSampling(NamedTuple):
 
     The rounds and the leader are those of `LBSDA`. A challenger's rewards, and one more that its
     data suggest, get weights that are uniform on the simplex. It is pulled if the weighted mean, or
-    the plain one, reaches the leader's mean. Three bonuses for three kinds of knowledge; none needs
-    the range or the family of the rewards.
+    the plain one, reaches the leader's mean. The bonuses are for different kinds of knowledge; only
+    "known" needs a bound of the rewards, and none their family.
 
     Parameters
     ----------
@@ -139,8 +143,9 @@ class DirichletSampling(NamedTuple):
         "robust" (RDS): √log(1 + n) times the mean of how far the n rewards are below the leader's
         mean, added to it. It works for all light tails. "bounded" (BDS): `rho` in place of the
         root, and at least the largest reward plus `margin`. It is optimal for bounded rewards that
-        come near their bound often enough. "quantile" (QDS): with `rho`, and the share `alpha` of
-        largest rewards is replaced by their mean.
+        come near their bound often enough, and fails where they do not. "quantile" (QDS): with
+        `rho`, and the share `alpha` of largest rewards is replaced by their mean. "known" (BDS with
+        a known bound): `upper`. It is optimal for bounded rewards; prefer it where it can be had.
     rho
         ρ, the factor of "bounded" and "quantile", positive.
     margin
@@ -150,12 +155,14 @@ class DirichletSampling(NamedTuple):
     memory
         How many rewards of each arm to keep, a random sample of all. 0 keeps every reward; the
         state then grows with time.
+    upper
+        The upper bound of the rewards, for "known".
 
     Examples
     --------
     >>> import lastblock as lb
     >>> lb.DirichletSampling(bonus="bounded", memory=64)
-    DirichletSampling(bonus='bounded', rho=4.0, margin=0.0, alpha=0.05, memory=64)
+    DirichletSampling(bonus='bounded', rho=4.0, margin=0.0, alpha=0.05, memory=64, upper=1.0)
 
     References
     ----------
@@ -168,10 +175,19 @@ class DirichletSampling(NamedTuple):
     margin: float = 0.0
     alpha: float = 0.05
     memory: int = 0
+    upper: float = 1.0
 
     @classmethod
     def examples(cls) -> "tuple[DirichletSampling, ...]":
         return cls(), cls(bonus=Bonus.QUANTILE, alpha=0.2), cls(bonus=Bonus.BOUNDED, memory=16)
+
+    def support(self) -> tuple[float, float]:
+        if self.bonus == Bonus.KNOWN:
+            return -math.inf, self.upper
+        return -math.inf, math.inf
+
+    def remedy(self) -> str:
+        return 'raise upper, or take another bonus, such as "robust"'
 
     @property
     def grows(self) -> bool:
@@ -229,7 +245,9 @@ class DirichletSampling(NamedTuple):
                 mean = s.sums[leader] / pulls[leader]
                 won = s.out[k] < pulls[k] and (
                     s.sums[k] / pulls[k] >= mean
-                    or resampled_mean(s, k, mean, self.bonus, self.rho, self.margin, self.alpha)
+                    or resampled_mean(
+                        s, k, mean, self.bonus, self.rho, self.margin, self.alpha, self.upper
+                    )
                     >= mean
                 )
             if won:
