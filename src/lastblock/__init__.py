@@ -64,6 +64,7 @@ from lastblock.policies.lbsdagm import LBSDAGM
 from lastblock.policies.lbsdalm import LBSDALM
 from lastblock.policies.ldssda import LDSSDA
 from lastblock.policies.lucb import LUCB
+from lastblock.policies.master import Master
 from lastblock.policies.med import MED
 from lastblock.policies.moss import MOSS
 from lastblock.policies.mucb import MUCB
@@ -204,6 +205,7 @@ __all__ = [
     "Identification",
     "KLUCBPlusPlus",
     "KeyReusedError",
+    "Master",
     "MeanShift",
     "OracleRestart",
     "PageHinkley",

@@ -45,6 +45,7 @@ def policy(
     shift_invariant: bool = False,
     scale_invariant: bool = False,
     grows: bool = False,
+    optimistic: bool = False,
     oracle: bool = False,
     checked: bool = True,
 ) -> Callable[[type[T]], type[T]]:
@@ -62,6 +63,10 @@ def policy(
     grows
         The policy keeps every reward by its definition, so its state grows with time. A policy that
         does so for some parameters only has a property `grows` instead.
+    optimistic
+        The field `index` of the policy's record holds an upper bound of each arm's mean, which is
+        right for the arm that is chosen, and every round but the first pulls one arm. `Master`
+        wraps such policies.
     oracle
         The policy is told about the arms beforehand: a yardstick for simulations.
     checked
@@ -86,6 +91,7 @@ def policy(
         declared.scale_invariant = scale_invariant
         if not isinstance(vars(cls).get("grows"), property):
             declared.grows = grows
+        declared.optimistic = optimistic
         declared.oracle = oracle
         declared._is_checked = flag(checked, "checked")
         declared.__str__ = as_written

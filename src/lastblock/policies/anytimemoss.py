@@ -9,7 +9,7 @@ from lastblock.core.rounds import enqueue_all, shuffle
 from lastblock.policies._moss import clear_moss, moss_layout, pull_by_moss
 
 
-@policy(shift_invariant=True)
+@policy(shift_invariant=True, optimistic=True)
 class AnytimeMOSS(NamedTuple):
     """Pull the arm with the largest mean + 2σ √((1 + α)/2 · max(0, log(t / (K N))) / N).
 

@@ -70,7 +70,7 @@ def compare_normal(
             s.index[k] = unseen(s, k)
 
 
-@policy(support="family")
+@policy(support="family", optimistic=True)
 class BayesUCB(NamedTuple):
     """Pull the arm whose posterior has the largest quantile of order 1 − 1/t.
 

@@ -26,7 +26,7 @@ from lastblock.policies._kl_bounds import (
 )
 
 
-@policy(support="family")
+@policy(support="family", optimistic=True)
 class KLUCB(NamedTuple):
     """Pull the arm whose mean could be largest: sup {q: N kl(mean, q) ≤ c log t}.
 

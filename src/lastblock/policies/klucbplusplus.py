@@ -19,7 +19,7 @@ from lastblock.policies._kl_bounds import (
 )
 
 
-@policy(support="family")
+@policy(support="family", optimistic=True)
 class KLUCBPlusPlus(NamedTuple):
     """Pull the arm with the largest sup {q: N kl(mean, q) ≤ g(N)}.
 

@@ -9,7 +9,7 @@ from lastblock.policies._moss import clear_moss, moss_layout, pull_by_moss
 from lastblock.support.checks import number
 
 
-@policy(shift_invariant=True)
+@policy(shift_invariant=True, optimistic=True)
 class MOSS(NamedTuple):
     """Pull the arm with the largest mean + C √(max(0, log(T / (K N))) / N).
 

@@ -13,7 +13,7 @@ from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.support.checks import number
 
 
-@policy(shift_invariant=True)
+@policy(shift_invariant=True, optimistic=True)
 class UCB1(NamedTuple):
     """Pull the arm with the largest mean + C √(log t / N).
 

@@ -17,7 +17,7 @@ from lastblock.policies._variances import (
 )
 
 
-@policy(shift_invariant=True)
+@policy(shift_invariant=True, optimistic=True)
 class UCBTuned(NamedTuple):
     """Pull the arm with the largest mean + √(log t / N · min(¼, V + √(2 log t / N))).
 

@@ -17,7 +17,7 @@ from lastblock.policies._variances import (
 )
 
 
-@policy(shift_invariant=True)
+@policy(shift_invariant=True, optimistic=True)
 class UCBV(NamedTuple):
     """Pull the arm with the largest mean + √(2 V ζ log t / N) + 3 c b ζ log t / N.
 

@@ -1,0 +1,49 @@
+"""MASTER takes the decisions of its twin, one by one, and refuses what it cannot wrap."""
+
+import pytest
+
+import lastblock as lb
+import oracle.master
+from oracle.worlds import World, bandit_of, bernoulli
+
+
+def turning(rng, levels, t, arm):
+    """The best of the arms becomes the worst, and the reverse, every 150 decisions."""
+    level = 0.9 * (arm + 1) / len(levels)
+    return float(rng.random() < (level if t // 150 % 2 else 1.0 - level))
+
+
+@pytest.mark.parametrize("kind", [bernoulli, turning])
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"level": 0.1, "fall": 1.5}, {"level": 0.02, "rise": 1.0, "fall": 1e6}],
+    ids=["defaults", "fall", "rise"],
+)
+def test_same_decisions_as_its_twin(kind, parameters):
+    twin = oracle.master.Master(3, 5, **parameters)
+    world = World(kind, 3, 5)
+    with bandit_of(lb.Master(lb.UCB1(), **parameters), 3, 5) as bandit:
+        for t in range(500):
+            decision = bandit.ask()
+            assert decision.arm == twin.ask(), f"step {t}"
+            reward = world.reward(decision.arm)
+            bandit.tell(decision, reward)
+            twin.tell(decision.arm, reward)
+    if kind is turning:
+        assert (twin.restarts > 0) == bool(parameters)
+
+
+def test_the_constants_of_the_paper():
+    policy = lb.Master.tuned(lb.UCB1(), horizon=1024, delta=0.5)
+    assert policy.level == pytest.approx(7.6246189861593985)  # log 2048
+    assert policy.rise == pytest.approx(9 * 6 * 11 * policy.level)
+    assert policy.fall == pytest.approx(policy.rise / 3)
+
+
+@pytest.mark.parametrize(
+    ("inner", "says"),
+    [(lb.IMED(), "upper bound"), (lb.KLUCB(family="bounded"), "keeps every reward")],
+)
+def test_policies_that_do_not_fit_are_refused(inner, says):
+    with pytest.raises(ValueError, match=says):
+        lb.Master(inner)
