@@ -1,6 +1,7 @@
 """Fills in the regret figures on the policies' pages: ``python -m benchmarks.figures``.
 
-With names, ``python -m benchmarks.figures EXP3 EXP3S``, only on the pages of these policies.
+With names, ``python -m benchmarks.figures EXP3 EXP3S``, only on the pages of these policies. With
+``--missing`` only the rows that a page lacks are played; the others stay as they are.
 It runs every policy on the paper's four scenarios, with the paper's parameters where the paper
 gives them, and otherwise with the published tunings for the known T, Γ and σ.
 """
@@ -154,27 +155,37 @@ def parameters(policy) -> str:
 
 
 def main() -> None:
-    chosen = [name.lower() for name in sys.argv[1:]]
-    rows: dict[str, list[str]] = {}
+    chosen = [name.lower() for name in sys.argv[1:] if name != "--missing"]
+    pages: dict[str, list[tuple[Scenario, object]]] = {}
     for scenario in map(Scenario.load, (*PAPER, NOTEBOOK)):
-        name = NAMES.get(scenario.name, scenario.name)
         for policy in field(scenario):
             page = type(policy).__name__.lower()
-            if chosen and page not in chosen:
-                continue
-            run = lb.simulate(
-                policy,
-                scenario.environment,
-                horizon=HORIZON,
-                replications=REPLICATIONS,
-                seed=1,
-            )
-            figure = f"{run.mean()[-1]:.2f} ± {run.standard_error()[-1]:.2f}"
-            rows.setdefault(page, []).append(f"| {name} | {parameters(policy)} | {figure} |")
-            pace = run.seconds / (HORIZON * REPLICATIONS) * 1e9
-            print(f"{name:<26}{type(policy).__name__:<24}{figure:>20}{pace:>9.1f} ns", flush=True)
-    for page, lines in rows.items():
-        fill(PAGES / f"{page}.md", lines)
+            if not chosen or page in chosen:
+                pages.setdefault(page, []).append((scenario, policy))
+    for name, plays in pages.items():
+        page = PAGES / f"{name}.md"
+        known = rows_of(page) if "--missing" in sys.argv else {}
+        fill(page, [row(scenario, policy, known) for scenario, policy in plays])
+
+
+def rows_of(page: Path) -> dict[tuple[str, str], str]:
+    """Return the figures that stand on a page, by scenario and parameters."""
+    cells = (line.strip().strip("|").split(" | ") for line in page.read_text().splitlines())
+    return {(c[0].strip(), c[1]): c[2].strip() for c in cells if len(c) == 3 and "±" in c[2]}
+
+
+def row(scenario: Scenario, policy, known: dict[tuple[str, str], str]) -> str:
+    """Return a row of the table, played unless its figure is known."""
+    name, text = NAMES.get(scenario.name, scenario.name), parameters(policy)
+    figure = known.get((name, text))
+    if figure is None:
+        run = lb.simulate(
+            policy, scenario.environment, horizon=HORIZON, replications=REPLICATIONS, seed=1
+        )
+        figure = f"{run.mean()[-1]:.2f} ± {run.standard_error()[-1]:.2f}"
+        pace = run.seconds / (HORIZON * REPLICATIONS) * 1e9
+        print(f"{name:<26}{type(policy).__name__:<24}{figure:>20}{pace:>9.1f} ns", flush=True)
+    return f"| {name} | {text} | {figure} |"
 
 
 def fill(page: Path, lines: list[str]) -> None:

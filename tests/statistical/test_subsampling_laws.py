@@ -67,6 +67,14 @@ def ssmc(mine, theirs, r):
     return float(sum(mine) >= min(blocks(theirs, len(mine))))
 
 
+def bds(mine, theirs, r):
+    """The weighted mean of zeros, ones and the bound 1 has a beta law."""
+    ones, zeros, mean = sum(mine), mine.count(0.0), sum(theirs) / len(theirs)
+    if ones / len(mine) >= mean:
+        return 1.0
+    return float(stats.beta.sf(mean, ones + 1.0, zeros))
+
+
 # BESA: every sample of the larger history is as likely as any other.
 
 
@@ -140,6 +148,12 @@ CASES = {
     "rbsda-three": (lb.RBSDA(), by_duel(rbsda), THREE_VALUES, 8),
     "ssmc": (lb.SSMC(), by_duel(ssmc), BERNOULLI, 10),
     "ssmc-three": (lb.SSMC(), by_duel(ssmc), THREE_VALUES, 8),
+    "dirichletsampling-known": (
+        lb.DirichletSampling(bonus="known"),
+        by_duel(bds),
+        BERNOULLI,
+        10,
+    ),
     "besa": (lb.BESA(), besa, BERNOULLI, 11),
     "besa-three": (lb.BESA(), besa, THREE_VALUES, 8),
     "besa-three-arms": (lb.BESA(), besa, THREE_ARMS, 9),
