@@ -165,7 +165,12 @@ def main() -> None:
     for name, plays in pages.items():
         page = PAGES / f"{name}.md"
         known = rows_of(page) if "--missing" in sys.argv else {}
-        fill(page, [row(scenario, policy, known) for scenario, policy in plays])
+        keys = [(NAMES.get(each.name, each.name), parameters(policy)) for each, policy in plays]
+        for key, (scenario, policy) in zip(keys, plays, strict=True):
+            if key not in known:
+                known[key] = figure(*key, scenario, policy)
+                # After every row, so that nothing is lost if the program is stopped.
+                fill(page, [f"| {k[0]} | {k[1]} | {known[k]} |" for k in keys if k in known])
 
 
 def rows_of(page: Path) -> dict[tuple[str, str], str]:
@@ -174,18 +179,15 @@ def rows_of(page: Path) -> dict[tuple[str, str], str]:
     return {(c[0].strip(), c[1]): c[2].strip() for c in cells if len(c) == 3 and "±" in c[2]}
 
 
-def row(scenario: Scenario, policy, known: dict[tuple[str, str], str]) -> str:
-    """Return a row of the table, played unless its figure is known."""
-    name, text = NAMES.get(scenario.name, scenario.name), parameters(policy)
-    figure = known.get((name, text))
-    if figure is None:
-        run = lb.simulate(
-            policy, scenario.environment, horizon=HORIZON, replications=REPLICATIONS, seed=1
-        )
-        figure = f"{run.mean()[-1]:.2f} ± {run.standard_error()[-1]:.2f}"
-        pace = run.seconds / (HORIZON * REPLICATIONS) * 1e9
-        print(f"{name:<26}{type(policy).__name__:<24}{figure:>20}{pace:>9.1f} ns", flush=True)
-    return f"| {name} | {text} | {figure} |"
+def figure(name: str, text: str, scenario: Scenario, policy) -> str:
+    """Play a policy with the parameters `text`; return its regret and the standard error."""
+    run = lb.simulate(
+        policy, scenario.environment, horizon=HORIZON, replications=REPLICATIONS, seed=1
+    )
+    found = f"{run.mean()[-1]:.2f} ± {run.standard_error()[-1]:.2f}"
+    pace = run.seconds / (HORIZON * REPLICATIONS) * 1e9
+    print(f"{name:<26}{type(policy).__name__:<24}{found:>20}{pace:>9.1f} ns  {text}", flush=True)
+    return found
 
 
 def fill(page: Path, lines: list[str]) -> None:
