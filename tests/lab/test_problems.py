@@ -16,6 +16,7 @@ from lastblock.lab.suite.problems import (
     SHORTEST,
     calm_problems,
     count,
+    further_problem,
     problem,
 )
 
@@ -55,8 +56,25 @@ def test_same_number_same_problem():
 
 def test_the_halves_differ():
     for index in range(5):
-        assert problem(index, "test").horizon != problem(index).horizon
-        assert problem(index, "test").seed != problem(index).seed
+        for what in ("horizon", "seed"):
+            assert len({getattr(problem(index, half), what) for half in HALVES}) == len(HALVES)
+
+
+def test_the_halves_stay_as_they_were():
+    """What was published about a half belongs to these problems."""
+    assert [problem(0, half).horizon for half in HALVES] == [33704, 10948, 23167]
+    assert [problem(0, half).seed for half in HALVES] == [0, 2000, 1000]
+
+
+def test_further_problems_belong_to_no_half():
+    found = {further_problem(i, seed).horizon for i in range(5) for seed in (10, 11)}
+    assert len(found) == 10
+    assert not found & {problem(i, half).horizon for i in range(5) for half in HALVES}
+    assert further_problem(64, 10).kind == problem(4).kind
+    with pytest.raises(ValueError, match="seed=2 must be 10 or more; the halves have the others"):
+        further_problem(0, 2)
+    with pytest.raises(ValueError, match="index=-1 must not be negative"):
+        further_problem(-1, 10)
 
 
 def test_kinds_are_what_they_say(half):

@@ -1,4 +1,4 @@
-"""The scenarios of the suite of random problems, in two halves: development and test.
+"""The scenarios of the suite of random problems, in halves: development, test, and an older test.
 
 `problems` makes the problems, `rivals` the policies, and `statistics` summarises the results.
 """
@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from lastblock.environments.piecewise import Piecewise
 from lastblock.lab.scenario import Scenario
-from lastblock.lab.suite.problems import HALVES, Half, Problem, calm_problems, count, problem
+from lastblock.lab.suite.problems import SEEDS, Half, Problem, calm_problems, count, problem
 from lastblock.lab.suite.rivals import COUNTED, rivals, windows
 from lastblock.support.errors import ScenarioError
 
@@ -48,7 +48,8 @@ def scenarios(
     Parameters
     ----------
     half
-        "development", or "test" for the problems to be run once, at the end.
+        "development", or "test" for the problems to be run once, at the end; "first-test" for those
+        of the first round.
     replications
         How many replications each scenario has.
     problems
@@ -80,7 +81,7 @@ def calm_scenarios(half: Half = "development", replications: int = REPLICATIONS)
     """
     made = []
     for i, (about, environment) in enumerate(calm_problems().items()):
-        seed = 500 + 1000 * HALVES.index(half) + i
+        seed = 500 + 1000 * SEEDS[half] + i
         calm = Problem(f"{half} {CALM}: {about}", CALM, environment, CALM_STEPS, 0, seed)
         scenario = scenario_of(calm, half, i, replications)
         made.append(

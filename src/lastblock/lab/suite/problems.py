@@ -2,7 +2,9 @@
 
 `problem(index, half)` always returns the same problem: `index` decides its kind, and a generator
 seeded with `half` and `index` draws everything else. The authors of a policy choose its constants
-on the development half. The test half has other seeds and is run once, at the end.
+on the development half. The test half has other seeds and is run once, at the end. A test half that
+has been looked at is a test no more: it keeps its problems under another name, and a new one is
+drawn.
 
 Each arm has a level in [0, 1], which the problem's family turns into an arm. Where the levels of
 all arms are drawn anew, one arm leads the others by at least `LEAD`. Horizons are log-uniform
@@ -26,8 +28,14 @@ from lastblock.arms.poisson import Poisson
 from lastblock.environments.drifting import Drifting, Sinusoid, Table
 from lastblock.environments.piecewise import Piecewise
 
-Half: TypeAlias = Literal["development", "test"]
+Half: TypeAlias = Literal["development", "test", "first-test"]
 HALVES = get_args(Half)
+SEEDS: dict[Half, int] = {"development": 0, "first-test": 1, "test": 2}
+"""The seed of each half. "first-test" was the test half of the first round, and was run twice."""
+
+FIRST_FURTHER = 10
+"""The smallest seed of problems that belong to no half."""
+
 EACH = 5
 """The number of problems of each kind in a half."""
 
@@ -73,12 +81,29 @@ def problem(index: int, half: Half = "development") -> Problem:
         raise ValueError(f"half={half!r} must be one of {', '.join(map(repr, HALVES))}")
     if not 0 <= index < count():
         raise ValueError(f"index={index} must lie between 0 and {count() - 1}")
+    return _drawn(half, SEEDS[half], index)
+
+
+def further_problem(index: int, seed: int) -> Problem:
+    """Return problem `index` of those that `seed` gives, which belong to no half.
+
+    They are for authors who want more problems for development: five of a kind are few. Raises a
+    `ValueError` if `seed` is below 10, because the halves have such seeds, or `index` is negative.
+    """
+    if seed < FIRST_FURTHER:
+        raise ValueError(f"seed={seed} must be {FIRST_FURTHER} or more; the halves have the others")
+    if index < 0:
+        raise ValueError(f"index={index} must not be negative")
+    return _drawn(f"further {seed}", seed, index)
+
+
+def _drawn(name: str, seed: int, index: int) -> Problem:
     kind = list(KINDS)[index % len(KINDS)]
-    draw = np.random.default_rng([HALVES.index(half), index])
+    draw = np.random.default_rng([seed, index])
     horizon = round(math.exp(draw.uniform(math.log(SHORTEST), math.log(LONGEST))))
     about, environment, changes = KINDS[kind](draw, horizon)
-    title = f"{half} {index}: {kind}, {environment.n_arms} arms, {about}, T = {horizon}"
-    return Problem(title, kind, environment, horizon, changes, 1000 * HALVES.index(half) + index)
+    title = f"{name} {index}: {kind}, {environment.n_arms} arms, {about}, T = {horizon}"
+    return Problem(title, kind, environment, horizon, changes, 1000 * seed + index)
 
 
 # Families: each function returns a description and a function from a level in [0, 1] to an arm.
