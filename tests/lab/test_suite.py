@@ -49,7 +49,7 @@ def test_every_problem_is_a_scenario():
         grid = [policy.window for label, policy in scenario.policies.items() if "window" in label]
         assert grid == sorted(grid)
         assert 2 * scenario.environment.n_arms <= grid[0] < grid[-1] < scenario.horizon
-    assert len({s.seed for half in problems.HALVES for s in halves.scenarios(half)}) == 180
+    assert len({s.seed for half in problems.HALVES for s in halves.scenarios(half)}) == 240
 
 
 def test_worlds_without_a_change_are_for_those_that_count():

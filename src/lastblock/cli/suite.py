@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lastblock.lab.suite.statistics import Suite
 
 SUITE = "adaptive-suite"
-HALVES: "tuple[Half, ...]" = ("development", "test", "first-test")
+HALVES: "tuple[Half, ...]" = ("development", "test", "first-test", "second-test")
 _OWN = ("half", "problems")  # options for the suite only
 _FIXED = ("horizon", "seed")  # options that the suite does not take
 
@@ -32,8 +32,8 @@ def add_suite_options(parser: Parser) -> None:
         "--half",
         choices=HALVES,
         metavar="HALF",
-        help=f"{HALVES[0]} (the default); {HALVES[1]}, to be run once, at the end; or {HALVES[2]}, "
-        "the test half of the first round",
+        help=f"{HALVES[0]} (the default); {HALVES[1]}, to be run once, at the end; or {HALVES[2]} "
+        f"or {HALVES[3]}, the test halves of earlier rounds",
     )
     group.add_argument(
         "--problems", metavar="NUMBERS", help="run only these problems, such as 0-4 or 3,17"

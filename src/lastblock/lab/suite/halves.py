@@ -1,4 +1,4 @@
-"""The scenarios of the suite of random problems, in halves: development, test, and an older test.
+"""The scenarios of the suite of random problems, in halves: development, test, and older tests.
 
 `problems` makes the problems, `rivals` the policies, and `statistics` summarises the results.
 """
@@ -48,8 +48,8 @@ def scenarios(
     Parameters
     ----------
     half
-        "development", or "test" for the problems to be run once, at the end; "first-test" for those
-        of the first round.
+        "development", or "test" for the problems to be run once, at the end; "first-test" and
+        "second-test" for those of earlier rounds.
     replications
         How many replications each scenario has.
     problems
