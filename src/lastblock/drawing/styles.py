@@ -1,6 +1,7 @@
 """Colours, markers and dashes of curves, the same in every figure and in the report."""
 
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -36,7 +37,7 @@ class Look(NamedTuple):
 
 
 _Entry: TypeAlias = tuple[str, str]
-"""A label, and the name of its policy."""
+"""What has one look: a policy, with its label if some figure has the policy twice."""
 
 _KNOWN = {
     "LBSDA": 0,
@@ -85,8 +86,9 @@ def looks(curves: Sequence[str] | Mapping[str, str]) -> dict[str, Look]:
 def looks_together(figures: Sequence[Mapping[str, str]]) -> list[dict[str, Look]]:
     """Return the looks of policies in several figures of one report.
 
-    A label of a policy looks the same in all of them. Where a policy has other labels in other
-    figures, it looks the same there, too.
+    A label of a policy looks the same in all of them, whichever policies are beside it. Where a
+    policy has other labels in other figures, it looks the same there, too, unless some figure has
+    it twice, with two sets of parameters say.
 
     Parameters
     ----------
@@ -99,11 +101,17 @@ def looks_together(figures: Sequence[Mapping[str, str]]) -> list[dict[str, Look]
         For each figure the look of each label, in the given order.
     """
     places: dict[_Entry, int] = {}
-    entries = list(dict.fromkeys(entry for figure in figures for entry in figure.items()))
+    twice = {name for figure in figures for name, n in Counter(figure.values()).items() if n > 1}
+
+    def curves(figure: Mapping[str, str]) -> list[_Entry]:
+        return [(label if name in twice else "", name) for label, name in figure.items()]
+
+    entries = list(dict.fromkeys(entry for figure in figures for entry in curves(figure)))
     beside: dict[_Entry, set[_Entry]] = {entry: set() for entry in entries}
     for figure in figures:
-        for entry in figure.items():
-            beside[entry].update(other for other in figure.items() if other != entry)
+        together = curves(figure)
+        for entry in together:
+            beside[entry].update(other for other in together if other != entry)
 
     def taken(others: Iterable[_Entry]) -> set[int]:
         return {places[other] for other in others if other in places}
@@ -116,7 +124,10 @@ def looks_together(figures: Sequence[Mapping[str, str]]) -> list[dict[str, Look]
         if entry not in places:
             elsewhere = taken(other for other in entries if other[1] != entry[1])
             places[entry] = _free_place(_home(entry[1]), taken(beside[entry]), elsewhere)
-    return [{entry[0]: _look(places[entry]) for entry in figure.items()} for figure in figures]
+    return [
+        {label: _look(places[entry]) for label, entry in zip(figure, curves(figure), strict=True)}
+        for figure in figures
+    ]
 
 
 def _look(place: int) -> Look:

@@ -4,7 +4,7 @@ There is no legend: the name of each curve stands to its right, at the height of
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,7 @@ def regret_figure(
     *,
     policies: Sequence[str] | None = None,
     width: float | None = None,
-    beside: "Sequence[Result]" = (),
+    beside: "Sequence[Result | Mapping[str, str]]" = (),
 ) -> "Picture":
     """Draw the regret over time, one panel for each result.
 
@@ -58,8 +58,9 @@ def regret_figure(
         The width of the figure in inches, for a paper: 3.25 for a column, say. Letters are then
         smaller than usual, but readable without scaling the figure.
     beside
-        Other results of the same report. A policy looks the same in the figures of all of them, if
-        each is drawn beside the others.
+        Other results of the same report; or, for a figure that shows no result, the names of its
+        policies by their labels. A policy looks the same in all of them, if each is drawn beside
+        the others.
 
     Returns
     -------
@@ -83,7 +84,7 @@ def best_arm_figure(
     *,
     policies: Sequence[str] | None = None,
     width: float | None = None,
-    beside: "Sequence[Result]" = (),
+    beside: "Sequence[Result | Mapping[str, str]]" = (),
 ) -> "Picture":
     """Draw over time the share of the pulls that chose a best arm, one panel for each result.
 

@@ -1,13 +1,12 @@
 """The figure of sweeps: final regret against a parameter, beside the other policies."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lastblock.drawing.lines import Curve, ceiling, short_number, stroke, write_names
-from lastblock.drawing.styles import Look
 from lastblock.lab.figures.panels import Looks, each_policy, in_panels
 from lastblock.support.errors import ResultError
 
@@ -26,7 +25,7 @@ def sweep_figure(
     *,
     policies: Sequence[str] | None = None,
     width: float | None = None,
-    beside: "Sequence[Result]" = (),
+    beside: "Sequence[Result | Mapping[str, str]]" = (),
 ) -> "Picture":
     """Draw the final regret at each value of a sweep, one panel for each result.
 
@@ -75,9 +74,9 @@ def _draw(panel: "Axes", result: "Result", looks: Looks) -> None:
             mean = float(result.final_regret(label).mean())
             ends = np.array([low, high])
             flat = np.array([mean, mean])
-            plain = Look(look.colour, "", look.dash or (1.0, 1.0))
-            stroke(panel, plain, ends, flat)
-            curves.append(Curve(label, look, ends, flat, flat, flat))
+            dashed = look._replace(dash=look.dash or (1.0, 1.0))
+            stroke(panel, dashed, ends, flat)
+            curves.append(Curve(label, dashed, ends, flat, flat, flat))
     tops = [float(np.nanmax([c.y.max(), *c.high[np.isfinite(c.high)]])) for c in curves]
     panel.set_ylim(0.0, ceiling(tops) or 1.0)
     panel.set_xlim(low, high)

@@ -4,7 +4,7 @@ The page is made from templates in `assets/`. The browser draws its figures from
 page; where scripts do not run, it shows a picture instead.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +14,7 @@ from lastblock.lab.report import markup, overview, paper, results, setup, suite
 from lastblock.lab.report.distributions import distribution
 from lastblock.lab.report.frame import asset, page
 from lastblock.lab.report.paper import Image
+from lastblock.lab.report.results import Report
 from lastblock.lab.suite.rivals import CLASSES
 from lastblock.support import files
 from lastblock.support.errors import ResultError
@@ -67,24 +68,24 @@ def write_report(
         If there is nothing to report.
     """
     results = list(results) if isinstance(results, Sequence) else [results]
-    looks = _styles(results, suites)
-    suite_sections = suite.sections(suites, looks[-1])
+    report: Report = [*results, CLASSES] if suites else results
+    looks = _styles(report)
+    suite_sections = suite.sections(suites, looks[-1] if suites else {})
     others = [*paper.sections(authors, table1, takeover, means), *suite_sections]
     if not results and not others:
         raise ResultError("nothing to report; give at least one result")
     path = Path(path)
-    page = _page(results, looks, others, commands, authors)
+    page = _page(results, report, looks, others, commands, authors)
     path.parent.mkdir(parents=True, exist_ok=True)
     files.write(path, page.encode())
     return path
 
 
-def _styles(
-    results: "Sequence[Result]", suites: "Sequence[Suite]"
-) -> "list[dict[str, markup.Style]]":
+def _styles(report: Report) -> "list[dict[str, markup.Style]]":
     """Return the styles of each result and of the suites: one for each policy, on all the page."""
-    groups = [result.policy_names for result in results]
-    return markup.styles_together([*groups, CLASSES if suites else {}])
+    return markup.styles_together(
+        [part if isinstance(part, Mapping) else part.policy_names for part in report]
+    )
 
 
 class _Section(NamedTuple):
@@ -95,6 +96,7 @@ class _Section(NamedTuple):
 
 def _page(
     results: "Sequence[Result]",
+    report: Report,
     looks: "Sequence[dict[str, markup.Style]]",
     others: Sequence[tuple[str, str, str]],
     commands: Sequence[str],
@@ -103,7 +105,7 @@ def _page(
     sections: list[_Section] = []
     seen: list[int] = []
     for i, result in enumerate(results):
-        html, found = _scenario(result, looks[i], results)
+        html, found = _scenario(result, looks[i], report)
         sections.append(_Section(f"scenario-{i + 1}", result.name, html))
         seen.append(found)
     if len(results) > 1:
@@ -127,7 +129,7 @@ def _page(
 
 
 def _scenario(
-    result: "Result", styles: "dict[str, markup.Style]", report: "Sequence[Result]"
+    result: "Result", styles: "dict[str, markup.Style]", report: Report
 ) -> tuple[str, int]:
     """Return the section of one scenario of the report, and how many of its claims are seen."""
     claims, seen = results.claims(result)
