@@ -124,7 +124,9 @@ def test_benchmarks_that_pages_name_are_programs():
     named = {name for page in PAGES for name in BENCHMARK.findall(page.read_text())}
     assert {"core", "memory", "worlds", "gaps", "marks", "fleet"} <= named
     for name in named:
-        source = (ROOT / "benchmarks" / f"{name}.py").read_text(encoding="utf-8")
+        place = ROOT / "benchmarks" / name
+        program = place / "__main__.py" if place.is_dir() else place.with_suffix(".py")
+        source = program.read_text(encoding="utf-8")
         assert 'if __name__ == "__main__":' in source, f"python -m benchmarks.{name} does nothing"
 
 

@@ -1,0 +1,199 @@
+"""All policies in the same worlds: ``python -m benchmarks.comparison``.
+
+    python -m benchmarks.comparison                     # all, and the page: about 20 minutes
+    python -m benchmarks.comparison AdaptiveLBSDA       # some policies; the other rows stay
+
+It fills the tables of docs/comparison.md and writes them as docs/comparison.csv, with all digits,
+and docs/comparison.tex. Names are those of classes (`LBSDA`) or of rows (`LB-SDA-GM`).
+
+Regrets and times are kept in `--out`, for each policy and world, and computed again only if the
+policy, the sources it is made of, the world or the replications have changed. So an interrupted
+run goes on where it stopped, and a new policy costs its own row only. With names, the rows of all
+other policies are those of docs/comparison.csv.
+"""
+
+import argparse
+import multiprocessing
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import TypeVar
+
+from benchmarks.comparison.numbers import Line, Store, as_csv, from_csv, line_of, which_suite
+from benchmarks.comparison.playing import (
+    Task,
+    compile_for,
+    kernels_of,
+    machine,
+    one_at_a_time,
+    perform,
+    timed,
+    times_in_turn,
+)
+from benchmarks.comparison.rows import BASE, UNIT, Row, case_of, row_named, rows
+from benchmarks.comparison.tables import fill, latex
+from benchmarks.comparison.worlds import HALF, World, single, suite
+from lastblock.lab.suite.problems import HALVES
+from lastblock.support import files
+from lastblock.support.parallel import check_threads, progress_bar
+
+T = TypeVar("T")
+PAGE = Path(__file__).parents[2] / "docs" / "comparison.md"
+
+
+def choose(names: Sequence[str]) -> Sequence[Row]:
+    """Return the rows with these names of rows or classes; all rows if there are no names."""
+    every = rows()
+    if not names:
+        return every
+    found: list[Row] = []
+    for name in names:
+        wanted = name.lower()
+        mine = [row for row in every if wanted in (row.name.lower(), page_of(row))]
+        if not mine:
+            known = sorted({type(timed(row)[0]).__name__ for row in every})
+            sys.exit(f"there is no policy {name!r} in the comparison; it has {', '.join(known)}")
+        found += [row for row in mine if row not in found]
+    return found
+
+
+def page_of(row: Row) -> str:
+    """Return the name of the page of a policy."""
+    return type(timed(row)[0]).__name__.lower()
+
+
+def tasks_for(
+    chosen: Sequence[Row],
+    base: Row,
+    alone: Sequence[World],
+    problems: Sequence[World],
+    store: Store,
+) -> list[Task]:
+    """Return what is to be played, the slow policies first and a world at a time."""
+    tasks = []
+    for row in dict.fromkeys([*chosen, base]):
+        groups = [problems] if row not in chosen else [alone, problems]
+        for group in groups:
+            missing = [world for world in group if _is_missing(row, world, store)]
+            size = 1 if row.slowness > 1 else len(missing)
+            parts = [missing[i : i + size] for i in range(0, len(missing), max(1, size))]
+            tasks += [Task(row.name, tuple(part)) for part in parts]
+
+    def cost(task: Task) -> int:
+        # A slow policy is slow in proportion to the time so far.
+        power = 2 if row_named(task.row).slowness > 4 else 1
+        return int(max(world.problem.horizon for world in task.worlds) ** power)
+
+    return sorted(tasks, key=cost, reverse=True)
+
+
+def _is_missing(row: Row, world: World, store: Store) -> bool:
+    plays = row.policy(case_of(world.problem)) is not None
+    return plays and store.regrets(row, world) is None
+
+
+def steps_of(task: Task) -> int:
+    """Return how many steps a task takes, for the progress bar."""
+    slowness = row_named(task.row).slowness
+    return sum(world.problem.horizon * world.replications_for(slowness) for world in task.worlds)
+
+
+def in_processes(
+    work: Callable[[Task], T], tasks: Sequence[Task], processes: int
+) -> Iterator[tuple[Task, T]]:
+    """Do the work for all tasks in other processes; yield each with its result when it is done."""
+    context = multiprocessing.get_context("spawn")
+    lock = context.Lock()
+    with ProcessPoolExecutor(processes, context, one_at_a_time, (lock,)) as pool:
+        waiting = {pool.submit(work, task): task for task in tasks}
+        try:
+            for done in as_completed(waiting):
+                yield waiting[done], done.result()
+        except BaseException:  # do not start what still waits
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def compute(tasks: Sequence[Task], timing: Sequence[Row], store: Store, processes: int) -> None:
+    """Compile what is needed, then play all tasks, and keep what each has found."""
+    kernels = [*kernels_of(tasks), *(Task(row.name, ()) for row in timing)]
+    started = time.perf_counter()
+    with progress_bar(len(kernels), None, unit="kernel", name="compiling") as bar:
+        for _ in in_processes(compile_for, kernels, processes):
+            bar.update(1)
+    print(f"{len(kernels)} kernels: {time.perf_counter() - started:.0f} s", flush=True)
+    steps, started = sum(map(steps_of, tasks)), time.perf_counter()
+    with progress_bar(steps, None, unit="step", name="comparison") as bar:
+        for task, found in in_processes(perform, tasks, processes):
+            store.put(row_named(task.row), task.worlds, found)
+            bar.update(steps_of(task))
+    print(f"{steps / 1e6:.0f} million steps: {time.perf_counter() - started:.0f} s", flush=True)
+
+
+def time_all(timing: Sequence[Row], unit: Row, store: Store) -> None:
+    """Time policies, one after the other, each in turn with the unit."""
+    with progress_bar(len(timing), None, unit="policy", name="timing") as bar:
+        for row in timing:
+            store.put_time(row, *times_in_turn(row, unit), machine())
+            bar.update(1)
+
+
+def gather(
+    chosen: Sequence[Row], store: Store, alone: Sequence[World], problems: Sequence[World]
+) -> list[Line]:
+    """Return the rows of all policies: those that were chosen from the store, others as they stand.
+
+    Exits with a message if a row stands nowhere, or was compared on other problems.
+    """
+    every = rows()
+    base = row_named(BASE)
+    table = PAGE.with_suffix(".csv")
+    old = from_csv(table.read_text(encoding="utf-8"), alone) if table.exists() else {}
+    lines = []
+    for row in every:
+        if row in chosen:
+            line = line_of(row, store, base, alone, problems)
+            if row.name in old and store.time(row) is None:  # it was not to be timed again
+                before = old[row.name]
+                line = line._replace(slower=before.slower, ns=before.ns, machine=before.machine)
+            lines.append(line)
+        elif row.name not in old:
+            sys.exit(f"{row.name} is not in {table.name} yet; give its name, too, or no names")
+        elif old[row.name].which != which_suite(problems):
+            sys.exit(f"{table.name} has other problems of the suite; run the command without names")
+        else:
+            lines.append(old[row.name])
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.comparison",
+        description="Compare all policies, and fill the tables of docs/comparison.md.",
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="compute these policies only")
+    parser.add_argument("--half", choices=HALVES, default=HALF, help="of the suite")
+    parser.add_argument("--threads", type=int, help="processes at a time; default: all cores")
+    parser.add_argument("--out", type=Path, default=Path("results/comparison"))
+    parser.add_argument("--no-time", action="store_true", help="time no policy anew")
+    options = parser.parse_args()
+    chosen = choose(options.names)
+    unit, base = row_named(UNIT), row_named(BASE)
+    alone, problems, store = single(), suite(options.half), Store(options.out)
+    tasks = tasks_for(chosen, base, alone, problems, store)
+    timing = [row for row in chosen if store.time(row) is None and not options.no_time]
+    also = [unit] if timing and unit not in timing else []  # to be timed beside them
+    compute(tasks, [*timing, *also], store, check_threads(options.threads))
+    time_all(timing, unit, store)
+    lines = gather(chosen, store, alone, problems)
+    page = fill(PAGE.read_text(encoding="utf-8"), lines)
+    files.write(PAGE, page.encode())
+    files.write(PAGE.with_suffix(".csv"), as_csv(lines, alone).encode())
+    files.write(PAGE.with_suffix(".tex"), latex(lines).encode())
+    print(f"{len(chosen)} of {len(lines)} rows of {PAGE.name} are new")
+
+
+if __name__ == "__main__":
+    main()
