@@ -27,7 +27,6 @@ from benchmarks.comparison.playing import (
     compile_for,
     kernels_of,
     machine,
-    one_at_a_time,
     perform,
     timed,
     times_in_turn,
@@ -105,8 +104,7 @@ def in_processes(
 ) -> Iterator[tuple[Task, T]]:
     """Do the work for all tasks in other processes; yield each with its result when it is done."""
     context = multiprocessing.get_context("spawn")
-    lock = context.Lock()
-    with ProcessPoolExecutor(processes, context, one_at_a_time, (lock,)) as pool:
+    with ProcessPoolExecutor(processes, context) as pool:
         waiting = {pool.submit(work, task): task for task in tasks}
         try:
             for done in as_completed(waiting):

@@ -123,23 +123,6 @@ def address(policy: Any, world: World, replications: int) -> str:
 # Work for other processes, which know a policy by its name.
 
 
-def one_at_a_time(lock: Any) -> None:
-    """Let this process save compiled code only while it holds a lock.
-
-    Numba numbers the files of a function's code. Two processes that save at the same time may take
-    the same number, so that one loses its code.
-    """
-    from numba.core.caching import IndexDataCacheFile  # noqa: PLC0415  # slow to import
-
-    save = IndexDataCacheFile.save
-
-    def saved(self: Any, key: Any, data: Any) -> None:
-        with lock:
-            save(self, key, data)
-
-    IndexDataCacheFile.save = saved
-
-
 class Task(NamedTuple):
     """Some worlds for one policy."""
 

@@ -102,7 +102,7 @@ print(numba.config.CACHE_DIR)
     folder, setting = run_python(code, NUMBA_CACHE_DIR=tmp_path).splitlines()
     assert Path(folder).parent == tmp_path
     assert Path(setting) == tmp_path  # other people's functions keep theirs
-    assert list(Path(folder).rglob("*forget_live*.nbi"))
+    assert list(Path(folder).rglob("*forget_live*.nbc"))
 
 
 FOREIGN = """
@@ -169,7 +169,7 @@ def test_an_edited_package_is_compiled_anew(package_copy, tmp_path):
     assert run_python(PLAY_OWN, path=path, NUMBA_CACHE_DIR=cache) == "True 2"
     folders = list(cache.glob("lastblock-kernels-*"))
     assert len(folders) == 2
-    assert all(list(folder.rglob("*tell_live*.nbi")) for folder in folders)
+    assert all(list(folder.rglob("*tell_live*.nbc")) for folder in folders)
 
 
 def test_old_cache_folders_are_pruned(tmp_path, monkeypatch):

@@ -27,6 +27,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from lastblock.kernels import numba_on_demand, own_code
+from lastblock.kernels.cache_files import keep_apart
 from lastblock.kernels.compile_cache import cache_folder, numba_cache_folder
 from lastblock.kernels.garbage import rare_collections
 from lastblock.kernels.interrupts import deferred_interrupts
@@ -187,7 +188,7 @@ class Entry:
             return _in_memory(self.py_func, self.nogil)
         with numba_cache_folder(folder):
             options = linked({**_FLAGS, "nogil": self.nogil})
-            return _uninterrupted(numba().njit(cache=True, **options)(self.py_func))
+            return _uninterrupted(keep_apart(numba().njit(cache=True, **options)(self.py_func)))
 
     def __call__(self, *arguments: Any) -> Any:
         return self.dispatcher(*arguments)
@@ -333,7 +334,7 @@ def _own(function: Any, nogil: bool, mark: str) -> Any:
     with importing, numba_cache_folder(own_code.own_folder(folder, mark)):
         options = linked({**_FLAGS, "nogil": nogil})
         made = numba().njit(cache=True, **options)(own_code.named_by(mark, function.py_func))
-        return _uninterrupted(own_code.keep_by_name(made))
+        return _uninterrupted(keep_apart(own_code.keep_by_name(made)))
 
 
 @functools.cache
