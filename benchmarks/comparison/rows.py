@@ -191,6 +191,7 @@ def _duels() -> list[Row]:
         Row("BESA", _always(lb.BESA()), slowness=4),
         Row("RDS, Dirichlet Sampling", _always(lb.DirichletSampling()), slowness=10),
         Row("BDS", _always(lb.DirichletSampling(bonus="bounded")), slowness=10),
+        Row("BDS, known bound", _unit(lb.DirichletSampling(bonus="known")), "σ", slowness=10),
         Row("QDS", _always(lb.DirichletSampling(bonus="quantile")), slowness=10),
         Row("RDS, 64 rewards an arm", _always(lb.DirichletSampling(memory=64)), slowness=4),
     ]
@@ -326,6 +327,7 @@ def _watchful() -> list[Row]:
             lambda c: c.scaled(lb.MUCB.tuned_diminishing(**c.sized)),
             "T σ",
         ),
+        Row("MASTER of UCB1", _unit(lb.Master(lb.UCB1())), "σ"),
         Row("AdSwitch", _if_bounded(lambda c: lb.AdSwitch(**c.horizon)), "T σ", slowness=4),
     ]
 
