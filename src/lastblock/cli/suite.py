@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lastblock.lab.suite.statistics import Suite
 
 SUITE = "adaptive-suite"
-HALVES: "tuple[Half, ...]" = ("development", "test", "first-test", "second-test")
+HALVES: "tuple[Half, ...]" = ("development", "test", "first-test", "second-test", "third-test")
 _OWN = ("half", "problems")  # options for the suite only
 _FIXED = ("horizon", "seed")  # options that the suite does not take
 
@@ -32,8 +32,8 @@ def add_suite_options(parser: Parser) -> None:
         "--half",
         choices=HALVES,
         metavar="HALF",
-        help=f"{HALVES[0]} (the default); {HALVES[1]}, to be run once, at the end; or {HALVES[2]} "
-        f"or {HALVES[3]}, the test halves of earlier rounds",
+        help=f"{HALVES[0]} (the default); {HALVES[1]}, to be run once, at the end; or "
+        f"{', '.join(HALVES[2:])}: the test halves of earlier trials",
     )
     group.add_argument(
         "--problems", metavar="NUMBERS", help="run only these problems, such as 0-4 or 3,17"

@@ -48,8 +48,8 @@ def scenarios(
     Parameters
     ----------
     half
-        "development", or "test" for the problems to be run once, at the end; "first-test" and
-        "second-test" for those of earlier rounds.
+        "development", or "test" for the problems to be run once, at the end; "first-test",
+        "second-test" and "third-test" for those of earlier trials.
     replications
         How many replications each scenario has.
     problems

@@ -28,11 +28,17 @@ from lastblock.arms.poisson import Poisson
 from lastblock.environments.drifting import Drifting, Sinusoid, Table
 from lastblock.environments.piecewise import Piecewise
 
-Half: TypeAlias = Literal["development", "test", "first-test", "second-test"]
+Half: TypeAlias = Literal["development", "test", "first-test", "second-test", "third-test"]
 HALVES = get_args(Half)
-SEEDS: dict[Half, int] = {"development": 0, "first-test": 1, "second-test": 2, "test": 3}
-"""The seed of each half. "first-test" was the test half of the first round, "second-test" that of
-trials in the second round; both were run twice."""
+SEEDS: dict[Half, int] = {
+    "development": 0,
+    "first-test": 1,
+    "second-test": 2,
+    "third-test": 3,
+    "test": 4,
+}
+"""The seed of each half. "first-test" was the test half of the first round, "second-test" and
+"third-test" were those of trials in the second round. All of them have been looked at."""
 
 FIRST_FURTHER = 10
 """The smallest seed of problems that belong to no half."""
