@@ -19,7 +19,15 @@ import numpy as np
 
 import lastblock as lb
 from lastblock.lab.scenario import Scenario
-from lastblock.lab.suite.problems import HALVES, KINDS, Problem, calm_problems, count, problem
+from lastblock.lab.suite.problems import (
+    HALVES,
+    KINDS,
+    Problem,
+    calm_problems,
+    count,
+    further_problem,
+    problem,
+)
 
 PAGE = Path(__file__).parent.parent / "docs" / "research" / "adaptive.md"
 BEGIN, END = "<!-- promises -->", "<!-- end of promises -->"
@@ -27,7 +35,7 @@ GOALS = {  # the largest regret on the paper's scenarios
     "stationary": 12,
     "bernoulli-changes": 115,
     "gaussian-changes": 120,
-    "gaussian-variance-changes-notebook": 205,
+    "gaussian-variance-changes-notebook": 195,
 }
 CLOSE = {"click rates": (0.02, 0.03), "close arms": (0.5, 0.51)}
 MOST_OF_LBSDA = 1.5
@@ -75,9 +83,15 @@ def geometric(ratios: list[tuple[float, float]]) -> str:
     )
 
 
-def suite(policies: dict, half: str, replications: int, hindsight: bool) -> None:
-    """Print the ratios of every policy on every problem of a half, and their summary."""
+def suite(
+    policies: dict, half: str, replications: int, hindsight: bool, further: list[int]
+) -> None:
+    """Print the ratios of every policy on every problem of a half, and their summary.
+
+    The problems of the seeds `further`, which belong to no half, are added.
+    """
     problems = [problem(i, half) for i in range(count())]
+    problems += [further_problem(i, seed) for seed in further for i in range(count())]
     to_tuned: dict[str, list] = {name: [] for name in policies}
     to_best: dict[str, list] = {name: [] for name in policies}
     for made in problems:
@@ -192,16 +206,28 @@ def main() -> None:
     parser.add_argument("--replications", type=int, default=40)
     parser.add_argument("--alertness", type=float, nargs="*", default=[])
     parser.add_argument(
+        "--further",
+        type=int,
+        nargs="*",
+        default=[],
+        metavar="SEED",
+        help="add the problems of these seeds, which belong to no half, such as 10 11 12",
+    )
+    parser.add_argument(
         "--no-hindsight", action="store_true", help="do not search for the best window in hindsight"
     )
+    parser.add_argument("--first-edition", action="store_true", help="play edition 1, too")
     parser.add_argument("--promises", action="store_true", help="compare with LB-SDA instead")
     options = parser.parse_args()
     if options.promises:
         fill(promises())
         return
     policies = {"AdaptiveLBSDA()": lb.AdaptiveLBSDA()}
+    if options.first_edition:
+        policies["edition 1"] = lb.AdaptiveLBSDA(**lb.AdaptiveLBSDA.former_defaults())
     policies |= {f"alertness {c:g}": lb.AdaptiveLBSDA(c) for c in options.alertness}
-    suite(policies, options.half, options.replications, not options.no_hindsight)
+    hindsight = not options.no_hindsight
+    suite(policies, options.half, options.replications, hindsight, options.further)
     calm(policies, 50 * options.replications)  # many, because false restarts are rare
     long_calm(policies, options.replications)
 

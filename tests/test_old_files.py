@@ -21,6 +21,7 @@ from lastblock.lab.work import chunks
 FOLDER = Path(__file__).parent / "data" / "before_the_move"
 EXACT = Path(__file__).parent / "data" / "before_the_rooms"
 OLDER = Path(__file__).parent / "data" / "before_the_checkpoints"
+FIRST = Path(__file__).parent / "data" / "before_the_second_edition"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
 
 
@@ -44,6 +45,51 @@ def test_a_state_of_another_layout_says_so():
     told = "another layout than that of AdaptiveLBSDA here; load it with the version that wrote it"
     with pytest.raises(lb.StateFileError, match=told):
         lb.Bandit.load(OLDER / "adaptivelbsda.bandit")
+
+
+def begun_before_the_second_edition():
+    """The bandit in these files, made anew by the rules that it began with."""
+    bandit = lb.Bandit(lb.AdaptiveLBSDA(alertness=0.065, edition=1), ["a", "b"], seed=5)
+    for t in range(40):
+        decision = bandit.ask()
+        bandit.tell(decision, float((t + (decision.arm == "a")) % 3))
+    return bandit
+
+
+def test_an_adaptive_bandit_keeps_the_rules_that_it_began_with():
+    """Its file says nothing of an edition; both versions agree bit for bit."""
+    with compiling("never"):
+        bandit = lb.Bandit.load(FIRST / "adaptivelbsda.bandit")
+        fresh = begun_before_the_second_edition()
+        assert bandit.policy == fresh.policy
+        assert bandit.to_bytes() == fresh.to_bytes()
+        again = lb.Bandit.from_bytes(bandit.to_bytes())
+        assert again.policy == bandit.policy
+
+
+def test_a_store_with_adaptive_bandits_goes_on(tmp_path):
+    """Its events lead to its snapshot, and a program that gives the default finds its bandit."""
+    path = Path(shutil.copy(FIRST / "store.db", tmp_path))
+    with compiling("never"), lb.Store(path, keep_events=True) as store:
+        assert store.verify("old") == 80
+        bandit = store.get_or_create("old", lb.AdaptiveLBSDA(), ["a", "b"])
+        assert bandit.to_bytes() == begun_before_the_second_edition().to_bytes()
+        assert bandit.ask().arm in ("a", "b")
+        with pytest.raises(lb.StoreError, match=r"has the policy .*edition=1.*, not .*=0\.25"):
+            store.get_or_create("old", lb.AdaptiveLBSDA(0.25), ["a", "b"])
+
+
+def test_a_fleet_of_adaptive_bandits_goes_on(tmp_path):
+    policy = lb.AdaptiveLBSDA(alertness=0.065, edition=1)
+    with (
+        lb.Fleet.open(Path(shutil.copy(FIRST / "old.fleet", tmp_path))) as fleet,
+        lb.Fleet(policy, arms=2, size=2, seed=5) as fresh,
+    ):
+        assert fleet.policy == policy
+        arms = fresh.ask(range(2))
+        for one in (fleet, fresh):
+            one.tell(range(2), arms, [1.0, 0.0])
+        assert fleet.ask(range(2)).tolist() == fresh.ask(range(2)).tolist()
 
 
 def test_a_store_goes_on(tmp_path):

@@ -8,8 +8,11 @@ from oracle.rounds import Oracle, last, mean
 
 SHORT_MEMORY, LONG_MEMORY = 511, 0.2
 MARKS = 8  # a level
-KEPT, CAUTION, MOST_ALERT, ALARM, CALM = 32, 4.5, 0.25, 0.25, 20_000
-TOLERANCE, PATIENCE, SECOND_LOOK = Fraction(3, 4), 2, 128
+KEPT, CAUTION, MOST_ALERT, ALARM = 32, 4.5, 0.25, 0.25
+COMMON, CALM, SECOND_LOOK = 5_000, 20_000, 128
+TOLERANCE = {1: (Fraction(3, 4), 2), 2: (Fraction(1, 2), 8)}  # and for how many rewards
+REACH = 3
+UNTOLD = 2
 SMALLEST, LEVELS, TRUSTED = 16, 10, 24.0
 NEVER_ENOUGH = 2.0  # no alarm is raised below log(1 + age), and at an age of a dozen at least
 
@@ -61,6 +64,17 @@ def largest_shift(rewards):
     return best
 
 
+def clipped(rewards):
+    """By limits from the first 32, four times as far from the median as the deciles."""
+    if len(rewards) < KEPT:
+        return rewards
+    ordered = sorted(rewards[:KEPT])
+    low, middle, high = ordered[3], (ordered[15] + ordered[16]) / 2, ordered[28]
+    least = low - REACH * (middle - low) if low < middle else -inf
+    most = high + REACH * (high - middle) if high > middle else inf
+    return [min(max(x, least), most) for x in rewards]
+
+
 def last_block(rewards, n):
     """About n: it begins at the nearest multiple of a step, of two that are as near the later."""
     step = 1
@@ -82,9 +96,9 @@ class Arm:
 
 
 class AdaptiveLBSDA(Oracle):
-    def __init__(self, arms, seed, alertness=0.065):
+    def __init__(self, arms, seed, alertness=0.075, edition=2):
         super().__init__(arms, seed, reference=False)
-        self.alertness = alertness
+        self.alertness, self.edition = alertness, edition
         self.state = [Arm() for _ in range(arms)]
         self.now = 0  # decisions so far
         self.since = 0
@@ -92,7 +106,7 @@ class AdaptiveLBSDA(Oracle):
         self.suspect = None
         self.epoch_ends, self.recent, self.earlier = 1, 0, 0
         self.refresh, self.silence, self.memory = 0, inf, SHORT_MEMORY
-        self.probes = self.full = 0
+        self.probes = self.doubts = self.full = self.clips = 0
 
     def ask(self):
         arm = super().ask()
@@ -108,8 +122,7 @@ class AdaptiveLBSDA(Oracle):
             self.refresh = self.now + age // 64 + 1
             events = self.recent + self.earlier
             rate = min(max(MOST_ALERT, self.alertness), self.alertness * sqrt(1 + ALARM * events))
-            slow = age if age <= CALM else age * (age / CALM)
-            self.silence = slow * (self.arms - 1) / rate**2 if rate > 0.0 else inf
+            self.silence = inf if rate == 0.0 else self.slow(age) * (self.arms - 1) / rate**2
             self.memory = max(SHORT_MEMORY, int(LONG_MEMORY * age))
         pulls = [min(len(arm.rewards), self.memory) for arm in self.state]
         if self.leader is None or sum(n >= pulls[self.leader] for n in pulls) > 1:
@@ -118,11 +131,18 @@ class AdaptiveLBSDA(Oracle):
         chosen = []
         for k in range(self.arms):
             if k != self.leader:
-                if pulls[k] <= sqrt(log(1 + age)) or self.wins(k) or self.is_probed(k, age):
+                owed = pulls[k] <= sqrt(log(1 + age))
+                if owed or self.wins(k) or self.is_probed(k, age):
                     chosen.append(k)
         for k in chosen or [self.leader]:
             self.state[k].asked = self.now
         return chosen, []
+
+    def slow(self, age):
+        """What the square of the longest silence is proportional to."""
+        if self.edition == 1:
+            return age * max(1.0, age / CALM)
+        return COMMON * (min(age, CALM) / COMMON) ** (2 / 3) * max(1.0, age / CALM) ** 2
 
     def remembered(self, arm):
         if len(arm.rewards) <= self.memory:
@@ -142,7 +162,23 @@ class AdaptiveLBSDA(Oracle):
             return False
         if not mine or not theirs:
             return False
-        return mean(mine) >= mean(self.leaders_block(len(mine)))
+        won = mean(mine) >= mean(self.leaders_block(len(mine)))
+        if won and self.edition == 2 and not self.is_plausible(k):
+            self.doubts += 1
+            return False
+        return won
+
+    def is_plausible(self, k):
+        """By an index like IMED's, with the larger variance of the two arms."""
+        mine, theirs = self.state[k].rewards, self.state[self.leader].rewards
+        gap = mean(self.remembered(self.state[self.leader])) - mean(mine)
+        if gap <= 0:
+            return True
+        w = max(variance(clipped(mine)), variance(clipped(theirs)))
+        if w == 0.0:
+            return False
+        evidence = max(0, len(mine) - UNTOLD) / 2 * log(1.0 + float(gap) ** 2 / w)
+        return evidence + log(len(mine)) <= log(min(len(theirs), self.memory))
 
     def is_probed(self, k, age):
         arm = self.state[k]
@@ -150,10 +186,11 @@ class AdaptiveLBSDA(Oracle):
             if self.goes_on(arm):
                 return True
             arm.burst = None
-        due = (self.now - arm.asked) ** 2 > self.silence
+        silent = self.now - arm.asked
+        due = silent**2 > self.silence
         if k == self.suspect and age > SECOND_LOOK:
             self.suspect = None
-            due = self.silence < inf
+            due = self.alertness > 0.0
         if due:
             arm.burst = 0
             self.probes += 1
@@ -167,7 +204,8 @@ class AdaptiveLBSDA(Oracle):
         slack = 0
         if len(rewards) > own:
             gap = goal - mean(rewards[:-own])
-            slack = TOLERANCE * max(0, gap) * min(own, PATIENCE)
+            share, patience = TOLERANCE[self.edition]
+            slack = share * max(0, gap) * min(own, patience)
         return own * mean(rewards[-own:]) >= own * goal - slack
 
     def tell(self, k, reward):
@@ -176,13 +214,18 @@ class AdaptiveLBSDA(Oracle):
         arm.times.append(self.now)
         if arm.burst is not None:
             arm.burst += 1
-        z, size, old, new = largest_shift(arm.rewards)
+        # The limits follow from 32 rewards once these have been compared as they are.
+        clips = self.edition == 2 and len(arm.rewards) > KEPT
+        seen = clipped(arm.rewards) if clips else arm.rewards
+        self.clips += seen != arm.rewards
+        z, size, _, _ = largest_shift(seen)
         caution = max(0.0, CAUTION - log(1 + self.recent + self.earlier))
         if z > log(1 + self.now - self.since) + caution:
             kept = min(size, KEPT)
             age = self.now - arm.times[-kept]
             back = min(self.now - self.since, age * (size - 1) // (kept - 1))
-            self.restarts.append((self.now, self.now - back, k, old, new))
+            old, new = mean(arm.rewards[:-size]), mean(arm.rewards[-size:])
+            self.restarts.append((self.now, self.now - back, k, float(old), float(new)))
             self.since = self.now - age
             self.recent += 1
             self.suspect = k

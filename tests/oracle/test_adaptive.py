@@ -32,6 +32,12 @@ def tails(rng, levels, t, arm):
     return rng.lognormvariate(2.0 * ((arm + t // 200) % 2), 1.0)
 
 
+def outliers(rng, levels, t, arm):
+    """Once in 50 rewards, one is a thousand spreads away; the levels jump."""
+    far = 1000.0 if rng.random() < 0.02 else 0.0
+    return rng.gauss(3.0 * ((arm + t // 200) % 2), 1.0) + far
+
+
 def assert_same(bandit, naive, world, horizon):
     for t in range(horizon):
         decision = bandit.ask()
@@ -46,18 +52,27 @@ def assert_same(bandit, naive, world, horizon):
 
 
 @short_and_long("worlds", [(2, 1), (3, 2)], [(2, 1), (3, 2), (3, 3), (3, 4)])
-@pytest.mark.parametrize("kind", [*KINDS, jumps, steps, risers, tails], ids=lambda k: k.__name__)
-@pytest.mark.parametrize("alertness", [0.0, 0.065, 1.0])
-def test_adaptive(kind, alertness, worlds):
-    restarts = probes = 0
+@pytest.mark.parametrize(
+    "kind", [*KINDS, jumps, steps, risers, tails, outliers], ids=lambda k: k.__name__
+)
+@pytest.mark.parametrize(
+    ("alertness", "edition"), [(0.0, 2), (0.075, 2), (1.0, 2), (0.065, 1), (1.0, 1)]
+)
+def test_adaptive(kind, alertness, edition, worlds):
+    restarts = probes = doubts = clips = 0
     for arms, seed in worlds:
-        bandit = lb.Bandit(lb.AdaptiveLBSDA(alertness), arms, seed=seed, room=room(arms))
-        naive = AdaptiveLBSDA(arms, seed, alertness)
+        policy = lb.AdaptiveLBSDA(alertness, edition)
+        bandit = lb.Bandit(policy, arms, seed=seed, room=room(arms))
+        naive = AdaptiveLBSDA(arms, seed, alertness, edition)
         assert_same(bandit, naive, World(kind, arms, seed), 500)
         restarts += len(naive.restarts)
         probes += naive.probes
+        doubts += naive.doubts
+        clips += naive.clips
     assert restarts > 0 or kind not in (jumps, steps)
+    assert (clips > 0) == (edition == 2) or kind not in (tails, outliers)
     assert probes > 0 or alertness < 1.0
+    assert (doubts > 0) == (edition == 2) or kind not in (jumps, tails)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from trials import mostly_trials
 PROMISED = {
     "bernoulli-changes": 115.0,
     "gaussian-changes": 120.0,
-    "gaussian-variance-changes-notebook": 205.0,
+    "gaussian-variance-changes-notebook": 195.0,
 }
 
 

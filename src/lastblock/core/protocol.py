@@ -25,6 +25,8 @@ each policy; with the JIT off the very same methods run as they are.
     bounds(self, arms)                   optional, Python: what sound records hold, see `bounds_of`
     parts(self)                          optional, Python: what it wraps, see `parts_of`
     remedy(self)                         optional, Python: what to do about a reward that it refuses
+    former_defaults(cls)                 optional, a class method: parameters that came later, with
+                                         the values that older states mean; also changed defaults
 
 A change detector is a value of the same sort, decorated with `@detector`; wrappers keep its record:
 

@@ -220,6 +220,9 @@ def describe(policy: Policy | Detector) -> dict[str, Any]:
 def build(description: dict[str, Any]) -> Policy:
     """Return the policy that `describe` has described.
 
+    Parameters that the description does not have, because an older version wrote it, get the
+    values that the policy's method `former_defaults` gives, if it has one.
+
     Raises
     ------
     ValueError
@@ -233,8 +236,38 @@ def build(description: dict[str, Any]) -> Policy:
         key: build(value) if isinstance(value, dict) else value
         for key, value in description["parameters"].items()
     }
-    built: Policy = known[name](**parameters)
+    made = known[name]
+    built: Policy = made(**{**_former_defaults(made), **parameters})
     return built
+
+
+def is_same(old: Policy | Detector, given: Policy | Detector) -> bool:
+    """Return whether a stored policy is the one that a program gives.
+
+    So it is, too, if an older version has made it from the same words: with the defaults of then.
+    """
+    return describe(old) in (describe(given), _formerly(given))
+
+
+def _formerly(policy: Policy | Detector) -> dict[str, Any]:
+    """Return what `describe` returned for the same words in the version before."""
+    nested = POLICIES.keys() | DETECTORS.keys()
+    part: Any = policy
+    before = _former_defaults(type(policy))
+    parameters = {}
+    for name, value in part._asdict().items():
+        if type(value).__name__ in nested:
+            parameters[name] = _formerly(value)
+        else:
+            is_default = name in before and value == part._field_defaults[name]
+            parameters[name] = before[name] if is_default else value
+    return {"name": type(policy).__name__, "parameters": parameters}
+
+
+def _former_defaults(cls: type[Any]) -> dict[str, Any]:
+    """Return the values of parameters that older versions did not have or had other defaults of."""
+    method = getattr(cls, "former_defaults", None)
+    return {} if method is None else dict(method())
 
 
 def validated(cls: type[T]) -> type[T]:

@@ -18,6 +18,7 @@ WAITS = "waits"
 FLAGGED = "flagged"
 PROBED = "probed"
 FULL = "full"
+DOUBTED = "doubted"
 SILENT = "silent"
 LEVEL = "level"
 LOOKED = "looked"
@@ -32,6 +33,7 @@ REASONS = {
     FLAGGED: "it lost, but a diversity flag wakes it: nobody has looked at it for long",
     PROBED: "it lost, but is looked at again: it was silent for long, or has kept up since",
     FULL: "both have more rewards than a duel looks back at, and its last ones are no better",
+    DOUBTED: "it won, but by luck: all its rewards together say that it is worse than the leader",
     SILENT: "none of its rewards is there, so it cannot duel",
     LEVEL: "it has as many pulls as the leader and is not compared (the authors' rule)",
     LOOKED: "it is looked at since it has been silent for long",

@@ -13,6 +13,9 @@ as at least ν/n times the other block's (or equal to it if n < ν). ν is `TRUS
 the tails are long, because the variance of a sample variance grows with the kurtosis.
 
 The same checkpoints serve a policy that needs the sum of an arm's last rewards: see `last_block`.
+Such a policy may clip what the comparisons see between limits for each arm, so that a far reward
+neither raises an alarm nor makes the detector deaf. The clipped rewards then have sums of their
+own, since blocks are of the rewards as they are.
 
 The unit of the rewards is the first difference between two of them, rounded to a power of two so
 that no digit is lost. Squares of very large and very small rewards then neither overflow nor
@@ -24,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.layout import COUNT
+from lastblock.core.layout import COUNT, optional
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import detector
 from lastblock.kernels.bits import bit_length
@@ -50,14 +53,16 @@ LONGEST_BLOCK = (SLOTS - 1) << (BLOCK_LEVELS - 1)
 """The largest number of last rewards whose sum can be read."""
 
 
-def shift_fields(arms: int, *, blocks: bool = False) -> Layout:
+def shift_fields(arms: int, *, blocks: bool = False, clips: bool = False) -> Layout:
     """Return the fields of the record: sums of each arm since its restart, and the last shift.
 
     With `blocks` there are more checkpoints of the sum of rewards, so that `last_block` can read
     the sum of an arm's last rewards. Row 0 then has those at every reward, and the comparisons
-    begin with row 1.
+    begin with row 1. With `clips` the comparisons see clipped rewards: `square`, `squares` and
+    `fourth` are theirs.
     """
     rows = BLOCK_LEVELS if blocks else LEVELS
+    clipping = arms if clips else 0
     return [
         ("count", COUNT, (arms,)),
         ("base", np.float64, (arms,)),  # the first reward, subtracted from all to keep sums small
@@ -70,6 +75,10 @@ def shift_fields(arms: int, *, blocks: bool = False) -> Layout:
         ("size", COUNT),  # number of rewards after the last shift found
         ("old", np.float64),  # mean before it
         ("new", np.float64),  # mean after it
+        ("lowest", optional(np.float64), (clipping,)),  # between these limits …
+        ("highest", optional(np.float64), (clipping,)),  # … rewards are clipped; these …
+        ("seen", optional(np.float64), (clipping,)),  # … are the sums of clipped ones
+        ("seen_totals", optional(np.float64), (clipping, LEVELS, SLOTS)),
     ]
 
 
@@ -83,9 +92,24 @@ def has_blocks(d: Record) -> bool:
 
 
 @kernel
+def has_limits(d: Record) -> bool:
+    """Return whether the comparisons see clipped rewards; known at compile time."""
+    return bool(d.seen.shape[0] > 0)
+
+
+@kernel
+def set_limits(d: Record, arm: int, low: float, high: float) -> None:
+    """Let the comparisons see the arm's rewards from now on clipped between these limits."""
+    d.lowest[arm] = low
+    d.highest[arm] = high
+
+
+@kernel
 def forget_arm(d: Record, arm: int) -> None:
-    """Forget all rewards of `arm`."""
+    """Forget all rewards of `arm`, but not its limits."""
     d.count[arm] = 0
+    if has_limits(d):
+        d.seen[arm] = 0.0
     if has_blocks(d):
         d.base[arm] = 0.0
         for j in range(d.totals.shape[1]):
@@ -118,9 +142,33 @@ def unit_of_sums(d: Record, arm: int) -> float:
 
 
 @kernel
+def seen_reward(d: Record, arm: int, reward: float) -> float:
+    """Return a reward as the comparisons see it."""
+    if has_limits(d):
+        return float(min(d.highest[arm], max(d.lowest[arm], reward)))
+    return reward
+
+
+@kernel
+def seen_total(d: Record, arm: int) -> float:
+    """Return the sum that the comparisons see, in units if `unit_of_sums` is 1."""
+    return float(d.seen[arm]) if has_limits(d) else float(d.total[arm])
+
+
+@kernel
 def sum_of(d: Record, arm: int) -> float:
     """Return the sum of all rewards of `arm`, from a record with blocks."""
     return float(d.total[arm] + d.base[arm] * d.count[arm])
+
+
+@kernel
+def spread_of(d: Record, arm: int) -> float:
+    """Return the standard deviation of the arm's rewards, as the comparisons see them."""
+    n = d.count[arm]
+    if n == 0 or d.unit[arm] == 0.0:
+        return 0.0
+    mean = seen_total(d, arm) * unit_of_sums(d, arm) / n
+    return math.sqrt(max(0.0, d.square[arm] / n - mean * mean)) / float(d.unit[arm])
 
 
 @kernel
@@ -154,17 +202,20 @@ def last_block(d: Record, arm: int, n: int) -> tuple[int, float]:
 def take_in(d: Record, arm: int, reward: float) -> None:
     """Add a reward to the arm's sums."""
     n = d.count[arm]
+    seen = seen_reward(d, arm, reward)
     if n == 0:
-        d.base[arm] = reward
-    away = reward - d.base[arm]
+        d.base[arm] = seen
+    away = seen - d.base[arm]
     if away != 0.0 and d.unit[arm] == 0.0:
         d.unit[arm] = unit_of(away)
     x = away * d.unit[arm]
     if n > 0:
-        square = (x - d.total[arm] * unit_of_sums(d, arm) / n) ** 2
+        square = (x - seen_total(d, arm) * unit_of_sums(d, arm) / n) ** 2
         d.fourth[arm] += square * square
     d.count[arm] = n + 1
-    d.total[arm] += away if has_blocks(d) else x
+    d.total[arm] += reward - d.base[arm] if has_blocks(d) else x
+    if has_limits(d):
+        d.seen[arm] += away
     d.square[arm] += x * x
 
 
@@ -178,6 +229,7 @@ def largest_shift(d: Record, arm: int, reward: float, least: float) -> float:
     take_in(d, arm, reward)
     n = d.count[arm]
     total = d.total[arm]
+    seen = seen_total(d, arm)
     square = d.square[arm]
     unit = unit_of_sums(d, arm)
     first = 0  # the row with which comparisons begin
@@ -193,8 +245,10 @@ def largest_shift(d: Record, arm: int, reward: float, least: float) -> float:
         m = n - s
         if m >= SMALLEST and least < math.inf:
             head = d.totals[arm, first + j, slot]
+            if has_limits(d):
+                head = d.seen_totals[arm, j, slot]
             head_square = d.squares[arm, j, slot]
-            new = (total - head) * unit / s
+            new = (seen - head) * unit / s
             old = head * unit / m
             v_new = max(0.0, (square - head_square) / s - new * new)
             v_old = max(0.0, head_square / m - old * old)
@@ -207,7 +261,13 @@ def largest_shift(d: Record, arm: int, reward: float, least: float) -> float:
                     d.size = s
                     d.old = old / d.unit[arm] + d.base[arm]
                     d.new = new / d.unit[arm] + d.base[arm]
+                    if has_limits(d):  # users are told of means of the rewards as they are
+                        head = d.totals[arm, first + j, slot]
+                        d.old = head / m + d.base[arm]
+                        d.new = (total - head) / s + d.base[arm]
         d.totals[arm, first + j, slot] = total  # this checkpoint replaces it
+        if has_limits(d):
+            d.seen_totals[arm, j, slot] = seen
         d.squares[arm, j, slot] = square
         step *= 2
         j += 1
@@ -233,7 +293,7 @@ def tails(d: Record, arm: int) -> float:
     That is 2 for Gaussian rewards and 4 for exponential ones.
     """
     n = d.count[arm]
-    mean = d.total[arm] * unit_of_sums(d, arm) / n
+    mean = seen_total(d, arm) * unit_of_sums(d, arm) / n
     variance = d.square[arm] / n - mean * mean
     if variance <= 0.0:
         return 1.0

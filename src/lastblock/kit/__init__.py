@@ -58,6 +58,7 @@ optional method `bounds(self, arms)` returns bounds that depend on the number of
 `NOBODY`           no arm, in a field that holds one
 `within` *         a field whose numbers lie between two bounds, such as places in a list
 `below_arms` *     a field whose numbers lie below the number of arms
+`optional` *       an array that records of an older version of the policy do not have
 `record` *         a record as a field: its type, from a layout
 `record_of` *      the whole record of another policy, for a wrapper
 `capacity` *       the next power of two, for the length of a ring
@@ -120,8 +121,8 @@ arm, reward)``.
 `REASONS`          what each reason means, in words
 =================  ================================================================================
 
-The reasons: `FORCED`, `WON`, `LOST`, `WAITS`, `FLAGGED`, `PROBED`, `FULL`, `SILENT`, `LEVEL`,
-`LOOKED`.
+The reasons: `FORCED`, `WON`, `LOST`, `WAITS`, `FLAGGED`, `PROBED`, `FULL`, `DOUBTED`, `SILENT`,
+`LEVEL`, `LOOKED`.
 
 **Restarts**, for policies that begin again: `Bandit.changes` reports them.
 
@@ -222,6 +223,7 @@ from lastblock.core.layout import (
     WEIGHT,
     below_arms,
     capacity,
+    optional,
     record,
     record_of,
     whole_type,
@@ -233,6 +235,7 @@ from lastblock.core.restarts import clear_restarts, note_restart, restart_fields
 from lastblock.core.rounds import count_up, enqueue, enqueue_all, shuffle, stop_waiting
 from lastblock.core.support import Support, support_of
 from lastblock.core.verdicts import (
+    DOUBTED,
     FLAGGED,
     FORCED,
     FULL,
@@ -287,6 +290,7 @@ from lastblock.support.checks import choice, number, whole
 __all__ = [
     "ARM",
     "COUNT",
+    "DOUBTED",
     "FIRST_ROOM",
     "FLAG",
     "FLAGGED",
@@ -364,6 +368,7 @@ __all__ = [
     "number",
     "obligation",
     "obligation_lasts",
+    "optional",
     "plain",
     "planned",
     "poisson",

@@ -22,6 +22,7 @@ from lastblock.core.protocol import (
 from lastblock.core.rounds import leader_of
 from lastblock.core.verdicts import (
     BEGUN,
+    DOUBTED,
     FLAGGED,
     FORCED,
     LOOKED,
@@ -241,7 +242,7 @@ def _duel(v: Verdict, labels: Sequence[L]) -> Duel:
         v.length,
         _known(v.leader_mean),
         v.leader_length,
-        v.reason in (WON, WAITS),
+        v.reason in (WON, WAITS, DOUBTED),
     )
 
 

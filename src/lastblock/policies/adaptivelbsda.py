@@ -21,46 +21,29 @@ from lastblock.core.protocol import Held, Layout, Record
 from lastblock.core.registry import policy
 from lastblock.core.restarts import clear_restarts, note_restart, restart_fields
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.core.verdicts import FLAGGED, FULL, PROBED, Verdict, judge
+from lastblock.core.verdicts import DOUBTED, FLAGGED, FULL, LOST, PROBED, Verdict, judge
 from lastblock.detectors.meanshift import (
     LONGEST_BLOCK,
     begin_block,
-    forget_arm,
     forget_shift,
+    has_limits,
     largest_shift,
     last_block,
     shift_fields,
     sum_of,
 )
 from lastblock.kernels.jit import kernel, plain, routine
+from lastblock.policies._looks import begins, keeps_up, longest_silence
+from lastblock.policies._luck import is_plausible
+from lastblock.policies._watching import KEPT, find_limits, keep, kept_since, learn_anew
 
 SHORT_MEMORY = 511
 LONG_MEMORY = 0.2
 """A duel looks back at so many of the leader's rewards at most, or at this share of the age if that
 is more."""
 
-KEPT = 32
-"""The largest number of rewards of an arm that are kept at a restart."""
-
 CAUTION = 4.5
 """The evidence, beyond log(1 + age), that a restart needs where changes are rare."""
-
-MOST_ALERT = 0.25
-"""The largest alertness, which a world of many changes leads to."""
-
-ALARM = 0.25
-"""How many times the square of `alertness` a restart adds to the square of the alertness."""
-
-CALM = 20_000
-"""The age beyond which √age is replaced by age / √CALM, so that arms are looked at less often."""
-
-TOLERANCE = 0.75
-PATIENCE = 2
-"""By which share of the arm's old gap a burst may fall short of the leader, and for how many
-rewards."""
-
-SECOND_LOOK = 128
-"""The age at which the arm that showed the last change is probed."""
 
 
 @kernel
@@ -91,10 +74,7 @@ def update_clock(s: Record, alertness: float) -> int:
     if now >= s.refresh:
         s.refresh = now + (age >> 6) + 1
         s.least = math.log(1.0 + age)
-        alarmed = alertness * math.sqrt(1.0 + ALARM * events(s))
-        rate = min(max(MOST_ALERT, alertness), alarmed) ** 2
-        slow = age if age <= CALM else age * (age / CALM)
-        s.silence = slow * (s.arms - 1.0) / rate if rate > 0.0 else math.inf
+        s.silence = longest_silence(s, age, events(s), alertness)
         s.memory = min(LONGEST_BLOCK, max(SHORT_MEMORY, int(LONG_MEMORY * age)))
     return now
 
@@ -136,7 +116,7 @@ def leaders_block(s: Record, arm: int, leader: int) -> tuple[int, float]:
 
 @kernel
 def wins(s: Record, arm: int, leader: int) -> bool:
-    """Return whether an arm wins its last-block duel.
+    """Return whether an arm wins its last-block duel, and not plainly by luck.
 
     An arm with more rewards than the memory holds has no duel: it would lead if its last block
     were better. Late rewards cannot pile up, because no arm waits for more rewards than it has had.
@@ -146,45 +126,22 @@ def wins(s: Record, arm: int, leader: int) -> bool:
     if own == 0 or own > s.memory or d.count[leader] == 0:
         return False
     lead, s.block_sum[arm] = leaders_block(s, arm, leader)
-    return is_at_least(sum_of(d, arm), own, s.block_sum[arm], lead) and s.out[arm] < own
-
-
-@kernel
-def goes_on(s: Record, arm: int, leader: int) -> bool:
-    """Return whether a burst's rewards keep up with the leader's last block, nearly so at first."""
-    d = s.detector
-    n = d.count[arm]
-    own = s.burst[arm]
-    if d.count[leader] == 0:
+    if not is_at_least(sum_of(d, arm), own, s.block_sum[arm], lead) or s.out[arm] >= own:
         return False
-    lead, goal = leaders_block(s, arm, leader)
-    burst = s.burst_sum[arm]
-    ahead = burst * lead - goal * own
-    rest = n - own
-    if rest == 0:
-        return bool(ahead >= 0.0)
-    # The burst's mean, less the leader's, plus a share of the gap, times own · lead · rest: whole
-    # numbers stay exact, so that ties are ties.
-    gap = goal * rest - (sum_of(d, arm) - burst) * lead
-    return bool(ahead * rest + TOLERANCE * min(own, PATIENCE) * max(0.0, gap) >= 0.0)
+    return not has_limits(d) or is_plausible(s, arm, leader)
 
 
 @kernel
 def is_probed(s: Record, arm: int, leader: int, now: int) -> bool:
-    """Return whether the arm's burst goes on, or a new one begins after a long silence."""
-    if s.burst[arm] > 0 and s.out[arm] < s.detector.count[arm]:
-        if goes_on(s, arm, leader):
-            return True
+    """Return whether the look at an arm goes on, or a new one begins after a long silence."""
+    d = s.detector
+    if s.burst[arm] > 0 and s.out[arm] < d.count[arm]:
+        if d.count[leader] > 0:
+            lead, goal = leaders_block(s, arm, leader)
+            if keeps_up(s, arm, d.count[arm], sum_of(d, arm), lead, goal):
+                return True
         s.burst[arm] = -1
-    silent = float(now - s.asked[arm])
-    due = silent * silent > s.silence
-    if arm == s.suspect and now - s.since > SECOND_LOOK:
-        s.suspect = NOBODY
-        due = s.silence < math.inf
-    if due:
-        s.burst[arm] = 0
-        s.burst_sum[arm] = 0.0
-    return bool(due)
+    return begins(s, arm, now)
 
 
 @routine
@@ -201,16 +158,9 @@ def restart(s: Record, arm: int, now: int) -> None:
     s.recent_restarts += 1
     s.suspect = arm
     for k in range(s.arms):
-        n = 0
-        while n < min(KEPT, d.count[k]):
-            stamp = s.stamp[k, (s.newest[k] - n) & (KEPT - 1)]
-            if (now - stamp) & 0xFFFFFFFF > age:
-                break
-            n += 1
+        n = kept_since(s, k, now, age)
         s.burst[k] = -1
-        forget_arm(d, k)
-        for i in range(n):
-            largest_shift(d, k, s.reward[k, (s.newest[k] - n + 1 + i) & (KEPT - 1)], math.inf)
+        learn_anew(s, k, n)
     s.leader = NOBODY
     s.limit_lasts = 0.0
     s.refresh = 0
@@ -229,10 +179,15 @@ class AdaptiveLBSDA(NamedTuple):
     Parameters
     ----------
     alertness
-        c: an arm is looked at again after √(age · (K − 1)) / c decisions without it, less often in
-        a very long calm and more often where changes are frequent. In a world that never changes
-        looking costs regret in proportion to c; where a challenger rises alone, noticing takes
-        time in proportion to 1/c. 0: only arms that win their duels are pulled.
+        c: at an age of 5000 an arm is looked at again after √(age · (K − 1)) / c decisions without
+        it. This time grows with the cube root of the age, faster in a very long calm, and shrinks
+        where changes are frequent. In a world that never changes looking costs regret in proportion
+        to c; where a challenger rises alone, noticing takes time in proportion to 1/c. With 0 only
+        arms that win their duels are pulled.
+    edition
+        2. With 1 the policy goes by the rules that it had at first: it believes every duel, looks
+        by another law, and its detector does not clip. Bandits that began with these rules, and
+        with the `alertness` of then, 0.065, keep them.
 
     Examples
     --------
@@ -253,17 +208,30 @@ class AdaptiveLBSDA(NamedTuple):
     Duels: Baudry, Russac & Cappé. On Limited-Memory Subsampling Strategies for Bandits. ICML 2021.
     """
 
-    alertness: float = 0.065
+    alertness: float = 0.075
+    edition: int = 2
 
     @classmethod
     def examples(cls) -> "tuple[AdaptiveLBSDA, ...]":
-        return cls(), cls(alertness=0.25), cls(alertness=0.0)
+        return (
+            cls(),
+            cls(alertness=0.25),
+            cls(alertness=0.0),
+            cls(alertness=0.065, edition=1),
+        )
+
+    @classmethod
+    def former_defaults(cls) -> dict[str, float]:
+        return {"alertness": 0.065, "edition": 1}
 
     def validate(self) -> None:
         if not 0.0 <= self.alertness <= 10.0:
             raise ValueError(f"AdaptiveLBSDA: alertness={self.alertness} must lie in [0, 10]")
+        if self.edition not in (1, 2):
+            raise ValueError(f"AdaptiveLBSDA: edition={self.edition} must be 1 or 2")
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
+        clips = self.edition > 1
         return [
             ("leader", ARM),
             ("suspect", ARM),  # the arm that showed the last change
@@ -290,7 +258,7 @@ class AdaptiveLBSDA(NamedTuple):
             ("burst_sum", np.float64, (arms,)),
             ("block_sum", np.float64, (arms,)),  # the leader's in the last duel: for `explain`
             ("newest", within(np.int64, 0, KEPT - 1), (arms,)),  # the slot of the last reward
-            ("detector", record(shift_fields(arms, blocks=True))),
+            ("detector", record(shift_fields(arms, blocks=True, clips=clips))),
             ("stamp", np.uint32, (arms, KEPT)),  # when the last rewards came …
             ("reward", np.float64, (arms, KEPT)),  # … and what they were
         ]
@@ -322,7 +290,7 @@ class AdaptiveLBSDA(NamedTuple):
             s.burst_sum[k] = 0.0
             s.block_sum[k] = 0.0
             s.newest[k] = 0
-            forget_arm(s.detector, k)
+            learn_anew(s, k, 0)
         enqueue_all(s)
         shuffle(s)
 
@@ -332,7 +300,8 @@ class AdaptiveLBSDA(NamedTuple):
         leader = update_leader(s)
         for k in range(s.arms):
             if k != leader:
-                if is_owed(s, pulls, k) or wins(s, k, leader) or is_probed(s, k, leader, now):
+                earns = is_owed(s, pulls, k) or wins(s, k, leader)
+                if earns or is_probed(s, k, leader, now):
                     enqueue(s, k)
                     s.asked[k] = now
         if s.queued == 0:
@@ -346,16 +315,15 @@ class AdaptiveLBSDA(NamedTuple):
             s.begun = 1
             s.origin = reward
         x = reward - s.origin
-        latest = (s.newest[arm] + 1) & (KEPT - 1)
-        s.newest[arm] = latest
-        s.stamp[arm, latest] = now & 0xFFFFFFFF
-        s.reward[arm, latest] = x
+        keep(s, arm, x, now)
         if s.burst[arm] >= 0:
             s.burst[arm] += 1
             s.burst_sum[arm] += x
         z = largest_shift(s.detector, arm, x, s.least)
         if z > s.least and z > math.log(1.0 + (now - s.since)) + caution(s):
             restart(s, arm, now)
+        elif has_limits(s.detector) and s.detector.count[arm] == KEPT:
+            find_limits(s, arm)
 
     def resized(self, s: Record, before: Record, arm: int) -> None:
         # An arm that left may have had its turn. How long a silence may last depends on the arms.
@@ -371,6 +339,8 @@ class AdaptiveLBSDA(NamedTuple):
         found = []
         for verdict in judge(s, s.detector.count, blocks=_blocks):
             reason = PROBED if verdict.reason == FLAGGED else verdict.reason
+            if reason == LOST and verdict.mean >= verdict.leader_mean:
+                reason = DOUBTED
             if s.detector.count[verdict.arm] > s.memory:
                 reason = PROBED if verdict.arm in s.queue[: s.queued] else FULL
             found.append(
@@ -391,10 +361,11 @@ def _blocks(s: Record, arm: int, leader: int) -> tuple[int, float, int, float]:
     """Return the lengths and means of the two blocks of a duel, as they were at its time."""
     d = s.detector
     memory, own, lead = int(s.memory), int(d.count[arm]), int(d.count[leader])
+    n = min(own, memory)
     if own == 0 or lead == 0:
         return own, math.nan, 0, math.nan
     begin = plain(begin_block)
-    n = lead if min(own, memory) >= lead else lead - begin(lead, min(own, memory))
+    n = lead if n >= lead else lead - begin(lead, n)
     if own > memory:  # both count by their last blocks
         return own - begin(own, memory), float(s.means[arm]), n, float(s.means[leader])
     return own, plain(sum_of)(d, arm) / own, n, float(s.block_sum[arm]) / n
