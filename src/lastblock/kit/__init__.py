@@ -2,9 +2,8 @@
 
     from lastblock.kit import Layout, Record, argmax, enqueue, enqueue_all, policy, shuffle
 
-What is here stays; the modules behind it may move. `lastblock.testing` checks what you have
-written. Names marked * are for plain Python, all other functions are kernels: compiled code can
-call them, and so can your methods, which are compiled too.
+What is here stays. `lastblock.testing` checks what you have written. Names marked * are for plain
+Python, all other functions are kernels, which your methods, compiled too, can call.
 
 **Declaring.** A class is a `NamedTuple` of parameters with a decorator.
 
@@ -13,24 +12,22 @@ call them, and so can your methods, which are compiled too.
 `detector` *       register a change detector: methods `layout`, `reset`, `notice`
 `family` *         register an arm family: `mean`, `parameters`, static method `draw`
 `Policy`           the type of any policy, for annotations
-`Detector`         the type of any change detector
-`Arm`              the type of any arm
+`Detector`, `Arm`  the types of any change detector, and of any arm
 `Record`           the type of a state: a record whose fields read as attributes
 `Layout`           the type of what `layout` returns: names, types and shapes of the fields
 =================  ================================================================================
 
 Optional methods of a policy: `validate(self)` raises a `ValueError` for impossible parameters,
 `check(self, arms)` for a number of arms that it cannot play. `full(self, s, arm)`, a kernel, says
-that one more reward of the arm does not fit; it goes with ``grows=True``, or with a property
-`grows` if only some parameters make the policy keep every reward. `support(self)`, a kernel,
-returns the smallest and the largest reward that it takes; ``@policy(support="unit")`` does the same
-with a word. `remedy(self)` says what to do about others.
+that one more reward does not fit; it goes with ``grows=True``, or with a property `grows` if that
+depends on parameters. `support(self)`, a kernel, returns the smallest and the largest reward that
+it takes, as does ``@policy(support="unit")``; `remedy(self)` says what to do about others.
 `resized(self, s, before, arm)` brings along what was derived from the number of arms when an arm
-has come or gone, and `replanned(self, s, planned, kept)` puts right what a decision without some
-arms has left in the record (few policies need it). `held(self, s, arm)`, `chosen_by(self, s)` and
-`duels(self, s)` say what it knows and why it acted: see `lastblock.kit.describing`.
-`compact_layout(self, arms, horizon)` and `unpacked(self, s, compact)` are for the compact records
-of fleets. A class method `examples(cls)` returns policies with the parameters to test.
+has come or gone, `replanned(self, s, planned, kept)` puts right what a decision without some arms
+has left. `held(self, s, arm)`, `chosen_by(self, s)` and `duels(self, s)` say what it knows and why
+it acted: see `lastblock.kit.describing`. `compact_layout(self, arms, horizon)` and
+`unpacked(self, s, compact)` are for fleets. ``@policy(optimistic=True)`` promises a field `index`
+of upper bounds, for `Master`. A class method `examples(cls)` returns policies to test.
 
 =================  ================================================================================
 `whole` *          a whole number, or a `ValueError` that names the argument
@@ -40,8 +37,7 @@ of fleets. A class method `examples(cls)` returns policies with the parameters t
 `support_of` *     the rewards that a policy takes, for a wrapper
 =================  ================================================================================
 
-Fields that are annotated `int`, `float` or `bool` are converted and checked without the first two;
-a class method that makes a policy from other arguments may need them.
+Fields that are annotated `int`, `float` or `bool` do not need the first two; class methods may.
 
 **Fields.** What a layout is made of, besides numpy's integers and floats. Where a type has bounds,
 they are checked when a record is loaded, since compiled code goes where its numbers send it. An
