@@ -83,10 +83,12 @@ VARIANTS = [
 BOUNDED_KINDS = [bernoulli, uniforms, mixed, far_below_one]
 
 
+@short_and_long("share", 0.4, 1.0)
 @pytest.mark.parametrize(("model", "kind", "arms", "horizon"), CASES)
 @pytest.mark.parametrize(("name", "parameters"), VARIANTS)
-def test_same_decisions(name, parameters, model, kind, arms, horizon):
+def test_same_decisions(name, parameters, model, kind, arms, horizon, share):
     seed = [arms, horizon]
+    horizon = int(share * horizon)
     policy = lb.POLICIES[name](**parameters, **model)
     twin = getattr(oracle.klucb, name)(arms, seed, **parameters, **model)
     world = World(kind, arms, horizon)
@@ -104,7 +106,7 @@ def test_same_decisions(name, parameters, model, kind, arms, horizon):
 @pytest.mark.parametrize("name", ["KLUCB", "IMED", "MED"])
 def test_same_decisions_with_any_law_on_the_unit_interval(name, kind, worlds):
     for arms, horizon in worlds:
-        test_same_decisions(name, {}, {"family": "bounded"}, kind, arms, horizon)
+        test_same_decisions(name, {}, {"family": "bounded"}, kind, arms, horizon, 1.0)
 
 
 @pytest.mark.parametrize(

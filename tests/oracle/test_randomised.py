@@ -19,6 +19,7 @@ from oracle.randomised import (
     twin,
 )
 from oracle.worlds import bandit_of
+from trials import short_and_long
 
 
 def bernoulli(rng, level, t):
@@ -88,10 +89,11 @@ CASES = [
 ]
 
 
+@short_and_long("worlds", [(3, 2)], [(2, 1), (3, 2), (3, 3)])
 @pytest.mark.parametrize("kind", [bernoulli, thirds, bounded, gaussian, changing])
 @pytest.mark.parametrize(("policy", "make"), CASES, ids=[repr(case[0]) for case in CASES])
-def test_same_decisions(policy, make, kind):
-    for arms, seed in [(2, 1), (3, 2), (3, 3)]:
+def test_same_decisions(policy, make, kind, worlds):
+    for arms, seed in worlds:
         assert_same_decisions(policy, make, arms, kind, seed, 250)
 
 

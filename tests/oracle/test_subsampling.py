@@ -53,7 +53,7 @@ def assert_same_decisions(policy, twin, kind, arms, horizon, seed):
 
 ANY = [bernoulli, constant, dyadic, gaussian, regimes, shifted, late_third]
 BOUNDED = [bernoulli, quarters, unit]
-SIZES = mostly_trials([(2, 400, 1), (3, 300, 2), (3, 250, 3)], {(2, 400, 1), (3, 300, 2)})
+SIZES = [(2, 80, 6), *mostly_trials([(2, 400, 1), (3, 300, 2), (3, 250, 3)], {(3, 300, 2)})]
 MORE = [*SIZES, *mostly_trials([(4, 200, 4), (5, 40, 4)], {(5, 40, 4)})]
 
 
