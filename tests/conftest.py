@@ -246,6 +246,12 @@ def pytest_collection_modifyitems(config, items):
         items.sort(key=turn)
 
 
+def pytest_collection_finish():
+    """Search what was imported and collected for garbage once, and not again and again."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Share the tests between processes by `group` (`--dist loadscope`)."""
