@@ -323,6 +323,12 @@ def _watchful() -> list[Row]:
             slowness=4,
         ),
         Row(
+            "GLR-kl-UCB, diminishing, global",
+            lambda c: lb.GLRKLUCB.tuned_diminishing(**c.horizon, **c.law, local=False),
+            "T F",
+            slowness=4,
+        ),
+        Row(
             "M-UCB, diminishing",
             lambda c: c.scaled(lb.MUCB.tuned_diminishing(**c.sized)),
             "T σ",
