@@ -6,6 +6,7 @@ It runs every policy on the paper's four scenarios, with the paper's parameters 
 gives them, and otherwise with the published tunings for the known T, Γ and σ.
 """
 
+import argparse
 import math
 import re
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 import lastblock as lb
 from benchmarks.field import HORIZON, PAPER, REPLICATIONS
 from lastblock.lab.scenario import Scenario
+from lastblock.support.spelling import advice
 
 PAGES = Path(__file__).parent.parent / "docs" / "policies"
 BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
@@ -155,7 +157,14 @@ def parameters(policy) -> str:
 
 
 def main() -> None:
-    chosen = [name.lower() for name in sys.argv[1:] if name != "--missing"]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.figures", description=__doc__)
+    names = {name.lower(): name for name in lb.POLICIES}
+    parser.add_argument("policies", nargs="*", type=str.lower, metavar="POLICY", help="all if none")
+    parser.add_argument("--missing", action="store_true", help="play only what the pages lack")
+    options = parser.parse_args()
+    chosen = options.policies
+    if unknown := [name for name in chosen if name not in names]:
+        parser.error(f"there is no policy {unknown[0]!r}; {advice(unknown[0], names.values())}")
     pages: dict[str, list[tuple[Scenario, object]]] = {}
     for scenario in map(Scenario.load, (*PAPER, NOTEBOOK)):
         for policy in field(scenario):
@@ -164,7 +173,7 @@ def main() -> None:
                 pages.setdefault(page, []).append((scenario, policy))
     for name, plays in pages.items():
         page = PAGES / f"{name}.md"
-        known = rows_of(page) if "--missing" in sys.argv else {}
+        known = rows_of(page) if options.missing else {}
         keys = [(NAMES.get(each.name, each.name), parameters(policy)) for each, policy in plays]
         for key, (scenario, policy) in zip(keys, plays, strict=True):
             if key not in known:

@@ -1,9 +1,13 @@
 """MASTER takes the decisions of its twin, one by one, and refuses what it cannot wrap."""
 
+from typing import NamedTuple
+
+import numpy as np
 import pytest
 
 import lastblock as lb
 import oracle.master
+from lastblock.kit import Layout, Record, enqueue, enqueue_all, policy
 from oracle.worlds import World, bandit_of, bernoulli
 
 
@@ -47,3 +51,28 @@ def test_the_constants_of_the_paper():
 def test_policies_that_do_not_fit_are_refused(inner, says):
     with pytest.raises(ValueError, match=says):
         lb.Master(inner)
+
+
+def test_an_optimistic_policy_needs_an_index_for_every_arm():
+    @policy(optimistic=True)
+    class ShortIndex(NamedTuple):
+        bound: float = 1.0
+
+        def layout(self, arms: int, horizon: int | None) -> Layout:
+            return [("index", np.float64, (1,))]
+
+        def start(self, s: Record) -> None:
+            s.index[0] = self.bound
+            enqueue_all(s)
+
+        def plan(self, s: Record) -> None:
+            enqueue(s, 0)
+
+        def observe(self, s: Record, arm: int, reward: float) -> None:
+            s.index[0] = reward
+
+    try:
+        with pytest.raises(ValueError, match='must have a field "index" of floats with room'):
+            lb.Bandit(lb.Master(ShortIndex()), 3, seed=1)
+    finally:
+        del lb.POLICIES["ShortIndex"]

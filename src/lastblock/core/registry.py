@@ -1,6 +1,7 @@
 """Policies and change detectors by name: decorators that register them, parameters as data."""
 
 import functools
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, TypeVar, get_args, get_type_hints
@@ -246,22 +247,39 @@ def is_same(old: Policy | Detector, given: Policy | Detector) -> bool:
 
     So it is, too, if an older version has made it from the same words: with the defaults of then.
     """
-    return describe(old) in (describe(given), _formerly(given))
+    found = describe(old)
+    return found == describe(given) or found in _meanings(given)
 
 
-def _formerly(policy: Policy | Detector) -> dict[str, Any]:
-    """Return what `describe` returned for the same words in the version before."""
+def _meanings(policy: Policy | Detector) -> list[dict[str, Any]]:
+    """Return what the words that make a policy mean now, and what they may have meant before.
+
+    Words that name a later parameter meant nothing before. A value that is the default now may have
+    been written out, or it stands for the default of then.
+    """
     nested = POLICIES.keys() | DETECTORS.keys()
     part: Any = policy
-    before = _former_defaults(type(policy))
-    parameters = {}
+    before, later = _former_defaults(type(policy)), _later_parameters(type(policy))
+    now, then = [], []
     for name, value in part._asdict().items():
-        if type(value).__name__ in nested:
-            parameters[name] = _formerly(value)
+        meant = _meanings(value) if type(value).__name__ in nested else [value]
+        now.append(meant)
+        is_default = value == part._field_defaults.get(name, before)
+        if name in later:
+            then.append([before[name]] if is_default else [])
         else:
-            is_default = name in before and value == part._field_defaults[name]
-            parameters[name] = before[name] if is_default else value
-    return {"name": type(policy).__name__, "parameters": parameters}
+            then.append([*meant, before[name]] if name in before and is_default else meant)
+    return [
+        {"name": type(policy).__name__, "parameters": dict(zip(part._fields, values, strict=True))}
+        for choice in (now, then)
+        for values in itertools.product(*choice)
+    ]
+
+
+def _later_parameters(cls: type[Any]) -> tuple[str, ...]:
+    """Return the names of parameters that older versions did not have."""
+    method = getattr(cls, "later_parameters", None)
+    return () if method is None else tuple(method())
 
 
 def _former_defaults(cls: type[Any]) -> dict[str, Any]:

@@ -224,6 +224,10 @@ class AdaptiveLBSDA(NamedTuple):
     def former_defaults(cls) -> dict[str, float]:
         return {"alertness": 0.065, "edition": 1}
 
+    @classmethod
+    def later_parameters(cls) -> tuple[str, ...]:
+        return ("edition",)
+
     def validate(self) -> None:
         if not 0.0 <= self.alertness <= 10.0:
             raise ValueError(f"AdaptiveLBSDA: alertness={self.alertness} must lie in [0, 10]")

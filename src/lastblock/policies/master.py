@@ -102,7 +102,7 @@ def mean_regret(n: float, arms: int, level: float) -> float:
 def shortest(s: Record) -> int:
     """Return the order of the shortest instance that is running: the active one."""
     order = 0
-    while s.runs[order] == 0:
+    while s.runs[order] == 0 and order < s.block:
         order += 1
     return order
 
@@ -229,6 +229,11 @@ class Master(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         inner = record_of(self.policy, arms, horizon)
+        if "index" not in (inner.names or ()) or inner["index"].shape[:1] < (arms,):
+            raise ValueError(
+                f"Master: {self.policy} is declared optimistic, so its layout must have a field "
+                '"index" of floats with room for all arms'
+            )
         return [
             ("since", COUNT),  # the decision before the block
             ("block", within(np.int64, 0, ORDERS - 1)),  # its length is 2 to this power
