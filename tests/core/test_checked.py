@@ -104,6 +104,14 @@ def test_detectors_arms_and_wrapped_policies(request, jit):
     assert found["inside"][0].startswith("Wrong.plan (round 5): no arm is queued")
 
 
+@pytest.mark.parametrize("mistake", ["start queues nothing", "plan queues arm 7", "observe raises"])
+@pytest.mark.parametrize("jit", ["compiled", "plain"])
+def test_inside_of_master_a_policy_is_told_what_it_is_told_alone(request, jit, mistake):
+    found = request.getfixturevalue(jit)
+    found = found if jit == "compiled" else found[0][0]
+    check_message(mistake, found[f"master: {mistake}"][0])
+
+
 def test_our_own_policies_keep_the_rules_and_are_the_same_when_checked(plain):
     assert plain[1] == []
 

@@ -59,7 +59,7 @@ def helper(s: Record, place: int) -> float:
     return float(s.sums[place])
 
 
-@policy()
+@policy(optimistic=True)
 class Wrong(NamedTuple):
     """A policy with one mistake, by its number; 0 for none."""
 
@@ -245,6 +245,9 @@ def all_messages() -> dict[str, list[Any]]:
         found[f"arm {number}"] = [simulated(lb.Thompson(), arms)]
     inside = lb.Binarized(Wrong(NUMBERS["plan queues nothing"]))
     found["inside"] = [simulated(inside)]
+    for mistake in ("start queues nothing", "plan queues arm 7", "observe raises"):
+        master = lb.Master(Wrong(NUMBERS[mistake]))
+        found[f"master: {mistake}"] = [simulated(master)]
     return found
 
 

@@ -272,19 +272,22 @@ def _whole(arm: Any) -> int | None:
     return None if arm is None else int(arm)
 
 
-def _levels(policy: Any, s: Record | None) -> Iterator[tuple[Any, Any]]:
-    """Yield a policy and its record, then the policy that it wraps, and so on."""
+def _levels(policy: Any, s: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield a policy and its record, then the policies that it wraps and theirs, and so on.
+
+    `s` may be an array of records, or None.
+    """
     yield policy, s
-    inner = parts_of(policy).get("inner")
-    if inner is not None:
-        yield from _levels(inner, None if s is None else s["inner"])
+    for name, part in parts_of(policy).items():
+        if hasattr(part, "plan"):  # not a detector
+            yield from _levels(part, None if s is None else s[name])
 
 
 def _from_records(states: Any, policy: Any, arguments: dict[str, Any]) -> Failure | None:
     """Return the method that was running in compiled code, as the record says; clear that note."""
     if states is None or policy is None or "checked" not in states.dtype.names:
         return None
-    number = _at_work(states)
+    number = _at_work(states, policy)
     if number is None:
         return None
     s = states[number]
@@ -309,16 +312,14 @@ def _from_records(states: Any, policy: Any, arguments: dict[str, Any]) -> Failur
     return found
 
 
-def _at_work(states: Any) -> int | None:
+def _at_work(states: Any, policy: Any) -> int | None:
     """Return the number of the record in whose policy a method was running, or None."""
     if states.size == 1:
         return 0
     if "seal" in states.dtype.names:
         busy = np.flatnonzero(states["seal"] == BUSY)
     else:
-        busy = np.flatnonzero(states["end"])
-        if busy.size == 0 and "inner" in states.dtype.names:
-            busy = np.flatnonzero(states["inner"]["end"])
+        busy = np.flatnonzero(sum(inner["end"] != 0 for _, inner in _levels(policy, states)))
     return int(busy[0]) if busy.size else None
 
 

@@ -255,8 +255,11 @@ class Master(NamedTuple):
         s.restarts = 0
         for k in range(s.by.shape[0]):
             s.promise[k] = 1.0
+        for m in range(ORDERS):
+            instance(s, m).end = 0  # no method of the policy is running
         for m in range(1, ORDERS):  # all hold sound numbers, also before their turn
             self.policy.start(anew(s, instance(s, m)))
+            check_round(instance(s, m))
         begin_block(s, 0)
         self.plan(s)
 
@@ -285,6 +288,7 @@ class Master(NamedTuple):
                     s.gain[m] = 0.0
                     s.rewards[m] = 0
                     self.policy.start(anew(s, instance(s, m)))
+                    check_round(instance(s, m))
 
         # The shortest one that is running chooses an arm.
         active = shortest(s)
@@ -292,7 +296,6 @@ class Master(NamedTuple):
         if inner.taken == inner.queued:
             self.policy.plan(next_round(s, inner))
             inner.taken = 0
-        if inner.taken == 0:
             check_round(inner)
         arm = inner.queue[inner.taken]
         inner.taken += 1
