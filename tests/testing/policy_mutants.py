@@ -170,6 +170,29 @@ def by_room(self, s):
         Sound.plan(self, s)
 
 
+def by_mean(self, s):
+    for k in range(s.arms):
+        s.index[k] = s.sums[k] / s.pulls[k] if s.pulls[k] > 0 else unseen(s, k)
+    enqueue(s, argmax(s, s.index))
+
+
+def outdated(self, s):
+    if s.round == 2:  # once and for all, and far too low
+        for k in range(s.arms):
+            s.index[k] = 0.1
+    enqueue(s, below(s.stream, s.arms))
+
+
+def all_at_once(self, s):
+    by_mean(self, s)
+    s.queued = 0
+    enqueue_all(s)
+
+
+def without_index(self, arms, horizon):
+    return [field for field in Sound.layout(self, arms, horizon) if field[0] != "index"]
+
+
 class Anything(NamedTuple):
     """Takes any parameter."""
 
@@ -234,6 +257,13 @@ POLICIES = [
     (make("Boastful", held=boastful), ("held_agrees_with_what_was_told",)),
     (make("Optimistic", held=optimistic), ("held_agrees_with_what_was_told",)),
     (make("Padded", held=padded), ("held_agrees_with_what_was_told",)),
+    (make("Greedy", flags=["optimistic"], plan=by_mean), ("promises_are_kept",)),
+    (make("Outdated", flags=["optimistic"], plan=outdated), ("promises_are_kept",)),
+    (make("Crowd", flags=["optimistic"], plan=all_at_once), ("promises_are_kept",)),
+    (
+        make("Unindexed", flags=["optimistic"], layout=without_index, plan=favourite),
+        ("promises_are_kept",),
+    ),
     (
         make("Wordless", layout=with_leader, start=start_with_leader, duels=wordless),
         ("words_come_for_every_policy",),

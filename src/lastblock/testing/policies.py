@@ -4,7 +4,14 @@ from collections.abc import Callable, Collection
 
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import require_policy
-from lastblock.testing import declared, eligibility, live_use, reproducible, service_use
+from lastblock.testing import (
+    declared,
+    eligibility,
+    live_use,
+    optimism,
+    reproducible,
+    service_use,
+)
 from lastblock.testing.suite import Check, list_checks, run_all
 
 POLICY_CHECKS: dict[str, Callable[[Policy], None]] = {
@@ -23,6 +30,7 @@ POLICY_CHECKS: dict[str, Callable[[Policy], None]] = {
         declared.arms_have_no_favourites,
         declared.shift_is_as_declared,
         declared.scale_is_as_declared,
+        optimism.promises_are_kept,
         declared.environments_fit,
         declared.state_is_bounded,
         declared.start_sets_what_it_reads,
