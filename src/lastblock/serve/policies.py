@@ -9,7 +9,7 @@ from lastblock.support.spelling import advice
 
 DEFAULT = "AdaptiveLBSDA"
 _INNER = "of"
-"""The key for a wrapper's parameter `policy`; `policy` itself names the wrapper."""
+"""The key for a wrapper's parameter `policy`, as in scenario files; `policy` names the wrapper."""
 
 
 def read_policy(given: object) -> Policy:
@@ -26,15 +26,16 @@ def read_policy(given: object) -> Policy:
     ValueError
         If there is no such policy, or a parameter is not valid.
     """
-    policy: Policy = _read(given, "policy", POLICIES)
+    policy: Policy = _read(given, "policy", "policy", POLICIES)
     return policy
 
 
-def _read(given: object, key: str, registry: dict[str, type[Any]]) -> Any:
+def _read(given: object, at: str, key: str, registry: dict[str, type[Any]]) -> Any:
+    """Return the policy or detector that is `given` under the key `at`; `key` names its class."""
     table = {key: given} if isinstance(given, str) else given
     if not isinstance(table, dict) or not isinstance(table.get(key), str):
         raise ValueError(
-            f'{key}: give a name, or an object such as {{"{key}": "…", parameters …}}, '
+            f'{at}: give a name, or an object such as {{"{key}": "…", parameters …}}, '
             f"not {short(given)}"
         )
     name = table[key]
@@ -43,15 +44,16 @@ def _read(given: object, key: str, registry: dict[str, type[Any]]) -> Any:
     cls = registry[name]
     if getattr(cls, "oracle", False):
         raise ValueError(f"{name} knows the arms beforehand, for simulations; take another policy")
+    _check_words(cls, [word for word in table if word != key])
     values = {}
     for word, value in table.items():
         if word == key:
             continue
-        if word == _INNER and "policy" in cls._fields:
-            values["policy"] = _read(value, "policy", POLICIES)
-        elif word == "detector" and "detector" in cls._fields:
-            values["detector"] = _read(value, "detector", DETECTORS)
-        elif word == "policy" or isinstance(value, dict):
+        if word == _INNER:
+            values["policy"] = _read(value, _INNER, "policy", POLICIES)
+        elif word == "detector":
+            values["detector"] = _read(value, "detector", "detector", DETECTORS)
+        elif isinstance(value, dict):
             raise ValueError(f"{name}: {word}={short(value)} is not a value for a parameter")
         else:
             values[word] = value
@@ -60,6 +62,23 @@ def _read(given: object, key: str, registry: dict[str, type[Any]]) -> Any:
         return cls(**values)
     except TypeError as error:
         raise ValueError(str(error)) from None
+
+
+def _check_words(cls: type[Any], given: list[str]) -> None:
+    """Raise a ValueError about a key that a class does not have, or a policy that is missing."""
+    name, wraps = cls.__name__, "policy" in cls._fields
+    known = [_INNER if field == "policy" else field for field in cls._fields]
+    for word in given:
+        if word not in known:
+            hint = advice(word, known)
+            if wraps and _INNER not in given:
+                hint += f' (the policy that it wraps is "{_INNER}")'
+            raise ValueError(f"{name} has no parameter {word!r}; {hint}")
+    if wraps and _INNER not in given:
+        raise ValueError(
+            f'{name} needs {_INNER}, the policy that it wraps: {{"policy": "{name}", '
+            f'"{_INNER}": "…", …}}'
+        )
 
 
 def written(policy: Policy | Detector) -> dict[str, Any]:
