@@ -10,7 +10,6 @@ scenarios and on arms that are close to each other, and fills in the table in
 `docs/research/adaptive.md`.
 """
 
-import argparse
 import math
 import re
 from pathlib import Path
@@ -18,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import lastblock as lb
+from benchmarks.options import Parser, between, whole
 from lastblock.lab.scenario import Scenario
 from lastblock.lab.suite.problems import (
     HALVES,
@@ -201,13 +201,13 @@ def fill(lines: list[str]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.adaptive")
+    parser = Parser(prog="python -m benchmarks.adaptive")
     parser.add_argument("--half", choices=HALVES, default="development")
-    parser.add_argument("--replications", type=int, default=40)
-    parser.add_argument("--alertness", type=float, nargs="*", default=[])
+    parser.add_argument("--replications", type=whole(2), default=40)
+    parser.add_argument("--alertness", type=between(0.0, 10.0), nargs="*", default=[])
     parser.add_argument(
         "--further",
-        type=int,
+        type=whole(0),
         nargs="*",
         default=[],
         metavar="SEED",

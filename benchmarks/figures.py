@@ -6,7 +6,6 @@ It runs every policy on the paper's four scenarios, with the paper's parameters 
 gives them, and otherwise with the published tunings for the known T, Γ and σ.
 """
 
-import argparse
 import math
 import re
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import lastblock as lb
 from benchmarks.field import HORIZON, PAPER, REPLICATIONS
+from benchmarks.options import Parser
 from lastblock.lab.scenario import Scenario
 from lastblock.support.spelling import advice
 
@@ -157,7 +157,7 @@ def parameters(policy) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.figures", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.figures", description=__doc__)
     names = {name.lower(): name for name in lb.POLICIES}
     parser.add_argument("policies", nargs="*", type=str.lower, metavar="POLICY", help="all if none")
     parser.add_argument("--missing", action="store_true", help="play only what the pages lack")

@@ -12,7 +12,6 @@ there.
 Regrets are final ones, on common random numbers; intervals are standard errors.
 """
 
-import argparse
 import json
 import math
 import re
@@ -25,6 +24,7 @@ import numpy as np
 
 import lastblock as lb
 from benchmarks.memory_worlds import GEOMETRIC, World, policies, tails, worlds
+from benchmarks.options import Parser, between, whole
 from lastblock.simulation.compiling import Job, compile_all
 from lastblock.support import files
 from lastblock.support.parallel import check_threads
@@ -186,12 +186,12 @@ def ordered(found: dict, chosen: dict) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.memory")
+    parser = Parser(prog="python -m benchmarks.memory")
     every = worlds()
     parser.add_argument("--part", nargs="*", choices=[*every], default=[*every])
-    parser.add_argument("--share", type=float, default=1.0, help="of the replications")
-    parser.add_argument("--threads", type=int, default=None)
-    parser.add_argument("--minutes", type=float, default=math.inf, help="stop after so many")
+    parser.add_argument("--share", type=between(0.0, 10.0), default=1.0, help="of the replications")
+    parser.add_argument("--threads", type=whole(1), default=None)
+    parser.add_argument("--minutes", type=between(0.0), default=math.inf, help="stop after so many")
     parser.add_argument("--out", type=Path, default=Path("results/memory"))
     parser.add_argument("--write", action="store_true", help="the tables of the page")
     parser.add_argument("--tails", action="store_true", help="only the 99.9 % quantiles, precisely")

@@ -9,7 +9,6 @@ library that cannot be installed or started is named with the error. `--write` f
 the README.
 """
 
-import argparse
 import functools
 import json
 import os
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import lastblock as lb
+from benchmarks.options import Parser, between
 from benchmarks.peers_faults import FAULTS, shown
 from benchmarks.peers_players import LIBRARIES, Library
 from benchmarks.peers_tables import sections, summary_table, worlds_of, write
@@ -227,9 +227,9 @@ def measured(names: list[str], share: float) -> dict[str, Any]:
 
 def main() -> None:
     every = [name for name in LIBRARIES if name != "lastblock"]
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers")
+    parser = Parser(prog="python -m benchmarks.peers")
     parser.add_argument("--peers", nargs="+", choices=every, default=every, metavar="NAME")
-    parser.add_argument("--share", type=float, default=1.0, help="of the replications")
+    parser.add_argument("--share", type=between(0.0, 10.0), default=1.0, help="of the replications")
     parser.add_argument("--kept", action="store_true", help=f"show {KEPT.name} of an earlier run")
     parser.add_argument("--write", action="store_true", help="fill in the page and the README")
     options = parser.parse_args()

@@ -15,7 +15,6 @@ empty schema of PostgreSQL.
 another, if the machine has three.
 """
 
-import argparse
 import contextlib
 import http.client
 import json
@@ -39,6 +38,7 @@ from starlette.routing import Route
 from tqdm import tqdm
 
 import lastblock as lb
+from benchmarks.options import Parser, whole
 
 ROUNDS, SECONDS, CONNECTIONS = 3, 3.0, 256
 GOAL_START = 5.0
@@ -387,12 +387,12 @@ def start(bandits: int, place: str | None) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(prog="python -m benchmarks.serve", description=__doc__)
     parser.add_argument("--parts", action="store_true")
-    parser.add_argument("--memory", type=int, metavar="N")
-    parser.add_argument("--start", type=int, metavar="N")
+    parser.add_argument("--memory", type=whole(1), metavar="N")
+    parser.add_argument("--start", type=whole(1), metavar="N")
     parser.add_argument("--store", metavar="URL")
-    parser.add_argument("--workers", type=int, metavar="N")
+    parser.add_argument("--workers", type=whole(1), metavar="N")
     given = parser.parse_args()
     if given.parts:
         parts()

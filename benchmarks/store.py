@@ -9,7 +9,6 @@ together. On a busy machine it is more reliable than elapsed time.
 
 import os
 import random
-import sys
 import tempfile
 import threading
 import time
@@ -21,6 +20,7 @@ from typing import NamedTuple
 from tests.store.postgres_server import Server, why_not
 
 import lastblock as lb
+from benchmarks.options import Parser
 
 EVENTS = 400_000
 SYNCED = 400
@@ -198,4 +198,9 @@ def on_postgres(folder: str | None, memory: Pace) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = Parser(prog="python -m benchmarks.store", description=__doc__)
+    parser.add_argument("folder", nargs="?", help="where to write; default: the temporary folder")
+    given = parser.parse_args()
+    if given.folder is not None and not Path(given.folder).is_dir():
+        parser.error(f"{given.folder} is not a folder")
+    main(given.folder)

@@ -5,7 +5,6 @@ rewards in [0, 1] are wrapped, with the bounds that somebody would guess. `--rep
 quick look, which writes nothing.
 """
 
-import argparse
 import re
 from pathlib import Path
 from statistics import NormalDist
@@ -15,6 +14,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 import lastblock as lb
+from benchmarks.options import Parser, whole
 from lastblock.drawing.canvas import SMALL, TEXT, Picture
 from lastblock.drawing.styles import looks
 
@@ -200,8 +200,8 @@ def table(shares: Shares) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replications", type=int, default=REPLICATIONS)
+    parser = Parser(prog="python -m benchmarks.worlds", description=__doc__)
+    parser.add_argument("--replications", type=whole(2), default=REPLICATIONS)
     replications = parser.parse_args().replications
     shares = measure(replications)
     if replications != REPLICATIONS:

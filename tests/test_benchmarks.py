@@ -3,6 +3,7 @@
 import importlib
 import json
 import re
+import runpy
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,14 +18,21 @@ ROOT = Path(__file__).parents[1]
 
 
 @contextmanager
-def imported(name):
-    """Import a benchmark; forget it and its policies later, but not what it has imported."""
+def forgotten():
+    """Forget benchmarks and their policies later, but not what they have imported."""
     with mock.patch.dict(lb.POLICIES):
         try:
-            yield importlib.import_module(f"benchmarks.{name}")
+            yield
         finally:
             for module in [each for each in sys.modules if each.partition(".")[0] == "benchmarks"]:
                 del sys.modules[module]
+
+
+@contextmanager
+def imported(name):
+    """Import a benchmark, and forget it later."""
+    with forgotten():
+        yield importlib.import_module(f"benchmarks.{name}")
 
 
 @pytest.mark.parametrize(
@@ -34,6 +42,38 @@ def test_every_benchmark_finds_what_it_imports(name, monkeypatch):
     monkeypatch.syspath_prepend(ROOT)
     with imported(name):
         pass
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("comparison --threads 0", "--threads: 0 must be at least 1"),
+        ("comparison --threads -2", "--threads: -2 must be at least 1"),
+        ("comparison --threads many", "--threads: 'many' must be a whole number"),
+        ("memory --threads 0", "--threads: 0 must be at least 1"),
+        ("memory --share nan", "--share: nan must be above 0 and at most 10"),
+        ("memory --minutes -1", "--minutes: -1 must be above 0"),
+        ("peers --share x", "--share: 'x' must be a number"),
+        ("adaptive --replications 1", "--replications: 1 must be at least 2"),
+        ("adaptive --alertness 0", "--alertness: 0 must be above 0 and at most 10"),
+        ("adaptive --further -1", "--further: -1 must be at least 0"),
+        ("worlds --replications 0", "--replications: 0 must be at least 2"),
+        ("serve --workers 0", "--workers: 0 must be at least 1"),
+        ("store nowhere", "nowhere is not a folder"),
+        ("figures UCB11", "there is no policy 'ucb11'; did you mean 'UCB1'?"),
+    ],
+)
+def test_a_wrong_option_is_an_error_of_one_line(command, told, monkeypatch, capsys):
+    name, *arguments = command.split()
+    monkeypatch.syspath_prepend(ROOT)
+    monkeypatch.setattr(sys, "argv", [name, *arguments])
+    with forgotten(), pytest.raises(SystemExit) as ended:
+        runpy.run_module(f"benchmarks.{name}", run_name="__main__")
+    assert ended.value.code == 2
+    line = capsys.readouterr().err
+    assert line.startswith(f"python -m benchmarks.{name}: error: ")
+    assert told in line
+    assert line.count("\n") == 1
 
 
 @pytest.fixture

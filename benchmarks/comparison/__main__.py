@@ -12,7 +12,6 @@ run goes on where it stopped, and a new policy costs its own row only. With name
 other policies are those of docs/comparison.csv.
 """
 
-import argparse
 import multiprocessing
 import sys
 import time
@@ -34,6 +33,7 @@ from benchmarks.comparison.playing import (
 from benchmarks.comparison.rows import BASE, UNIT, Row, case_of, row_named, rows
 from benchmarks.comparison.tables import fill, latex
 from benchmarks.comparison.worlds import HALF, World, single, suite
+from benchmarks.options import Parser, whole
 from lastblock.lab.suite.problems import HALVES
 from lastblock.support import files
 from lastblock.support.parallel import check_threads, progress_bar
@@ -167,13 +167,13 @@ def gather(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m benchmarks.comparison",
         description="Compare all policies, and fill the tables of docs/comparison.md.",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="compute these policies only")
     parser.add_argument("--half", choices=HALVES, default=HALF, help="of the suite")
-    parser.add_argument("--threads", type=int, help="processes at a time; default: all cores")
+    parser.add_argument("--threads", type=whole(1), help="processes at a time; default: all cores")
     parser.add_argument("--out", type=Path, default=Path("results/comparison"))
     parser.add_argument("--no-time", action="store_true", help="time no policy anew")
     options = parser.parse_args()
