@@ -42,16 +42,20 @@ def others() -> dict:
 def main() -> None:
     unit = uniform_ns()
     print(f"\nNanoseconds a step, one core, T = {HORIZON} (one uniform: {unit:.2f} ns)")
-    print(f"{'scenario':<27}{'policy':<18}{'ns':>8}{'uniforms':>10}")
+    print(f"{'scenario':<27}{'policy':<20}{'ns':>8}{'uniforms':>10}")
     seconds = 0.0
     curves = 0
     for scenario in map(Scenario.load, PAPER):
-        policies = {**scenario.policies, "Adaptive LB-SDA": lb.AdaptiveLBSDA()}
+        policies = {
+            **scenario.policies,
+            "Adaptive LB-SDA": lb.AdaptiveLBSDA(),
+            "the same, edition 1": lb.AdaptiveLBSDA(**lb.AdaptiveLBSDA.former_defaults()),
+        }
         if scenario.name == "bernoulli-changes":
             policies |= others()
         for name, policy in policies.items():
             pace = step_ns(policy, scenario.environment, replications=50, repeats=3)
-            print(f"{scenario.name:<27}{name:<18}{pace:>8.1f}{pace / unit:>10.1f}", flush=True)
+            print(f"{scenario.name:<27}{name:<20}{pace:>8.1f}{pace / unit:>10.1f}", flush=True)
     for scenario in map(Scenario.load, PAPER):
         for policy in scenario.policies.values():
             started = time.perf_counter()

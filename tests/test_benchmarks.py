@@ -60,6 +60,7 @@ def test_every_benchmark_finds_what_it_imports(name, monkeypatch):
         ("worlds --replications 0", "--replications: 0 must be at least 2"),
         ("serve --workers 0", "--workers: 0 must be at least 1"),
         ("store nowhere", "nowhere is not a folder"),
+        ("sections mastr", "there is no section 'mastr'; did you mean 'master'?"),
         ("figures UCB11", "there is no policy 'ucb11'; did you mean 'UCB1'?"),
     ],
 )
@@ -74,6 +75,52 @@ def test_a_wrong_option_is_an_error_of_one_line(command, told, monkeypatch, caps
     assert line.startswith(f"python -m benchmarks.{name}: error: ")
     assert told in line
     assert line.count("\n") == 1
+
+
+@pytest.fixture
+def sections(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    with imported("sections") as module:
+        yield module
+
+
+def test_a_section_replaces_its_own_table_only(sections):
+    for name, section in sections.SECTIONS.items():
+        text = (sections.PAGES / f"{section.page}.md").read_text(encoding="utf-8")
+        filled = sections.fill(text, name, ["| new |"])
+        before, _, rest = text.partition(f"<!-- {name} -->")
+        after = rest.partition(f"<!-- end of {name} -->")[2]
+        assert filled.startswith(before)
+        assert filled.endswith(after)
+        assert filled.count("| new |") == 1
+        assert f"`python -m benchmarks.sections {name}`" in text
+    with pytest.raises(ValueError, match="needs the marks <!-- master -->"):
+        sections.fill("no marks", "master", [])
+
+
+def test_alarms_by_the_paper_are_those_of_every_forecaster(sections):
+    """Each forecaster multiplies what Laplace's rule gives to the coins that it has seen."""
+
+    def chance(coins):
+        product = 1.0
+        for n, coin in enumerate(coins):
+            heads = sum(coins[:n])
+            product *= (heads + 1) / (n + 2) if coin else (n - heads + 1) / (n + 2)
+        return product
+
+    coins = np.random.default_rng(5).random(60) < np.repeat([0.1, 0.9, 0.2], 20)
+    coins = coins.astype(int).tolist()
+    found, begun = [], 0
+    for t in range(1, 61):
+        seen = coins[begun:t]
+        if any(
+            chance(seen[:at]) * chance(seen[at:]) / len(seen) > chance(seen)
+            for at in range(1, len(seen))
+        ):
+            found.append(t)
+            begun = t
+    assert len(found) >= 2
+    assert sections.alarms_by_the_paper(coins, lambda n: 1.0 / n) == found
 
 
 @pytest.fixture
