@@ -17,6 +17,7 @@ from data.before_the_move.make import live, next_arms, play_fleet
 from data.before_the_rooms.make import POLICY, play
 from lastblock.kernels.background import compiling
 from lastblock.lab.work import chunks
+from processes import run_python
 
 FOLDER = Path(__file__).parent / "data" / "before_the_move"
 EXACT = Path(__file__).parent / "data" / "before_the_rooms"
@@ -79,17 +80,25 @@ def test_a_store_with_adaptive_bandits_goes_on(tmp_path):
             store.get_or_create("old", lb.AdaptiveLBSDA(0.25), ["a", "b"])
 
 
+ADAPTIVE_FLEETS = """
+import sys
+import lastblock as lb
+
+policy = lb.AdaptiveLBSDA(alertness=0.065, edition=1)
+with lb.Fleet.open(sys.argv[1]) as fleet, lb.Fleet(policy, arms=2, size=2, seed=5) as fresh:
+    assert fleet.policy == policy
+    arms = fresh.ask(range(2))
+    for one in (fleet, fresh):
+        one.tell(range(2), arms, [1.0, 0.0])
+    assert fleet.ask(range(2)).tolist() == fresh.ask(range(2)).tolist()
+"""
+
+
 def test_a_fleet_of_adaptive_bandits_goes_on(tmp_path):
-    policy = lb.AdaptiveLBSDA(alertness=0.065, edition=1)
-    with (
-        lb.Fleet.open(Path(shutil.copy(FIRST / "old.fleet", tmp_path))) as fleet,
-        lb.Fleet(policy, arms=2, size=2, seed=5) as fresh,
-    ):
-        assert fleet.policy == policy
-        arms = fresh.ask(range(2))
-        for one in (fleet, fresh):
-            one.tell(range(2), arms, [1.0, 0.0])
-        assert fleet.ask(range(2)).tolist() == fresh.ask(range(2)).tolist()
+    """Without the JIT: two decisions would take seconds to compile, twice."""
+    path = shutil.copy(FIRST / "old.fleet", tmp_path)
+    done = run_python("-c", ADAPTIVE_FLEETS, path, NUMBA_DISABLE_JIT=1)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_store_goes_on(tmp_path):

@@ -181,7 +181,7 @@ import sys
 import lastblock as lb
 env = lb.Stationary([lb.Bernoulli(0.9), lb.Bernoulli(0.1), lb.Bernoulli(0.8)])
 policies = {"window": lb.SWLBSDA(window=60), "memory": lb.LBSDALM()}
-scenario = lb.lab.Scenario("killed", env, 2000, policies, replications=6000)
+scenario = lb.lab.Scenario("killed", env, 1000, policies, replications=6000)
 lb.lab.run(scenario, out=sys.argv[1], threads=1)
 """
 

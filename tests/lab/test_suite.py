@@ -38,6 +38,11 @@ def test_there_are_enough_problems_in_two_halves():
     assert list(_KINDS) == list(problems.KINDS)
 
 
+def seeds_of_all_halves():
+    """The seeds of all problems, which are those of their scenarios."""
+    return {problem(i, half).seed for half in problems.HALVES for i in range(problems.count())}
+
+
 def test_every_problem_is_a_scenario():
     scenarios = halves.scenarios(replications=3)
     assert len({scenario.name for scenario in scenarios}) == problems.count()
@@ -49,13 +54,13 @@ def test_every_problem_is_a_scenario():
         grid = [policy.window for label, policy in scenario.policies.items() if "window" in label]
         assert grid == sorted(grid)
         assert 2 * scenario.environment.n_arms <= grid[0] < grid[-1] < scenario.horizon
-    assert len({s.seed for half in problems.HALVES for s in halves.scenarios(half)}) == 300
+    assert len(seeds_of_all_halves()) == 300
 
 
 def test_worlds_without_a_change_are_for_those_that_count():
     calm = halves.calm_scenarios("test", replications=2)
     assert len(calm) == len(problems.calm_problems())
-    taken = {s.seed for half in problems.HALVES for s in halves.scenarios(half)}
+    taken = seeds_of_all_halves()
     for scenario in calm:
         assert scenario.environment.changes == ()
         assert tuple(scenario.policies) == COUNTED
