@@ -8,6 +8,9 @@ that never change, and measures the regret of a long run without changes.
 ``python -m benchmarks.adaptive --promises`` compares it with LB-SDA instead, on the paper's
 scenarios and on arms that are close to each other, and fills in the table in
 `docs/research/adaptive.md`.
+
+``python -m benchmarks.adaptive --chance`` prints, instead of the worlds that never change, how
+likely a half of the same recipe is to meet all goals: halves differ, and one half says little.
 """
 
 import math
@@ -20,6 +23,7 @@ import lastblock as lb
 from benchmarks.options import Parser, between, whole
 from lastblock.lab.scenario import Scenario
 from lastblock.lab.suite.problems import (
+    EACH,
     HALVES,
     KINDS,
     Problem,
@@ -40,6 +44,11 @@ GOALS = {  # the largest regret on the paper's scenarios
 CLOSE = {"click rates": (0.02, 0.03), "close arms": (0.5, 0.51)}
 MOST_OF_LBSDA = 1.5
 """The goal on arms that are close to each other, in times of LB-SDA's regret."""
+
+HALF_GOALS = {"all": 0.42, "worst": 2.0, "stationary": 1.25, "rise": 1.2}
+"""The largest ratios to the tuned window on a half: geometric means, and that of the worst
+problem."""
+HALVES_DRAWN, POOLS_DRAWN = 20_000, 200
 
 WINDOWS = [1 << j for j in range(7, 17)]
 CALM_STEPS = 20_000
@@ -85,10 +94,11 @@ def geometric(ratios: list[tuple[float, float]]) -> str:
 
 def suite(
     policies: dict, half: str, replications: int, hindsight: bool, further: list[int]
-) -> None:
+) -> dict[str, dict[str, np.ndarray]]:
     """Print the ratios of every policy on every problem of a half, and their summary.
 
-    The problems of the seeds `further`, which belong to no half, are added.
+    The problems of the seeds `further`, which belong to no half, are added. Return the ratios to
+    the tuned window, by policy and kind.
     """
     problems = [problem(i, half) for i in range(count())]
     problems += [further_problem(i, seed) for seed in further for i in range(count())]
@@ -125,6 +135,44 @@ def suite(
         for kind in KINDS:
             mine = [r for r, made in zip(ratios, problems, strict=True) if made.kind == kind]
             print(f"    {kind:<12}{geometric(mine)}")
+    return {
+        name: {
+            kind: np.exp([r for (r, _), p in zip(ratios, problems, strict=True) if p.kind == kind])
+            for kind in KINDS
+        }
+        for name, ratios in to_tuned.items()
+    }
+
+
+def chances(ratios: dict[str, np.ndarray], halves: int, draw: np.random.Generator) -> dict:
+    """Return the share of random halves that meet each goal, and that of those that meet all.
+
+    A half has five problems of each kind, drawn from those of `ratios` with replacement.
+    """
+    drawn = {kind: draw.choice(known, (halves, EACH)) for kind, known in ratios.items()}
+    together = np.concatenate(list(drawn.values()), axis=1)
+    value = {name: np.exp(np.log(drawn[name]).mean(axis=1)) for name in ("stationary", "rise")}
+    value |= {"all": np.exp(np.log(together).mean(axis=1)), "worst": together.max(axis=1)}
+    met = {name: value[name] <= goal for name, goal in HALF_GOALS.items()}
+    met["all goals"] = np.all(list(met.values()), axis=0)
+    return {name: float(shares.mean()) for name, shares in met.items()}
+
+
+def print_chances(ratios: dict[str, dict[str, np.ndarray]]) -> None:
+    """Print how likely a random half is to meet the goals, and how much the pool leaves open."""
+    print("\nThe chance that a half meets its goals, drawn from these problems")
+    for name, known in ratios.items():
+        draw = np.random.default_rng(1)
+        found = chances(known, HALVES_DRAWN, draw)
+        others = [
+            chances({kind: draw.choice(r, len(r)) for kind, r in known.items()}, 2000, draw)
+            for _ in range(POOLS_DRAWN)
+        ]
+        low, high = np.quantile([other["all goals"] for other in others], (0.05, 0.95))
+        each = ", ".join(
+            f"{goal} ≤ {most:g}: {found[goal]:.2f}" for goal, most in HALF_GOALS.items()
+        )
+        print(f"  {name:<26}{found['all goals']:.2f} [{low:.2f}, {high:.2f}]; {each}", flush=True)
 
 
 def calm(policies: dict, replications: int) -> None:
@@ -217,6 +265,11 @@ def main() -> None:
         "--no-hindsight", action="store_true", help="do not search for the best window in hindsight"
     )
     parser.add_argument("--first-edition", action="store_true", help="play edition 1, too")
+    parser.add_argument(
+        "--chance",
+        action="store_true",
+        help="resample halves from these problems: how likely does one meet all goals?",
+    )
     parser.add_argument("--promises", action="store_true", help="compare with LB-SDA instead")
     options = parser.parse_args()
     if options.promises:
@@ -227,7 +280,10 @@ def main() -> None:
         policies["edition 1"] = lb.AdaptiveLBSDA(**lb.AdaptiveLBSDA.former_defaults())
     policies |= {f"alertness {c:g}": lb.AdaptiveLBSDA(c) for c in options.alertness}
     hindsight = not options.no_hindsight
-    suite(policies, options.half, options.replications, hindsight, options.further)
+    ratios = suite(policies, options.half, options.replications, hindsight, options.further)
+    if options.chance:
+        print_chances(ratios)
+        return
     calm(policies, 50 * options.replications)  # many, because false restarts are rare
     long_calm(policies, options.replications)
 

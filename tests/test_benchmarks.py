@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import math
 import re
 import runpy
 import sys
@@ -121,6 +122,55 @@ def test_alarms_by_the_paper_are_those_of_every_forecaster(sections):
             begun = t
     assert len(found) >= 2
     assert sections.alarms_by_the_paper(coins, lambda n: 1.0 / n) == found
+
+
+@pytest.fixture
+def adaptive(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    with imported("adaptive") as module:
+        yield module
+
+
+def test_the_chance_that_a_half_meets_its_goals(adaptive):
+    """One of twenty problems above the limit is in a half of five with a chance of 1 − 0.95⁵."""
+    ratios = {kind: np.full(20, 0.3) for kind in adaptive.KINDS}
+    draw, halves = np.random.default_rng(3), 20_000
+    assert set(adaptive.chances(ratios, 10, draw).values()) == {1.0}
+    ratios["single"][7] = 2.1
+    found = adaptive.chances(ratios, halves, draw)
+    without = 0.95**5
+    error = 4.0 * math.sqrt(without * (1.0 - without) / halves)
+    assert abs(found["worst"] - without) < error
+    assert found["all goals"] == found["worst"]
+    assert found["all"] == found["stationary"] == found["rise"] == 1.0
+    ratios["rise"][:] = 1.21
+    found = adaptive.chances(ratios, halves, draw)
+    assert found["rise"] == found["all goals"] == 0.0
+    assert found["all"] == 1.0
+
+
+def test_a_goal_that_is_just_met_is_met(adaptive):
+    ratios = {kind: np.full(20, 0.3) for kind in adaptive.KINDS}
+    ratios["fast"][:] = adaptive.HALF_GOALS["worst"]
+    found = adaptive.chances(ratios, 10, np.random.default_rng(3))
+    assert found["worst"] == 1.0
+    ratios["fast"][:] += 1e-9
+    found = adaptive.chances(ratios, 10, np.random.default_rng(3))
+    assert found["worst"] == found["all goals"] == 0.0
+
+
+def test_the_chances_come_instead_of_the_calm_worlds(adaptive, monkeypatch, capsys):
+    def regrets(policy, made, replications):
+        return np.full(replications, 1.0 if isinstance(policy, lb.AdaptiveLBSDA) else 4.0)
+
+    monkeypatch.setattr(adaptive, "final_regrets", regrets)
+    monkeypatch.setattr(adaptive, "POOLS_DRAWN", 2)
+    monkeypatch.setattr(sys, "argv", ["adaptive", "--no-hindsight", "--chance", "--further", "10"])
+    adaptive.main()
+    text = capsys.readouterr().out
+    assert text.count("ratios: AdaptiveLBSDA() 0.25") == 2 * adaptive.count()
+    assert "AdaptiveLBSDA()           1.00 [1.00, 1.00]; all ≤ 0.42: 1.00" in text
+    assert "False restarts" not in text
 
 
 @pytest.fixture
