@@ -194,7 +194,9 @@ def main() -> None:
     parser.add_argument("--minutes", type=between(0.0), default=math.inf, help="stop after so many")
     parser.add_argument("--out", type=Path, default=Path("results/memory"))
     parser.add_argument("--write", action="store_true", help="the tables of the page")
-    parser.add_argument("--tails", action="store_true", help="only the 99.9 % quantiles, precisely")
+    parser.add_argument(
+        "--tails", action="store_true", help="only the 99.9 %% quantiles, precisely"
+    )
     options = parser.parse_args()
     if options.write and (options.share != 1.0 or len({*options.part}) < len(every)):
         parser.error("--write fills the page with all parts and replications: leave out the others")

@@ -57,7 +57,9 @@ def test_every_benchmark_finds_what_it_imports(name, monkeypatch):
         ("peers --share x", "--share: 'x' must be a number"),
         ("adaptive --replications 1", "--replications: 1 must be at least 2"),
         ("adaptive --alertness 0", "--alertness: 0 must be above 0 and at most 10"),
-        ("adaptive --further -1", "--further: -1 must be at least 0"),
+        ("adaptive --further 3", "--further: 3 must be at least 10"),
+        ("adaptive --further 10 10", "--further: give each seed once"),
+        ("adaptive --promises --chance", "--promises and --chance are two runs"),
         ("worlds --replications 0", "--replications: 0 must be at least 2"),
         ("serve --workers 0", "--workers: 0 must be at least 1"),
         ("store nowhere", "nowhere is not a folder"),
@@ -131,6 +133,28 @@ def adaptive(monkeypatch):
         yield module
 
 
+WITH_OPTIONS = [
+    "adaptive",
+    "comparison",
+    "figures",
+    "memory",
+    "peers",
+    "sections",
+    "serve",
+    "store",
+]
+
+
+@pytest.mark.parametrize("name", [*WITH_OPTIONS, "worlds"])
+def test_help(name, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(ROOT)
+    monkeypatch.setattr(sys, "argv", [name, "--help"])
+    with forgotten(), pytest.raises(SystemExit) as ended:
+        runpy.run_module(f"benchmarks.{name}", run_name="__main__")
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: python -m benchmarks.{name} ")
+
+
 def test_the_chance_that_a_half_meets_its_goals(adaptive):
     """One of twenty problems above the limit is in a half of five with a chance of 1 − 0.95⁵."""
     ratios = {kind: np.full(20, 0.3) for kind in adaptive.KINDS}
@@ -147,6 +171,7 @@ def test_the_chance_that_a_half_meets_its_goals(adaptive):
     found = adaptive.chances(ratios, halves, draw)
     assert found["rise"] == found["all goals"] == 0.0
     assert found["all"] == 1.0
+    assert found["all but one"] == found["worst"]
 
 
 def test_a_goal_that_is_just_met_is_met(adaptive):

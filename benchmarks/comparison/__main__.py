@@ -1,6 +1,6 @@
 """All policies in the same worlds: ``python -m benchmarks.comparison``.
 
-    python -m benchmarks.comparison                     # all: 6 minutes on 16 cores, then the times
+    python -m benchmarks.comparison                     # all: 6 minutes on 16 cores, and the times
     python -m benchmarks.comparison AdaptiveLBSDA       # some policies; the other rows stay
 
 It fills the tables of docs/comparison.md and writes them as docs/comparison.csv, with all digits,

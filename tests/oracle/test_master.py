@@ -53,13 +53,14 @@ def test_policies_that_do_not_fit_are_refused(inner, says):
         lb.Master(inner)
 
 
-def test_an_optimistic_policy_needs_an_index_for_every_arm():
+@pytest.mark.parametrize(("kind", "room"), [(np.float64, 1), (np.int64, 3)])
+def test_an_optimistic_policy_needs_an_index_for_every_arm(kind, room):
     @policy(optimistic=True)
     class ShortIndex(NamedTuple):
         bound: float = 1.0
 
         def layout(self, arms: int, horizon: int | None) -> Layout:
-            return [("index", np.float64, (1,))]
+            return [("index", kind, (room,))]
 
         def start(self, s: Record) -> None:
             s.index[0] = self.bound

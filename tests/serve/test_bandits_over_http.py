@@ -1,9 +1,13 @@
 """Bandits over HTTP: made, listed, read, changed, paused, deleted; arms that come and go."""
 
+from typing import NamedTuple
+from unittest import mock
+
 import pytest
 
 import lastblock as lb
 from lastblock.kernels.background import compiling
+from lastblock.serve.policies import read_policy
 from lastblock.store.storage import TakenOverError
 
 NEW = {"name": "a/b ü", "policy": "LBSDAGM", "arms": ["x", 7, {"label": "z", "floor": 0.1}]}
@@ -18,6 +22,14 @@ def test_every_arm_has_a_name_that_an_address_can_have(service, labels):
     assert shop.post("/v1/bandits", {**new, "arms": ["a", 1]}).status == 201
     if labels[0] == "1":
         assert shop.post("/v1/bandits/button/arms", {"label": "1"}).kind == "conflict"
+
+
+def test_of_is_an_ordinary_parameter_of_a_policy_that_wraps_none():
+    class Share(NamedTuple):
+        of: float = 0.5
+
+    with mock.patch.dict(lb.POLICIES, Share=Share):
+        assert read_policy({"policy": "Share", "of": 0.25}) == Share(0.25)
 
 
 def test_a_bandit_is_made_and_read(service):
@@ -85,6 +97,11 @@ def test_policies_are_written_as_in_scenario_files(service, policy, text):
             {"policy": {"policy": "Restarting", "detector": "MeanShift"}},
             "invalid",
             'Restarting needs of, the policy that it wraps: {"policy": "Restarting", "of": "…"',
+        ),
+        (
+            {"policy": {"policy": "Restarting", "of": "UCB1"}},
+            "invalid",
+            'Restarting needs detector: {"policy": "Restarting", "of": "…", "detector": "…"}',
         ),
         (
             {"policy": {"policy": "Master", "inner": "UCB1"}},

@@ -229,7 +229,11 @@ class Master(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         inner = record_of(self.policy, arms, horizon)
-        if "index" not in (inner.names or ()) or inner["index"].shape[:1] < (arms,):
+        if (
+            "index" not in (inner.names or ())
+            or inner["index"].base.kind != "f"
+            or inner["index"].shape[:1] < (arms,)
+        ):
             raise ValueError(
                 f"Master: {self.policy} is declared optimistic, so its layout must have a field "
                 '"index" of floats with room for all arms'

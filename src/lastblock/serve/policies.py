@@ -49,7 +49,7 @@ def _read(given: object, at: str, key: str, registry: dict[str, type[Any]]) -> A
     for word, value in table.items():
         if word == key:
             continue
-        if word == _INNER:
+        if word == _INNER and "policy" in cls._fields:
             values["policy"] = _read(value, _INNER, "policy", POLICIES)
         elif word == "detector":
             values["detector"] = _read(value, "detector", "detector", DETECTORS)
@@ -65,7 +65,7 @@ def _read(given: object, at: str, key: str, registry: dict[str, type[Any]]) -> A
 
 
 def _check_words(cls: type[Any], given: list[str]) -> None:
-    """Raise a ValueError about a key that a class does not have, or a policy that is missing."""
+    """Raise a ValueError about a key that a class does not have, or that a wrapper lacks."""
     name, wraps = cls.__name__, "policy" in cls._fields
     known = [_INNER if field == "policy" else field for field in cls._fields]
     for word in given:
@@ -74,11 +74,16 @@ def _check_words(cls: type[Any], given: list[str]) -> None:
             if wraps and _INNER not in given:
                 hint += f' (the policy that it wraps is "{_INNER}")'
             raise ValueError(f"{name} has no parameter {word!r}; {hint}")
-    if wraps and _INNER not in given:
-        raise ValueError(
-            f'{name} needs {_INNER}, the policy that it wraps: {{"policy": "{name}", '
-            f'"{_INNER}": "…", …}}'
-        )
+    needed = [
+        word
+        for word, field in zip(known, cls._fields, strict=True)
+        if field not in cls._field_defaults
+    ]
+    missing = next((word for word in needed if word not in given), None)
+    if wraps and missing is not None:
+        what = f"{missing}, the policy that it wraps" if missing == _INNER else missing
+        example = "".join(f', "{word}": "…"' for word in needed)
+        raise ValueError(f'{name} needs {what}: {{"policy": "{name}"{example}}}')
 
 
 def written(policy: Policy | Detector) -> dict[str, Any]:
