@@ -87,7 +87,7 @@ def quicken_error_contexts() -> None:
 
     for user in (errors, lowering, typeinfer):
         if getattr(user, "new_error_context", None) is numbas:
-            user.new_error_context = Context  # type: ignore[attr-defined]
+            user.new_error_context = Context  # type: ignore[attr-defined]  # numba's name
 
 
 def quicken_lifetimes() -> None:
