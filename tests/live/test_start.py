@@ -4,7 +4,9 @@ import copy
 import logging
 import pickle
 import signal
+import sys
 import threading
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -240,6 +242,51 @@ def test_plain_python_does_not_warn_of_overflows():
         for reward in (1e289, -1e289, 1e289, 1.0):
             bandit.tell(bandit.ask(), reward)
     assert sum(bandit.pulls.values()) == 4
+
+
+@compiles
+def test_what_was_run_last_is_compiled_first(soon, monkeypatch):
+    """A bandit that outgrows its records needs the newest kernels, not those it asked for first."""
+    compiled, go_on = [], threading.Event()
+
+    def wait(kernel):
+        assert go_on.wait(60)
+        compiled.append(kernel.function())
+
+    monkeypatch.setattr(SoonCompiled, "wait", wait)
+    compiler = background._Compiler()
+    monkeypatch.setattr(background, "_compiler", compiler)
+    busy, a, b, c, d = (SoonCompiled(lambda name=name: name, POLICY) for name in "*abcd")
+    busy.look()
+    while busy in compiler._waiting:
+        time.sleep(0.001)
+    for kernel in (a, b, c, d):
+        kernel.look()
+    assert [kernel.run() for kernel in (b, c, c, b)] == ["b", "c", "c", "b"]
+    go_on.set()
+    finish()
+    assert compiled == ["*", "b", "c", "a", "d"]
+
+
+@compiles
+@pytest.mark.parametrize("choice", [None, 0.002])
+def test_threads_take_short_turns_while_it_compiles(soon, monkeypatch, choice):
+    usual, during = sys.getswitchinterval(), []
+
+    def wait(kernel):
+        during.append(sys.getswitchinterval())
+        if choice is not None:
+            sys.setswitchinterval(choice)
+
+    monkeypatch.setattr(SoonCompiled, "wait", wait)
+    kernel = SoonCompiled(lambda: None, POLICY)
+    kernel.look()
+    finish()
+    try:
+        assert during == pytest.approx([background.TURN])
+        assert sys.getswitchinterval() == pytest.approx(choice or usual)
+    finally:
+        sys.setswitchinterval(usual)
 
 
 @compiles

@@ -2,19 +2,19 @@
 
 A kernel returns the same bits with and without a compiler. So whoever wants an answer at once runs
 it as plain Python, some hundred times slower, until its compiled code is there. One thread compiles
-for all; it ends when nothing is left to compile. In the child of a fork there is no such thread;
-whoever looks for compiled code there starts a new one.
+for all, first what was run last; it ends when nothing is left to compile. In the child of a fork
+there is no such thread; whoever looks for compiled code there starts a new one.
 """
 
 import atexit
 import ctypes
+import itertools
 import logging
 import os
 import sys
 import threading
 import time
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -42,10 +42,16 @@ PATIENCE = 10.0
 GLANCE = 0.002
 """Seconds after which we look again whether the compiler can be stopped, or has stopped."""
 
+TURN = 0.0005
+"""Seconds after which threads take turns while the compiler works. It calls LLVM thousands of times
+and must wait for its turn after each call, in Python's usual 5 ms for minutes."""
+
 LLVM = os.path.join("llvmlite", "binding", "")
 """What is in the path of every module that calls LLVM."""
 
 _log = logging.getLogger(__name__)
+
+_calls = itertools.count(1)
 
 When = Literal["soon", "at once", "never"]
 _when: When = "never" if DISABLED else "soon"
@@ -82,6 +88,8 @@ class SoonCompiled:
         self.code: Callable[..., Any] | None = None
         """The compiled code, once it is ready; see `look`."""
         self._error: BaseException | None = None
+        self.last_call = 0
+        """Which of all calls in plain Python was its last one; 0 if it had none."""
         self._asked: object = None  # the compiler that was asked for the code
         self._is_slow = self._has_warned = False
 
@@ -123,6 +131,7 @@ class SoonCompiled:
             self.wait()
         if self.code is not None:
             return self.code(*arguments)
+        self.last_call = next(_calls)
         begun = time.thread_time()
         try:
             return self.run_plain(*arguments)
@@ -218,12 +227,29 @@ def _quiet_in_callbacks() -> Iterator[None]:
         sys.unraisablehook = before
 
 
+@contextmanager
+def _short_turns() -> Iterator[None]:
+    """Let the threads of the program take shorter turns, unless it has chosen such itself."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(min(TURN, usual))
+    ours = sys.getswitchinterval()
+    try:
+        yield
+    finally:
+        if sys.getswitchinterval() == ours:  # nobody has set another one meanwhile
+            sys.setswitchinterval(usual)
+
+
 class _Compiler:
-    """The queue of what to compile, and the thread that does it."""
+    """What waits to be compiled, and the thread that compiles it.
+
+    What was run last comes first: a bandit may outgrow its records faster than their kernels are
+    compiled. Kernels that nobody holds any more are compiled too, for later bandits.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._queue: deque[SoonCompiled] = deque()
+        self._waiting: list[SoonCompiled] = []
         self._thread: threading.Thread | None = None
         self.is_stopping = False
         """Whether the program ends: an error of the compiler then says nothing of the kernel."""
@@ -231,34 +257,36 @@ class _Compiler:
     def ask(self, kernel: SoonCompiled) -> "_Compiler | None":
         """Have a kernel compiled; return self, or None if no thread can be started now."""
         with deferred_interrupts(), self._lock:
-            self._queue.append(kernel)
+            self._waiting.append(kernel)
             if self._thread is None:
                 thread = threading.Thread(target=self._work, name="lastblock-compiler", daemon=True)
                 try:
                     thread.start()
                 except RuntimeError:  # too many threads, or the program is ending
-                    self._queue.pop()
+                    self._waiting.pop()
                     return None
                 self._thread = thread
         return self
 
     def _work(self) -> None:
         try:
-            with in_background:
+            with in_background, _short_turns():
                 make_ready()
             atexit.register(self.stop)  # so that it runs before what numba has registered
             while (kernel := self._next()) is not None:
-                with in_background:
+                with in_background, _short_turns():
                     kernel.compile()
         except _Stop:
             pass
 
     def _next(self) -> SoonCompiled | None:
+        """Return the kernel to compile next; None if there is none, and the thread ends."""
         with self._lock:
-            if self._queue:
-                return self._queue.popleft()
-            self._thread = None
-            return None
+            if not self._waiting:
+                self._thread = None
+                return None
+            calls = [kernel.last_call for kernel in self._waiting]
+            return self._waiting.pop(calls.index(max(calls)))
 
     def stop(self) -> None:
         """Stop compiling: a thread that is inside the compiler when Python ends may crash it.
@@ -267,7 +295,7 @@ class _Compiler:
         thread is stopped as soon as it is in other Python code.
         """
         self.is_stopping = True
-        self._queue.clear()
+        self._waiting.clear()
         thread, until = self._thread, time.monotonic() + PATIENCE
         with _quiet_in_callbacks():
             while thread is not None and thread.is_alive() and time.monotonic() < until:
