@@ -130,7 +130,7 @@ def state_is_bounded(policy: Policy) -> None:
         )
     bandit = Bandit(policy, ARMS, seed=SEED)
     size = bandit.state_size
-    live_with_delays(bandit, 3000, random.Random(SEED))
+    live_with_delays(bandit, 1200, random.Random(SEED))
     expect(
         bandit.state_size == size or declares(policy, "grows"),
         f"the state has grown from {size} to {bandit.state_size} bytes",

@@ -10,7 +10,7 @@ from lastblock.kernels.background import compiling
 from lastblock.live.bandit import Bandit
 from lastblock.live.view import desk_of
 from lastblock.testing.expectations import expect, expect_same, expect_value_error
-from lastblock.testing.worlds import SEED, declares, fields_with_nan, record_within
+from lastblock.testing.worlds import SEED, answer_some, declares, fields_with_nan, record_within
 
 LABELS = ["a", "b", "c"]
 
@@ -27,7 +27,7 @@ def absent_arms_are_as_if_retired(policy: Policy) -> None:
         expect_value_error("pause_arm", lambda: bandit.pause_arm("a"), told)
         return
     world = random.Random(SEED)
-    for step in range(120):
+    for step in range(60):
         left_out = world.choice(LABELS)
         if world.random() < 0.6:
             retired = bandit.copy()
@@ -46,7 +46,7 @@ def absent_arms_are_as_if_retired(policy: Policy) -> None:
             )
         else:
             bandit.ask()
-        _answer_some(bandit, world)
+        answer_some(bandit, world)
     strange = fields_with_nan(record_within(bandit))
     expect(not strange, f"after arms were left out these fields hold NaN: {', '.join(strange)}")
 
@@ -65,7 +65,7 @@ def _pause_and_resume(policy: Policy, floor: dict[str, float] | None) -> None:
     events: list[Any] = []
     bandit.attach(events.extend)
     world = random.Random(SEED)
-    for step in range(100):
+    for step in range(50):
         paused = [arm for arm, state in bandit.arms.items() if state == "paused"]
         active = [arm for arm in LABELS if arm not in paused]
         if world.random() < 0.1 and len(active) > 1:
@@ -81,7 +81,7 @@ def _pause_and_resume(policy: Policy, floor: dict[str, float] | None) -> None:
             )
         if world.random() < 0.2:
             bandit.observe(world.choice(LABELS), float(world.random() < 0.5))
-        _answer_some(bandit, world)
+        answer_some(bandit, world)
     expect(
         Bandit.from_json(bandit.to_json()).to_bytes() == bandit.to_bytes(),
         "written as JSON and read again, the state with paused arms is another one",
@@ -101,7 +101,7 @@ def decisions_of_others_are_learnt(policy: Policy) -> None:
     world = random.Random(SEED)
     for _ in range(40):
         bandit.ask()
-        _answer_some(bandit, world)
+        answer_some(bandit, world)
     for arm in LABELS:
         for _ in range(5):
             twin = _after_an_extra_pull(bandit, arm)
@@ -146,12 +146,3 @@ def _waiting(bandit: Bandit[str]) -> list[str]:
     s = record_within(bandit)
     active = [arm for arm, state in bandit.arms.items() if state != "retired"]
     return [active[k] for k in s.queue[int(s.taken) : int(s.queued)]]
-
-
-def _answer_some(bandit: Bandit[str], world: random.Random) -> None:
-    while len(bandit.pending) > world.randint(0, 4):
-        late = world.choice(bandit.pending)
-        if world.random() < 0.1:
-            bandit.forget(late)
-        else:
-            bandit.tell(late, float(world.random() < 0.5))

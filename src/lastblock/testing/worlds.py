@@ -79,13 +79,18 @@ def live_with_delays(bandit: Bandit[L], steps: int, world: random.Random) -> lis
     taken = []
     for _ in range(steps):
         taken.append(bandit.ask())
-        while len(bandit.pending) > world.randint(0, 4):
-            late = world.choice(bandit.pending)
-            if world.random() < 0.1:
-                bandit.forget(late)
-            else:
-                bandit.tell(late, float(world.random() < 0.5))
+        answer_some(bandit, world)
     return taken
+
+
+def answer_some(bandit: Bandit[Any], world: random.Random) -> None:
+    """Tell or forget decisions that are out, in any order, until at most four are left."""
+    while len(pending := bandit.pending) > world.randint(0, 4):
+        late = world.choice(pending)
+        if world.random() < 0.1:
+            bandit.forget(late)
+        else:
+            bandit.tell(late, float(world.random() < 0.5))
 
 
 def record_within(bandit: Bandit[Any]) -> Record:
