@@ -84,6 +84,13 @@ def _compilers() -> tuple[type[Any], type[Any]] | None:
         """The code of an entry and of all kernels that it needs."""
 
         _linking_libraries: list[Any]
+        is_long = False
+        """Whether it runs so long that the way from Python into it does not count."""
+
+        def add_ir_module(self, module: Any) -> None:
+            if module.name == _WRAPPER and self.is_long:
+                _leave_as_it_is(module)
+            super().add_ir_module(module)
 
         def finalize(self) -> None:
             self._linking_libraries = list(_parts(self._linking_libraries, KernelLibrary))
@@ -112,12 +119,16 @@ def _compilers() -> tuple[type[Any], type[Any]] | None:
     return KernelCompiler, EntryCompiler
 
 
+_WRAPPER = "wrapper"
+"""Numba's name of the code that turns Python's arguments into numbers."""
+
 _NEEDED = (
     "_ensure_finalized",
     "_finalize_specific",
     "_get_module_for_linking",
     "_optimize_final_module",
     "_raise_if_finalized",
+    "add_ir_module",
     "codegen",
     "enable_object_caching",
     "finalize",
@@ -142,9 +153,18 @@ class _Bare:
 
 def _compile_into(kind: type[Any], compiler: Any, compile_extra: Any, function: Any) -> Any:
     made = kind(compiler.state.targetctx.codegen(), function.__qualname__)
+    made.is_long = compiler.state.flags.release_gil  # an `entry`, not a `moment`
     made.enable_object_caching()
     compiler.state.library = made
     return compile_extra(function)
+
+
+def _leave_as_it_is(module: Any) -> None:
+    """Let LLVM translate a module's functions without optimising them, which takes less time."""
+    for function in module.functions:
+        if not function.is_declaration:
+            function.attributes.add("noinline")
+            function.attributes.add("optnone")
 
 
 def _parts(libraries: Iterable[Any], kernels: type[Any]) -> Iterator[Any]:
