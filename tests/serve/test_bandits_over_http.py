@@ -1,5 +1,6 @@
 """Bandits over HTTP: made, listed, read, changed, paused, deleted; arms that come and go."""
 
+import re
 from typing import NamedTuple
 from unittest import mock
 
@@ -138,6 +139,16 @@ def test_a_wrong_bandit_is_refused_and_none_is_made(service, change, kind, words
     assert made.kind == kind
     assert words in made.json["detail"], made.json
     assert shop.state.host.store.names() == ()
+
+
+@pytest.mark.parametrize("name", ["BestArms", "OracleRestrt"])
+def test_a_policy_that_would_be_refused_is_not_suggested(service, name):
+    made = service().post("/v1/bandits", {"name": "b", "arms": ["x", "y"], "policy": name})
+    assert made.status == 422
+    told, _, hint = made.json["detail"].partition("; ")
+    assert told == f"unknown policy '{name}'"
+    assert "BESA" in hint
+    assert not {"BestArm", "OracleRestart"} & {*re.findall(r"\w+", hint)}
 
 
 def test_a_name_is_taken_once(shop):

@@ -1,5 +1,6 @@
 """Policies by name and parameters, as scenario files write them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from lastblock.core.protocol import Detector, Policy
@@ -30,6 +31,11 @@ def read_policy(given: object) -> Policy:
     return policy
 
 
+def offered(registry: Mapping[str, type[Any]]) -> list[str]:
+    """Return the names to choose from: all but policies that know the arms beforehand."""
+    return sorted(name for name, cls in registry.items() if not getattr(cls, "oracle", False))
+
+
 def _read(given: object, at: str, key: str, registry: dict[str, type[Any]]) -> Any:
     """Return the policy or detector that is `given` under the key `at`; `key` names its class."""
     table = {key: given} if isinstance(given, str) else given
@@ -40,9 +46,9 @@ def _read(given: object, at: str, key: str, registry: dict[str, type[Any]]) -> A
         )
     name = table[key]
     if name not in registry:
-        raise ValueError(f"unknown {key} {name!r}; {advice(name, registry)}")
+        raise ValueError(f"unknown {key} {name!r}; {advice(name, offered(registry))}")
     cls = registry[name]
-    if getattr(cls, "oracle", False):
+    if name not in offered(registry):
         raise ValueError(f"{name} knows the arms beforehand, for simulations; take another policy")
     _check_words(cls, [word for word in table if word != key])
     values = {}

@@ -15,7 +15,7 @@ from lastblock.serve.dashboard.bandit_pages import BanditPages
 from lastblock.serve.dashboard.charts import policy_marks
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Response
-from lastblock.serve.policies import DEFAULT, read_policy, written
+from lastblock.serve.policies import DEFAULT, offered, read_policy, written
 from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.serve.routing import Route
 from lastblock.serve.state import State
@@ -25,11 +25,6 @@ PATIENCE: Final = 180.0
 
 MOST_PERIODS: Final = 50
 NOW, OTHER = "now", "other"
-
-
-def names() -> list[str]:
-    """Return the policies to choose from: all but those that know the arms beforehand."""
-    return sorted(name for name, cls in POLICIES.items() if not getattr(cls, "oracle", False))
 
 
 def playing(hosted: Hosted) -> list[tuple[Label, int]]:
@@ -112,7 +107,7 @@ def routes(state: State, guard: Guard, bandits: BanditPages) -> Iterator[Route]:
             422 if wrong else 200,
             name=hosted.name,
             policy=str(hosted.bandit.policy),
-            names=names(),
+            names=offered(POLICIES),
             chosen=chosen,
             marks=policy_marks({NOW: current, OTHER: chosen}),
             parameters=visit.form.get("parameters", ""),
