@@ -5,12 +5,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.serve import (
+from benchmarks.serve_servers import (
     ARMS,
     CONNECTIONS,
     CORES,
     GOALS,
     HEAD,
+    HELLO,
     ROUNDS,
     Pace,
     best,
@@ -52,9 +53,7 @@ def workers(number: int) -> None:
         found: dict[tuple[int, str], list[Pace]] = {}
         owners: dict[tuple[int, str], list[float]] = {}  # its share of the processor time
         other = free_port()
-        plain = stack.enter_context(
-            running(uvicorn_command("benchmarks.serve:hello", other), other, cores=(0, 1))
-        )
+        plain = stack.enter_context(running(uvicorn_command(HELLO, other), other, cores=(0, 1)))
         units = []
         for _ in range(ROUNDS):
             units.append(measure(other, plain.pid, [request("GET", "/")], core))
