@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 
 import lastblock as lb
-from benchmarks.options import Parser, between, whole
+from benchmarks.options import Parser, between
+from lastblock.cli.arguments import whole
 from lastblock.lab.scenario import Scenario
 from lastblock.lab.suite.problems import (
     EACH,
@@ -254,10 +255,32 @@ def fill(lines: list[str]) -> None:
 
 
 def main() -> None:
-    parser = Parser(prog="python -m benchmarks.adaptive")
-    parser.add_argument("--half", choices=HALVES, default="development")
-    parser.add_argument("--replications", type=whole(2), default=40)
-    parser.add_argument("--alertness", type=between(0.0, 10.0), nargs="*", default=[])
+    parser = Parser(
+        "adaptive",
+        __doc__,
+        "about a minute on two cores, once compiled, and half a minute with --promises",
+    )
+    parser.add_argument(
+        "--half",
+        choices=HALVES,
+        default="development",
+        help="the half of the suite to play (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--replications",
+        type=whole(2),
+        default=40,
+        metavar="N",
+        help="runs of each policy on each problem (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--alertness",
+        type=between(0.0, 10.0),
+        nargs="*",
+        default=[],
+        metavar="C",
+        help="play AdaptiveLBSDA with these values of alertness, too",
+    )
     parser.add_argument(
         "--further",
         type=whole(FIRST_FURTHER),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import lastblock as lb
+from benchmarks.options import Parser
 
 ARMS = ["red", "green", "blue"]
 CALLS = 20_000
@@ -89,4 +90,5 @@ def shown(times: tuple[float, float]) -> str:
 
 
 if __name__ == "__main__":
+    Parser("blocking", __doc__, "about ten seconds").parse_args()
     main()

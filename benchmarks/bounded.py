@@ -6,6 +6,7 @@ Regret and time a step of policies for rewards in [0, 1], on Beta arms, which va
 import time
 
 import lastblock as lb
+from benchmarks.options import Parser
 
 MEANS, CONCENTRATION = (0.3, 0.45, 0.6), 4.0
 HORIZON, REPLICATIONS = 1500, 400
@@ -37,4 +38,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    Parser("bounded", __doc__, "some seconds, once compiled").parse_args()
     main()

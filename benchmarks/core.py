@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import lastblock as lb
+from benchmarks.options import Parser
 from benchmarks.timing import best_of, step_ns, uniform_ns
 from lastblock.lab.paper.table1 import measure
 from lastblock.lab.scenario import Scenario
@@ -102,4 +103,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    Parser("core", __doc__, "about half a minute, once compiled").parse_args()
     main()

@@ -11,6 +11,7 @@ import time
 import numpy as np
 
 import lastblock as lb
+from benchmarks.options import Parser
 from lastblock.core.layout import state_dtype
 from lastblock.core.rounds import begin, next_arm, reward_arm
 from lastblock.kernels.jit import entry, specialise
@@ -116,4 +117,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    Parser("delays", __doc__, "about a minute, once compiled").parse_args()
     main()

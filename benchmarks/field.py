@@ -6,6 +6,7 @@ It also measures the time of the paper's 27 curves together.
 import time
 
 import lastblock as lb
+from benchmarks.options import Parser
 from benchmarks.timing import step_ns, uniform_ns
 from lastblock.lab.scenario import Scenario
 
@@ -72,4 +73,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    Parser("field", __doc__, "about half a minute on two cores, once compiled").parse_args()
     main()

@@ -9,6 +9,7 @@ import numpy as np
 
 import lastblock as lb
 from benchmarks.live import pair_us, rewards
+from benchmarks.options import Parser
 from benchmarks.timing import uniform_ns
 from lastblock.core.protocol import Policy
 from lastblock.support.parallel import cores
@@ -166,4 +167,10 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    Parser(
+        "fleet",
+        __doc__,
+        "about a minute on two cores, once compiled, and up to 13 GB of memory (records that do "
+        "not fit are left out)",
+    ).parse_args()
     main()

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import lastblock as lb
+from benchmarks.options import Parser
 from lastblock.core.protocol import Policy
 from lastblock.theory import kl
 
@@ -52,4 +53,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    Parser("gaps", __doc__, "about half a minute on two cores, once compiled").parse_args()
     main()

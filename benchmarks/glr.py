@@ -7,6 +7,7 @@ local and global restarts where one arm rises alone and where all arms change.
 import numpy as np
 
 import lastblock as lb
+from benchmarks.options import Parser
 
 SEEDS = 200
 CHANGES = [(100, 0.5), (300, 0.25), (300, 0.5), (300, 1.0), (1000, 0.25), (1000, 0.5), (1000, 1.0)]
@@ -103,4 +104,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    Parser("glr", __doc__, "about half a minute on two cores, once compiled").parse_args()
     main()

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import lastblock as lb
+from benchmarks.options import Parser
 
 MEANS = (0.5, 0.45, 0.43, 0.4)
 CONFIDENCE = 0.9
@@ -104,4 +105,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    Parser("identification", __doc__, "about a minute, once compiled").parse_args()
     main()

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 import lastblock as lb
+from benchmarks.options import Parser
 from benchmarks.timing import best_of
 
 ARMS = 10
@@ -109,4 +110,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    Parser(
+        "live", __doc__, "about a minute, once compiled, and a few gigabytes of memory"
+    ).parse_args()
     main()

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from benchmarks.options import Parser
 from lastblock.policies.lbsdagm import LBSDAGM
 
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "marks.svg"
@@ -60,4 +61,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    Parser("marks", __doc__, "a second").parse_args()
     main()

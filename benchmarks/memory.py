@@ -24,7 +24,8 @@ import numpy as np
 
 import lastblock as lb
 from benchmarks.memory_worlds import GEOMETRIC, World, policies, tails, worlds
-from benchmarks.options import Parser, between, whole
+from benchmarks.options import Parser, between
+from lastblock.cli.arguments import whole
 from lastblock.simulation.compiling import Job, compile_all
 from lastblock.support import files
 from lastblock.support.parallel import check_threads
@@ -186,16 +187,44 @@ def ordered(found: dict, chosen: dict) -> dict:
 
 
 def main() -> None:
-    parser = Parser(prog="python -m benchmarks.memory")
+    parser = Parser(
+        "memory", __doc__, "about ten minutes on 16 cores, and more than an hour on two"
+    )
     every = worlds()
-    parser.add_argument("--part", nargs="*", choices=[*every], default=[*every])
-    parser.add_argument("--share", type=between(0.0, 10.0), default=1.0, help="of the replications")
-    parser.add_argument("--threads", type=whole(1), default=None)
-    parser.add_argument("--minutes", type=between(0.0), default=math.inf, help="stop after so many")
-    parser.add_argument("--out", type=Path, default=Path("results/memory"))
-    parser.add_argument("--write", action="store_true", help="the tables of the page")
     parser.add_argument(
-        "--tails", action="store_true", help="only the 99.9 %% quantiles, precisely"
+        "--part",
+        nargs="*",
+        choices=[*every],
+        default=[*every],
+        help="play only these groups of worlds",
+    )
+    parser.add_argument(
+        "--share",
+        type=between(0.0, 10.0),
+        default=1.0,
+        metavar="X",
+        help="play this share of the replications (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--threads", type=whole(1), metavar="N", help="number of threads (default: one per core)"
+    )
+    parser.add_argument(
+        "--minutes",
+        type=between(0.0),
+        default=math.inf,
+        metavar="N",
+        help="stop after so many minutes; the same command goes on",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("results/memory"),
+        metavar="FOLDER",
+        help="where simulations are kept (default: %(default)s)",
+    )
+    parser.add_argument("--write", action="store_true", help="fill in the tables of the page")
+    parser.add_argument(
+        "--tails", action="store_true", help="find 99.9 %% quantiles instead, precisely"
     )
     options = parser.parse_args()
     if options.write and (options.share != 1.0 or len({*options.part}) < len(every)):

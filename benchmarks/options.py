@@ -1,21 +1,38 @@
-"""The options of the benchmarks' commands: a wrong one is an error of one line."""
+"""The options of the benchmarks' commands: each has its help, and a wrong one an error of one line.
+
+Nothing but the standard library is imported here: `benchmarks.peers_worker` runs beside libraries
+that know nothing of ours.
+"""
 
 import argparse
 import math
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from lastblock.cli.arguments import whole
-
-__all__ = ["Parser", "between", "whole"]
+__all__ = ["Parser", "between"]
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line."""
+    """The argument parser of a command.
 
-    def __init__(self, **settings: Any) -> None:
+    Parameters
+    ----------
+    name
+        The command's module in `benchmarks`; empty for the package itself.
+    about
+        What the command measures: the module's docstring.
+    takes
+        About how long it takes, such as "a minute on two cores". Times are those once the kernels
+        are compiled.
+    """
+
+    def __init__(self, name: str, about: str | None, takes: str) -> None:
         super().__init__(
-            allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **settings
+            prog=f"python -m benchmarks.{name}".rstrip("."),
+            description=about,
+            epilog=f"It takes {takes}.",
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
 
     def error(self, message: str) -> NoReturn:

@@ -227,9 +227,26 @@ def measured(names: list[str], share: float) -> dict[str, Any]:
 
 def main() -> None:
     every = [name for name in LIBRARIES if name != "lastblock"]
-    parser = Parser(prog="python -m benchmarks.peers")
-    parser.add_argument("--peers", nargs="+", choices=every, default=every, metavar="NAME")
-    parser.add_argument("--share", type=between(0.0, 10.0), default=1.0, help="of the replications")
+    parser = Parser(
+        "peers",
+        __doc__,
+        "tens of minutes, and more to install the libraries",
+    )
+    parser.add_argument(
+        "--peers",
+        nargs="+",
+        choices=every,
+        default=every,
+        metavar="NAME",
+        help=f"compare with these libraries only, of {', '.join(every)}",
+    )
+    parser.add_argument(
+        "--share",
+        type=between(0.0, 10.0),
+        default=1.0,
+        metavar="X",
+        help="play this share of the replications (default: %(default)s)",
+    )
     parser.add_argument("--kept", action="store_true", help=f"show {KEPT.name} of an earlier run")
     parser.add_argument("--write", action="store_true", help="fill in the page and the README")
     options = parser.parse_args()

@@ -11,6 +11,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+from benchmarks.options import Parser
+
 AN_ERROR = "an error"
 RUN = """
 import contextlib, io, sys, warnings
@@ -381,4 +383,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    Parser("peers_faults", __doc__, "about a minute, once the libraries are installed").parse_args()
     main()

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from itertools import cycle
 from typing import Any
 
+from benchmarks.options import Parser
 from benchmarks.peers_players import HORIZON, LIBRARIES, Choose, Learn, Library, Phases
 
 TEN: Phases = {0: tuple(0.05 * (k + 1) for k in range(10))}
@@ -128,9 +129,17 @@ def done(job: str, library: str, policy: str, **rest: Any) -> dict[str, Any]:
 
 
 def main() -> None:
+    parser = Parser("peers_worker", __doc__, "as long as its jobs")
+    parser.add_argument(
+        "jobs",
+        type=json.loads,
+        metavar="JOBS",
+        help="a JSON array of jobs, as `benchmarks.peers` writes them",
+    )
+    jobs = parser.parse_args().jobs
     answers, sys.stdout = sys.stdout, sys.stderr  # some libraries print
     warnings.simplefilter("ignore")
-    for job in json.loads(sys.argv[1]):
+    for job in jobs:
         print(json.dumps(done(**job)), file=answers, flush=True)
 
 

@@ -6,6 +6,7 @@ Regret and time a step where means only fall, beside policies that do not know t
 import time
 
 import lastblock as lb
+from benchmarks.options import Parser
 
 HORIZON, REPLICATIONS = 10_000, 40
 
@@ -46,4 +47,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    Parser("rotting", __doc__, "about ten seconds, once compiled").parse_args()
     main()

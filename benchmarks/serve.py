@@ -27,7 +27,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 import lastblock as lb
-from benchmarks.options import Parser, whole
+from benchmarks.options import Parser
 from benchmarks.serve_servers import (
     ARMS,
     CORES,
@@ -52,6 +52,7 @@ from benchmarks.serve_servers import (
     uvicorn_command,
 )
 from benchmarks.serve_workers import workers
+from lastblock.cli.arguments import whole
 
 GOAL_START = 5.0
 
@@ -205,12 +206,22 @@ def start(bandits: int, place: str | None) -> None:
 
 
 if __name__ == "__main__":
-    parser = Parser(prog="python -m benchmarks.serve", description=__doc__)
-    parser.add_argument("--parts", action="store_true")
-    parser.add_argument("--memory", type=whole(1), metavar="N")
-    parser.add_argument("--start", type=whole(1), metavar="N")
-    parser.add_argument("--store", metavar="URL")
-    parser.add_argument("--workers", type=whole(1), metavar="N")
+    parser = Parser("serve", __doc__, "about three minutes, and two with --workers")
+    parser.add_argument(
+        "--parts", action="store_true", help="compare HTTP servers and frameworks instead"
+    )
+    parser.add_argument(
+        "--memory", type=whole(1), metavar="N", help="watch the memory over N decisions instead"
+    )
+    parser.add_argument(
+        "--start", type=whole(1), metavar="N", help="measure the start with N bandits instead"
+    )
+    parser.add_argument(
+        "--store", metavar="URL", help="where the bandits of --start are (default: a new file)"
+    )
+    parser.add_argument(
+        "--workers", type=whole(1), metavar="N", help="compare one process with N workers instead"
+    )
     given = parser.parse_args()
     if given.parts:
         parts()

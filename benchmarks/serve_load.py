@@ -15,6 +15,8 @@ import time
 from functools import partial
 from typing import Any
 
+from benchmarks.options import Parser
+
 
 class Connection(asyncio.Protocol):
     """One connection: a request, its response, the next request.
@@ -111,6 +113,7 @@ async def load(job: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    Parser("serve_load", __doc__, "as many seconds as the object says").parse_args()
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

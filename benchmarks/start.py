@@ -13,6 +13,7 @@ import tempfile
 import time
 
 import lastblock as lb
+from benchmarks.options import Parser
 from lastblock.kernels.background import compiling
 
 ARMS = 10
@@ -143,4 +144,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    Parser("start", __doc__, "about five minutes, most of them to compile").parse_args()
     main()

@@ -198,8 +198,13 @@ def on_postgres(folder: str | None, memory: Pace) -> None:
 
 
 if __name__ == "__main__":
-    parser = Parser(prog="python -m benchmarks.store", description=__doc__)
-    parser.add_argument("folder", nargs="?", help="where to write; default: the temporary folder")
+    parser = Parser("store", __doc__, "about a minute, once compiled")
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        metavar="FOLDER",
+        help="where to write (default: the system's folder for temporary files)",
+    )
     given = parser.parse_args()
     if given.folder is not None and not Path(given.folder).is_dir():
         parser.error(f"{given.folder} is not a folder")

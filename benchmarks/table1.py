@@ -7,6 +7,7 @@ kernel for each policy and horizon and takes about a minute; later runs take sec
 import math
 
 import lastblock as lb
+from benchmarks.options import Parser
 from lastblock.lab.paper.table1 import GAUSSIAN, ROWS, Cost, measure, powers
 
 HORIZONS = (10**3, 10**4, 10**5, 10**6)
@@ -68,4 +69,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    Parser("table1", __doc__, "some seconds, once compiled").parse_args()
     main()

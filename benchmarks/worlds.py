@@ -14,7 +14,8 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 import lastblock as lb
-from benchmarks.options import Parser, whole
+from benchmarks.options import Parser
+from lastblock.cli.arguments import whole
 from lastblock.drawing.canvas import SMALL, TEXT, Picture
 from lastblock.drawing.styles import looks
 
@@ -200,8 +201,14 @@ def table(shares: Shares) -> list[str]:
 
 
 def main() -> None:
-    parser = Parser(prog="python -m benchmarks.worlds", description=__doc__)
-    parser.add_argument("--replications", type=whole(2), default=REPLICATIONS)
+    parser = Parser("worlds", __doc__, "about a minute on two cores, once compiled")
+    parser.add_argument(
+        "--replications",
+        type=whole(2),
+        default=REPLICATIONS,
+        metavar="N",
+        help="runs of each policy in each world (default: %(default)s)",
+    )
     replications = parser.parse_args().replications
     shares = measure(replications)
     if replications != REPLICATIONS:

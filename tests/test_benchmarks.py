@@ -1,5 +1,6 @@
 """The commands behind the pages' tables cannot spoil them."""
 
+import argparse
 import importlib
 import json
 import math
@@ -36,6 +37,15 @@ def imported(name):
         yield importlib.import_module(f"benchmarks.{name}")
 
 
+def ended_with(module, arguments, monkeypatch):
+    """Run a command, which must end at its options; return its exit status."""
+    monkeypatch.syspath_prepend(ROOT)
+    monkeypatch.setattr(sys, "argv", [module, *arguments])
+    with forgotten(), pytest.raises(SystemExit) as ended:
+        runpy.run_module(module, run_name="__main__")
+    return ended.value.code
+
+
 @pytest.mark.parametrize(
     "name", sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py"))
 )
@@ -69,11 +79,7 @@ def test_every_benchmark_finds_what_it_imports(name, monkeypatch):
 )
 def test_a_wrong_option_is_an_error_of_one_line(command, told, monkeypatch, capsys):
     name, *arguments = command.split()
-    monkeypatch.syspath_prepend(ROOT)
-    monkeypatch.setattr(sys, "argv", [name, *arguments])
-    with forgotten(), pytest.raises(SystemExit) as ended:
-        runpy.run_module(f"benchmarks.{name}", run_name="__main__")
-    assert ended.value.code == 2
+    assert ended_with(f"benchmarks.{name}", arguments, monkeypatch) == 2
     line = capsys.readouterr().err
     assert line.startswith(f"python -m benchmarks.{name}: error: ")
     assert told in line
@@ -133,26 +139,51 @@ def adaptive(monkeypatch):
         yield module
 
 
-WITH_OPTIONS = [
-    "adaptive",
-    "comparison",
-    "figures",
-    "memory",
-    "peers",
-    "sections",
-    "serve",
-    "store",
-]
+def commands():
+    """The sources of all commands, by the names of their modules; "" for the package itself."""
+    folder, found = ROOT / "benchmarks", {}
+    for path in sorted(folder.rglob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        if '\nif __name__ == "__main__":\n' in source:
+            parts = path.relative_to(folder).with_suffix("").parts
+            found[".".join(part for part in parts if part != "__main__")] = source
+    return found
 
 
-@pytest.mark.parametrize("name", [*WITH_OPTIONS, "worlds"])
-def test_help(name, monkeypatch, capsys):
+@pytest.mark.parametrize("name", commands())
+def test_every_command_says_what_it_does_and_explains_its_options(name, monkeypatch, capsys):
+    assert "parse_args()" in commands()[name]  # or it would run here, for minutes
+    parsers = []
+    show = argparse.ArgumentParser.print_help
+    monkeypatch.setattr(
+        argparse.ArgumentParser, "print_help", lambda self: (parsers.append(self), show(self))
+    )
+    module = f"benchmarks.{name}".rstrip(".")
+    assert ended_with(module, ["--help"], monkeypatch) == 0
+    (parser,) = parsers
+    assert capsys.readouterr().out.startswith(f"usage: python -m {module} ")
+    assert parser.description.strip()
+    assert re.fullmatch(r"It takes \S.*\S\.", parser.epilog)
+    unexplained = [action.dest for action in parser._actions if not action.help]
+    assert not unexplained
+    assert ended_with(module, ["--nothing"], monkeypatch) == 2
+    line = capsys.readouterr().err
+    assert line.startswith(f"python -m {module}: error: ")
+    assert line.count("\n") == 1
+
+
+def test_the_package_lists_all_commands(monkeypatch, capsys):
+    assert ended_with("benchmarks", ["--help"], monkeypatch) == 0
+    listed = re.findall(r"^  (\w+) +\w", capsys.readouterr().out, re.M)
+    assert listed == sorted(name for name in commands() if name)
+
+
+def test_a_worker_beside_another_library_needs_nothing_of_ours(monkeypatch):
+    for module in [each for each in sys.modules if each.partition(".")[0] == "lastblock"]:
+        monkeypatch.setitem(sys.modules, module, None)  # an import of it is an error
     monkeypatch.syspath_prepend(ROOT)
-    monkeypatch.setattr(sys, "argv", [name, "--help"])
-    with forgotten(), pytest.raises(SystemExit) as ended:
-        runpy.run_module(f"benchmarks.{name}", run_name="__main__")
-    assert ended.value.code == 0
-    assert capsys.readouterr().out.startswith(f"usage: python -m benchmarks.{name} ")
+    with imported("peers_worker") as worker:
+        assert worker.JOBS
 
 
 def test_the_chance_that_a_half_meets_its_goals(adaptive):

@@ -33,7 +33,8 @@ from benchmarks.comparison.playing import (
 from benchmarks.comparison.rows import BASE, UNIT, Row, case_of, row_named, rows
 from benchmarks.comparison.tables import fill, latex
 from benchmarks.comparison.worlds import HALF, World, single, suite
-from benchmarks.options import Parser, whole
+from benchmarks.options import Parser
+from lastblock.cli.arguments import whole
 from lastblock.lab.suite.problems import HALVES
 from lastblock.support import files
 from lastblock.support.parallel import check_threads, progress_bar
@@ -168,14 +169,33 @@ def gather(
 
 def main() -> None:
     parser = Parser(
-        prog="python -m benchmarks.comparison",
-        description="Compare all policies, and fill the tables of docs/comparison.md.",
+        "comparison",
+        __doc__,
+        "about 6 minutes on 16 cores for all policies, and more to time each alone",
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="compute these policies only")
-    parser.add_argument("--half", choices=HALVES, default=HALF, help="of the suite")
-    parser.add_argument("--threads", type=whole(1), help="processes at a time; default: all cores")
-    parser.add_argument("--out", type=Path, default=Path("results/comparison"))
-    parser.add_argument("--no-time", action="store_true", help="time no policy anew")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="play these policies only")
+    parser.add_argument(
+        "--half",
+        choices=HALVES,
+        default=HALF,
+        help="the half of the suite to play (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=whole(1),
+        metavar="N",
+        help="number of processes (default: one per core)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("results/comparison"),
+        metavar="FOLDER",
+        help="where results are kept (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--no-time", action="store_true", help="do not time policies; keep the times of the page"
+    )
     options = parser.parse_args()
     chosen = choose(options.names)
     unit, base = row_named(UNIT), row_named(BASE)
