@@ -24,7 +24,7 @@ import numpy as np
 
 import lastblock as lb
 from benchmarks.memory_worlds import GEOMETRIC, World, policies, tails, worlds
-from benchmarks.options import Parser, between
+from benchmarks.options import Parser, between, folder
 from lastblock.cli.arguments import whole
 from lastblock.simulation.compiling import Job, compile_all
 from lastblock.support import files
@@ -217,8 +217,8 @@ def main() -> None:
     )
     parser.add_argument(
         "--out",
-        type=Path,
-        default=Path("results/memory"),
+        type=folder,
+        default="results/memory",
         metavar="FOLDER",
         help="where simulations are kept (default: %(default)s)",
     )

@@ -6,10 +6,12 @@ that know nothing of ours.
 
 import argparse
 import math
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn
 
-__all__ = ["Parser", "between"]
+__all__ = ["Parser", "between", "folder"]
 
 
 class Parser(argparse.ArgumentParser):
@@ -54,3 +56,14 @@ def between(least: float, most: float = math.inf) -> Callable[[str], float]:
         return value
 
     return convert
+
+
+def folder(text: str) -> Path:
+    """Convert (argparse's `type=`) the path of a folder to write into, which need not exist yet."""
+    path = Path(text)
+    there = next(each for each in (path, *path.absolute().parents) if each.exists())
+    if not there.is_dir():
+        raise argparse.ArgumentTypeError(f"{there} is not a folder; choose another path")
+    if not os.access(there, os.W_OK):
+        raise argparse.ArgumentTypeError(f"cannot write into {there}; choose another path")
+    return path

@@ -61,6 +61,10 @@ def test_every_benchmark_finds_what_it_imports(name, monkeypatch):
         ("comparison --threads 0", "--threads: 0 must be at least 1"),
         ("comparison --threads -2", "--threads: -2 must be at least 1"),
         ("comparison --threads many", "--threads: 'many' must be a whole number"),
+        ("comparison Adaptve", "no policy 'Adaptve' in the comparison; did you mean 'Adaptive LB-"),
+        ("comparison --out README.md", "--out: README.md is not a folder; choose another path"),
+        ("comparison --out README.md/x", "README.md is not a folder; choose another path"),
+        ("memory --out README.md", "--out: README.md is not a folder; choose another path"),
         ("memory --threads 0", "--threads: 0 must be at least 1"),
         ("memory --share nan", "--share: nan must be above 0 and at most 10"),
         ("memory --minutes -1", "--minutes: -1 must be above 0"),
@@ -79,6 +83,7 @@ def test_every_benchmark_finds_what_it_imports(name, monkeypatch):
 )
 def test_a_wrong_option_is_an_error_of_one_line(command, told, monkeypatch, capsys):
     name, *arguments = command.split()
+    monkeypatch.chdir(ROOT)
     assert ended_with(f"benchmarks.{name}", arguments, monkeypatch) == 2
     line = capsys.readouterr().err
     assert line.startswith(f"python -m benchmarks.{name}: error: ")

@@ -204,5 +204,7 @@ def test_unknown_names_are_refused(comparison):
         "LB-SDA-GM",
         "GLR-kl-UCB",
     ]
-    with pytest.raises(SystemExit, match="no policy 'LBSDAX' in the comparison"):
+    with pytest.raises(ValueError, match="no policy 'LBSDAX' in the comparison; did you mean"):
         choose(["LBSDAX"])
+    with pytest.raises(ValueError, match="BestArm is not compared: it pulls the best arm"):
+        choose(["bestarm"])

@@ -30,21 +30,25 @@ from benchmarks.comparison.playing import (
     timed,
     times_in_turn,
 )
-from benchmarks.comparison.rows import BASE, UNIT, Row, case_of, row_named, rows
+from benchmarks.comparison.rows import BASE, LEFT_OUT, UNIT, Row, case_of, row_named, rows
 from benchmarks.comparison.tables import fill, latex
 from benchmarks.comparison.worlds import HALF, World, single, suite
-from benchmarks.options import Parser
+from benchmarks.options import Parser, folder
 from lastblock.cli.arguments import whole
 from lastblock.lab.suite.problems import HALVES
 from lastblock.support import files
 from lastblock.support.parallel import check_threads, progress_bar
+from lastblock.support.spelling import advice, nearest
 
 T = TypeVar("T")
 PAGE = Path(__file__).parents[2] / "docs" / "comparison.md"
 
 
 def choose(names: Sequence[str]) -> Sequence[Row]:
-    """Return the rows with these names of rows or classes; all rows if there are no names."""
+    """Return the rows with these names of rows or classes; all rows if there are no names.
+
+    Raises a `ValueError` for a name that no row has, and for a policy that is left out.
+    """
     every = rows()
     if not names:
         return every
@@ -52,9 +56,14 @@ def choose(names: Sequence[str]) -> Sequence[Row]:
     for name in names:
         wanted = name.lower()
         mine = [row for row in every if wanted in (row.name.lower(), page_of(row))]
+        for left_out, reason in LEFT_OUT.items():
+            if wanted == left_out.lower():
+                raise ValueError(f"{left_out} is not compared: {reason}")
         if not mine:
-            known = sorted({type(timed(row)[0]).__name__ for row in every})
-            sys.exit(f"there is no policy {name!r} in the comparison; it has {', '.join(known)}")
+            classes = sorted({type(timed(row)[0]).__name__ for row in every})
+            both = [*classes, *(row.name for row in every)]
+            hint = advice(name, both if nearest(name, both) else classes)
+            raise ValueError(f"there is no policy {name!r} in the comparison; {hint}")
         found += [row for row in mine if row not in found]
     return found
 
@@ -188,8 +197,8 @@ def main() -> None:
     )
     parser.add_argument(
         "--out",
-        type=Path,
-        default=Path("results/comparison"),
+        type=folder,
+        default="results/comparison",
         metavar="FOLDER",
         help="where results are kept (default: %(default)s)",
     )
@@ -197,7 +206,10 @@ def main() -> None:
         "--no-time", action="store_true", help="do not time policies; keep the times of the page"
     )
     options = parser.parse_args()
-    chosen = choose(options.names)
+    try:
+        chosen = choose(options.names)
+    except ValueError as error:
+        parser.error(str(error))
     unit, base = row_named(UNIT), row_named(BASE)
     alone, problems, store = single(), suite(options.half), Store(options.out)
     tasks = tasks_for(chosen, base, alone, problems, store)
