@@ -166,13 +166,17 @@ def main() -> None:
     names = parser.parse_args().names or every
     if unknown := [name for name in names if name not in every]:
         parser.error(f"there is no section {unknown[0]!r}; {advice(unknown[0], every)}")
-    for name in names:
-        section = SECTIONS[name]
+    pages = {name: PAGES / f"{SECTIONS[name].page}.md" for name in names}
+    for name, page in pages.items():  # a page without its marks fails before the work
+        try:
+            fill(page.read_text(encoding="utf-8"), name, [])
+        except (OSError, ValueError) as error:
+            parser.error(f"{page.name}: {error}")
+    for name, page in pages.items():
         lines = []
-        for line in section.lines():
+        for line in SECTIONS[name].lines():
             lines.append(line)
             print(line, flush=True)
-        page = PAGES / f"{section.page}.md"
         page.write_text(fill(page.read_text(encoding="utf-8"), name, lines), encoding="utf-8")
 
 
