@@ -17,11 +17,15 @@ _FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--disable-extensions",
+    "--disable-default-apps",
+    "--disable-breakpad",
     "--window-size=1280,900",
     # One process for all pages: to start one for each takes longer than to show it.
     "--renderer-process-limit=1",
     "--disable-site-isolation-trials",
-    "--disable-features=BackForwardCache,SpareRendererForSitePerProcess",
+    "--in-process-gpu",
+    "--disable-features=BackForwardCache,SpareRendererForSitePerProcess,Translate,MediaRouter",
     "--force-prefers-reduced-motion",  # so that a click need not wait for the page to scroll
 )
 
