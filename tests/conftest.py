@@ -44,12 +44,22 @@ gc.set_threshold(500_000, *gc.get_threshold()[1:])
 make_ready()  # some tests call kernels from code that they compile themselves
 
 # Read by type checkers, or run in a process of its own; importing the mistakes would make them.
-# The programs among the data ran once, with older versions.
-collect_ignore = ["typing", "data"]
+# The programs among the data ran once, with older versions. One file is slow to import.
+collect_ignore = ["typing", "data", "serve/fuzz.py"]
 collect_ignore_glob = ["testing/*mutants.py", "*conftest.py"]  # the latter have no doctests
 
 
-PLAIN_FILES = {"test_documents", "test_old_files"}
+PLAIN_FILES = {
+    "test_arms_that_come_and_go",
+    "test_changes",
+    "test_documents",
+    "test_eligibility",
+    "test_floors_later",
+    "test_forged_states",
+    "test_old_files",
+    "test_summary",
+    "test_words",
+}
 """Files in which live bandits decide in plain Python: few decisions with many policies, which
 would take longer to compile. The conformance suite compiles every policy anyway."""
 

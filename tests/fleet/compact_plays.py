@@ -1,13 +1,15 @@
 """Fleets played with rewards that are a function of bandit, time and arm; also without the JIT.
 
-    NUMBA_DISABLE_JIT=1 python compact_plays.py
+    NUMBA_DISABLE_JIT=1 python compact_plays.py 1 LBSDALM SWLBSDA
 
-prints what `plays()` of compact fleets gives, and compares the fleets of every policy, compact and
-full, which would take minutes to compile.
+prints what `plays` of compact fleets gives for these policies, and compares the fleets of every
+policy with its first example, or as many as the number says, compact and full, which would take
+minutes to compile.
 """
 
 import hashlib
 import json
+import sys
 
 import numpy as np
 
@@ -68,10 +70,11 @@ def digest(fleet):
     return hashlib.blake2b(fleet._states.tobytes(), digest_size=8).hexdigest()
 
 
-def plays():
-    """What happens to compact fleets of the paper's policies."""
+def plays(names):
+    """What happens to compact fleets of these policies of the paper."""
     found = {}
-    for name, policy in PAPER.items():
+    for name in names:
+        policy = PAPER[name]
         for rewards in (bernoulli, whole, float32):
             fleet = new_fleet(policy, "compact")
             taken = play(fleet, 150, rewards, late=0.3)
@@ -79,9 +82,9 @@ def plays():
     return found
 
 
-def differing():
+def differing(most):
     """The policies whose compact fleets take other arms than full ones; none should."""
-    examples = {repr(p): p for cls in lb.POLICIES.values() for p in cls.examples()}
+    examples = {repr(p): p for cls in lb.POLICIES.values() for p in cls.examples()[:most]}
     return [
         name
         for name, policy in examples.items()
@@ -91,4 +94,6 @@ def differing():
 
 
 if __name__ == "__main__":
-    print(json.dumps({"plays": plays(), "differing": differing(), "policies": len(lb.POLICIES)}))
+    most, *names = sys.argv[1:]
+    found = {"plays": plays(names), "differing": differing(int(most))}
+    print(json.dumps({**found, "policies": len(lb.POLICIES)}))

@@ -14,7 +14,7 @@ from lastblock.kernels.streams import key_of
 from lastblock.simulation.simulate import Player
 from lastblock.testing import worlds
 from processes import run_python
-from trials import trial
+from trials import short_and_long, trial
 
 STEPS = 200 if DISABLED else HORIZON
 
@@ -60,13 +60,16 @@ def test_other_rewards_are_rounded_to_float32_in_the_history_alone():
 
 
 @pytest.mark.skipif(DISABLED, reason="compares with what is compiled")
-def test_without_the_jit_all_is_the_same_and_every_policy_has_compact_records():
-    done = run_python(compact_plays.__file__, NUMBA_DISABLE_JIT=1)
+@short_and_long("much", (1, "LBSDALM", "SWLBSDA"), (100, *PAPER))
+def test_without_the_jit_all_is_the_same_and_every_policy_has_compact_records(much):
+    """Of so many examples of each policy; compiled, some policies of the paper."""
+    _, *names = much
+    done = run_python(compact_plays.__file__, *much, NUMBA_DISABLE_JIT=1)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["differing"] == []
     assert found["policies"] >= 30
-    assert found["plays"] == json.loads(json.dumps(compact_plays.plays()))
+    assert found["plays"] == json.loads(json.dumps(compact_plays.plays(names)))
 
 
 def test_sizes():

@@ -1,5 +1,6 @@
 """The suite of random problems: its scenarios, rivals, statistics and restarts."""
 
+import functools
 import json
 import math
 
@@ -38,6 +39,7 @@ def test_there_are_enough_problems_in_two_halves():
     assert list(_KINDS) == list(problems.KINDS)
 
 
+@functools.cache
 def seeds_of_all_halves():
     """The seeds of all problems, which are those of their scenarios."""
     return {problem(i, half).seed for half in problems.HALVES for i in range(problems.count())}

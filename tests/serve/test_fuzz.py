@@ -4,13 +4,14 @@ import pytest
 
 from lastblock.kernels.background import compiling
 from serve.client import Service
-from serve.fuzz import Fuzzer
 from trials import short_and_long
 
 
 @pytest.fixture(scope="module")
 def fuzzer(tmp_path_factory):
     """Nothing is compiled: decisions are few."""
+    from serve.fuzz import Fuzzer  # noqa: PLC0415  # slow to import, for one process of several
+
     with compiling("never"):
         service = Service(tmp_path_factory.mktemp("fuzz") / "shop.db", durability="never")
         yield Fuzzer(service)
