@@ -18,13 +18,13 @@ unexport PYTHONDONTWRITEBYTECODE
 reproduce: .venv/ready  ## All of the paper's figures and tables, and a report
 	$(BIN)/lastblock reproduce
 
-# The types and the site need no test, and use the time in which tests wait.
-test: .venv/ready browser database style layers  ## Everything, with each trial in its short form
+# Layers, types and the site need no test, and use the time in which tests wait.
+test: .venv/ready browser database style  ## Everything, with each trial in its short form
 	@mkdir -p build
-	@nice -n 10 $(MAKE) --no-print-directory -j 2 types users-types docs >build/checks.txt 2>&1 & \
+	@nice -n 10 $(MAKE) --no-print-directory -j 2 layers types users-types docs >build/checks.txt 2>&1 & \
 	checks=$$!; \
 	$(PYTEST) -m "not trial"; tested=$$?; \
-	if wait $$checks; then echo "types and site: fine"; else cat build/checks.txt; exit 1; fi; \
+	if wait $$checks; then echo "layers, types and site: fine"; else cat build/checks.txt; exit 1; fi; \
 	exit $$tested
 
 trials: .venv/ready browser database  ## Kills, forks, soaks and laws of random draws, many times over

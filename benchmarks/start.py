@@ -2,7 +2,8 @@
 
 Each line comes from a new process, ten arms, LB-SDA-GM: the import, the first decision after it,
 and how long plain Python decides before compiled code is ready, from an empty compile cache (cold)
-and from a full one (warm). Then README's `simulate`, and, for every policy, a call in plain Python.
+and from a full one (warm). Then a loop without a pause that outgrows its record again and again
+(LB-SDA, three arms), README's `simulate`, and, for every policy, a call in plain Python.
 """
 
 import json
@@ -41,6 +42,19 @@ while sys.argv[1] == "idle" and not bandit.is_compiled:
     time.sleep(0.01)
 found = imported - begun, decided - imported, time.perf_counter() - begun
 print(json.dumps([*found, max(calls, default=0.0)]))
+"""
+
+LOOP = """
+import json, random, time
+import lastblock as lb
+bandit, world, found = lb.Bandit(lb.LBSDA(), 3, seed=1), random.Random(1), []
+for part in range(10):
+    begun = time.perf_counter()
+    for _ in range(10_000):
+        decision = bandit.ask()
+        bandit.tell(decision, float(world.random() < (0.5, 0.3, 0.4)[decision.arm]))
+    found.append((time.perf_counter() - begun) / 10_000)
+print(json.dumps(found))
 """
 
 SIMULATION = """
@@ -96,6 +110,14 @@ def starts() -> None:
     print(f"goals: import {GOALS['import']:.0f}, decision {GOALS['first decision']:.0f}")
 
 
+def loops() -> None:
+    print("\nMicroseconds a decision of LB-SDA in a loop of 100 000, for each tenth of it")
+    with tempfile.TemporaryDirectory() as cache:
+        for name in ("cold", "warm"):
+            parts = "".join(f"{part * 1e3:>8.1f}" for part in fresh("", cache, LOOP))
+            print(f"{name:<8}{parts}", flush=True)
+
+
 def simulations() -> None:
     print("\nREADME's simulate in a new process, milliseconds, the best of 3")
     print(f"{'':<34}{'all':>9}{'CPU':>10}{'the run':>10}")
@@ -139,6 +161,7 @@ def calls() -> None:
 
 def main() -> None:
     starts()
+    loops()
     simulations()
     calls()
 
