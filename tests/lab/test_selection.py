@@ -51,7 +51,7 @@ def few_resamples(monkeypatch):
     ("policies", "method"),
     [
         (3, "normal"),
-        (10, "normal"),
+        pytest.param(10, "normal", marks=pytest.mark.trial),
         pytest.param(20, "normal", marks=pytest.mark.trial),
         (5, "bootstrap"),
     ],

@@ -37,11 +37,12 @@ def _compilers() -> tuple[type[Any], type[Any]] | None:
     try:
         from llvmlite.binding import Linkage  # noqa: PLC0415  # slow to import
         from numba.core import environment  # noqa: PLC0415  # slow to import
-        from numba.core.codegen import JITCodeLibrary  # noqa: PLC0415  # slow to import
+        from numba.core.codegen import CPUCodegen, JITCodeLibrary  # noqa: PLC0415  # slow to import
         from numba.core.compiler import Compiler  # noqa: PLC0415  # slow to import
 
         for name in _NEEDED:
             getattr(JITCodeLibrary, name)
+        getattr(CPUCodegen, "_module_pass_manager")  # noqa: B009  # it has no types
     except (ImportError, AttributeError):
         return None
     library: Any = JITCodeLibrary
@@ -64,6 +65,11 @@ def _compilers() -> tuple[type[Any], type[Any]] | None:
             # A linker drops "linkonce" code that nothing has called yet. "weak" code stays.
             _relink(self._final_module, Linkage.external, "weak_odr")
             self._finalized = True
+
+        def _optimize_final_module(self) -> None:
+            # Once: numba does it twice because of reference counts, and kernels have none.
+            passes, builder = self._codegen._module_pass_manager()
+            passes.run(self._final_module, builder)
 
         def get_pointer_to_function(self, name: str) -> int:
             self._ensure_finalized()
