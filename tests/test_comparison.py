@@ -4,29 +4,24 @@ import importlib
 import math
 import re
 import sys
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
 
 import lastblock as lb
+from benchmark_modules import ROOT, forgotten
 from lastblock.engine.simulate import play
 from lastblock.kernels.jit import plain
 
-ROOT = Path(__file__).parents[1]
 PARTS = ("rows", "worlds", "playing", "numbers", "tables", "__main__")
 
 
 @pytest.fixture(scope="module")
 def comparison():
     """The modules of the comparison, by name; they are forgotten afterwards."""
-    with mock.patch.object(sys, "path", [str(ROOT), *sys.path]), mock.patch.dict(lb.POLICIES):
-        try:
-            yield {part: importlib.import_module(f"benchmarks.comparison.{part}") for part in PARTS}
-        finally:
-            for module in [each for each in sys.modules if each.partition(".")[0] == "benchmarks"]:
-                del sys.modules[module]
+    with mock.patch.object(sys, "path", [str(ROOT), *sys.path]), forgotten():
+        yield {part: importlib.import_module(f"benchmarks.comparison.{part}") for part in PARTS}
 
 
 @pytest.fixture(scope="module")
