@@ -14,13 +14,13 @@ likely a half of the same recipe is to meet all goals: halves differ, and one ha
 """
 
 import math
-import re
 from pathlib import Path
 
 import numpy as np
 
 import lastblock as lb
 from benchmarks.options import Parser, between
+from benchmarks.pages import Place, check_marks
 from lastblock.cli.arguments import whole
 from lastblock.lab.scenario import Scenario
 from lastblock.lab.suite.problems import (
@@ -36,7 +36,6 @@ from lastblock.lab.suite.problems import (
 )
 
 PAGE = Path(__file__).parent.parent / "docs" / "research" / "adaptive.md"
-BEGIN, END = "<!-- promises -->", "<!-- end of promises -->"
 GOALS = {  # the largest regret on the paper's scenarios
     "stationary": 12,
     "bernoulli-changes": 115,
@@ -247,13 +246,6 @@ def promises() -> list[str]:
     return [*lines, "", f"The state of an arm takes {sizes} arms (live, the room for arms)."]
 
 
-def fill(lines: list[str]) -> None:
-    """Replace the text between the marks on the page."""
-    filled = "\n".join([BEGIN, "", *lines, "", END])
-    text = PAGE.read_text()
-    PAGE.write_text(re.sub(f"{BEGIN}.*{END}", lambda _: filled, text, flags=re.DOTALL))
-
-
 def main() -> None:
     parser = Parser(
         "adaptive",
@@ -305,7 +297,9 @@ def main() -> None:
     if options.promises and options.chance:
         parser.error("--promises and --chance are two runs")
     if options.promises:
-        fill(promises())
+        place = Place(PAGE, "promises")
+        check_marks(parser, place)
+        place.fill(promises())
         return
     policies = {"AdaptiveLBSDA()": lb.AdaptiveLBSDA()}
     if options.first_edition:

@@ -7,18 +7,17 @@ gives them, and otherwise with the published tunings for the known T, Γ and σ.
 """
 
 import math
-import re
-import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import lastblock as lb
 from benchmarks.field import HORIZON, PAPER, REPLICATIONS
 from benchmarks.options import Parser
+from benchmarks.pages import Place, check_marks
 from lastblock.lab.scenario import Scenario
 from lastblock.support.spelling import advice
 
 PAGES = Path(__file__).parent.parent / "docs" / "policies"
-BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 NOTEBOOK = "gaussian-variance-changes-notebook"
 NAMES = {NOTEBOOK: "the same, σ = 0.5 at last"}  # names on the pages that differ from the file's
 SIGMA = {"gaussian-changes": 0.5, "gaussian-variance-changes": 1.0, NOTEBOOK: 1.0}
@@ -169,26 +168,28 @@ def main() -> None:
     chosen = options.policies
     if unknown := [name for name in chosen if name not in names]:
         parser.error(f"there is no policy {unknown[0]!r}; {advice(unknown[0], names.values())}")
-    pages: dict[str, list[tuple[Scenario, object]]] = {}
+    pages: dict[Place, list[tuple[Scenario, object]]] = {}
     for scenario in map(Scenario.load, (*PAPER, NOTEBOOK)):
         for policy in field(scenario):
-            page = type(policy).__name__.lower()
-            if not chosen or page in chosen:
-                pages.setdefault(page, []).append((scenario, policy))
-    for name, plays in pages.items():
-        page = PAGES / f"{name}.md"
-        known = rows_of(page) if options.missing else {}
+            name = type(policy).__name__.lower()
+            if not chosen or name in chosen:
+                place = Place(PAGES / f"{name}.md", "figures")
+                pages.setdefault(place, []).append((scenario, policy))
+    check_marks(parser, *pages)
+    for place, plays in pages.items():
+        known = rows_of(place.page) if options.missing else {}
         keys = [(NAMES.get(each.name, each.name), parameters(policy)) for each, policy in plays]
         for key, (scenario, policy) in zip(keys, plays, strict=True):
             if key not in known:
                 known[key] = figure(*key, scenario, policy)
                 # After every row, so that nothing is lost if the program is stopped.
-                fill(page, [f"| {k[0]} | {k[1]} | {known[k]} |" for k in keys if k in known])
+                place.fill(table(f"| {k[0]} | {k[1]} | {known[k]} |" for k in keys if k in known))
 
 
 def rows_of(page: Path) -> dict[tuple[str, str], str]:
     """Return the figures that stand on a page, by scenario and parameters."""
-    cells = (line.strip().strip("|").split(" | ") for line in page.read_text().splitlines())
+    text = page.read_text(encoding="utf-8")
+    cells = (line.strip().strip("|").split(" | ") for line in text.splitlines())
     return {(c[0].strip(), c[1]): c[2].strip() for c in cells if len(c) == 3 and "±" in c[2]}
 
 
@@ -203,25 +204,16 @@ def figure(name: str, text: str, scenario: Scenario, policy) -> str:
     return found
 
 
-def fill(page: Path, lines: list[str]) -> None:
-    """Replace the text between the marks on a page."""
-    table = [
-        BEGIN,
-        "",
+def table(rows: Iterable[str]) -> list[str]:
+    """Return the table of a page, and what its figures are."""
+    return [
         f"Mean final regret ± standard error, T = {HORIZON}, {REPLICATIONS} replications, seed 1",
         "(`python -m benchmarks.figures`).",
         "",
         "| scenario | parameters | regret |",
         "|---|---|---|",
-        *lines,
-        "",
-        END,
+        *rows,
     ]
-    text = page.read_text()
-    marked = re.compile(f"{re.escape(BEGIN)}(.*{re.escape(END)})?", re.DOTALL)
-    if not marked.search(text):
-        sys.exit(f"{page} has no mark {BEGIN}; add it where the table should stand")
-    page.write_text(marked.sub(lambda _: "\n".join(table), text))
 
 
 if __name__ == "__main__":

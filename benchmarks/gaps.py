@@ -3,16 +3,15 @@
 Fills in the table on its page.
 """
 
-import re
 from pathlib import Path
 
 import lastblock as lb
 from benchmarks.options import Parser
+from benchmarks.pages import Place, check_marks
 from lastblock.core.protocol import Policy
 from lastblock.theory import kl
 
 PAGE = Path(__file__).parent.parent / "docs" / "policies" / "lbsdalm.md"
-BEGIN, END = "<!-- gaps -->", "<!-- end of gaps -->"
 HORIZON, REPLICATIONS = 10**6, 100
 GAPS = ((0.05, 0.15), (0.3, 0.35), (0.1, 0.12), (0.05, 0.06), (0.02, 0.03), (0.02, 0.022))
 
@@ -32,6 +31,10 @@ def regret(policy: Policy, worse: float, better: float) -> str:
 
 
 def main() -> None:
+    parser = Parser("gaps", __doc__, "about half a minute on two cores, once compiled")
+    parser.parse_args()
+    place = Place(PAGE, "gaps")
+    check_marks(parser, place)
     lines = [
         "| arms | rewards needed | `LBSDALM()`, 191 rewards | `for_gap` | its memory an arm "
         "| `LBSDA()` | any arm at random |",
@@ -47,11 +50,8 @@ def main() -> None:
             f"| {(better - worse) / 2 * HORIZON:.0f} |"
         )
         print(lines[-1], flush=True)
-    text = PAGE.read_text()
-    table = "\n".join([BEGIN, "", *lines, "", END])
-    PAGE.write_text(re.sub(f"{BEGIN}.*{END}", lambda _: table, text, flags=re.DOTALL))
+    place.fill(lines)
 
 
 if __name__ == "__main__":
-    Parser("gaps", __doc__, "about half a minute on two cores, once compiled").parse_args()
     main()

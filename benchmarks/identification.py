@@ -6,13 +6,13 @@ by our verdict and by the threshold of the paper's experiments.
 """
 
 import math
-import re
 from pathlib import Path
 
 import numpy as np
 
 import lastblock as lb
 from benchmarks.options import Parser
+from benchmarks.pages import Place, check_marks
 
 MEANS = (0.5, 0.45, 0.43, 0.4)
 CONFIDENCE = 0.9
@@ -63,6 +63,10 @@ def shown(values: np.ndarray, horizon: int) -> str:
 
 
 def main() -> None:
+    parser = Parser("identification", __doc__, "about a minute, once compiled")
+    parser.parse_args()
+    place = Place(PAGE, "stops")
+    check_marks(parser, place)
     arms = lb.Stationary([lb.Bernoulli(mean) for mean in MEANS])
     bound = math.log(1.0 / (1.0 - CONFIDENCE)) * lb.theory.characteristic_time(arms)
     lines = [
@@ -97,13 +101,8 @@ def main() -> None:
         ]
         lines.append(f"| {' | '.join(cells)} |")
         print(lines[-1], flush=True)
-    text = PAGE.read_text(encoding="utf-8")
-    begin, end = "<!-- stops -->", "<!-- end of stops -->"
-    table = f"{begin}\n\n" + "\n".join(lines) + f"\n\n{end}"
-    text = re.sub(f"{begin}.*?{end}", lambda _: table, text, flags=re.DOTALL)
-    PAGE.write_text(text, encoding="utf-8")
+    place.fill(lines)
 
 
 if __name__ == "__main__":
-    Parser("identification", __doc__, "about a minute, once compiled").parse_args()
     main()

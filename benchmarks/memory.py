@@ -14,10 +14,8 @@ Regrets are final ones, on common random numbers; intervals are standard errors.
 
 import json
 import math
-import re
 import sys
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +23,7 @@ import numpy as np
 import lastblock as lb
 from benchmarks.memory_worlds import GEOMETRIC, World, policies, tails, worlds
 from benchmarks.options import Parser, between, folder
+from benchmarks.pages import Place, check_marks
 from lastblock.cli.arguments import whole
 from lastblock.simulation.compiling import Job, compile_all
 from lastblock.support import files
@@ -173,14 +172,6 @@ def tail_table(found: list[dict]) -> list[str]:
     return [*lines, ""]
 
 
-def write(name: str, lines: Iterable[str]) -> None:
-    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    text = PAGE.read_text(encoding="utf-8")
-    inside = "\n".join([begin, "", *lines, end])
-    marked = re.compile(f"{re.escape(begin)}.*{re.escape(end)}", re.DOTALL)
-    PAGE.write_text(marked.sub(lambda _: inside, text), encoding="utf-8")
-
-
 def ordered(found: dict, chosen: dict) -> dict:
     """Return what was found of a world, in the order of the policies."""
     return {**found, "rows": {name: found["rows"][name] for name in chosen}}
@@ -229,6 +220,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.write and (options.share != 1.0 or len({*options.part}) < len(every)):
         parser.error("--write fills the page with all parts and replications: leave out the others")
+    place = Place(PAGE, "tails" if options.tails else "frontier")
+    if options.write:
+        check_marks(parser, place)
     deadline = time.monotonic() + 60.0 * options.minutes
     options.out.mkdir(parents=True, exist_ok=True)
     if options.tails:
@@ -258,10 +252,8 @@ def main() -> None:
             sys.exit(f"stopped in {name}, the time is over: the same command goes on")
         print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
         found.append(ordered(one.found, chosen))
-    if options.write and options.tails:
-        write("tails", tail_table(found))
-    elif options.write:
-        write("frontier", frontier_tables(found))
+    if options.write:
+        place.fill(tail_table(found) if options.tails else frontier_tables(found))
 
 
 if __name__ == "__main__":

@@ -22,9 +22,10 @@ from typing import Any
 
 import lastblock as lb
 from benchmarks.options import Parser, between
+from benchmarks.pages import check_marks
 from benchmarks.peers_faults import FAULTS, shown
 from benchmarks.peers_players import LIBRARIES, Library
-from benchmarks.peers_tables import sections, summary_table, worlds_of, write
+from benchmarks.peers_tables import PLACES, worlds_of
 from lastblock.support.parallel import progress_bar
 
 ROOT = Path(__file__).parent.parent
@@ -256,16 +257,20 @@ def main() -> None:
         )
     if options.kept and not KEPT.exists():
         parser.error(f"--kept needs {KEPT}, which a run without it makes")
+    if options.write:
+        check_marks(parser, *PLACES)
     if options.kept:
         found = json.loads(KEPT.read_text(encoding="utf-8"))
     else:
         found = measured(["lastblock", *options.peers], options.share)
         KEPT.parent.mkdir(exist_ok=True)
         KEPT.write_text(json.dumps(found), encoding="utf-8")
-    for lines in (summary_table(found), *sections(found).values()):
+    filled = {place: lines_of(found) for place, lines_of in PLACES.items()}
+    for lines in filled.values():
         print("\n".join(lines))
     if options.write:
-        write(found)
+        for place, lines in filled.items():
+            place.fill(lines)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Writes what `benchmarks.peers` has measured as Markdown tables, and fills in the pages."""
+"""Writes what `benchmarks.peers` has measured as Markdown tables, each for a place on a page."""
 
 import math
-import re
 import statistics
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.pages import Place
 from benchmarks.peers_faults import AN_ERROR
 from benchmarks.peers_players import FORGETTING, LIBRARIES, OURS
 
@@ -198,32 +198,17 @@ def summary_table(found: Found) -> list[str]:
     return table(header, rows)
 
 
-def sections(found: Found) -> dict[str, list[str]]:
-    """Return what stands between the marks of the page, by their names."""
+def speed_section(found: Found) -> list[str]:
+    """Return the tables of times, and how the libraries' policies differ."""
     remarks = notes(found)
-    return {
-        "start": start_table(found),
-        "speed": [*speed_table(found), *ten_table(found), *remarks, *([""] if remarks else [])],
-        "regret": regret_tables(found),
-        "faults": fault_sections(found),
-    }
+    return [*speed_table(found), *ten_table(found), *remarks, *([""] if remarks else [])]
 
 
-def filled(text: str, name: str, lines: Iterable[str]) -> str:
-    """Return a page with the lines between the marks of that name."""
-    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    marked = re.compile(f"{re.escape(begin)}.*{re.escape(end)}", re.DOTALL)
-    if not marked.search(text):
-        raise ValueError(f"the page has no marks {begin} … {end}; add them where it should stand")
-    inside = "\n".join([begin, "", *lines, end])
-    return marked.sub(lambda _: inside, text)
-
-
-def write(found: Found) -> None:
-    """Fill in the page and the README."""
-    text = PAGE.read_text(encoding="utf-8")
-    for name, lines in sections(found).items():
-        text = filled(text, name, lines)
-    PAGE.write_text(text, encoding="utf-8")
-    text = filled(README.read_text(encoding="utf-8"), "peers", summary_table(found))
-    README.write_text(text, encoding="utf-8")
+PLACES: dict[Place, Callable[[Found], list[str]]] = {
+    Place(README, "peers"): summary_table,
+    Place(PAGE, "start"): start_table,
+    Place(PAGE, "speed"): speed_section,
+    Place(PAGE, "regret"): regret_tables,
+    Place(PAGE, "faults"): fault_sections,
+}
+"""What makes the lines of each place on the README and on the page."""

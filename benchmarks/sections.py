@@ -5,7 +5,6 @@ regret in the paper's scenarios, comes from `benchmarks.figures`.
 """
 
 import math
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from tests.detectors.watching import noticed_by
 import lastblock as lb
 from benchmarks.field import HORIZON, REPLICATIONS
 from benchmarks.options import Parser
+from benchmarks.pages import Place, check_marks
 from lastblock.lab.scenario import Scenario
 from lastblock.support.spelling import advice
 
@@ -142,18 +142,6 @@ SECTIONS = {
 }
 
 
-def fill(text: str, name: str, lines: list[str]) -> str:
-    """Return a page with the table between the marks of a section replaced."""
-    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    filled = "\n".join(
-        [begin, "", *lines, "", f"(`python -m benchmarks.sections {name}`)", "", end]
-    )
-    found, count = re.subn(f"{begin}.*{end}", lambda _: filled, text, flags=re.DOTALL)
-    if count != 1:
-        raise ValueError(f"the page needs the marks {begin} and {end} once")
-    return found
-
-
 def main() -> None:
     parser = Parser("sections", __doc__, "about two minutes on two cores, once compiled")
     every = [*SECTIONS]
@@ -166,18 +154,14 @@ def main() -> None:
     names = parser.parse_args().names or every
     if unknown := [name for name in names if name not in every]:
         parser.error(f"there is no section {unknown[0]!r}; {advice(unknown[0], every)}")
-    pages = {name: PAGES / f"{SECTIONS[name].page}.md" for name in names}
-    for name, page in pages.items():  # a page without its marks fails before the work
-        try:
-            fill(page.read_text(encoding="utf-8"), name, [])
-        except (OSError, ValueError) as error:
-            parser.error(f"{page.name}: {error}")
-    for name, page in pages.items():
+    places = [Place(PAGES / f"{SECTIONS[name].page}.md", name) for name in names]
+    check_marks(parser, *places)
+    for place in places:
         lines = []
-        for line in SECTIONS[name].lines():
+        for line in SECTIONS[place.name].lines():
             lines.append(line)
             print(line, flush=True)
-        page.write_text(fill(page.read_text(encoding="utf-8"), name, lines), encoding="utf-8")
+        place.fill([*lines, "", f"(`python -m benchmarks.sections {place.name}`)"])
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ rewards in [0, 1] are wrapped, with the bounds that somebody would guess. `--rep
 quick look, which writes nothing.
 """
 
-import re
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -15,13 +14,13 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 import lastblock as lb
 from benchmarks.options import Parser
+from benchmarks.pages import Place, check_marks
 from lastblock.cli.arguments import whole
 from lastblock.drawing.canvas import SMALL, TEXT, Picture
 from lastblock.drawing.styles import looks
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE, FIGURE = DOCS / "start" / "which-policy.md", DOCS / "images" / "worlds.png"
-BEGIN, END = "<!-- worlds -->", "<!-- end of worlds -->"
 ARMS, HORIZON, REPLICATIONS = 5, 100_000, 200
 PERIOD = 20_000
 """Of the seasons, in decisions."""
@@ -210,13 +209,13 @@ def main() -> None:
         help="runs of each policy in each world (default: %(default)s)",
     )
     replications = parser.parse_args().replications
+    place, is_quick = Place(PAGE, "worlds"), replications != REPLICATIONS
+    if not is_quick:
+        check_marks(parser, place)
     shares = measure(replications)
-    if replications != REPLICATIONS:
-        return
-    draw(shares).save(FIGURE)
-    filled = "\n".join([BEGIN, "", *table(shares), "", END])
-    text = PAGE.read_text()
-    PAGE.write_text(re.sub(f"{BEGIN}.*{END}", lambda _: filled, text, flags=re.DOTALL))
+    if not is_quick:
+        draw(shares).save(FIGURE)
+        place.fill(table(shares))
 
 
 if __name__ == "__main__":

@@ -75,53 +75,6 @@ def sections(monkeypatch):
         yield module
 
 
-def test_a_section_replaces_its_own_table_only(sections):
-    for name, section in sections.SECTIONS.items():
-        text = (sections.PAGES / f"{section.page}.md").read_text(encoding="utf-8")
-        filled = sections.fill(text, name, ["| new |"])
-        before, _, rest = text.partition(f"<!-- {name} -->")
-        after = rest.partition(f"<!-- end of {name} -->")[2]
-        assert filled.startswith(before)
-        assert filled.endswith(after)
-        assert filled.count("| new |") == 1
-        assert f"`python -m benchmarks.sections {name}`" in text
-    with pytest.raises(ValueError, match="needs the marks <!-- master -->"):
-        sections.fill("no marks", "master", [])
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("no marks", "master.md: the page needs the marks <!-- master --> and"),
-        (None, "No such file or directory"),
-    ],
-)
-def test_marks_are_checked_before_anything_is_computed(
-    text, told, sections, monkeypatch, capsys, tmp_path
-):
-    computed = []
-    made = {
-        name: sections.Section(name, lambda name=name: computed.append(name) or iter(["| new |"]))
-        for name in ("rbocpd", "master")
-    }
-    monkeypatch.setattr(sections, "SECTIONS", made)
-    monkeypatch.setattr(sections, "PAGES", tmp_path)
-    monkeypatch.setattr(sys, "argv", ["sections"])
-    (tmp_path / "rbocpd.md").write_text("<!-- rbocpd --> old <!-- end of rbocpd -->")
-    if text is not None:
-        (tmp_path / "master.md").write_text(text)
-    with pytest.raises(SystemExit) as ended:
-        sections.main()
-    line = capsys.readouterr().err
-    assert (ended.value.code, line.count("\n")) == (2, 1)
-    assert told in line
-    assert not computed
-    (tmp_path / "master.md").write_text("<!-- master --><!-- end of master -->")
-    sections.main()
-    assert computed == ["rbocpd", "master"]
-    assert all("| new |" in (tmp_path / f"{name}.md").read_text() for name in made)
-
-
 def test_alarms_by_the_paper_are_those_of_every_forecaster(sections):
     """Each forecaster multiplies what Laplace's rule gives to the coins that it has seen."""
 

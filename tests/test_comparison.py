@@ -50,7 +50,21 @@ def test_the_page_has_a_row_for_every_policy(comparison, rows):
     table = (ROOT / "docs" / "comparison.csv").read_text(encoding="utf-8")
     lines = comparison["numbers"].from_csv(table, comparison["worlds"].single())
     assert [*lines] == [row.name for row in rows], "run python -m benchmarks.comparison NAME"
-    assert comparison["tables"].fill(page, [*lines.values()]) == page
+    assert comparison["tables"].markdown([*lines.values()]) in page
+
+
+def test_the_command_writes_the_page_as_it_stands(comparison, monkeypatch, tmp_path):
+    command, docs = comparison["__main__"], ROOT / "docs"
+    page = tmp_path / "comparison.md"
+    page.write_bytes((docs / page.name).read_bytes())
+    page.with_suffix(".csv").write_bytes((docs / "comparison.csv").read_bytes())
+    monkeypatch.setattr(command, "PAGE", page)
+    monkeypatch.setattr(command, "choose", lambda _: [])  # all rows are those of the page
+    monkeypatch.setattr(command, "compute", lambda *_: None)
+    monkeypatch.setattr(sys, "argv", ["comparison", "--out", str(tmp_path / "results")])
+    command.main()
+    for name in ("comparison.md", "comparison.csv", "comparison.tex"):
+        assert (tmp_path / name).read_bytes() == (docs / name).read_bytes()
 
 
 def test_a_policy_that_cannot_play_a_world_is_left_out_there(comparison, rows):

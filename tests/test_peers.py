@@ -163,7 +163,7 @@ def found(peers):
 
 
 def test_tables_say_what_was_measured(peers, found):
-    sections = {name: "\n".join(lines) for name, lines in peers.tables.sections(found).items()}
+    sections = {place.name: "\n".join(make(found)) for place, make in peers.tables.PLACES.items()}
     assert "| UCB1 | 0.020 / 1.0 / 1.1 | 346 / 1.0 / 123 after 60·10³ |" in sections["speed"]
     assert "| EXP3 | 0.020 / 1.0 / 1.1 | 3.0 / 3.0 / fails |" in sections["speed"]
     assert "- fake 2.0, EXP3: ValueError after 44750 steps: weights" in sections["speed"]
@@ -186,21 +186,24 @@ def test_tables_say_what_was_measured(peers, found):
     assert "It gives `2`; right would be `3`." in sections["faults"]
     assert "Gone. Not in this version." in sections["faults"]
     line = "| fake 2.0 | UCB1 | 346 | 123 after 60·10³ | 1500 | 11.0 ± 1.5 |"
-    assert line in peers.tables.summary_table(found)
+    assert line in sections["peers"].splitlines()
 
 
-def test_the_pages_have_the_marks_and_keep_the_rest(peers, found):
-    page = peers.tables.PAGE.read_text(encoding="utf-8")
-    for name, lines in peers.tables.sections(found).items():
-        filled = peers.tables.filled(page, name, lines)
-        assert "\n".join(lines) in filled
-        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-        assert filled.partition(begin)[0] == page.partition(begin)[0]
-        assert filled.partition(end)[2] == page.partition(end)[2]
-        assert peers.tables.filled(filled, name, lines) == filled
-    assert "<!-- peers -->" in peers.tables.README.read_text(encoding="utf-8")
-    with pytest.raises(ValueError, match="no marks <!-- start -->"):
-        peers.tables.filled("nothing", "start", [])
+def test_what_was_kept_fills_in_all_places(peers, found, monkeypatch, capsys, tmp_path):
+    page, kept = tmp_path / "page.md", tmp_path / "peers.json"
+    places = {place._replace(page=page): make for place, make in peers.tables.PLACES.items()}
+    marks = "".join(f"<!-- {at.name} -->\n<!-- end of {at.name} -->\n" for at in places)
+    page.write_text(marks, encoding="utf-8")
+    kept.write_text(json.dumps(found), encoding="utf-8")
+    monkeypatch.setattr(peers.main, "PLACES", places)
+    monkeypatch.setattr(peers.main, "KEPT", kept)
+    monkeypatch.setattr(sys, "argv", ["peers", "--kept", "--write"])
+    peers.main.main()
+    shown, text = capsys.readouterr().out, page.read_text(encoding="utf-8")
+    for place, make in places.items():
+        lines = "\n".join(make(found))
+        assert f"<!-- {place.name} -->\n\n{lines}\n<!-- end of {place.name} -->\n" in text
+        assert lines in shown
 
 
 @pytest.mark.parametrize("less", [("--share", "0.1"), ("--peers", "river")])

@@ -31,9 +31,10 @@ from benchmarks.comparison.playing import (
     times_in_turn,
 )
 from benchmarks.comparison.rows import BASE, LEFT_OUT, UNIT, Row, case_of, row_named, rows
-from benchmarks.comparison.tables import fill, latex
+from benchmarks.comparison.tables import latex, markdown
 from benchmarks.comparison.worlds import HALF, World, single, suite
 from benchmarks.options import Parser, folder
+from benchmarks.pages import Place, check_marks
 from lastblock.cli.arguments import whole
 from lastblock.lab.suite.problems import HALVES
 from lastblock.support import files
@@ -210,6 +211,8 @@ def main() -> None:
         chosen = choose(options.names)
     except ValueError as error:
         parser.error(str(error))
+    place = Place(PAGE, "comparison")
+    check_marks(parser, place)
     unit, base = row_named(UNIT), row_named(BASE)
     alone, problems, store = single(), suite(options.half), Store(options.out)
     tasks = tasks_for(chosen, base, alone, problems, store)
@@ -218,8 +221,7 @@ def main() -> None:
     compute(tasks, [*timing, *also], store, check_threads(options.threads))
     time_all(timing, unit, store)
     lines = gather(chosen, store, alone, problems)
-    page = fill(PAGE.read_text(encoding="utf-8"), lines)
-    files.write(PAGE, page.encode())
+    place.fill([markdown(lines)])
     files.write(PAGE.with_suffix(".csv"), as_csv(lines, alone).encode())
     files.write(PAGE.with_suffix(".tex"), latex(lines).encode())
     print(f"{len(chosen)} of {len(lines)} rows of {PAGE.name} are new")

@@ -1,7 +1,6 @@
 """The tables of docs/comparison.md, and the same in LaTeX."""
 
 import math
-import re
 from collections.abc import Callable, Sequence
 
 from benchmarks.comparison.numbers import Line
@@ -10,7 +9,6 @@ from lastblock.lab.latex_tables import escape, latex_table
 from lastblock.lab.suite.problems import KINDS
 from lastblock.support.rounding import rounded
 
-BEGIN, END = "<!-- comparison -->", "<!-- end of comparison -->"
 TITLES = {
     UNTOLD: "Policies that need no number of changes",
     TOLD: "Policies that are told the number of changes",
@@ -116,15 +114,6 @@ def by_kind(lines: Sequence[Line]) -> list[str]:
         cells = ["–" if ratio is None else f"{ratio:.2f}" for ratio in found]
         parts.append(f"| [{line.name}](policies/{line.page}.md) | {' | '.join(cells)} |")
     return parts
-
-
-def fill(page: str, lines: Sequence[Line]) -> str:
-    """Return a page with the tables between the marks."""
-    filled = "\n".join([BEGIN, "", markdown(lines), "", END])
-    marked = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
-    if not marked.search(page):
-        raise ValueError(f"the page has no marks {BEGIN} and {END}; put them where tables stand")
-    return marked.sub(lambda _: filled, page)
 
 
 def latex(lines: Sequence[Line]) -> str:
