@@ -13,13 +13,22 @@ ROOT = Path(__file__).parents[1]
 
 @contextmanager
 def forgotten():
-    """Forget benchmarks and their policies later, but not what they have imported."""
+    """Import benchmarks anew, and forget them and their policies later.
+
+    What they have imported stays; and so do benchmarks that a test had imported before.
+    """
     with mock.patch.dict(lb.POLICIES):
+        before = _take_out()
         try:
             yield
         finally:
-            for module in [each for each in sys.modules if each.partition(".")[0] == "benchmarks"]:
-                del sys.modules[module]
+            _take_out()
+            sys.modules.update(before)
+
+
+def _take_out():
+    names = [each for each in sys.modules if each.partition(".")[0] == "benchmarks"]
+    return {name: sys.modules.pop(name) for name in names}
 
 
 @contextmanager

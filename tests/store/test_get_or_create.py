@@ -25,8 +25,8 @@ except lb.BanditInUseError as error:
 else:
     bandit.tell(bandit.ask(), 1.0)
     print("owner of", sum(bandit.pulls.values()), flush=True)
-    if sys.argv[2] == "0":
-        sys.stdin.readline()  # keeps it until the others have tried
+if sys.argv[2] == "0":
+    sys.stdin.readline()  # the owner keeps it until the others have tried
 store.close()
 """
 
