@@ -11,6 +11,7 @@ import lastblock as lb
 from lastblock.core.layout import layout_id, record_of
 from lastblock.kernels.background import compiling
 from processes import run_python
+from trials import trial
 
 sys.path.insert(0, str(Path(__file__).parent))  # as a user's own folder would be
 # The import registers classes, which other tests must not find; `registered` does it again.
@@ -26,6 +27,7 @@ with mock.patch.dict(lb.POLICIES), mock.patch.dict(lb.DETECTORS), mock.patch.dic
         WrongDetector,
         all_messages,
         live,
+        messages_of_master,
         simulated,
     )
 
@@ -104,12 +106,11 @@ def test_detectors_arms_and_wrapped_policies(request, jit):
     assert found["inside"][0].startswith("Wrong.plan (round 5): no arm is queued")
 
 
-@pytest.mark.parametrize("mistake", ["start queues nothing", "plan queues arm 7", "observe raises"])
-@pytest.mark.parametrize("jit", ["compiled", "plain"])
-def test_inside_of_master_a_policy_is_told_what_it_is_told_alone(request, jit, mistake):
-    found = request.getfixturevalue(jit)
-    found = found if jit == "compiled" else found[0][0]
-    check_message(mistake, found[f"master: {mistake}"][0])
+@pytest.mark.parametrize("jit", [pytest.param("compiled", marks=trial), "plain"])
+def test_inside_of_master_a_policy_is_told_what_it_is_told_alone(plain, jit):
+    found = plain[2] if jit == "plain" else messages_of_master()
+    for mistake, message in found.items():
+        check_message(mistake, message)
 
 
 def test_our_own_policies_keep_the_rules_and_are_the_same_when_checked(plain):

@@ -245,10 +245,13 @@ def all_messages() -> dict[str, list[Any]]:
         found[f"arm {number}"] = [simulated(lb.Thompson(), arms)]
     inside = lb.Binarized(Wrong(NUMBERS["plan queues nothing"]))
     found["inside"] = [simulated(inside)]
-    for mistake in ("start queues nothing", "plan queues arm 7", "observe raises"):
-        master = lb.Master(Wrong(NUMBERS[mistake]))
-        found[f"master: {mistake}"] = [simulated(master)]
     return found
+
+
+def messages_of_master() -> dict[str, Any]:
+    """Return what a simulation of MASTER says of some mistakes of the policy inside."""
+    mistakes = "start queues nothing", "plan queues arm 7", "observe raises"
+    return {mistake: simulated(lb.Master(Wrong(NUMBERS[mistake]))) for mistake in mistakes}
 
 
 def own_policies_differ() -> list[str]:
@@ -273,3 +276,4 @@ def own_policies_differ() -> list[str]:
 if __name__ == "__main__":
     print(json.dumps([all_messages(), {w: replayed(Wrong(n)) for w, n in NUMBERS.items()}]))
     print(json.dumps(own_policies_differ()))
+    print(json.dumps(messages_of_master()))
