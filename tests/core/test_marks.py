@@ -26,6 +26,7 @@ from lastblock.core.marks import (
 )
 from lastblock.kernels.jit import DISABLED
 from oracle.lbsdagm import length_of_block, level_of
+from trials import mostly_trials
 
 KINDS = [kind.name.lower() for kind in Block]
 
@@ -61,9 +62,13 @@ def blocks_of(marks, levels, block):
     return found
 
 
-@pytest.mark.parametrize("compact", [False, True])
+SIZES = [(marks, compact) for marks in (4, 6, 8) for compact in (False, True)]
+
+
 @pytest.mark.parametrize("block", KINDS)
-@pytest.mark.parametrize("marks", [4, 6, 8])
+@pytest.mark.parametrize(
+    ("marks", "compact"), mostly_trials(SIZES, [(4, False), (6, True), (8, False)])
+)
 def test_every_block_at_every_time(marks, block, compact):
     last = 40 if DISABLED else 260
     rewards = np.random.default_rng(1).integers(-9, 10, last).astype(float)
