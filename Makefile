@@ -18,11 +18,12 @@ unexport PYTHONDONTWRITEBYTECODE
 reproduce: .venv/ready  ## All of the paper's figures and tables, and a report
 	$(BIN)/lastblock reproduce
 
-# Layers, types and the site need no test, and use the time in which tests wait.
+# Layers, types and the site need no test, and use the time in which tests wait. A shell lets its
+# background go on after Ctrl-C, unless it is told.
 test: .venv/ready browser database style  ## Everything, with each trial in its short form
 	@mkdir -p build
 	@nice -n 10 $(MAKE) --no-print-directory -j 2 layers types users-types docs >build/checks.txt 2>&1 & \
-	checks=$$!; \
+	checks=$$!; trap 'kill $$checks; exit 130' INT; \
 	$(PYTEST) -m "not trial"; tested=$$?; \
 	if wait $$checks; then echo "layers, types and site: fine"; else cat build/checks.txt; exit 1; fi; \
 	exit $$tested
