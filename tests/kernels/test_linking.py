@@ -96,8 +96,13 @@ def test_a_kernel_has_no_machine_code():
     assert name not in outside.library.get_llvm_str()  # copied, then dropped
 
 
-def test_another_numba_compiles_its_way(monkeypatch):
-    monkeypatch.setattr(linking, "_NEEDED", ("a_method_of_the_future",))
+@pytest.mark.parametrize(
+    ("needed", "names"),
+    [("_NEEDED", ("a_method_of_the_future",)), ("_ATTRIBUTES", {"an_attribute_of_the_future"})],
+)
+def test_another_numba_compiles_its_way(monkeypatch, needed, names):
+    assert linking._compilers.__wrapped__() is not None
+    monkeypatch.setattr(linking, needed, names)
     assert linking._compilers.__wrapped__() is None
     monkeypatch.setattr(linking, "_compilers", lambda: None)
     assert linking.linked(INLINE) == INLINE

@@ -42,8 +42,10 @@ def _compilers() -> tuple[type[Any], type[Any]] | None:
 
         for name in _NEEDED:
             getattr(JITCodeLibrary, name)
-        getattr(CPUCodegen, "_module_pass_manager")  # noqa: B009  # it has no types
+        getattr(CPUCodegen, "_pass_builder")  # noqa: B009  # without, passes need no builder
     except (ImportError, AttributeError):
+        return None
+    if _ATTRIBUTES - _attributes(JITCodeLibrary):
         return None
     library: Any = JITCodeLibrary
     compiler: Any = Compiler
@@ -140,6 +142,19 @@ _NEEDED = (
     "finalize",
     "get_pointer_to_function",
 )
+
+_ATTRIBUTES = {"_codegen", "_final_module", "_linking_libraries", "_reload_init", "_shared_module"}
+"""What a library must have once it is made; numba 0.62 has no `_reload_init`."""
+
+
+def _attributes(kind: type[Any]) -> set[str]:
+    """Return the names that the constructors of a class and of its bases use."""
+    makers = [vars(each).get("__init__") for each in kind.__mro__]
+    return {name for maker in makers for name in _names_in(maker)}
+
+
+def _names_in(function: Any) -> tuple[str, ...]:
+    return function.__code__.co_names if hasattr(function, "__code__") else ()
 
 
 class _NoEnvironments:
