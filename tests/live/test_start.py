@@ -268,6 +268,20 @@ def test_what_was_run_last_is_compiled_first(soon, monkeypatch):
     assert compiled == ["*", "b", "c", "a", "d"]
 
 
+def test_turns_are_as_long_as_before_to_the_microsecond():
+    finish()
+    usual = sys.getswitchinterval()
+    try:
+        for chosen in (15e-6, 0.001009, 0.005, 0.0333, 1.0):
+            sys.setswitchinterval(chosen + 5e-7)
+            before = sys.getswitchinterval()
+            with background._short_turns():
+                assert sys.getswitchinterval() <= background.TURN
+            assert sys.getswitchinterval() == before
+    finally:
+        sys.setswitchinterval(usual)
+
+
 @compiles
 @pytest.mark.parametrize("choice", [None, 0.002])
 def test_threads_take_short_turns_while_it_compiles(soon, monkeypatch, choice):

@@ -237,7 +237,7 @@ def _short_turns() -> Iterator[None]:
         yield
     finally:
         if sys.getswitchinterval() == ours:  # nobody has set another one meanwhile
-            sys.setswitchinterval(usual)
+            sys.setswitchinterval(usual + 5e-7)  # Python cuts it off to whole microseconds
 
 
 class _Compiler:
@@ -282,11 +282,12 @@ class _Compiler:
     def _next(self) -> SoonCompiled | None:
         """Return the kernel to compile next; None if there is none, and the thread ends."""
         with self._lock:
-            if not self._waiting:
+            waiting = self._waiting  # `stop` may put another list there meanwhile
+            if not waiting:
                 self._thread = None
                 return None
-            calls = [kernel.last_call for kernel in self._waiting]
-            return self._waiting.pop(calls.index(max(calls)))
+            calls = [kernel.last_call for kernel in waiting]
+            return waiting.pop(calls.index(max(calls)))
 
     def stop(self) -> None:
         """Stop compiling: a thread that is inside the compiler when Python ends may crash it.
@@ -295,7 +296,7 @@ class _Compiler:
         thread is stopped as soon as it is in other Python code.
         """
         self.is_stopping = True
-        self._waiting.clear()
+        self._waiting = []
         thread, until = self._thread, time.monotonic() + PATIENCE
         with _quiet_in_callbacks():
             while thread is not None and thread.is_alive() and time.monotonic() < until:
