@@ -5,6 +5,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Three processes on two cores, since tests of other processes often wait.
 PYTEST := $(BIN)/python -m pytest -n 3 --dist loadscope
 
+# Not in the recipe itself, where `make -n test` would run it, and the tests with it.
+CHECKS := $(MAKE) --no-print-directory -j 2 layers types users-types docs
+
 # Some tests need a browser or a database server; where they cannot be had they are skipped, and
 # say so.
 CHROMIUM := timeout 120 apt-get install -y -qq --no-install-recommends chromium chromium-driver
@@ -22,7 +25,7 @@ reproduce: .venv/ready  ## All of the paper's figures and tables, and a report
 # background go on after Ctrl-C, unless it is told.
 test: .venv/ready browser database style  ## Everything, with each trial in its short form
 	@mkdir -p build
-	@nice -n 10 $(MAKE) --no-print-directory -j 2 layers types users-types docs >build/checks.txt 2>&1 & \
+	@nice -n 10 $(CHECKS) >build/checks.txt 2>&1 & \
 	checks=$$!; trap 'kill $$checks; exit 130' INT; \
 	$(PYTEST) -m "not trial"; tested=$$?; \
 	if wait $$checks; then echo "layers, types and site: fine"; else cat build/checks.txt; exit 1; fi; \
