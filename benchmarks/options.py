@@ -61,7 +61,8 @@ def between(least: float, most: float = math.inf) -> Callable[[str], float]:
 def folder(text: str) -> Path:
     """Convert (argparse's `type=`) the path of a folder to write into, which need not exist yet."""
     path = Path(text)
-    there = next(each for each in (path, *path.absolute().parents) if each.exists())
+    # Unlike `Path.exists`, this takes a folder that we may not look into for one without the path.
+    there = next(each for each in (path, *path.absolute().parents) if os.path.exists(each))
     if not there.is_dir():
         raise argparse.ArgumentTypeError(f"{there} is not a folder; choose another path")
     if not os.access(there, os.W_OK):

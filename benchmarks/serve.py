@@ -207,22 +207,25 @@ def start(bandits: int, place: str | None) -> None:
 
 if __name__ == "__main__":
     parser = Parser("serve", __doc__, "about three minutes, and two with --workers")
-    parser.add_argument(
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
         "--parts", action="store_true", help="compare HTTP servers and frameworks instead"
     )
-    parser.add_argument(
+    instead.add_argument(
         "--memory", type=whole(1), metavar="N", help="watch the memory over N decisions instead"
     )
-    parser.add_argument(
+    instead.add_argument(
         "--start", type=whole(1), metavar="N", help="measure the start with N bandits instead"
+    )
+    instead.add_argument(
+        "--workers", type=whole(1), metavar="N", help="compare one process with N workers instead"
     )
     parser.add_argument(
         "--store", metavar="URL", help="where the bandits of --start are (default: a new file)"
     )
-    parser.add_argument(
-        "--workers", type=whole(1), metavar="N", help="compare one process with N workers instead"
-    )
     given = parser.parse_args()
+    if given.store is not None and given.start is None:
+        parser.error("--store needs --start N, the number of bandits to make there")
     if given.parts:
         parts()
     elif given.workers:

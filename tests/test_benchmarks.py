@@ -42,6 +42,8 @@ def test_every_benchmark_finds_what_it_imports(name, monkeypatch):
         ("comparison --out README.md", "--out: README.md is not a folder; choose another path"),
         ("comparison --out README.md/x", "README.md is not a folder; choose another path"),
         ("memory --out README.md", "--out: README.md is not a folder; choose another path"),
+        ("serve --parts --workers 2", "--workers: not allowed with argument --parts"),
+        ("serve --store sqlite:x.db", "--store needs --start N"),
         ("memory --threads 0", "--threads: 0 must be at least 1"),
         ("memory --share nan", "--share: nan must be above 0 and at most 10"),
         ("memory --minutes -1", "--minutes: -1 must be above 0"),
