@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -n 3 --dist loadscope
 
 # Not in the recipe itself, where `make -n test` would run it, and the tests with it.
-CHECKS := $(MAKE) --no-print-directory -j 2 layers types users-types docs
+CHECKS := $(MAKE) --no-print-directory -k -j 2 layers types users-types docs
 
 # Some tests need a browser or a database server; where they cannot be had they are skipped, and
 # say so.
