@@ -24,7 +24,7 @@ reproduce: .venv/ready  ## All of the paper's figures and tables, and a report
 # Layers, types and the site need no test, and use the time in which tests wait. A shell lets its
 # background go on after Ctrl-C, unless it is told.
 test: .venv/ready browser database style  ## Everything, with each trial in its short form
-	@mkdir -p build
+	@mkdir -p build; rm -rf docs/reference/generated  # now: tests walk through docs
 	@nice -n 10 $(CHECKS) >build/checks.txt 2>&1 & \
 	checks=$$!; trap 'kill $$checks; exit 130' INT; \
 	$(PYTEST) -m "not trial"; tested=$$?; \
