@@ -11,17 +11,27 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+WITHOUT_JIT = {"NUMBA_DISABLE_JIT": "1"}
+"""The variable of a process that compiles nothing."""
+
 
 class Program:
-    """A running `lastblock serve`."""
+    """A running `lastblock serve`.
 
-    def __init__(self, store, *flags):
+    Its bandits decide in plain Python, unless `jit` is true: few decisions are taken, and to import
+    the compiler takes as long as all the rest.
+    """
+
+    def __init__(self, store, *flags, jit=False):
+        variables = {"LASTBLOCK_LOG_LEVEL": "warning"}
+        if not jit:
+            variables |= WITHOUT_JIT
         self.process = subprocess.Popen(
             [sys.executable, "-m", "lastblock", "serve", str(store), "--port", "0", *flags],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env={**os.environ, "LASTBLOCK_LOG_LEVEL": "warning"},
+            env={**os.environ, **variables},
         )
         self.said = self.process.stdout.readline()
         found = re.search(r"https?://127\.0\.0\.1:(\d+)", self.said)

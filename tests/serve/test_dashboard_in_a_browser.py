@@ -1,6 +1,7 @@
 """The dashboard in a real browser: live, in the dark, on a phone, by keyboard, under attack."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from selenium.webdriver import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from browser import Page, open_browser
+from serve.program import WITHOUT_JIT
 
 HOSTILE = (
     "</script><script>document.evil=1</script>\"'<img src=x onerror=document.evil=1>\u202e abc"
@@ -28,7 +30,10 @@ class Site:
     def __init__(self, folder):
         command = [sys.executable, "-m", "lastblock", "serve", str(folder / "shop.db")]
         self.process = subprocess.Popen(
-            [*command, "--port", "0", "--log-level", "warning"], stdout=subprocess.PIPE, text=True
+            [*command, "--port", "0", "--log-level", "warning"],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **WITHOUT_JIT},
         )
         lines = [self.process.stdout.readline() for _ in range(2)]
         (self.url,) = re.findall(r"http://\S+", lines[0])
@@ -63,7 +68,7 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory, kept_kernels):
+def site(tmp_path_factory):
     site = Site(tmp_path_factory.mktemp("site"))
     try:
         site.create("button", ["red", "green", "blue"])

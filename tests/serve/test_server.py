@@ -26,8 +26,8 @@ NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], 
 def start(tmp_path, kept_kernels):
     programs = []
 
-    def begin(*flags):
-        programs.append(Program(tmp_path / "shop.db", *flags))
+    def begin(*flags, jit=False):
+        programs.append(Program(tmp_path / "shop.db", *flags, jit=jit))
         return programs[-1]
 
     yield begin
@@ -36,14 +36,14 @@ def start(tmp_path, kept_kernels):
 
 
 def test_what_was_answered_survives_kills_and_a_signal_ends_it_in_order(start, tmp_path):
-    shop = start()
+    shop = start(jit=True)
     key = shop.key
     assert key.startswith("lb_")
     assert shop.call("POST", "/v1/bandits", NEW)[0] == 201
     tokens = [shop.call("POST", "/v1/bandits/button/decisions", {})[1]["token"] for _ in range(5)]
     assert shop.call("PUT", f"/v1/decisions/{tokens[0]}/reward", {"reward": 1})[0] == 204
     assert shop.end(signal.SIGKILL) == -signal.SIGKILL
-    shop = start()
+    shop = start(jit=True)
     assert shop.key == ""  # there is one already
     shop.key = key
     state = shop.call("GET", "/v1/bandits/button")[1]

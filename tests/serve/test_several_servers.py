@@ -19,7 +19,7 @@ DECIDE = "/v1/bandits/button/decisions"
 
 
 @pytest.fixture(scope="module")
-def place(server, kept_kernels):
+def place(server):
     return server.url(schema="several")
 
 

@@ -22,7 +22,7 @@ NAMES = ["button", "price"]
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory, kept_kernels):
+def shop(tmp_path_factory):
     folder = tmp_path_factory.mktemp("workers")
     flags = ("--workers", "2", "--request-timeout", "0.5", "--max-body", "4096")
     program = Program(folder / "shop.db", *flags)
