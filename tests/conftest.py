@@ -369,8 +369,14 @@ def pytest_configure(config):
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config):
-    """Let a process that shares the tests end at once when it has reported everything."""
+    """Let a process that shares the tests end at once when it has reported everything.
+
+    Pytest looks for garbage five times now, since what was collected may have failed to end in
+    order. Once is enough; the other four times, it finds nothing to look at.
+    """
     if hasattr(config, "workerinput"):
+        gc.collect()
+        gc.freeze()
         atexit.register(leave)
 
 
