@@ -23,7 +23,7 @@ class SettingError(ValueError):
     """Raised for a setting that is wrong; the message says which, where it is from, and why."""
 
 
-class About(NamedTuple):
+class AboutSetting(NamedTuple):
     """What is known of a setting besides its type."""
 
     text: str
@@ -36,7 +36,9 @@ class About(NamedTuple):
 
 
 def _setting(default: Any, text: str, *, is_secret: bool = False, **about: Any) -> Any:
-    return field(default=default, repr=not is_secret, metadata={"about": About(text, **about)})
+    return field(
+        default=default, repr=not is_secret, metadata={"about": AboutSetting(text, **about)}
+    )
 
 
 @dataclass(frozen=True)
@@ -117,10 +119,10 @@ class Settings:
 NAMES: Final = tuple(each.name for each in fields(Settings))
 
 
-def about(name: str) -> About:
+def about(name: str) -> AboutSetting:
     """Return what is known of a setting."""
     (found,) = [each.metadata["about"] for each in fields(Settings) if each.name == name]
-    known: About = found
+    known: AboutSetting = found
     return known
 
 
