@@ -46,7 +46,7 @@ _IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
 
-class Address(NamedTuple):
+class PostgresAddress(NamedTuple):
     """Where a store's tables are."""
 
     label: str
@@ -55,7 +55,7 @@ class Address(NamedTuple):
     schema: str
 
 
-def read_address(url: str) -> Address:
+def read_address(url: str) -> PostgresAddress:
     """Return the address in a URL, or raise a `StoreError`.
 
     The parameter ``schema`` of the URL is ours: the schema of the store's tables.
@@ -72,7 +72,7 @@ def read_address(url: str) -> Address:
         )
     try:
         given = {name: str(value) for name, value in conninfo_to_dict(rest).items()}
-        return Address(label, make_conninfo(**{**_DEFAULTS, **given}), schema)
+        return PostgresAddress(label, make_conninfo(**{**_DEFAULTS, **given}), schema)
     except psycopg.Error as error:
         raise StoreError(
             f"{label} has no valid URL ({first_line(error)}); "
@@ -128,7 +128,7 @@ class Connections:
         The name of the store among the owners, which its transactions show to others.
     """
 
-    def __init__(self, address: Address, holder: str) -> None:
+    def __init__(self, address: PostgresAddress, holder: str) -> None:
         self.address, self.label = address, address.label
         self._all: weakref.WeakSet[Connection] = weakref.WeakSet()
         self._begin = (
