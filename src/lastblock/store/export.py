@@ -181,7 +181,7 @@ def _decisions(view: View, number: int, words: Sequence[Any]) -> Iterator[list[t
         id: (arm, chance, None, time, None)
         for id, arm, chance, time in view.pending(number, first=True)
     }
-    choices = Choices(bytes(first.body), words)
+    choices = _ChoosableArms(bytes(first.body), words)
     for rows in event_rows(view, number, first.event):
         told = []
         for _, event, time, kind, decision, arm, value in rows:
@@ -227,7 +227,7 @@ def _chance(kind: int, value: Any) -> Any:
     return value if kind == ASK else None
 
 
-class Choices:
+class _ChoosableArms:
     """The arms that could be chosen, while a log is read from its first snapshot on.
 
     With traffic floors these are the arms that have one: an arm without a floor has the
