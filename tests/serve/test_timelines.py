@@ -11,8 +11,8 @@ from lastblock.serve.dashboard.timelines import (
     LENGTHS,
     MOST_STRETCHES,
     MOST_TIMELINES,
-    Course,
     Timeline,
+    TimelineCounts,
     Timelines,
     length_for,
 )
@@ -49,14 +49,14 @@ def test_a_history_keeps_its_size_and_every_event():
         now = log.times[-1]
         if look == 20:
             log.labels.append("c")
-        course = timeline.look()
-        assert 0 < len(course.starts) <= MOST_STRETCHES
-        assert course.length in LENGTHS
-        assert course.counts[:, :, 0].sum() == course.counts[:, :, 2].sum() == 20 * (look + 1)
-        assert course.starts[0] <= log.times[0]
-        assert now < course.starts[-1] + course.length
-        assert (np.diff(course.starts) == course.length).all()
-    assert course.labels == ["a", "b", "c"]
+        counted = timeline.look()
+        assert 0 < len(counted.starts) <= MOST_STRETCHES
+        assert counted.length in LENGTHS
+        assert counted.counts[:, :, 0].sum() == counted.counts[:, :, 2].sum() == 20 * (look + 1)
+        assert counted.starts[0] <= log.times[0]
+        assert now < counted.starts[-1] + counted.length
+        assert (np.diff(counted.starts) == counted.length).all()
+    assert counted.labels == ["a", "b", "c"]
 
 
 def test_each_length_is_a_multiple_of_the_one_before():
@@ -77,29 +77,29 @@ def test_few_timelines_are_kept():
     assert len(timelines._kept) == MOST_TIMELINES
 
 
-def course_of(counts, labels):
+def counts_of(counts, labels):
     counts = np.asarray(counts, float)
-    return Course(labels, np.arange(len(counts)) * 10**6, 10**6, counts)
+    return TimelineCounts(labels, np.arange(len(counts)) * 10**6, 10**6, counts)
 
 
 def test_a_change_is_drawn_where_its_decision_was():
     counts = np.zeros((4, 2, 4))
     counts[:, 0, 0] = 10  # ten decisions in each stretch; 60 came before the first
     change = Change(decision=85, noticed=90, arm="b", old=0.5, new=0.25)
-    found = chart(course_of(counts, ["a", "b"]), [change], 100)["changes"]
+    found = chart(counts_of(counts, ["a", "b"]), [change], 100)["changes"]
     assert [(each["time"], each["arm"], each["old"], each["new"]) for each in found] == [
         (2.5, "b", 0.5, 0.25)
     ]
     assert found[0]["mark"]["colour"] == 1
     early = change._replace(decision=59)
-    assert chart(course_of(counts, ["a", "b"]), [early], 100)["changes"][0]["time"] is None
+    assert chart(counts_of(counts, ["a", "b"]), [early], 100)["changes"][0]["time"] is None
 
 
 def test_many_arms_share_a_curve():
     counts = np.zeros((2, 100, 4))
     counts[:, :, 0] = np.arange(100)
     counts[:, :, 1] = counts[:, :, 2] = counts[:, :, 3] = 1.0
-    found = chart(course_of(counts, list(range(100))), [], 9900)["arms"]
+    found = chart(counts_of(counts, list(range(100))), [], 9900)["arms"]
     assert [arm["label"] for arm in found[:-1]] == [str(k) for k in range(90, 100)]
     assert len(found) == MOST_CURVES + 1
     assert found[-1]["label"] == "90 others"
@@ -109,7 +109,7 @@ def test_many_arms_share_a_curve():
 def test_rewards_that_are_no_coins_have_normal_intervals():
     counts = np.zeros((3, 1, 4))
     counts[:, 0] = [[4, 4, 20.0, 120.0], [1, 1, 7.0, 49.0], [1, 0, 0.0, 0.0]]
-    (arm,) = chart(course_of(counts, ["a"]), [], 6)["arms"]
+    (arm,) = chart(counts_of(counts, ["a"]), [], 6)["arms"]
     half = 1.95996 * np.sqrt((120.0 - 100.0) / 3 / 4)
     assert arm["mean"] == [5.0, 7.0, None]
     np.testing.assert_allclose([arm["low"][0], arm["high"][0]], [5 - half, 5 + half], rtol=1e-4)
@@ -122,13 +122,13 @@ def test_stretches_of_few_events_are_drawn_together():
     counts = np.zeros((180, 2, 4))
     counts[:, :, 0] = counts[:, :, 1] = 1.0
     counts[::20, 0, 2:] = 1.0
-    few = coarser(Course(["a", "b"], starts, 60_000_000, counts))
+    few = coarser(TimelineCounts(["a", "b"], starts, 60_000_000, counts))
     assert few.length == 8 * 60_000_000
     assert 22 <= len(few.starts) <= 24
     assert (np.diff(few.starts) == few.length).all()
     assert few.counts.sum(axis=0) == pytest.approx(counts.sum(axis=0))
     assert few.starts[0] <= starts[0] < few.starts[1]
-    many = Course(["a", "b"], starts, 60_000_000, counts * 1000)
+    many = TimelineCounts(["a", "b"], starts, 60_000_000, counts * 1000)
     assert coarser(many) is many
-    none = Course(["a"], starts[:0], 1_000_000, np.zeros((0, 1, 4)))
+    none = TimelineCounts(["a"], starts[:0], 1_000_000, np.zeros((0, 1, 4)))
     assert coarser(none) is none

@@ -148,8 +148,8 @@ class BanditPages:
         """Return what the charts draw."""
         hosted = await self.find(visit)
         bandit, timeline = hosted.bandit, self._timelines.of(hosted.name, hosted.number)
-        course = await asyncio.to_thread(timeline.look)
-        data = chart(course, bandit.changes, bandit.asked)
+        counted = await asyncio.to_thread(timeline.look)
+        data = chart(counted, bandit.changes, bandit.asked)
         return Response.json(data, headers={"Cache-Control": "no-store"})
 
     def routes(self) -> Iterator[Route]:

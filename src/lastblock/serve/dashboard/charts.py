@@ -12,7 +12,7 @@ from lastblock.live.changes import Change
 from lastblock.live.labels import Label
 from lastblock.live.summary import wilson
 from lastblock.serve.dashboard.glance import CONFIDENCE
-from lastblock.serve.dashboard.timelines import ASKED, SQUARES, TOLD, TOTAL, Course
+from lastblock.serve.dashboard.timelines import ASKED, SQUARES, TOLD, TOTAL, TimelineCounts
 from lastblock.support.intervals import normal_reach
 
 MOST_CURVES = 10
@@ -42,26 +42,26 @@ def _mark(look: Look) -> dict[str, Any]:
     }
 
 
-def chart(course: Course, changes: Sequence[Change[Any]], asked: int) -> dict[str, Any]:
+def chart(counted: TimelineCounts, changes: Sequence[Change[Any]], asked: int) -> dict[str, Any]:
     """Return what the charts draw.
 
     Parameters
     ----------
-    course
+    counted
         The counts over time.
     changes
         The changes that the policy has noticed.
     asked
         The number of decisions that the bandit has taken.
     """
-    course = coarser(course)
-    counts = course.counts
+    counted = coarser(counted)
+    counts = counted.counts
     totals = counts[:, :, ASKED].sum(axis=1)
     by_traffic = np.argsort(-counts[:, :, ASKED].sum(axis=0), kind="stable")
     seen = [int(k) for k in by_traffic if counts[:, k, :2].any()]
     own = sorted(seen if len(seen) <= MOST_CURVES + 1 else seen[:MOST_CURVES])
     arms = [
-        {"label": str(course.labels[k]), "mark": mark(k), **_curves(counts[:, k], totals)}
+        {"label": str(counted.labels[k]), "mark": mark(k), **_curves(counts[:, k], totals)}
         for k in own
     ]
     others = [k for k in seen if k not in own]
@@ -69,33 +69,33 @@ def chart(course: Course, changes: Sequence[Change[Any]], asked: int) -> dict[st
         label = f"{len(others)} others"
         arms.append({"label": label, **_curves(counts[:, others].sum(axis=1), totals)})
     return {
-        "times": [start / 1e6 for start in course.starts.tolist()],
-        "length": course.length / 1e6,
+        "times": [start / 1e6 for start in counted.starts.tolist()],
+        "length": counted.length / 1e6,
         "arms": arms,
         "decisions": [int(each) for each in totals],
-        "milestones": [_milestone(*each) for each in course.milestones],
-        "changes": [_change(each, course, totals, asked) for each in changes],
+        "milestones": [_milestone(*each) for each in counted.milestones],
+        "changes": [_change(each, counted, totals, asked) for each in changes],
     }
 
 
-def coarser(course: Course) -> Course:
-    """Return a course with stretches that are long enough for curves to say something.
+def coarser(counted: TimelineCounts) -> TimelineCounts:
+    """Return the counts of stretches that are long enough for curves to say something.
 
     Means of a handful of rewards, one in twenty of which is a 1, would jump between 0 and 1.
     """
-    counts, starts = course.counts, course.starts
+    counts, starts = counted.counts, counted.starts
     events = float(counts[:, :, :2].sum()) / 2.0
     wanted, factor = max(LEAST_STRETCHES, events / ENOUGH), 1
     while len(starts) > wanted * factor:
         factor *= 2  # so that curves change their shape only now and then
     if factor == 1:
-        return course
-    length = course.length * factor
+        return counted
+    length = counted.length * factor
     places = starts // length - starts[0] // length
     merged = np.zeros((int(places[-1]) + 1, *counts.shape[1:]))
     np.add.at(merged, places, counts)
     begun = (starts[0] // length + np.arange(len(merged), dtype=np.int64)) * length
-    return course._replace(counts=merged, starts=begun, length=length)
+    return counted._replace(counts=merged, starts=begun, length=length)
 
 
 def _curves(
@@ -143,7 +143,7 @@ def _milestone(time: int, kind: str, arm: Label | None) -> dict[str, Any]:
 
 
 def _change(
-    change: Change[Any], course: Course, totals: npt.NDArray[np.float64], asked: int
+    change: Change[Any], counted: TimelineCounts, totals: npt.NDArray[np.float64], asked: int
 ) -> dict[str, Any]:
     """Return a change, with the time around which it happened, as far as the log knows it.
 
@@ -154,8 +154,8 @@ def _change(
     if len(totals) and change.decision >= after[0]:
         k = int(np.searchsorted(after, change.decision, side="right")) - 1
         part = (change.decision - after[k]) / max(1.0, totals[k])
-        time = (float(course.starts[k]) + min(1.0, float(part)) * course.length) / 1e6
-    at = [str(label) for label in course.labels]
+        time = (float(counted.starts[k]) + min(1.0, float(part)) * counted.length) / 1e6
+    at = [str(label) for label in counted.labels]
     known = change.arm is not None and str(change.arm) in at
     return {
         "time": time,

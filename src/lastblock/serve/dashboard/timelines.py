@@ -31,7 +31,7 @@ ASKED, TOLD, TOTAL, SQUARES = range(4)
 _COLUMNS = 4
 
 
-class Course(NamedTuple):
+class TimelineCounts(NamedTuple):
     """The decisions and rewards of each arm over time."""
 
     labels: Sequence[Label]
@@ -74,7 +74,7 @@ class Timeline:
         self._labels: list[Label] = []
         self._milestones: deque[tuple[int, str, Label | None]] = deque(maxlen=MOST_MILESTONES)
 
-    def look(self) -> Course:
+    def look(self) -> TimelineCounts:
         """Count the events since the last look, and return all counts; it may take a second."""
         with self._lock:
             found = self._store.tally(
@@ -88,7 +88,7 @@ class Timeline:
                 self._add(tally)
             self._milestones += found.milestones
             self._shorten()
-            return self._course()
+            return self._counted()
 
     def _same(self, span: float) -> int:
         return self._length
@@ -123,17 +123,17 @@ class Timeline:
     def _is_long(self) -> bool:
         return max(self._stretches) - min(self._stretches) >= MOST_STRETCHES
 
-    def _course(self) -> Course:
+    def _counted(self) -> TimelineCounts:
         marks = list(self._milestones)
         if not self._stretches:
             empty = np.zeros((0, len(self._labels), _COLUMNS))
-            return Course(self._labels, np.zeros(0, np.int64), self._length, empty, marks)
+            return TimelineCounts(self._labels, np.zeros(0, np.int64), self._length, empty, marks)
         first, last = min(self._stretches), max(self._stretches)
         counts = np.zeros((last - first + 1, len(self._labels), _COLUMNS))
         for stretch, found in self._stretches.items():
             counts[stretch - first, : len(found)] = found
         starts = np.arange(first, last + 1, dtype=np.int64) * self._length
-        return Course(self._labels, starts, self._length, counts, marks)
+        return TimelineCounts(self._labels, starts, self._length, counts, marks)
 
 
 class Timelines:
