@@ -13,7 +13,7 @@ from lastblock.drawing import numbers
 from lastblock.lab.report import markup, time_plots
 from lastblock.lab.report.frame import asset, page
 from lastblock.lab.report.markup import Cell, Column, Rail
-from lastblock.lab.report.time_plots import Curve, Mark
+from lastblock.lab.report.time_plots import Mark, ShownArms
 from lastblock.live.bandit import Bandit
 from lastblock.live.summary import Summary
 from lastblock.store.export_formats import iso
@@ -21,7 +21,7 @@ from lastblock.store.history import History
 from lastblock.store.reading import About
 from lastblock.support import files
 
-_MOST_CURVES = 8
+_MOST_SHOWN = 8
 _KINDS = {
     "add_arm": "arm added",
     "retire_arm": "arm retired",
@@ -60,7 +60,7 @@ def write_store_page(
     """
     summary = bandit.summary(confidence=confidence)
     sections = [
-        _arms(summary, _curves_of(history)),
+        _arms(summary, _shown_arms(history)),
         _course(history, _marks(bandit, history), confidence),
         _changes(bandit, history),
     ]
@@ -92,9 +92,9 @@ def _tiles(about: About, summary: "Summary[Any]") -> str:
     return f'<dl class="tiles">{items}</dl>'
 
 
-def _arms(summary: "Summary[Any]", shown: Sequence[tuple[list[int], Curve]]) -> str:
+def _arms(summary: "Summary[Any]", shown: Sequence[tuple[list[int], ShownArms]]) -> str:
     """Return the table of arms, with an interval for each mean."""
-    colours = {place: curve.colour for places, curve in shown for place in places}
+    colours = {place: arms.colour for places, arms in shown for place in places}
     ends = [x for row in summary.arms for x in (row.low, row.high, row.mean or 0.0)]
     rail = Rail.around(ends)
     total = max(1, sum(row.pulls for row in summary.arms))
@@ -145,18 +145,18 @@ def _between(low: float, high: float) -> str:
     return f"{low:.4g} … {high:.4g}"
 
 
-def _curves_of(history: History) -> list[tuple[list[int], Curve]]:
-    """Return the arms of each curve: those with most decisions, and the others together."""
+def _shown_arms(history: History) -> list[tuple[list[int], ShownArms]]:
+    """Return the arms that are shown: those with most decisions, and the others together."""
     total = np.sum([np.zeros(len(history.labels), np.int64), *history.asked], axis=0)
     order = sorted(range(len(history.labels)), key=lambda place: (-int(total[place]), place))
-    alone = order if len(order) <= _MOST_CURVES else order[: _MOST_CURVES - 1]
+    alone = order if len(order) <= _MOST_SHOWN else order[: _MOST_SHOWN - 1]
     groups = [[place] for place in sorted(alone)]
     names = [str(history.labels[place]) for (place,) in groups]
     if len(alone) < len(order):
         rest = sorted(set(order) - set(alone))
         groups.append(rest)
         names.append(f"{len(rest)} other arms")
-    return list(zip(groups, time_plots.curves(names), strict=True))
+    return list(zip(groups, time_plots.shown_arms(names), strict=True))
 
 
 def _course(history: History, marks: Sequence[Mark], confidence: float) -> str:
@@ -167,8 +167,8 @@ def _course(history: History, marks: Sequence[Mark], confidence: float) -> str:
             f"{head}\n<p>The store has no decisions in its log. "
             "Open it with keep_events=True to keep them.</p>"
         )
-    shown = _curves_of(history)
-    curves = [curve for _, curve in shown]
+    shown = _shown_arms(history)
+    arms = [each for _, each in shown]
     groups = [places for places, _ in shown]
     asked = np.array([[row[places].sum() for places in groups] for row in history.asked])
     told = np.array([[row[:, places].sum(axis=1) for places in groups] for row in history.told])
@@ -179,25 +179,25 @@ def _course(history: History, marks: Sequence[Mark], confidence: float) -> str:
     if history.first:
         lead += f" The log begins with decision {numbers.count(history.first)}."
     level = f"{100 * confidence:g}"
-    drawn = time_plots.means(curves, starts, told, marks, "Mean reward of each arm", confidence)
+    drawn = time_plots.means(arms, starts, told, marks, "Mean reward of each arm", confidence)
     return "\n".join(
         [
             head,
             f'<p class="lead">{lead}</p>',
             "<h3>Traffic</h3>",
-            time_plots.traffic(curves, starts, asked, marks, "Share of decisions of each arm"),
-            time_plots.legend(curves),
+            time_plots.traffic(arms, starts, asked, marks, "Share of decisions of each arm"),
+            time_plots.legend(arms),
             f"<h3>Mean of all rewards so far, with {level} % intervals for a single look</h3>",
             drawn or "<p>No reward has come yet.</p>",
-            markup.details("The same as a table", _as_table(curves, history, asked, told)),
+            markup.details("The same as a table", _as_table(arms, history, asked, told)),
         ]
     )
 
 
-def _as_table(curves: Sequence[Curve], history: History, asked: Any, told: Any) -> str:
+def _as_table(arms: Sequence[ShownArms], history: History, asked: Any, told: Any) -> str:
     columns = [Column("from decision"), Column("time (UTC)", left=True)]
-    for curve in curves:
-        columns += [Column(f"{curve.name}: decisions"), Column(f"{curve.name}: mean reward")]
+    for each in arms:
+        columns += [Column(f"{each.name}: decisions"), Column(f"{each.name}: mean reward")]
     rows = []
     starts = history.starts()
     for row in range(len(history.asked)):
@@ -205,7 +205,7 @@ def _as_table(curves: Sequence[Curve], history: History, asked: Any, told: Any) 
             Cell(numbers.count(starts[row]), starts[row]),
             markup.text(_time(history.times[row])),
         ]
-        for place in range(len(curves)):
+        for place in range(len(arms)):
             count, total, _ = told[row, :, place]
             cells.append(Cell(numbers.count(int(asked[row, place])), float(asked[row, place])))
             cells.append(markup.number(total / count if count else math.nan))

@@ -16,8 +16,8 @@ LEFT, RIGHT, TOP, BOTTOM = 58.0, 10.0, 10.0, 34.0
 _THIN = "\u202f"
 
 
-class Curve(NamedTuple):
-    """An arm, or several arms together, in the drawings."""
+class ShownArms(NamedTuple):
+    """An arm, or several arms together, as the drawings show them."""
 
     name: str
     colour: str
@@ -32,43 +32,43 @@ class Mark(NamedTuple):
     words: str
 
 
-def curves(names: Sequence[str]) -> list[Curve]:
+def shown_arms(names: Sequence[str]) -> list[ShownArms]:
     """Return a colour and a dash for each name; black is light in dark mode."""
     found = []
     for name, look in zip(names, looks([str(i) for i in range(len(names))]).values(), strict=True):
         colour = "var(--ink)" if look.colour == "#000000" else look.colour
-        found.append(Curve(name, colour, " ".join(f"{2.1 * width:g}" for width in look.dash)))
+        found.append(ShownArms(name, colour, " ".join(f"{2.1 * width:g}" for width in look.dash)))
     return found
 
 
-def legend(shown: Sequence[Curve]) -> str:
+def legend(shown: Sequence[ShownArms]) -> str:
     """Return the names with their colours."""
     items = "".join(
         f'<li><svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true" '
-        f'style="--c:{curve.colour}"><rect width="14" height="14" rx="3" fill="{curve.colour}"/>'
-        f"</svg>{escape(curve.name)}</li>"
-        for curve in shown
+        f'style="--c:{arms.colour}"><rect width="14" height="14" rx="3" fill="{arms.colour}"/>'
+        f"</svg>{escape(arms.name)}</li>"
+        for arms in shown
     )
     return f'<ul class="arms">{items}</ul>'
 
 
 def traffic(
-    shown: Sequence[Curve],
+    shown: Sequence[ShownArms],
     starts: Sequence[int],
     asked: npt.NDArray[np.int64],
     marks: Sequence[Mark],
     name: str,
 ) -> str:
-    """Draw the share of each curve in the decisions of each stretch.
+    """Draw the share of each of these in the decisions of each stretch.
 
     Parameters
     ----------
     shown
-        The curves.
+        The arms, alone or together.
     starts
         The first decision of each stretch, and the one after the last.
     asked
-        The decisions, (stretches, curves).
+        The decisions, (stretches, shown).
     marks
         What changed.
     name
@@ -80,15 +80,15 @@ def traffic(
     for row, total in enumerate(totals.tolist()):
         below = 0.0
         x, end = frame.x(starts[row]), frame.x(starts[row + 1])
-        for curve, count in zip(shown, asked[row].tolist(), strict=True):
+        for arms, count in zip(shown, asked[row].tolist(), strict=True):
             if count == 0:
                 continue
             share = count / total
             top, bottom = frame.y(below + share), frame.y(below)
-            words = f"{curve.name}: {100 * share:.1f} % of decisions {starts[row]:,} to "
+            words = f"{arms.name}: {100 * share:.1f} % of decisions {starts[row]:,} to "
             words += f"{starts[row + 1] - 1:,}"
             parts.append(
-                f'<rect class="share" style="--c:{curve.colour}" x="{x:.2f}" y="{top:.2f}" '
+                f'<rect class="share" style="--c:{arms.colour}" x="{x:.2f}" y="{top:.2f}" '
                 f'width="{max(0.3, end - x):.2f}" height="{bottom - top:.2f}">'
                 f"<title>{escape(words)}</title></rect>"
             )
@@ -97,7 +97,7 @@ def traffic(
 
 
 def means(
-    shown: Sequence[Curve],
+    shown: Sequence[ShownArms],
     starts: Sequence[int],
     told: npt.NDArray[np.float64],
     marks: Sequence[Mark],
@@ -111,7 +111,7 @@ def means(
     shown, starts, marks, name
         As for `traffic`.
     told
-        Count, sum and sum of squares of the rewards, (stretches, 3, curves).
+        Count, sum and sum of squares of the rewards, (stretches, 3, shown).
     confidence
         The confidence of the intervals.
     """
@@ -131,7 +131,7 @@ def means(
     ticks = frame.ticks()
     parts = frame.grid(ticks, lambda value: f"{value:.4g}")
     ends = starts[1:]
-    for place, curve in enumerate(shown):
+    for place, arms in enumerate(shown):
         points = [
             (frame.x(end), frame.y(m), frame.y(m - r), frame.y(m + r))
             for end, m, r in zip(ends, mean[:, place], reach[:, place], strict=True)
@@ -139,16 +139,16 @@ def means(
         ]
         if not points:
             continue
-        style = f'style="--c:{curve.colour}"'
+        style = f'style="--c:{arms.colour}"'
         band = [(x, up) for x, _, _, up in points if math.isfinite(up)]
         band += [(x, down) for x, _, down, _ in reversed(points) if math.isfinite(down)]
         if band:
             parts.append(f'<path class="band" {style} d="M{_path(band)}Z"/>')
         line = [(x, y) for x, y, _, _ in points]
-        dash = f' stroke-dasharray="{curve.dash}"' if curve.dash else ""
+        dash = f' stroke-dasharray="{arms.dash}"' if arms.dash else ""
         parts.append(
             f'<path class="line" {style}{dash} d="M{_path(line)}">'
-            f"<title>{escape(curve.name)}</title></path>"
+            f"<title>{escape(arms.name)}</title></path>"
         )
     return frame.drawn([*parts, *frame.marks(marks)], name)
 
