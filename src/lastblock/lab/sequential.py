@@ -94,7 +94,7 @@ class Sequential:
         return asdict(self)
 
 
-class Decision(NamedTuple):
+class PairDecision(NamedTuple):
     """What is known of two policies when the replications stop."""
 
     policy: str
@@ -134,12 +134,12 @@ class Decider:
         return len(self._decided) == len(self.pairs)
 
     @property
-    def decisions(self) -> list[Decision]:
+    def decisions(self) -> list[PairDecision]:
         """One decision for each pair."""
         found = []
         for i, pair in enumerate(self.pairs):
             better, when = self._decided.get(i, (None, None))
-            found.append(Decision(*pair, better, when))
+            found.append(PairDecision(*pair, better, when))
         return found
 
     def look(self, regrets: Mapping[str, Sample]) -> None:
