@@ -17,7 +17,7 @@ _SYNTAX = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<colum
 
 
 @dataclass(frozen=True)
-class Document:
+class TomlDocument:
     """The text of a TOML file, and the file's name as error messages show it."""
 
     name: str
@@ -82,7 +82,7 @@ class Document:
 class TomlTable:
     """A table of a document, with its path in the document."""
 
-    document: Document
+    document: TomlDocument
     path: KeyPath
     values: dict[str, Any]
 

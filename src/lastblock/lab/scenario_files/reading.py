@@ -9,7 +9,7 @@ from lastblock.environments.prior import Prior
 from lastblock.lab.scenario import NAME, Scenario
 from lastblock.lab.scenario_files.claims import read_claims
 from lastblock.lab.scenario_files.delay import read_delay
-from lastblock.lab.scenario_files.document import Document, TomlTable, read_text
+from lastblock.lab.scenario_files.document import TomlDocument, TomlTable, read_text
 from lastblock.lab.scenario_files.environment import read_environment
 from lastblock.lab.scenario_files.imports import read_imports
 from lastblock.lab.scenario_files.policies import World, check_without_world, read_policies
@@ -86,7 +86,7 @@ def read(
     ((3000, 5000), 429)
     """
     path, name = _find(source)
-    document = Document(name, read_text(path, name))
+    document = TomlDocument(name, read_text(path, name))
     top = document.parse()
     with document.noting():
         top.only(_KEYS, "a scenario")
