@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lastblock.lab.results import Result
 
 
-class Entry(NamedTuple):
+class ResultEntry(NamedTuple):
     """A policy of a result; `entries_of` makes them."""
 
     label: str
@@ -49,7 +49,7 @@ def _checked(results: "Result | Sequence[Result]") -> "list[Result]":
     return results
 
 
-def entries_of(given: "Result | Sequence[Result]") -> list[Entry]:
+def entries_of(given: "Result | Sequence[Result]") -> list[ResultEntry]:
     """Return all policies of all results, with labels that tell them apart.
 
     Raises a `ResultError` if there are no results, or they differ in environment or horizon.
@@ -66,11 +66,11 @@ def entries_of(given: "Result | Sequence[Result]") -> list[Entry]:
         for label in result.labels:
             shown = label if labels[label] == 1 else f"{label} ({name})"
             regret = finals[label].set_index("replication")["regret"].sort_index()
-            entries.append(Entry(shown, result, regret))
+            entries.append(ResultEntry(shown, result, regret))
     return entries
 
 
-def find_baseline(entries: list[Entry], label: str | None) -> Entry:
+def find_baseline(entries: list[ResultEntry], label: str | None) -> ResultEntry:
     """Return the policy to compare with; the one with the smallest mean if `label` is None."""
     if label is None:
         return min(entries, key=lambda entry: float(entry.regret.mean()))
@@ -82,12 +82,12 @@ def find_baseline(entries: list[Entry], label: str | None) -> Entry:
     raise ValueError(f"baseline={label!r} is not a policy of these results; {hint}")
 
 
-def are_paired(one: Entry, other: Entry) -> bool:
+def are_paired(one: ResultEntry, other: ResultEntry) -> bool:
     """Return whether two policies met the same draws."""
     return one.result.seed == other.result.seed
 
 
-def samples_of(one: Entry, other: Entry) -> tuple[Sample, Sample]:
+def samples_of(one: ResultEntry, other: ResultEntry) -> tuple[Sample, Sample]:
     """Return the regrets to compare; if paired, those of the replications that both have."""
     x, y = one.regret, other.regret
     if are_paired(one, other) and not x.index.equals(y.index):
@@ -104,24 +104,26 @@ def regrets_of(results: "Result | Sequence[Result]") -> dict[str, Sample]:
     }
 
 
-Comparison: TypeAlias = Callable[[Entry, Entry, float], Interval]
+Comparison: TypeAlias = Callable[[ResultEntry, ResultEntry, float], Interval]
 """Compares two policies, with intervals of this confidence."""
 
 
-def all_pairs(others: Sequence[Entry], base: Entry) -> list[tuple[Entry, Entry]]:
+def all_pairs(
+    others: Sequence[ResultEntry], base: ResultEntry
+) -> list[tuple[ResultEntry, ResultEntry]]:
     """Return all pairs of policies; those with `base` come first, in the order of `others`."""
     return [(other, base) for other in others] + list(combinations(others, 2))
 
 
 def with_named(
-    compare: Comparison, others: Sequence[Entry], base: Entry, confidence: float
+    compare: Comparison, others: Sequence[ResultEntry], base: ResultEntry, confidence: float
 ) -> list[Interval]:
     """Compare with a policy chosen beforehand; p is adjusted for the number of others."""
     return _adjusted([compare(other, base, confidence) for other in others])
 
 
 def with_best(
-    compare: Comparison, others: Sequence[Entry], base: Entry, confidence: float
+    compare: Comparison, others: Sequence[ResultEntry], base: ResultEntry, confidence: float
 ) -> list[Interval]:
     """Compare with the policy that these results chose: valid for all pairs at once.
 

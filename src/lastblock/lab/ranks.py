@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lastblock.lab.entries import (
-    Entry,
+    ResultEntry,
     are_paired,
     entries_of,
     find_baseline,
@@ -103,7 +103,7 @@ def wins(
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def _compare(one: Entry, other: Entry, confidence: float) -> Interval:
+def _compare(one: ResultEntry, other: ResultEntry, confidence: float) -> Interval:
     a, b = samples_of(one, other)
     return win_probability(a, b, confidence, paired=are_paired(one, other))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from lastblock.lab.all_pairs import LargestT, largest_t
 from lastblock.lab.entries import (
-    Entry,
+    ResultEntry,
     are_paired,
     entries_of,
     find_baseline,
@@ -199,7 +199,7 @@ def _quantile(ordered: Sample, q: float) -> float:
 
 
 def _with_best(
-    others: Sequence[Entry], base: Entry, confidence: float, method: Method
+    others: Sequence[ResultEntry], base: ResultEntry, confidence: float, method: Method
 ) -> list[Interval]:
     """Compare with the policy that these results chose: valid for all pairs at once."""
     if method == "bootstrap" and len(others) > 1:
@@ -224,7 +224,7 @@ def _within(law: LargestT, estimate: Interval, confidence: float) -> Interval:
     )
 
 
-def _tables(entries: Sequence[Entry]) -> list[Sample]:
+def _tables(entries: Sequence[ResultEntry]) -> list[Sample]:
     """Return, for each seed, the regrets of its policies in the replications that all have."""
     groups: dict[int, list[pd.Series[float]]] = {}
     for entry in entries:
@@ -238,13 +238,13 @@ def _tables(entries: Sequence[Entry]) -> list[Sample]:
     return tables
 
 
-def _compare(one: Entry, other: Entry, confidence: float, method: Method) -> Interval:
+def _compare(one: ResultEntry, other: ResultEntry, confidence: float, method: Method) -> Interval:
     a, b = samples_of(one, other)
     difference = paired_difference if are_paired(one, other) else welch_difference
     return difference(a, b, confidence, method)
 
 
-def _variance_reduction(one: Entry, other: Entry) -> float:
+def _variance_reduction(one: ResultEntry, other: ResultEntry) -> float:
     """Return 1 − var(a − b) / (var a + var b); NaN if not paired or without any variance."""
     if not are_paired(one, other):
         return np.nan
