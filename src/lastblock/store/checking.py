@@ -23,14 +23,14 @@ _BANDITS = (
 )
 
 
-class Finding(NamedTuple):
+class StoreFinding(NamedTuple):
     """One thing that was checked."""
 
     is_good: bool
     text: str
 
 
-def check_store(place: str | os.PathLike[str]) -> Iterator[Finding]:
+def check_store(place: str | os.PathLike[str]) -> Iterator[StoreFinding]:
     """Check a store, and yield what was found, good or not.
 
     Parameters
@@ -53,7 +53,7 @@ def check_store(place: str | os.PathLike[str]) -> Iterator[Finding]:
             yield from _check_file(Path(place), closing)
 
 
-def _check_file(path: Path, closing: ExitStack) -> Iterator[Finding]:
+def _check_file(path: Path, closing: ExitStack) -> Iterator[StoreFinding]:
     label = f"the store {str(path.absolute())!r}"
     if not path.is_file():
         raise StoreError(f"there is no file {str(path.absolute())!r}; give the path of a store")
@@ -67,31 +67,35 @@ def _check_file(path: Path, closing: ExitStack) -> Iterator[Finding]:
         ((application,),) = read("PRAGMA application_id")
         ((version,),) = read("PRAGMA user_version")
         if application != APPLICATION:
-            yield Finding(False, "it is not a store: another program has made the file")
+            yield StoreFinding(False, "it is not a store: another program has made the file")
             return
         yield version_finding("format", version, VERSION, "open it with lb.Store to upgrade it")
         ((said,), *_) = read("PRAGMA quick_check")
-        yield Finding(said == "ok", "SQLite finds the file whole" if said == "ok" else str(said))
+        yield StoreFinding(
+            said == "ok", "SQLite finds the file whole" if said == "ok" else str(said)
+        )
         if version == VERSION:
             yield from bandit_findings(read)
 
 
-def version_finding(word: str, found: int, newest: int, advice: str) -> Finding:
+def version_finding(word: str, found: int, newest: int, advice: str) -> StoreFinding:
     """Return what to say of the version of the tables."""
     if found > newest:
-        return Finding(False, f"{word} {found}, this lastblock reads up to {newest}: upgrade it")
+        return StoreFinding(
+            False, f"{word} {found}, this lastblock reads up to {newest}: upgrade it"
+        )
     if found < newest:
-        return Finding(False, f"{word} {found}, this lastblock needs {newest}: {advice}")
-    return Finding(True, f"{word} {found}, as this lastblock needs it")
+        return StoreFinding(False, f"{word} {found}, this lastblock needs {newest}: {advice}")
+    return StoreFinding(True, f"{word} {found}, as this lastblock needs it")
 
 
-def bandit_findings(read: Read) -> Iterator[Finding]:
+def bandit_findings(read: Read) -> Iterator[StoreFinding]:
     """Check that the events of each bandit follow one another."""
     for name, start, last, count in read(_BANDITS):
         if count == last - start:
-            yield Finding(True, f"bandit {name!r}: {count:,} events after its snapshot")
+            yield StoreFinding(True, f"bandit {name!r}: {count:,} events after its snapshot")
         else:
-            yield Finding(
+            yield StoreFinding(
                 False,
                 f"bandit {name!r}: {last - start - count:,} of {last - start:,} events are "
                 "missing; restore the store from a copy",

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from lastblock.store.checking import Finding, bandit_findings, version_finding
+from lastblock.store.checking import StoreFinding, bandit_findings, version_finding
 from lastblock.store.holders import Holder
 from lastblock.store.postgres_connections import Connections, read_address, run
 from lastblock.store.postgres_errors import explained
@@ -17,7 +17,7 @@ _SAFE = {
 }
 
 
-def check(url: str, closing: ExitStack) -> Iterator[Finding]:
+def check(url: str, closing: ExitStack) -> Iterator[StoreFinding]:
     """Yield what was found at a URL; connections are closed with `closing`."""
     connections = Connections(read_address(url), "check")
     closing.callback(connections.close)
@@ -28,7 +28,7 @@ def check(url: str, closing: ExitStack) -> Iterator[Finding]:
         return list(run(connection, query).fetchall())
 
     ((server,),) = read("SHOW server_version")
-    yield Finding(True, f"PostgreSQL {server} answers")
+    yield StoreFinding(True, f"PostgreSQL {server} answers")
     schema = connections.address.schema
     found = version(connection, schema)
     advice = "close it everywhere and run: lastblock store migrate URL"
@@ -38,7 +38,7 @@ def check(url: str, closing: ExitStack) -> Iterator[Finding]:
     for name, (wanted, otherwise) in _SAFE.items():
         ((value,),) = read(f"SHOW {name}")
         is_good = value == wanted or (name == "synchronous_commit" and value != "off")
-        yield Finding(is_good, f"{name} is {value}" + ("" if is_good else f": {otherwise}"))
+        yield StoreFinding(is_good, f"{name} is {value}" + ("" if is_good else f": {otherwise}"))
     if found != newest():
         return
     rights = read(
@@ -48,9 +48,11 @@ def check(url: str, closing: ExitStack) -> Iterator[Finding]:
         "right_name)"
     )
     for table, right in rights:
-        yield Finding(False, f"this user has no right to {right} on {schema}.{table}: grant it")
+        yield StoreFinding(
+            False, f"this user has no right to {right} on {schema}.{table}: grant it"
+        )
     if not rights:
-        yield Finding(True, "this user may read and write all tables")
+        yield StoreFinding(True, "this user may read and write all tables")
     yield from bandit_findings(read)
     owners = read(
         "SELECT name, process, host, identity, extract(epoch FROM expires - clock_timestamp())"
@@ -59,4 +61,4 @@ def check(url: str, closing: ExitStack) -> Iterator[Finding]:
     for name, process, host, identity, left in owners:
         where = Holder(process or 0, host or "", identity or "").place()
         state = f"for {left:.0f} s more, unless renewed" if left > 0 else "but its lease has ended"
-        yield Finding(True, f"bandit {name!r} is open in {where}, {state}")
+        yield StoreFinding(True, f"bandit {name!r} is open in {where}, {state}")
