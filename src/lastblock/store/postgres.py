@@ -33,7 +33,7 @@ from lastblock.store.postgres_rows import (
 from lastblock.store.postgres_schema import prepare
 from lastblock.store.postgres_snapshots import keep_snapshot
 from lastblock.store.postgres_view import PostgresView
-from lastblock.store.storage import Beginning, Copy, Document, Held, Row, Snapshot, encoded
+from lastblock.store.storage import BanditHolder, Beginning, Copy, Document, Row, Snapshot, encoded
 from lastblock.support.errors import StoreError
 
 Made = TypeVar("Made")
@@ -206,7 +206,7 @@ class PostgresStorage:
         """The name of this store among the owners."""
         return self._holder
 
-    def holders(self) -> dict[str, Held]:
+    def holders(self) -> dict[str, BanditHolder]:
         """Return who has each bandit, by its name."""
         self._check_open()
         return self._leases.holders()

@@ -23,7 +23,7 @@ from lastblock.store.postgres_connections import (
     transactions_of,
 )
 from lastblock.store.postgres_schema import newest, too_new, version
-from lastblock.store.storage import Held, TakenOverError
+from lastblock.store.storage import BanditHolder, TakenOverError
 from lastblock.support.errors import StoreError
 
 LEASE = 10.0
@@ -148,7 +148,7 @@ class Leases:
                 self._end_transactions(ended)
         raise StoreError(f"{self._label} is busy: others have locked a bandit; call again")
 
-    def holders(self) -> dict[str, Held]:
+    def holders(self) -> dict[str, BanditHolder]:
         """Return who has each bandit, by its name; a process that has ended has none."""
         with self._connections.transaction("READ ONLY") as connection:
             rows = run(connection, _HOLDERS).fetchall()
@@ -161,7 +161,7 @@ class Leases:
                 if owner not in ended:
                     ended[owner] = owner.has_ended()
                 is_over = ended[owner]
-            found[name] = Held(bandit, "" if is_over else holder)
+            found[name] = BanditHolder(bandit, "" if is_over else holder)
         return found
 
     def _check_version(self, found: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from lastblock.store.documents import Documents
 from lastblock.store.group_commit import Backlog, Groups
 from lastblock.store.opening import Queue
-from lastblock.store.storage import Held, Storage
+from lastblock.store.storage import BanditHolder, Storage
 from lastblock.support.errors import StoreError
 
 
@@ -58,7 +58,7 @@ class CarriesServices(ABC):
         """The name of this store among those that share a server; empty for a file."""
         return self._storage.holder
 
-    def holders(self) -> dict[str, Held]:
+    def holders(self) -> dict[str, BanditHolder]:
         """Return which store has each bandit, by the bandit's name.
 
         Returns

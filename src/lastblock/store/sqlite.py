@@ -26,7 +26,7 @@ from lastblock.store.sqlite_schema import (
     Execute,
 )
 from lastblock.store.sqlite_view import BorrowedView, SQLiteView
-from lastblock.store.storage import Beginning, Copy, Document, Held, Row, Snapshot, encoded
+from lastblock.store.storage import BanditHolder, Beginning, Copy, Document, Row, Snapshot, encoded
 from lastblock.support.errors import StoreError
 
 Made = TypeVar("Made")
@@ -238,7 +238,7 @@ class SQLiteStorage:
         """Nothing: locks of a file have no names."""
         return ""
 
-    def holders(self) -> dict[str, Held]:
+    def holders(self) -> dict[str, BanditHolder]:
         """Return nothing: a file cannot tell who has which bandit."""
         return {}
 

@@ -160,7 +160,7 @@ class Copy(NamedTuple):
     """Decision, arm, probability, the snapshot since which it is not out any more, and the time."""
 
 
-class Held(NamedTuple):
+class BanditHolder(NamedTuple):
     """A bandit, and the store that has it open."""
 
     number: int
@@ -301,7 +301,7 @@ class Storage(Protocol):
     def holder(self) -> str:
         """The name of this store among the owners; empty if others cannot know it."""
 
-    def holders(self) -> dict[str, Held]:
+    def holders(self) -> dict[str, BanditHolder]:
         """Return who has each bandit, by its name; nothing on a database that cannot tell."""
 
     def check_owned(self, bandit: int) -> None:
