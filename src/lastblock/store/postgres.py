@@ -15,7 +15,7 @@ from lastblock.store.messages import check_secret
 from lastblock.store.postgres_connections import (
     Connection,
     Connections,
-    Link,
+    DedicatedConnection,
     is_broken,
     last_rows,
     read_address,
@@ -76,7 +76,7 @@ class PostgresStorage:
         self._holder = holder
         self.label = address.label
         self._connections = Connections(address, holder)
-        self._writer = Link(self._connections)
+        self._writer = DedicatedConnection(self._connections)
         self._leases = Leases(self._connections, holder)
         self._lock = threading.RLock()
         self._is_unsure = False  # whether the last transaction may have been committed or not

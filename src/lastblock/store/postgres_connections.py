@@ -237,7 +237,7 @@ class Connections:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object((self._pool, tuple(self._all))))
 
 
-class Link:
+class DedicatedConnection:
     """One connection for one purpose, which is made anew when it breaks.
 
     Parameters

@@ -18,7 +18,7 @@ import psycopg
 from lastblock.store.holders import Holder, this_process
 from lastblock.store.postgres_connections import (
     Connections,
-    Link,
+    DedicatedConnection,
     run,
     transactions_of,
 )
@@ -84,7 +84,7 @@ class Leases:
     def __init__(self, connections: Connections, me: str) -> None:
         self._connections, self._me = connections, me
         self._label = connections.label
-        self._link = Link(connections)
+        self._dedicated = DedicatedConnection(connections)
         self._epochs: dict[int, int] = {}
         self._until: dict[int, float] = {}  # on our clock: until then we may decide
         self._lost: dict[int, str] = {}  # what happened to bandits that were taken over
@@ -210,7 +210,7 @@ class Leases:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
-        with self._link.lock:
+        with self._dedicated.lock:
             if self._epochs or self._until:
                 with suppress(StoreError), self._connections.transaction() as connection:
                     run(
@@ -220,7 +220,7 @@ class Leases:
                     )
             for bandit in tuple(self._until):
                 self._forget(bandit)
-            self._link.drop()
+            self._dedicated.drop()
 
     # Deciding and writing.
 
@@ -308,7 +308,7 @@ class Leases:
             f"UPDATE owners SET expires = clock_timestamp() + make_interval(secs => {LEASE}) "
             "FROM mine WHERE owners.bandit = mine.bandit RETURNING owners.bandit, epoch"
         )
-        with self._link.transaction(queries) as (_, rows):
+        with self._dedicated.transaction(queries) as (_, rows):
             return dict(rows)
 
     def _work(self) -> None:
