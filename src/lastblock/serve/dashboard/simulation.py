@@ -33,7 +33,7 @@ CONFIDENCE: Final = 0.95
 _PART = 50_000
 
 
-class Log:
+class RewardedDecisions:
     """The decisions of a bandit that have their reward, for the arms that it has now.
 
     Parameters
@@ -88,7 +88,7 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
     """
     labels: list[str | int] = question["arms"]
     with Store(question["store"]) as store:
-        log = Log(store, question["name"], labels)
+        log = RewardedDecisions(store, question["name"], labels)
     counts = np.bincount(log.arms, minlength=len(labels))
     for label, number in zip(labels, counts, strict=True):
         if not number:
@@ -140,7 +140,11 @@ def _best_means(world: Piecewise, size: int) -> npt.NDArray[np.float64]:
 
 
 def _told(
-    run: Run, policy: Policy, earned: npt.NDArray[np.float64], replay: Replay, log: Log
+    run: Run,
+    policy: Policy,
+    earned: npt.NDArray[np.float64],
+    replay: Replay,
+    log: RewardedDecisions,
 ) -> dict[str, Any]:
     return {
         "policy": str(policy),
