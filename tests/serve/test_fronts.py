@@ -6,7 +6,7 @@ import tempfile
 import pytest
 
 from lastblock.serve.settings import Settings
-from lastblock.serve.workers.frames import Answer, Ask, Link, More, Part, ToFront, ToOwner
+from lastblock.serve.workers.frames import Answer, AnswerPart, Ask, Link, More, ToFront, ToOwner
 from lastblock.serve.workers.front import Front
 from lastblock.serve.workers.owner import WINDOW, Offices
 
@@ -54,7 +54,7 @@ def test_large_messages_do_not_wait_for_others():
         link = Link(ToFront, print)
         link.connection_made(wire)
         for number in range(3):
-            link.send(Part(number, b"x" * 600_000, False), 600_000)
+            link.send(AnswerPart(number, b"x" * 600_000, False), 600_000)
         assert len(wire.frames) == 1
         await asyncio.sleep(0)
         assert len(wire.frames) == 2

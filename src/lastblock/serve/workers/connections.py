@@ -6,7 +6,7 @@ from typing import Final
 from lastblock.serve.holding import Cycle, HoldingProtocol
 from lastblock.serve.http import Response
 from lastblock.serve.settings import Settings
-from lastblock.serve.workers.frames import Answer, Ask, More, Part, ToFront
+from lastblock.serve.workers.frames import Answer, AnswerPart, Ask, More, ToFront
 from lastblock.serve.workers.front import LOST, Front
 
 _METHODS: Final = (b"POST", b"PUT")
@@ -30,7 +30,7 @@ class _Relayed:
             self._answer = message
             self._parts.append(message.body)
             is_whole = not message.is_begun
-        elif isinstance(message, Part):
+        elif isinstance(message, AnswerPart):
             self._parts.append(message.body)
             is_whole = message.is_last
         else:

@@ -63,7 +63,7 @@ class Answer(msgspec.Struct, array_like=True, tag=0, gc=False):
     """Whether parts follow."""
 
 
-class Part(msgspec.Struct, array_like=True, tag=1, gc=False):
+class AnswerPart(msgspec.Struct, array_like=True, tag=1, gc=False):
     """One more part of a long answer."""
 
     id: int
@@ -78,7 +78,7 @@ class Broken(msgspec.Struct, array_like=True, tag=2, gc=False):
 
 
 ToOwner: TypeAlias = Ask | Left | More | Hello
-ToFront: TypeAlias = Answer | Part | Broken
+ToFront: TypeAlias = Answer | AnswerPart | Broken
 
 M = TypeVar("M", ToOwner, ToFront)
 

@@ -13,12 +13,12 @@ from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.serve.settings import Settings
 from lastblock.serve.workers.frames import (
     Answer,
+    AnswerPart,
     Ask,
     Hello,
     Left,
     Link,
     More,
-    Part,
     ToFront,
 )
 
@@ -47,7 +47,7 @@ class _Exchange:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.answer: asyncio.Future[Answer] = loop.create_future()
-        self.parts: asyncio.Queue[Part | None] | None = None
+        self.parts: asyncio.Queue[AnswerPart | None] | None = None
         """What follows of a long answer; None in it if nothing more will come."""
 
     def take(self, message: ToFront) -> None:
@@ -57,7 +57,7 @@ class _Exchange:
                 self.parts = asyncio.Queue()
             if not self.answer.done():
                 self.answer.set_result(message)
-        elif isinstance(message, Part) and self.parts is not None:
+        elif isinstance(message, AnswerPart) and self.parts is not None:
             self.parts.put_nowait(message)
         else:
             self.break_off()

@@ -6,13 +6,13 @@ from typing import Any, Final, TypeAlias
 
 from lastblock.serve.workers.frames import (
     Answer,
+    AnswerPart,
     Ask,
     Broken,
     Hello,
     Left,
     Link,
     Pairs,
-    Part,
     ToOwner,
 )
 
@@ -172,7 +172,7 @@ class _Call:
         self._room -= 1
         if not self._is_over:
             self._is_over = is_last
-            self._link.send(Part(self.ask.id, body, is_last), len(body))
+            self._link.send(AnswerPart(self.ask.id, body, is_last), len(body))
 
     def finish(self) -> None:
         """Say so if the application ended without an answer."""
