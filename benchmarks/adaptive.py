@@ -28,7 +28,7 @@ from lastblock.lab.suite.problems import (
     FIRST_FURTHER,
     HALVES,
     KINDS,
-    Problem,
+    SuiteProblem,
     calm_problems,
     count,
     further_problem,
@@ -60,7 +60,7 @@ HARDER = {  # the worlds with the most false restarts that we found, besides the
 }
 
 
-def final_regrets(policy, made: Problem, replications: int) -> np.ndarray:
+def final_regrets(policy, made: SuiteProblem, replications: int) -> np.ndarray:
     run = lb.simulate(
         policy,
         made.environment,
@@ -73,7 +73,7 @@ def final_regrets(policy, made: Problem, replications: int) -> np.ndarray:
     return run.regret[:, -1]
 
 
-def tuned(made: Problem):
+def tuned(made: SuiteProblem):
     return lb.SWLBSDA.tuned(horizon=made.horizon, changes=made.changes)
 
 
@@ -209,9 +209,9 @@ def promises() -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     worlds = [
-        Problem(name, "", Scenario.load(name).environment, 10_000, 0, 1) for name in GOALS
+        SuiteProblem(name, "", Scenario.load(name).environment, 10_000, 0, 1) for name in GOALS
     ] + [
-        Problem(
+        SuiteProblem(
             f"{name}, {low} and {high}",
             "",
             lb.Stationary([lb.Bernoulli(low), lb.Bernoulli(high)]),

@@ -83,7 +83,7 @@ def test_rows_that_are_told_the_changes_depend_on_their_number(comparison, rows)
     """Those of the first table do not, with the same everything else."""
     made = comparison["worlds"].single()[1].problem
     many = case(comparison, made)
-    few = case(comparison, comparison["worlds"].Problem(*_but_changes(made)))
+    few = case(comparison, comparison["worlds"].SuiteProblem(*_but_changes(made)))
     for row in rows:
         differs = row.policy(many) != row.policy(few)
         told = row.table == comparison["rows"].TOLD
@@ -98,7 +98,7 @@ def _but_changes(made):
 def small_worlds(comparison):
     worlds = comparison["worlds"]
     arms = [lb.Bernoulli(0.2), lb.Bernoulli(0.7)]
-    made = worlds.Problem("small", "few", lb.Stationary(arms), 60, 1, 3)
+    made = worlds.SuiteProblem("small", "few", lb.Stationary(arms), 60, 1, 3)
     return [worlds.World("small", made, 4, 2)]
 
 

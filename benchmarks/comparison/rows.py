@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import lastblock as lb
 from lastblock.environments.piecewise import Piecewise
 from lastblock.kernels.divergences import Family
-from lastblock.lab.suite.problems import Problem
+from lastblock.lab.suite.problems import SuiteProblem
 from lastblock.lab.suite.rivals import ORACLE, TUNED, Knowledge, knowledge_of, rivals
 
 UNTOLD, TOLD, YARDSTICK = "untold", "told", "yardstick"
@@ -34,7 +34,7 @@ BASE, UNIT = TUNED, "LB-SDA"
 class Case:
     """A problem, and what policies with parameters are told of it."""
 
-    problem: Problem
+    problem: SuiteProblem
 
     @functools.cached_property
     def told(self) -> Knowledge:
@@ -173,7 +173,7 @@ def row_named(name: str) -> Row:
 
 
 @functools.cache
-def case_of(problem: Problem) -> Case:
+def case_of(problem: SuiteProblem) -> Case:
     """Return what is told of a problem; several policies ask for it."""
     return Case(problem)
 

@@ -8,7 +8,7 @@ import lastblock as lb
 from benchmarks.field import HORIZON, PAPER
 from benchmarks.worlds import basket
 from lastblock.lab.scenario import Scenario
-from lastblock.lab.suite.problems import Half, Problem, count, problem
+from lastblock.lab.suite.problems import Half, SuiteProblem, count, problem
 
 HALF: Half = "third-test"
 """The half of the suite. No constant of ours was chosen on it, and of the two such halves on which
@@ -25,7 +25,7 @@ class World(NamedTuple):
     """A problem of the comparison, and how often it is played."""
 
     name: str
-    problem: Problem
+    problem: SuiteProblem
     replications: int
     fewest: int
     """The replications of the slowest policies."""
@@ -40,7 +40,7 @@ def scenarios() -> list[World]:
     found = []
     for scenario in map(Scenario.load, PAPER):
         changes = len(scenario.environment.changes)
-        made = Problem(scenario.name, "paper", scenario.environment, HORIZON, changes, 1)
+        made = SuiteProblem(scenario.name, "paper", scenario.environment, HORIZON, changes, 1)
         found.append(World(scenario.name, made, 1000, 20))
     return found
 
@@ -57,7 +57,7 @@ def families() -> list[World]:
         "revenue": ([basket(rate, mean) for rate, mean in BASKETS], 100_000),
     }
     return [
-        World(name, Problem(name, "family", lb.Stationary(each), horizon, 0, 1), 200, 10)
+        World(name, SuiteProblem(name, "family", lb.Stationary(each), horizon, 0, 1), 200, 10)
         for name, (each, horizon) in arms.items()
     ]
 

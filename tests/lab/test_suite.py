@@ -13,7 +13,7 @@ from lastblock.cli import suite as command
 from lastblock.kernels.divergences import Family
 from lastblock.lab.report.suite import _KINDS
 from lastblock.lab.suite import halves, problems, statistics
-from lastblock.lab.suite.problems import Problem, problem
+from lastblock.lab.suite.problems import SuiteProblem, problem
 from lastblock.lab.suite.rivals import (
     ADAPTIVE,
     COUNTED,
@@ -81,7 +81,7 @@ def test_worlds_without_a_change_are_for_those_that_count():
     ],
 )
 def test_rivals_take_the_form_of_the_rewards(arm, lower, family, sigma):
-    made = Problem("", "few", lb.Stationary([arm, lower]), 10_000, 2, 1)
+    made = SuiteProblem("", "few", lb.Stationary([arm, lower]), 10_000, 2, 1)
     told = knowledge_of(made)
     assert told.family == family
     assert told.sigma == pytest.approx(sigma)
@@ -102,7 +102,7 @@ def test_rivals_take_the_form_of_the_rewards(arm, lower, family, sigma):
 
 def test_drifts_are_told_by_their_extremes():
     environment = lb.Drifting([lb.Poisson(1.0)] * 2, [lb.Sinusoid(5.0, 4.0, period=100)] * 2)
-    told = knowledge_of(Problem("", "slow", environment, 5000, 3, 1))
+    told = knowledge_of(SuiteProblem("", "slow", environment, 5000, 3, 1))
     assert (told.low, told.high, told.sigma) == (1.0, 9.0, 3.0)
 
 
@@ -116,7 +116,7 @@ def test_the_oracle_is_told_the_changes_and_none_that_is_reached():
 
 
 def test_windows_fit_the_problem():
-    made = Problem("", "few", lb.Stationary([lb.Bernoulli(0.5)] * 100), 1000, 2, 1)
+    made = SuiteProblem("", "few", lb.Stationary([lb.Bernoulli(0.5)] * 100), 1000, 2, 1)
     assert list(windows(made)) == ["window 256", "window 512"]
 
 

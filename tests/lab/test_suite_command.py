@@ -8,7 +8,7 @@ import pytest
 import lastblock as lb
 from lastblock.cli import main
 from lastblock.lab.suite import halves, problems, statistics
-from lastblock.lab.suite.problems import Problem
+from lastblock.lab.suite.problems import SuiteProblem
 from lastblock.lab.suite.rivals import (
     ADAPTIVE,
     TUNED,
@@ -23,7 +23,7 @@ def small(monkeypatch, tmp_path):
     def tiny(index, half="development"):
         phases = dict(enumerate(coins[:1])) if index == 0 else {0: coins[0], 150: coins[1]}
         kind = list(problems.KINDS)[index]
-        return Problem(f"{half} {index}", kind, lb.Piecewise(phases), 300, index, 1)
+        return SuiteProblem(f"{half} {index}", kind, lb.Piecewise(phases), 300, index, 1)
 
     def two(made):
         return {ADAPTIVE: lb.AdaptiveLBSDA(alertness=0.5), TUNED: lb.SWLBSDA(window=60)}

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from lastblock.environments.piecewise import Piecewise
 from lastblock.lab.scenario import Scenario
-from lastblock.lab.suite.problems import SEEDS, Half, Problem, calm_problems, count, problem
+from lastblock.lab.suite.problems import SEEDS, Half, SuiteProblem, calm_problems, count, problem
 from lastblock.lab.suite.rivals import COUNTED, rivals, windows
 from lastblock.support.errors import ScenarioError
 
@@ -24,7 +24,7 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 def scenario_of(
-    made: Problem, half: Half, index: int, replications: int = REPLICATIONS
+    made: SuiteProblem, half: Half, index: int, replications: int = REPLICATIONS
 ) -> Scenario:
     """Return the scenario of a problem, with all rivals and all windows."""
     return Scenario(
@@ -82,7 +82,7 @@ def calm_scenarios(half: Half = "development", replications: int = REPLICATIONS)
     made = []
     for i, (about, environment) in enumerate(calm_problems().items()):
         seed = 500 + 1000 * SEEDS[half] + i
-        calm = Problem(f"{half} {CALM}: {about}", CALM, environment, CALM_STEPS, 0, seed)
+        calm = SuiteProblem(f"{half} {CALM}: {about}", CALM, environment, CALM_STEPS, 0, seed)
         scenario = scenario_of(calm, half, i, replications)
         made.append(
             replace(

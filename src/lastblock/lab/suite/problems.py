@@ -58,7 +58,7 @@ MakeArm: TypeAlias = Callable[[float], Any]
 
 
 @dataclass(frozen=True)
-class Problem:
+class SuiteProblem:
     """An environment with a horizon, and what policies with parameters may know about it."""
 
     title: str
@@ -76,7 +76,7 @@ def count() -> int:
     return EACH * len(KINDS)
 
 
-def problem(index: int, half: Half = "development") -> Problem:
+def problem(index: int, half: Half = "development") -> SuiteProblem:
     """Return problem `index` of a half.
 
     Raises a `ValueError` if `half` is unknown, or `index` is not between 0 and `count() − 1`.
@@ -91,7 +91,7 @@ def problem(index: int, half: Half = "development") -> Problem:
     return _drawn(half, SEEDS[half], index)
 
 
-def further_problem(index: int, seed: int) -> Problem:
+def further_problem(index: int, seed: int) -> SuiteProblem:
     """Return problem `index` of those that `seed` gives, which belong to no half.
 
     They are for authors who want more problems for development: five of a kind are few. Raises a
@@ -104,13 +104,13 @@ def further_problem(index: int, seed: int) -> Problem:
     return _drawn(f"further {seed}", seed, index)
 
 
-def _drawn(name: str, seed: int, index: int) -> Problem:
+def _drawn(name: str, seed: int, index: int) -> SuiteProblem:
     kind = list(KINDS)[index % len(KINDS)]
     draw = np.random.default_rng([seed, index])
     horizon = round(math.exp(draw.uniform(math.log(SHORTEST), math.log(LONGEST))))
     about, environment, changes = KINDS[kind](draw, horizon)
     title = f"{name} {index}: {kind}, {environment.n_arms} arms, {about}, T = {horizon}"
-    return Problem(title, kind, environment, horizon, changes, 1000 * seed + index)
+    return SuiteProblem(title, kind, environment, horizon, changes, 1000 * seed + index)
 
 
 # Families: each function returns a description and a function from a level in [0, 1] to an arm.

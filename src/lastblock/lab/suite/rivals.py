@@ -18,7 +18,7 @@ from lastblock.arms.poisson import Poisson
 from lastblock.core.protocol import Policy
 from lastblock.environments.piecewise import Piecewise
 from lastblock.kernels.divergences import Family
-from lastblock.lab.suite.problems import Problem
+from lastblock.lab.suite.problems import SuiteProblem
 from lastblock.policies.adaptivelbsda import AdaptiveLBSDA
 from lastblock.policies.cusumucb import CUSUMUCB
 from lastblock.policies.discountedthompson import DiscountedThompson
@@ -80,7 +80,7 @@ class Knowledge(NamedTuple):
         return 1.0 if self.bounded else self.high - self.low + 2.0 * self.sigma
 
 
-def knowledge_of(problem: Problem) -> Knowledge:
+def knowledge_of(problem: SuiteProblem) -> Knowledge:
     """Return the facts about the rewards of a problem, from its arms."""
     environment = problem.environment
     if isinstance(environment, Piecewise):
@@ -122,7 +122,7 @@ def _deviation(arm: Any) -> float:
     return math.sqrt(float(((values - arm.mean) ** 2 * chances).sum()))
 
 
-def rivals(problem: Problem) -> dict[str, Policy]:
+def rivals(problem: SuiteProblem) -> dict[str, Policy]:
     """Return the policies that can play a problem, by their labels."""
     told = knowledge_of(problem)
     arms = problem.environment.n_arms
@@ -157,7 +157,7 @@ def rivals(problem: Problem) -> dict[str, Policy]:
     return found
 
 
-def _padded(problem: Problem) -> tuple[int, ...]:
+def _padded(problem: SuiteProblem) -> tuple[int, ...]:
     """Return the times of the changes, padded with times after the horizon.
 
     Every number of times needs a compilation; padding leaves only a few different numbers.
@@ -174,13 +174,13 @@ def _scaled(policy: Any, scale: float) -> Any:
     return policy._replace(**changed)
 
 
-def tuned_window(problem: Problem) -> SWLBSDA:
+def tuned_window(problem: SuiteProblem) -> SWLBSDA:
     """Return SW-LB-SDA with the window that follows from T and Γ, at least twice the arms."""
     tuned = SWLBSDA.tuned(horizon=problem.horizon, changes=problem.changes)
     return tuned._replace(window=max(tuned.window, 2 * problem.environment.n_arms))
 
 
-def windows(problem: Problem) -> dict[str, Policy]:
+def windows(problem: SuiteProblem) -> dict[str, Policy]:
     """Return SW-LB-SDA with each of `WINDOWS` that fits a problem, by labels."""
     least = 2 * problem.environment.n_arms
     return {f"window {w}": SWLBSDA(window=w) for w in WINDOWS if least <= w < problem.horizon}
