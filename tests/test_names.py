@@ -5,6 +5,7 @@ import pickle
 import runpy
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 from unittest import mock
 
@@ -95,6 +96,17 @@ def test_checkers_read_where_a_name_is_imported_from_on_first_use():
     named = {name: f"lastblock.{module}" for name, module in lb._ON_FIRST_USE.items()}
     assert named == {name: module for name, module in read.items() if name not in rooms}
     assert set(named) <= set(lb.__all__)
+
+
+def test_the_name_of_a_public_class_means_one_thing():
+    package = Path(lb.__file__).parent
+    homes = defaultdict(set)
+    for path in sorted(package.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].add(path.relative_to(package).as_posix())
+    assert {"Bandit", "Scenario"} <= homes.keys()
+    assert {name: sorted(files) for name, files in homes.items() if len(files) > 1} == {}
 
 
 def test_the_good_user_code_runs():
