@@ -9,6 +9,7 @@ import numpy as np
 
 from lastblock.support.checks import number
 from lastblock.support.errors import short
+from lastblock.support.lists import refuse_unordered
 
 Label: TypeAlias = str | int
 
@@ -38,8 +39,7 @@ def check_labels(arms: Sequence[Label] | int) -> list[Label]:
     """Return the labels of a new bandit's arms, or raise a ValueError."""
     labels: list[Label]
     given: object  # for a message: what the user gave
-    if isinstance(arms, str | bytes | set | frozenset | dict):
-        raise ValueError(f"arms={arms!r} is a {type(arms).__name__}; give a list of labels")
+    refuse_unordered(arms, "arms")
     count: int | None = None
     with suppress(TypeError):
         count = operator.index(arms)  # type: ignore[arg-type]  # raises TypeError for a list
