@@ -15,17 +15,19 @@ async function call(method, path, body, { headers = {}, timeout = 1000 } = {}) {
   });
   if (answer.status === 204) return null;
   const value = await answer.json();
-  if (!answer.ok) throw new Error(value.detail);
+  if (!answer.ok) throw Object.assign(new Error(value.detail), { status: answer.status });
   return value;
 }
 
-/** Which arm to use; the fallback if the service does not answer in time. */
+/** Which arm to use; the fallback if the service does not answer in time, or cannot now. */
 async function decide(bandit, fallback) {
   const again = { headers: { "Idempotency-Key": crypto.randomUUID() }, timeout: 200 };
   for (let attempt = 0; attempt < 2; attempt++) {
     try {
       return await call("POST", `/v1/bandits/${encodeURIComponent(bandit)}/decisions`, {}, again);
     } catch (error) {
+      const isOutage = !error.status || error.status === 429 || error.status >= 500;
+      if (!isOutage) throw error; // a mistake of ours, which would come every time
       console.warn(`no decision: ${error.message}`);
     }
   }

@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 import json
 import logging
+import math
+import re
 import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,7 +13,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 import uvicorn
 
+import lastblock as lb
 from lastblock.client import AsyncClient, Client, ServedDecision, ServiceError
+from lastblock.client.options import CreateOptions, DecideOptions
+from lastblock.serve.messages import NewBandit, NewDecision
 from lastblock.serve.server import application, open_service
 from lastblock.serve.settings import Settings
 
@@ -90,9 +95,6 @@ def test_decisions_and_rewards(service, kind):
         with pytest.raises(ServiceError, match="no bandit") as caught:
             client.decide("nothing")
         assert (caught.value.status, caught.value.kind) == (404, "not-found")
-        fallback = client.decide("nothing", 2, fallback="red")
-        assert [each.arm for each in fallback] == ["red", "red"]
-        assert not client.reward_many([(each, 1.0) for each in fallback])
 
 
 def test_segments_holdouts_shadows_and_observations(service, kind):
@@ -157,7 +159,7 @@ def moody():
     handler = type("Mine", (Moody,), {"moods": [], "keys": []})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.woken = threading.Event()
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield handler, f"http://127.0.0.1:{server.server_port}"
         server.woken.set()
@@ -181,6 +183,136 @@ def test_it_gives_up_after_its_retries(moody, kind):
     with kind(url, timeout=20, retries=3) as client, pytest.raises(ServiceError, match="not now"):
         client.decide("button")
     assert len(handler.keys) == 4
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+def test_a_service_that_cannot_now_means_the_fallback(moody, kind, status):
+    handler, url = moody
+    handler.moods.extend([str(status)] * 4)
+    with kind(url, timeout=20, retries=0) as client:
+        fallback = client.decide("button", 2, fallback="red", without=["green"])
+        assert [each.arm for each in fallback] == ["red", "red"]
+        assert all(each.is_fallback for each in fallback)
+        assert not client.reward_many([(each, 1.0) for each in fallback])
+        with pytest.raises(ServiceError, match="not now") as caught:
+            client.decide("button")
+    assert caught.value.status == status
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 409, 410, 413, 422])
+def test_a_mistake_of_the_caller_is_an_error_despite_the_fallback(moody, kind, status):
+    handler, url = moody
+    handler.moods.append(str(status))
+    with (
+        kind(url, timeout=20) as client,
+        pytest.raises(ServiceError, match="not now") as caught,
+    ):
+        client.decide("button", fallback="red")
+    assert caught.value.status == status
+    assert len(handler.keys) == 1
+
+
+def test_a_real_service_refuses_mistakes_despite_the_fallback(service, kind):
+    url, key = service
+    name = f"strict {kind.__name__}"
+    with kind(url, key, timeout=30) as client:
+        client.create(name, ARMS, policy="LBSDAGM")
+        for bandit, options, status in (
+            ("nothing", {}, 404),
+            (name, {"without": ["rd"]}, 422),
+            (name, {"segment": 3}, 422),
+        ):
+            with pytest.raises(ServiceError) as caught:
+                client.decide(bandit, fallback="red", **options)
+            assert caught.value.status == status
+    with kind(url, "lb_wrong_key", timeout=30) as stranger:
+        with pytest.raises(ServiceError) as caught:
+            stranger.decide(name, fallback="red")
+        assert caught.value.status == 401
+
+
+NOBODY = "http://127.0.0.1:1"
+"""An address at which nobody answers: mistakes must be found before anything is sent."""
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"without": ["red", "blue"]}, "fallback='red' is one of `without`; give an arm that"),
+        ({"among": ["blue"]}, "fallback='red' is not one of `among`; give an arm that is"),
+        ({"without": "red"}, "without='red': give a list of labels"),
+        ({"among": 3}, "among=3: give a list of labels"),
+        ({"key": "two\nlines"}, "Idempotency-Key must be one line"),
+        ({"key": "a → b"}, "Idempotency-Key must be one line in Latin-1"),
+    ],
+)
+def test_mistakes_in_a_request_for_decisions(kind, options, words):
+    with kind(NOBODY, timeout=5) as client, pytest.raises(ValueError, match=re.escape(words)):
+        client.decide("button", fallback="red", **options)
+
+
+@pytest.mark.parametrize(
+    ("method", "option", "words"),
+    [
+        ("decide", "withot", "decide has no parameter 'withot'; did you mean 'without'?"),
+        ("decide", "fallbak", "decide has no parameter 'fallbak'; did you mean 'fallback'?"),
+        ("decide", "context", "there is no context but a segment: give segment="),
+        ("create", "polcy", "create has no parameter 'polcy'; did you mean 'policy'?"),
+    ],
+)
+def test_a_misspelt_option_is_an_error(kind, method, option, words):
+    first = ("button",) if method == "decide" else ("button", ["red", "green"])
+    with kind(NOBODY, timeout=5) as client, pytest.raises(TypeError, match=re.escape(words)):
+        getattr(client, method)(*first, **{option: "red"})
+
+
+def test_the_options_are_those_of_the_service():
+    asked = {*DecideOptions.__annotations__, "n", "why"}
+    assert asked == set(NewDecision.__struct_fields__)
+    created = {*CreateOptions.__annotations__, "name", "arms"}
+    assert created == set(NewBandit.__struct_fields__)
+
+
+@pytest.mark.parametrize("arms", ["red", b"red", {"red", "green"}, {"red": 1, "green": 2}, 3])
+def test_arms_must_be_a_list(kind, arms):
+    with kind(NOBODY, timeout=5) as client, pytest.raises(ValueError, match="arms=") as caught:
+        client.create("button", arms)
+    if arms != 3:  # a bandit of one's own may have a number of arms
+        with pytest.raises(ValueError, match="arms=") as local:
+            lb.Bandit(lb.LBSDA(), arms)
+        assert str(caught.value) == str(local.value)
+
+
+def test_numbers_of_a_new_bandit_must_be_finite(kind):
+    with kind(NOBODY, timeout=5) as client:
+        with pytest.raises(ValueError, match="default_reward=nan must be finite; leave it out"):
+            client.create("button", ARMS, default_reward=math.nan)
+        with pytest.raises(ValueError, match="cannot be written as JSON"):
+            client.create("button", [{"label": "red", "payload": math.inf}, "green"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (math.nan, "reward=nan must be finite"),
+        (-math.inf, "reward=-inf must be finite"),
+        ("1.0", "reward='1.0' is text; give a number"),
+        (None, "reward=None is not a number that fits a float; give a finite number"),
+    ],
+)
+def test_rewards_must_be_finite_numbers(kind, wrong, words):
+    fallback = ServedDecision("red", None)
+    with kind(NOBODY, timeout=5) as client:
+        for decision in ("token", fallback):
+            with pytest.raises(ValueError, match=f"^{words}"):
+                client.reward(decision, wrong)
+        with pytest.raises(ValueError, match=rf"^rewards\[1\]: {words}"):
+            client.reward_many([("token", 1.0), (fallback, wrong)])
+        with pytest.raises(ValueError, match=rf"^observations\[1\]: {words}"):
+            client.observe("button", [("red", 1.0), ("green", wrong)])
+        if wrong is not None:
+            with pytest.raises(ValueError, match=words.replace("reward", "guardrail")):
+                client.reward("token", 1.0, guardrail=wrong)
 
 
 def test_a_slow_service_means_the_fallback(moody, kind, caplog):

@@ -4,10 +4,11 @@ import asyncio
 import ssl
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, TypeAlias, overload
+from typing import Any, TypeAlias, Unpack, overload
 
 from lastblock.client import requests
 from lastblock.client.messages import ServedDecision, ServiceError
+from lastblock.client.options import CreateOptions, DecideOptions
 from lastblock.client.requests import AGAIN, Attempts, Call, Requests, answer_of, unreachable
 
 Pair: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -43,7 +44,7 @@ class AsyncClient:
         fallback: str | int | None = None,
         key: str | None = None,
         why: bool = False,
-        **options: Any,
+        **options: Unpack[DecideOptions],
     ) -> ServedDecision: ...
     @overload
     async def decide(
@@ -54,7 +55,7 @@ class AsyncClient:
         fallback: str | int | None = None,
         key: str | None = None,
         why: bool = False,
-        **options: Any,
+        **options: Unpack[DecideOptions],
     ) -> list[ServedDecision]: ...
     async def decide(
         self,
@@ -64,15 +65,13 @@ class AsyncClient:
         fallback: str | int | None = None,
         key: str | None = None,
         why: bool = False,
-        **options: Any,
+        **options: Unpack[DecideOptions],
     ) -> ServedDecision | list[ServedDecision]:
         """Ask which arm to use; see `Client.decide`."""
-        call = requests.decide(bandit, n, key, why, options)
+        call = requests.decide(bandit, n, options, fallback=fallback, key=key, why=why)
         try:
             made = requests.decisions_of(await self._call(call), n)
         except ServiceError as error:
-            if fallback is None:
-                raise
             made = requests.fallen_back(fallback, n, error)
         return made[0] if n is None else made
 
@@ -85,11 +84,10 @@ class AsyncClient:
         guardrail: float | None = None,
     ) -> bool:
         """Tell the reward of a decision; see `Client.reward`."""
-        token = requests.token_of(decision)
-        if token is None:
-            return False
-        await self._call(requests.reward(token, reward, key, guardrail))
-        return True
+        call = requests.reward(decision, reward, key, guardrail)
+        if call is not None:
+            await self._call(call)
+        return call is not None
 
     async def reward_many(
         self, rewards: Sequence[tuple[ServedDecision | str, float]], *, key: str | None = None
@@ -110,10 +108,11 @@ class AsyncClient:
         """Let a bandit learn from decisions of others; see `Client.observe`."""
         await self._call(requests.observations(bandit, observations, key))
 
-    async def create(self, name: str, arms: Sequence[Any], **options: Any) -> dict[str, Any]:
+    async def create(
+        self, name: str, arms: Sequence[Any], **options: Unpack[CreateOptions]
+    ) -> dict[str, Any]:
         """Create a bandit; see `Client.create`."""
-        body = {"name": name, "arms": list(arms), **options}
-        made: dict[str, Any] = await self._call(Call("POST", "/v1/bandits", body))
+        made: dict[str, Any] = await self._call(requests.create(name, arms, options))
         return made
 
     async def bandit(self, name: str) -> dict[str, Any]:
@@ -141,12 +140,13 @@ class AsyncClient:
 
     async def _call(self, call: Call) -> Any:
         attempts = Attempts(self._requests.retries, self._requests.timeout)
+        text = self._text(call)
         while True:
             after = None
             failure: BaseException | None = None
             try:
                 async with asyncio.timeout(attempts.seconds):
-                    status, after, body = await self._send(call)
+                    status, after, body = await self._send(text)
                 if status not in AGAIN:
                     return answer_of(status, body)
             except (OSError, asyncio.IncompleteReadError, ValueError) as error:
@@ -158,12 +158,12 @@ class AsyncClient:
                 return answer_of(status, body)
             await asyncio.sleep(wait)
 
-    async def _send(self, call: Call) -> tuple[int, str | None, bytes]:
+    async def _send(self, text: bytes) -> tuple[int, str | None, bytes]:
         pair = self._idle.pop() if self._idle else await self._connect()
         reader, writer = pair
         is_whole = False
         try:
-            writer.write(self._text(call))
+            writer.write(text)
             await writer.drain()
             status, headers = await _head(reader)
             size = headers.get("content-length", "0")
@@ -182,19 +182,15 @@ class AsyncClient:
         return await asyncio.open_connection(address.host, address.port, ssl=context)
 
     def _text(self, call: Call) -> bytes:
-        data = self._requests.data(call)
         address = self._requests.address
         headers = {
             "Host": f"{address.host}:{address.port}",
-            "Content-Length": str(len(data)),
+            "Content-Length": str(len(call.data)),
             **self._requests.headers(call),
         }
-        for name, value in headers.items():
-            if "\r" in value or "\n" in value:
-                raise ServiceError(f"the header {name} must not have line breaks")
         lines = [f"{call.method} {self._requests.target(call)} HTTP/1.1"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
-        return "\r\n".join([*lines, "", ""]).encode("latin-1") + data
+        return "\r\n".join([*lines, "", ""]).encode("latin-1") + call.data
 
 
 async def _head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from lastblock.client.messages import ServedDecision, ServiceError
+from lastblock.client.options import create_fields, decide_fields, finite
 
 log = logging.getLogger("lastblock.client")
 
@@ -35,9 +36,19 @@ class Call:
 
     method: str
     path: str
-    body: Any = None
+    data: bytes = b""
+    """Its body, written before anything is sent, so that a mistake is found at once."""
     key: str | None = None
     """The same for all attempts, so that the request has its effect once."""
+
+
+def with_body(method: str, path: str, body: Any, key: str | None = None) -> Call:
+    """Return a request with a body, or raise a ValueError if that cannot be JSON."""
+    try:
+        data = json.dumps(body, allow_nan=False).encode()
+    except ValueError as error:
+        raise ValueError(f"the request cannot be written as JSON: {error}") from None
+    return Call(method, path, data, key)
 
 
 def read_address(url: str) -> Address:
@@ -75,19 +86,18 @@ class Requests:
         self._key = key
 
     def headers(self, call: Call) -> dict[str, str]:
-        """Return the headers of a request."""
+        """Return the headers of a request, or raise a ValueError if one cannot be sent."""
         headers = {"Accept": "application/json"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        if call.body is not None:
+        if call.data:
             headers["Content-Type"] = "application/json"
         if call.key is not None:
             headers["Idempotency-Key"] = call.key
+        for name, value in headers.items():
+            if not all(" " <= letter <= "ÿ" and letter != "\x7f" for letter in value):
+                raise ValueError(f"the header {name} must be one line in Latin-1; correct the key")
         return headers
-
-    def data(self, call: Call) -> bytes:
-        """Return the body of a request."""
-        return b"" if call.body is None else json.dumps(call.body, allow_nan=False).encode()
 
     def target(self, call: Call) -> str:
         """Return the path of a request."""
@@ -149,16 +159,26 @@ def unreachable(error: BaseException, address: Address) -> ServiceError:
 
 
 def decide(
-    bandit: str, n: int | None, key: str | None, why: bool, options: Mapping[str, Any]
+    bandit: str,
+    n: int | None,
+    options: Mapping[str, Any],
+    *,
+    fallback: str | int | None,
+    key: str | None,
+    why: bool,
 ) -> Call:
     """Return the request for decisions."""
-    body: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    body = decide_fields(options, fallback)
     if n is not None:
         body["n"] = n
     if why:
         body["why"] = True
-    path = f"/v1/bandits/{quote(bandit, safe='')}/decisions"
-    return Call("POST", path, body, key or uuid.uuid4().hex)
+    return with_body("POST", bandit_path(bandit, "decisions"), body, key or uuid.uuid4().hex)
+
+
+def create(name: str, arms: Sequence[Any], options: Mapping[str, Any]) -> Call:
+    """Return the request for a new bandit."""
+    return with_body("POST", "/v1/bandits", {"name": name, **create_fields(arms, options)})
 
 
 _MORE = ("payload", "probability", "why", "segment", "held_out", "shadow")
@@ -178,10 +198,21 @@ def decisions_of(answer: Any, n: int | None) -> list[ServedDecision]:
     ]
 
 
-def fallen_back(arm: str | int, n: int | None, error: ServiceError) -> list[ServedDecision]:
-    """Return decisions for the arm to use if the service does not decide."""
+def fallen_back(arm: str | int | None, n: int | None, error: ServiceError) -> list[ServedDecision]:
+    """Return decisions for the arm to use if the service does not decide.
+
+    An error that says that the request is wrong is raised: it would come every time, and the
+    service would never learn anything.
+    """
+    if arm is None or not is_outage(error):
+        raise error
     log.warning("using the fallback arm %r: %s", arm, error)
     return [ServedDecision(arm, None)] * (n or 1)
+
+
+def is_outage(error: ServiceError) -> bool:
+    """Return whether the service has not answered, or has said that it cannot now."""
+    return error.status is None or error.status == 429 or error.status >= 500
 
 
 def token_of(decision: ServedDecision | str) -> str | None:
@@ -189,30 +220,43 @@ def token_of(decision: ServedDecision | str) -> str | None:
     return decision.token if isinstance(decision, ServedDecision) else decision
 
 
-def reward(token: str, value: float, key: str | None, guardrail: float | None = None) -> Call:
-    """Return the request that tells a reward."""
+def reward(
+    decision: ServedDecision | str, value: float, key: str | None, guardrail: float | None = None
+) -> Call | None:
+    """Return the request that tells a reward; None if it is of a fallback."""
+    body = {"reward": finite(value, "reward", "if there is no reward, tell none")}
+    if guardrail is not None:
+        body["guardrail"] = finite(guardrail, "guardrail", "leave it out")
+    token = token_of(decision)
+    if token is None:
+        return None
     path = f"/v1/decisions/{quote(token, safe='')}/reward"
-    body = {"reward": value} if guardrail is None else {"reward": value, "guardrail": guardrail}
-    return Call("PUT", path, body, key or uuid.uuid4().hex)
+    return with_body("PUT", path, body, key or uuid.uuid4().hex)
 
 
 def observations(bandit: str, pairs: Sequence[tuple[str | int, float]], key: str | None) -> Call:
     """Return the request that tells what others have decided and got."""
-    seen = [{"arm": arm, "reward": value} for arm, value in pairs]
+    seen = [
+        {"arm": arm, "reward": finite(value, f"observations[{place}]: reward", "leave it out")}
+        for place, (arm, value) in enumerate(pairs)
+    ]
     path = bandit_path(bandit, "observations")
-    return Call("POST", path, {"observations": seen}, key or uuid.uuid4().hex)
+    return with_body("POST", path, {"observations": seen}, key or uuid.uuid4().hex)
 
 
-def rewards(pairs: Sequence[tuple["ServedDecision | str", float]], key: str | None) -> Call | None:
+def rewards(pairs: Sequence[tuple[ServedDecision | str, float]], key: str | None) -> Call | None:
     """Return the request that tells several rewards; None if all are of fallbacks."""
     told = [
-        {"token": token, "reward": value}
-        for decision, value in pairs
-        if (token := token_of(decision)) is not None
+        {
+            "token": token_of(decision),
+            "reward": finite(value, f"rewards[{place}]: reward", "leave it out"),
+        }
+        for place, (decision, value) in enumerate(pairs)
     ]
+    told = [each for each in told if each["token"] is not None]
     if not told:
         return None
-    return Call("POST", "/v1/rewards:batch", {"rewards": told}, key or uuid.uuid4().hex)
+    return with_body("POST", "/v1/rewards:batch", {"rewards": told}, key or uuid.uuid4().hex)
 
 
 def bandit_path(name: str, *more: str) -> str:

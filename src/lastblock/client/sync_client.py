@@ -5,10 +5,11 @@ import ssl
 import threading
 import time
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 from lastblock.client import requests
 from lastblock.client.messages import ServedDecision, ServiceError
+from lastblock.client.options import CreateOptions, DecideOptions
 from lastblock.client.requests import AGAIN, Attempts, Call, Requests, answer_of, unreachable
 
 
@@ -60,7 +61,7 @@ class Client:
         fallback: str | int | None = None,
         key: str | None = None,
         why: bool = False,
-        **options: Any,
+        **options: Unpack[DecideOptions],
     ) -> ServedDecision: ...
     @overload
     def decide(
@@ -71,7 +72,7 @@ class Client:
         fallback: str | int | None = None,
         key: str | None = None,
         why: bool = False,
-        **options: Any,
+        **options: Unpack[DecideOptions],
     ) -> list[ServedDecision]: ...
     def decide(
         self,
@@ -81,7 +82,7 @@ class Client:
         fallback: str | int | None = None,
         key: str | None = None,
         why: bool = False,
-        **options: Any,
+        **options: Unpack[DecideOptions],
     ) -> ServedDecision | list[ServedDecision]:
         """Ask which arm to use.
 
@@ -92,13 +93,16 @@ class Client:
         n
             The number of decisions; without it, one.
         fallback
-            The arm to use if the service does not decide in time; without it that is an error.
+            The arm to use if the service does not answer in time, or answers that it cannot now
+            (429, or 500 and above); without it that is an error. It must be an arm that `among` and
+            `without` allow.
         key
             A text of your own for this request; by default a random one for each call.
         why
             Whether to ask for the reason in words.
         options
-            More fields of the request, such as ``among``.
+            More fields of the request, by the names of the HTTP API: ``among``, ``without``,
+            ``segment``, ``unit``, ``distinct``.
 
         Returns
         -------
@@ -108,14 +112,17 @@ class Client:
         Raises
         ------
         ServiceError
-            If the service refuses, or does not answer in time, and there is no `fallback`.
+            If the service refuses the request (no key, no such bandit, a bandit that is paused),
+            also with a `fallback`; or if it cannot decide now and there is no `fallback`.
+        TypeError
+            If there is no option of that name.
+        ValueError
+            If `fallback` is an arm that you exclude, or `among` or `without` is not a list.
         """
-        call = requests.decide(bandit, n, key, why, options)
+        call = requests.decide(bandit, n, options, fallback=fallback, key=key, why=why)
         try:
             made = requests.decisions_of(self._call(call), n)
         except ServiceError as error:
-            if fallback is None:
-                raise
             made = requests.fallen_back(fallback, n, error)
         return made[0] if n is None else made
 
@@ -149,12 +156,13 @@ class Client:
         ------
         ServiceError
             If the service refuses it, or does not answer in time.
+        ValueError
+            If `reward` or `guardrail` is not a finite number. Nothing has been sent then.
         """
-        token = requests.token_of(decision)
-        if token is None:
-            return False
-        self._call(requests.reward(token, reward, key, guardrail))
-        return True
+        call = requests.reward(decision, reward, key, guardrail)
+        if call is not None:
+            self._call(call)
+        return call is not None
 
     def reward_many(
         self, rewards: Sequence[tuple[ServedDecision | str, float]], *, key: str | None = None
@@ -172,6 +180,13 @@ class Client:
         -------
         bool
             Whether there was something to tell.
+
+        Raises
+        ------
+        ServiceError
+            If the service refuses one of them, or does not answer in time.
+        ValueError
+            If a reward is not a finite number. Nothing has been sent then.
         """
         call = requests.rewards(rewards, key)
         if call is not None:
@@ -201,10 +216,14 @@ class Client:
         ------
         ServiceError
             If the service refuses them, or does not answer in time.
+        ValueError
+            If a reward is not a finite number. Nothing has been sent then.
         """
         self._call(requests.observations(bandit, observations, key))
 
-    def create(self, name: str, arms: Sequence[Any], **options: Any) -> dict[str, Any]:
+    def create(
+        self, name: str, arms: Sequence[Any], **options: Unpack[CreateOptions]
+    ) -> dict[str, Any]:
         """Create a bandit; this needs an admin key.
 
         Parameters
@@ -214,15 +233,25 @@ class Client:
         arms
             Labels, or dictionaries with ``label``, ``payload`` and ``floor``.
         options
-            More fields, such as ``policy``, ``reward_window`` or ``default_reward``.
+            More fields, by the names of the HTTP API: ``policy``, ``floor``, ``seed``, ``room``,
+            ``description``, ``reward_window``, ``default_reward``, ``aggregation``, ``segments``,
+            ``alert_after``, ``holdout``, ``guardrail``, ``shadow``.
 
         Returns
         -------
         dict
             The bandit as it is now.
+
+        Raises
+        ------
+        ServiceError
+            If the service refuses it, or does not answer in time.
+        TypeError
+            If there is no option of that name.
+        ValueError
+            If `arms` is not a list, or a number is not finite.
         """
-        body = {"name": name, "arms": list(arms), **options}
-        made: dict[str, Any] = self._call(Call("POST", "/v1/bandits", body))
+        made: dict[str, Any] = self._call(requests.create(name, arms, options))
         return made
 
     def bandit(self, name: str) -> dict[str, Any]:
@@ -262,10 +291,11 @@ class Client:
 
     def _call(self, call: Call) -> Any:
         attempts = Attempts(self._requests.retries, self._requests.timeout)
+        headers = self._requests.headers(call)
         while True:
             after = None
             try:
-                status, after, body = self._send(call, attempts.seconds)
+                status, after, body = self._send(call, headers, attempts.seconds)
                 if status not in AGAIN:
                     return answer_of(status, body)
                 failure: BaseException | None = None
@@ -279,19 +309,17 @@ class Client:
                 return answer_of(status, body)
             time.sleep(wait)
 
-    def _send(self, call: Call, seconds: float) -> tuple[int, str | None, bytes]:
+    def _send(
+        self, call: Call, headers: dict[str, str], seconds: float
+    ) -> tuple[int, str | None, bytes]:
         connection = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = self._connection()
         connection.timeout = seconds
         if connection.sock is not None:
             connection.sock.settimeout(seconds)
-        connection.request(
-            call.method,
-            self._requests.target(call),
-            self._requests.data(call) or None,
-            self._requests.headers(call),
-        )
+        target = self._requests.target(call)
+        connection.request(call.method, target, call.data or None, headers)
         answer = connection.getresponse()
         return answer.status, answer.getheader("Retry-After"), answer.read()
 
