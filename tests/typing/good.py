@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, assert_type
 import numpy as np
 
 import lastblock as lb
+from lastblock.client import AsyncClient, Client, ServedDecision
 from lastblock.kit import Layout, Record, argmax, enqueue, enqueue_all, history, policy, shuffle
 from lastblock.testing import Check, check_policy, policy_checks
 
@@ -147,6 +148,38 @@ def keep() -> None:
         bandit.tell(bandit.ask(), 0.0)
 
 
+def ask_a_service() -> None:
+    """Nobody is there, so the fallback decides."""
+    with Client("http://127.0.0.1:1", timeout=0.5, retries=0) as client:
+        decision = client.decide("button", fallback="red", among=["red", "blue"], segment="de")
+        assert_type(decision, ServedDecision)
+        assert_type(client.reward(decision, 1.0, guardrail=0.3), bool)
+        several = client.decide("button", 2, fallback=0, without={1}, unit="17", distinct=True)
+        assert_type(several, list[ServedDecision])
+        client.reward_many([(each, 1.0) for each in several])
+
+
+def create_on_a_service(client: Client) -> None:
+    """Options have the names of the HTTP API. For type checkers only: it needs a service."""
+    guardrail = {"control": "red", "worse": "higher"}
+    client.create("button", ["red", "green"], guardrail=guardrail, seed=1, segments=None)
+    arms = ["red", {"label": "green", "payload": {"css": "#0a0"}}]
+    client.create("button", arms, policy="LBSDAGM", reward_window=3600, default_reward=0.0)
+    window = {"policy": "SWLBSDA", "window": 500}
+    client.create("button", arms, policy=window, floor={"red": 0.1}, aggregation="sum")
+    holdout = {"share": 0.2, "control": "red"}
+    client.create("button", arms, holdout=holdout, alert_after=60, description="", room=4)
+    client.create("button", arms, floor=0.1, shadow={"serve": "red"})
+    client.observe("button", [("red", 1.0)])
+
+
+async def ask_with_asyncio(client: AsyncClient) -> None:
+    """The same for asyncio."""
+    assert_type(await client.decide("button", among=("red",), why=True), ServedDecision)
+    assert_type(await client.decide("button", 2, fallback="red"), list[ServedDecision])
+    await client.create("button", ["red", "green"], floor=0.1, policy="LBSDAGM")
+
+
 def replay_a_log() -> None:
     """One policy has an evaluation, several have theirs by label."""
     replay = lb.Replay({"arm": ["red", "green"] * 20, "reward": [1, 0] * 20}, propensity=0.5)
@@ -182,6 +215,7 @@ def main() -> None:
     decide_by_number()
     compile_ahead()
     keep()
+    ask_a_service()
     replay_a_log()
     use_the_lab()
     write_a_policy()

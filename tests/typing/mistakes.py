@@ -1,10 +1,13 @@
 """Mistakes that users make, one a line. Both type checkers must report each, and nothing else."""
 
 import lastblock as lb
+from lastblock.client import AsyncClient, Client
 
 env = lb.Stationary([lb.Bernoulli(0.5), lb.Bernoulli(0.3)])
 bandit = lb.Bandit(lb.LBSDALM(), arms=["red", "green"])
 numbered = lb.Bandit(lb.LBSDALM(), arms=3)
+client = Client("http://localhost:8000")
+waiting = AsyncClient("http://localhost:8000")
 
 # Misspelt names.
 lb.Thomson()  # mistake
@@ -27,6 +30,14 @@ lb.BestArm()  # mistake
 lb.OracleRestart(lb.LBSDA(), change=[3])  # mistake
 lb.OracleRestart(lb.LBSDA())  # mistake
 lb.Gaussian(0.5, sigm=0.1)  # mistake
+client.decide("button", withot=["red"])  # mistake
+client.decide("button", 2, fallbak="red")  # mistake
+client.decide("button", context={"age": 40})  # mistake
+client.create("button", ["red", "green"], polcy="UCB1")  # mistake
+client.create("button")  # mistake
+client.reward(client.decide("button"))  # mistake
+waiting.decide("button", segmnt="de")  # mistake
+waiting.create("button", ["red", "green"], sed=1)  # mistake
 
 # Words that are none of the few.
 lb.KLUCB(family="gausian")  # mistake
@@ -42,6 +53,7 @@ lb.Store("shop.db").export("button", "log.parquet", "decision")  # mistake
 lb.lab.load("results").summary(method="bootstrp")  # mistake
 lb.lab.load("results").plot(kind="best_arm")  # mistake
 lb.Replay("log.csv").estimate("red", absent="drop")  # mistake
+client.create("button", ["red", "green"], aggregation="mean")  # mistake
 
 # Values of another type.
 lb.simulate(lb.LBSDA, env, horizon=100)  # mistake
@@ -54,6 +66,11 @@ bandit.ask(distinct=True)  # mistake
 lb.BestArm(lb.LBSDA())  # mistake
 lb.warm(lb.LBSDA)  # mistake
 lb.warm(lb.LBSDA(), room=4)  # mistake
+client.decide("button", without=3)  # mistake
+client.decide("button", segment=3)  # mistake
+client.reward(client.decide("button"), "clicked")  # mistake
+client.reward(client.decide("button", 2), 1.0)  # mistake
+client.create("button", ["red", "green"], reward_window="1 h")  # mistake
 
 # Labels of another type.
 bandit.add_arm(4)  # mistake
