@@ -15,7 +15,8 @@ import pytest
 
 import lastblock as lb
 from lastblock.client import AsyncClient, Client
-from lastblock.serve.server import always, bound
+from lastblock.serve.listening import bound
+from lastblock.serve.server import always
 from lastblock.serve.settings import SettingError, Settings
 from serve.program import Program
 
@@ -177,6 +178,12 @@ def test_a_unix_socket_is_taken_from_nobody_who_listens_there(tmp_path):
         assert listener.getsockname() == path
     with bound(Settings(store="a", uds=path)), pytest.raises(SettingError, match="No such file"):
         bound(Settings(store="a", uds=str(tmp_path / "no" / "shop.sock")))
+
+
+def test_a_system_without_unix_sockets_says_so(tmp_path, monkeypatch):
+    monkeypatch.delattr(socket, "AF_UNIX")
+    with pytest.raises(SettingError, match="needs Unix sockets, which this system does not have"):
+        bound(Settings(store="a", uds=str(tmp_path / "shop.sock")))
 
 
 def test_work_in_the_background_goes_on_after_a_defect(monkeypatch, caplog):

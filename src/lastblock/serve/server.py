@@ -4,10 +4,7 @@ import asyncio
 import contextlib
 import gc
 import logging
-import os
 import signal
-import socket
-import stat
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, MutableMapping, Sequence
 from functools import partial
@@ -25,6 +22,7 @@ from lastblock.serve.hosted import Hosted
 from lastblock.serve.hosting import Host
 from lastblock.serve.keys import Keys
 from lastblock.serve.limits import Limits
+from lastblock.serve.listening import bound
 from lastblock.serve.peers import address_for
 from lastblock.serve.quick import protocol_for
 from lastblock.serve.settings import SettingError, Settings
@@ -239,45 +237,6 @@ async def always(work: Callable[[], Awaitable[None]]) -> None:
         except Exception:
             _log.exception("a defect: work in the background ended; it begins again")
         await asyncio.sleep(AGAIN)
-
-
-def bound(settings: Settings) -> socket.socket:
-    """Return a socket at the address, or raise a `SettingError` that says why there is none."""
-    if settings.uds:
-        return _bound_path(settings.uds)
-    host, port = settings.host, settings.port
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=2048)
-    except OSError as error:
-        raise SettingError(
-            f"cannot listen at {host}, port {port}: {error.strerror}; choose another --port or "
-            "--host"
-        ) from None
-
-
-def _bound_path(path: str) -> socket.socket:
-    """Return a Unix socket at a path; one that an earlier server has left is replaced."""
-    _check_left(path)
-    made = socket.socket(socket.AF_UNIX)
-    try:
-        with contextlib.suppress(FileNotFoundError):
-            if stat.S_ISSOCK(os.stat(path).st_mode):
-                os.unlink(path)
-        made.bind(path)
-        os.chmod(path, 0o666)  # as uvicorn does: whoever enters the folder may connect
-        made.listen(2048)
-    except OSError as error:
-        made.close()
-        raise SettingError(f"cannot listen at {path}: {error.strerror or error}") from None
-    return made
-
-
-def _check_left(path: str) -> None:
-    """Raise a `SettingError` if a server listens at a path still."""
-    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
-        probe.connect(path)
-        raise SettingError(f"cannot listen at {path}: another server does; choose another --uds")
 
 
 async def _open(state: State, server: Server, announce: Callable[[State, str], object]) -> None:

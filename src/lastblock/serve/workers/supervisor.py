@@ -12,7 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from lastblock.serve.server import SIGNALS, bound, url_of
+from lastblock.serve.listening import bound
+from lastblock.serve.server import SIGNALS, url_of
 from lastblock.serve.settings import SettingError, Settings
 from lastblock.serve.workers.channel import Channel, Word, order
 from lastblock.serve.workers.processes import can_run, command
