@@ -33,7 +33,12 @@ def test_policies_are_written_as_in_python(text, policy):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("UBC1", "policy 'UBC1': unknown policy 'UBC1'; did you mean 'UCB1'?"),
+        ("UBC1", "unknown policy 'UBC1'; did you mean 'UCB1'?"),
+        ("UBC1(sigma=1.0)", "policy 'UBC1(sigma=1.0)': unknown policy 'UBC1'; did you mean 'UCB1'"),
+        (
+            "NOPE",
+            "unknown policy 'NOPE'; choose from AdaptiveLBSDA, AdSwitch, AnytimeMOSS, BayesUCB,",
+        ),
         ("SWLBSDA", "SWLBSDA needs window"),
         ("SWLBSDA(windo=3)", "has no parameter 'windo'; did you mean 'window'?"),
         ("SWLBSDA(window=-3)", "window"),
@@ -53,6 +58,7 @@ def test_what_is_not_a_policy(text, told):
     with pytest.raises(UserError) as raised:
         policy_words.read_policy(text)
     assert told in str(raised.value)
+    assert str(raised.value).startswith(("policy", told))
     assert "\n" not in str(raised.value)
 
 

@@ -63,19 +63,27 @@ def finish(command: Parser) -> None:
     )
 
 
-def whole(least: int) -> Callable[[str], int]:
-    """Return a converter (argparse's `type=`) for whole numbers of at least `least`."""
+def whole(least: int | None = None) -> Callable[[str], int]:
+    """Return a converter (argparse's `type=`) for whole numbers, of at least `least` if given."""
 
     def convert(text: str) -> int:
         try:
             value = int(text)
         except ValueError:
             raise argparse.ArgumentTypeError(f"{text!r} must be a whole number") from None
-        if value < least:
+        if least is not None and value < least:
             raise argparse.ArgumentTypeError(f"{value} must be at least {least}")
         return value
 
     return convert
+
+
+def number(text: str) -> float:
+    """Convert a text to a number (argparse's `type=`)."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a number") from None
 
 
 def offer(

@@ -49,7 +49,9 @@ def read_policy(text: str) -> Policy:
     except UserError:
         raise
     except (TypeError, ValueError) as error:
-        raise UserError(f"policy {short(text)}: {error}") from None
+        # What is wrong with a name alone has the name in it already.
+        where = "" if isinstance(tree, ast.Name) else f"policy {short(text)}: "
+        raise UserError(f"{where}{error}") from None
     policy: Policy = made
     return policy
 
@@ -84,7 +86,8 @@ def _made(node: ast.expr) -> Any:
 def _class(name: ast.Name) -> Any:
     known = POLICIES | DETECTORS
     if name.id not in known:
-        raise ValueError(f"unknown policy {name.id!r}; {advice(name.id, list(known))}")
+        names = [*sorted(POLICIES, key=str.casefold), *sorted(DETECTORS, key=str.casefold)]
+        raise ValueError(f"unknown policy {name.id!r}; {advice(name.id, names)}")
     return known[name.id]
 
 

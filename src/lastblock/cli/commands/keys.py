@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from lastblock.cli.arguments import Parser, finish, offer
+from lastblock.cli.arguments import Parser, finish, number, offer
 from lastblock.cli.failures import UserError
 from lastblock.cli.store_actions.places import add_place, open_any, open_existing
 from lastblock.cli.tables import table
@@ -52,7 +52,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
         help="only for this bandit; may be repeated (default: for all)",
     )
     new.add_argument("--name", default="", metavar="WORD", help="a word to know it by")
-    new.add_argument("--days", type=float, metavar="N", help="end it after N days")
+    new.add_argument("--days", type=number, metavar="N", help="end it after N days")
     new.set_defaults(execute=create)
     listed = actions.add_parser("list", help="list the keys, without their secrets")
     add_place(listed, "store", "the path or URL of a store")

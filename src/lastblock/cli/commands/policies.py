@@ -34,7 +34,8 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
 def execute(options: argparse.Namespace) -> int:
     """Print the list, or the description of one policy."""
     if options.name is not None:
-        print(_details(POLICIES[names.check(options.name, POLICIES, "policy")]))
+        known = sorted(POLICIES, key=str.casefold)
+        print(_details(POLICIES[names.check(options.name, known, "policy")]))
         return 0
     for cls in sorted(POLICIES.values(), key=lambda cls: cls.__name__.casefold()):
         print(f"{_call(cls)}\n    {_summary(cls)}")

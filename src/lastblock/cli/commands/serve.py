@@ -4,7 +4,7 @@ import argparse
 import os
 from typing import Any
 
-from lastblock.cli.arguments import FILE, Parser, offer
+from lastblock.cli.arguments import FILE, Parser, number, offer, whole
 from lastblock.cli.failures import UserError
 from lastblock.serve.settings import NAMES, SettingError, about, kind_of, read_settings
 
@@ -53,7 +53,7 @@ def _add_flag(parser: Parser, name: str) -> None:
         options["action"] = argparse.BooleanOptionalAction
     else:
         options["metavar"] = known.metavar or None
-        options["type"] = kind if kind in (int, float) else str
+        options["type"] = {int: whole(), float: number}.get(kind, str)  # `_checked` knows ranges
         options["choices"] = known.choices or None
         options["action"] = "append" if known.is_many else "store"
     parser.add_argument(f"--{name.replace('_', '-')}", **options)

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lastblock.cli.arguments import FILE, Parser, offer
+from lastblock.cli.arguments import FILE, Parser, number, offer
 from lastblock.cli.failures import UserError
 from lastblock.cli.policy_words import add_imports, import_all
 from lastblock.cli.store_actions.places import (
@@ -32,7 +32,7 @@ def add(actions: "argparse._SubParsersAction[Parser]") -> Parser:
     add_bandit(parser)
     parser.add_argument(
         "--confidence",
-        type=float,
+        type=number,
         default=0.95,
         metavar="P",
         help="the confidence of the intervals (default: 0.95)",

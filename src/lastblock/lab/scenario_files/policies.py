@@ -238,7 +238,7 @@ def _maker(table: TomlTable, name: str, sort: Sort) -> Maker:
     """Return the maker with this name, such as "SWLBSDA" or "SWLBSDA.tuned"."""
     plain, dot, constructor = name.partition(".")
     if plain not in sort.registry:
-        hint = advice(plain, sort.registry)
+        hint = advice(plain, sorted(sort.registry, key=str.casefold))
         raise table.error(f"unknown {sort.key} {plain!r}; {hint}", sort.key)
     cls = sort.registry[plain]
     if not dot:
