@@ -1,5 +1,6 @@
 """What the site is built from: it lists everything, and needs no network. `make docs` builds it."""
 
+import importlib
 import inspect
 import re
 import sys
@@ -28,7 +29,7 @@ def described():
     page = (DOCS / "reference" / "api.md").read_text()
     names = set(re.findall(r"`lb\.(\w+)`", page))
     for module, block in re.findall(
-        r"currentmodule:: lastblock(\S*)\n(.*?)^```", page, re.S | re.M
+        r"module:: lastblock(\S*)\n(.*?)^```", page, re.S | re.M
     ):
         listed = re.findall(r"^   ([\w.]+)$", block, re.M)
         names |= {f"{module}.{name}".lstrip(".") for name in listed}
@@ -39,6 +40,12 @@ def test_the_api_page_has_every_public_name():
     here = {name for name in lb.__all__ if not inspect.ismodule(getattr(lb, name))} - REGISTERED
     there = {f"lab.{name}" for name in lb.lab.__all__}
     assert here | there <= described()
+
+
+@pytest.mark.parametrize("module", ["client", "testing"])
+def test_the_api_page_has_every_name_of_a_module_for_users(module):
+    names = importlib.import_module(f"lastblock.{module}").__all__
+    assert {f"{module}.{name}" for name in names} <= described()
 
 
 @pytest.mark.usefixtures("extensions")
