@@ -1,9 +1,14 @@
 """Every room of the library, once, on any system: what CI runs on macOS and Windows."""
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 
 import lastblock as lb
+from lastblock.client import Client
+from lastblock.testing import POLICY_CHECKS, check_policy
+from serve.client import Service
 
 POLICY = lb.LBSDALM()
 LABELS = ["red", "green", "blue"]
@@ -89,3 +94,27 @@ def test_the_lab_goes_on_where_it_was(tmp_path):
     assert lb.lab.load(tmp_path / "smoke").final.equals(first.final)
     first.plot(tmp_path / "smoke.png")
     assert (tmp_path / "smoke.png").stat().st_size > 1000
+
+
+def test_a_policy_meets_the_conformance_suite():
+    few = {"every_round_can_be_played", "same_seed_same_run", "parameters_survive"}
+    check_policy(POLICY, skip=set(POLICY_CHECKS) - few, progress=False)
+
+
+def test_the_service_goes_on_where_it_was(tmp_path):
+    with closing(Service(tmp_path / "shop.db")) as service:
+        new = {"name": "button", "arms": LABELS, "policy": "LBSDALM", "seed": 7}
+        assert service.post("/v1/bandits", new).status == 201
+        decision = service.post("/v1/bandits/button/decisions", {"without": ["red"]}).json
+        assert decision["arm"] in {"green", "blue"}
+        reward = f"/v1/decisions/{decision['token']}/reward"
+        assert service.call("PUT", reward, {"reward": 1.0}).status == 204
+    with closing(Service(tmp_path / "shop.db")) as service:
+        assert service.get("/v1/bandits/button").json["decisions"] == 1
+        assert service.call("PUT", reward, {"reward": 1.0}).status == 204  # sent again
+
+
+def test_the_client_falls_back():
+    with Client("http://127.0.0.1:1", timeout=1.0) as client:  # nobody answers there
+        decision = client.decide("button", fallback="red")
+        assert (decision.arm, client.reward(decision, 1.0)) == ("red", False)
