@@ -28,9 +28,7 @@ def described():
     """The names on the API page, as written there after `import lastblock as lb`."""
     page = (DOCS / "reference" / "api.md").read_text()
     names = set(re.findall(r"`lb\.(\w+)`", page))
-    for module, block in re.findall(
-        r"module:: lastblock(\S*)\n(.*?)^```", page, re.S | re.M
-    ):
+    for module, block in re.findall(r"module:: lastblock(\S*)\n(.*?)^```", page, re.S | re.M):
         listed = re.findall(r"^   ([\w.]+)$", block, re.M)
         names |= {f"{module}.{name}".lstrip(".") for name in listed}
     return names
