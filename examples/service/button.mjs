@@ -15,7 +15,7 @@ async function call(method, path, body, { headers = {}, timeout = 1000 } = {}) {
   });
   if (answer.status === 204) return null;
   const value = await answer.json();
-  if (!answer.ok) throw Object.assign(new Error(value.detail), { status: answer.status });
+  if (!answer.ok) throw Object.assign(new Error(value.detail), { status: answer.status, type: value.type });
   return value;
 }
 
@@ -26,8 +26,9 @@ async function decide(bandit, fallback) {
     try {
       return await call("POST", `/v1/bandits/${encodeURIComponent(bandit)}/decisions`, {}, again);
     } catch (error) {
+      const isPaused = error.type === "urn:lastblock:problem:paused";
       const isOutage = !error.status || error.status === 429 || error.status >= 500;
-      if (!isOutage) throw error; // a mistake of ours, which would come every time
+      if (!isPaused && !isOutage) throw error; // a mistake of ours, which would come every time
       console.warn(`no decision: ${error.message}`);
     }
   }

@@ -8,7 +8,9 @@ import math
 import re
 import socket
 import threading
+import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import quote
 
 import pytest
 import uvicorn
@@ -210,6 +212,28 @@ def test_a_mistake_of_the_caller_is_an_error_despite_the_fallback(moody, kind, s
         client.decide("button", fallback="red")
     assert caught.value.status == status
     assert len(handler.keys) == 1
+
+
+def test_whoever_pauses_a_bandit_breaks_no_page(service, kind):
+    url, key = service
+    name = f"paused {kind.__name__}"
+    with kind(url, key, timeout=30) as client:
+        client.create(name, ARMS, policy="LBSDAGM")
+        pause(url, key, name)
+        decision = client.decide(name, fallback="red")
+        assert (decision.arm, decision.is_fallback) == ("red", True)
+        with pytest.raises(ServiceError) as caught:
+            client.decide(name)
+        assert (caught.value.status, caught.value.kind) == (409, "paused")
+
+
+def pause(url, key, name):
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    request = urllib.request.Request(
+        f"{url}/v1/bandits/{quote(name)}", b'{"paused": true}', headers, method="PATCH"
+    )
+    with urllib.request.urlopen(request) as answer:
+        assert answer.status == 200
 
 
 def test_a_real_service_refuses_mistakes_despite_the_fallback(service, kind):

@@ -204,15 +204,19 @@ def fallen_back(arm: str | int | None, n: int | None, error: ServiceError) -> li
     An error that says that the request is wrong is raised: it would come every time, and the
     service would never learn anything.
     """
-    if arm is None or not is_outage(error):
+    if arm is None or not decides_later(error):
         raise error
     log.warning("using the fallback arm %r: %s", arm, error)
     return [ServedDecision(arm, None)] * (n or 1)
 
 
-def is_outage(error: ServiceError) -> bool:
-    """Return whether the service has not answered, or has said that it cannot now."""
-    return error.status is None or error.status == 429 or error.status >= 500
+def decides_later(error: ServiceError) -> bool:
+    """Return whether the service has not answered, or has said that it does not decide now.
+
+    Whoever pauses a bandit must not break the pages that ask it.
+    """
+    status, is_paused = error.status, error.kind == "paused"
+    return status is None or status == 429 or status >= 500 or is_paused
 
 
 def token_of(decision: ServedDecision | str) -> str | None:

@@ -94,8 +94,8 @@ class Client:
             The number of decisions; without it, one.
         fallback
             The arm to use if the service does not answer in time, or answers that it cannot now
-            (429, or 500 and above); without it that is an error. It must be an arm that `among` and
-            `without` allow.
+            (429, or 500 and above) or that the bandit is paused; without it that is an error. It
+            must be an arm that `among` and `without` allow.
         key
             A text of your own for this request; by default a random one for each call.
         why
@@ -112,8 +112,8 @@ class Client:
         Raises
         ------
         ServiceError
-            If the service refuses the request (no key, no such bandit, a bandit that is paused),
-            also with a `fallback`; or if it cannot decide now and there is no `fallback`.
+            If the service refuses the request (no key, no such bandit), also with a `fallback`; or
+            if it does not decide now and there is no `fallback`.
         TypeError
             If there is no option of that name.
         ValueError
