@@ -2,6 +2,7 @@
 
 import ast
 import pickle
+import re
 import runpy
 import subprocess
 import sys
@@ -48,6 +49,27 @@ def test_a_forgotten_policy_is_named():
 def test_all_names_exist_once():
     assert len(set(lb.__all__)) == len(lb.__all__)
     assert [name for name in lb.__all__ if not hasattr(lb, name)] == []
+
+
+def imports(file):
+    """The full names that a file of the package imports."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def test_no_folder_imports_private_names_of_another():
+    source = Path(lb.__file__).parents[1]
+    wrong = []
+    for file in source.glob("lastblock/**/*.py"):
+        home = ".".join(file.relative_to(source).parent.parts)
+        for name in imports(file):
+            owner = re.match(r"(lastblock\b.*?)\._(?!_)", name)
+            if owner is not None and not f"{owner[1]}.".startswith(f"{home}."):
+                wrong.append(f"{file.relative_to(source)} imports {name}")
+    assert wrong == []
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ no limits.
 
 import math
 
+from lastblock.core.clipping import is_within, limits_of
 from lastblock.core.protocol import Record
-from lastblock.detectors._clipping import is_within, limits_of
 from lastblock.detectors.meanshift import forget_arm, has_limits, largest_shift, set_limits
 from lastblock.kernels.jit import kernel, routine
 
