@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import lastblock as lb
-from data.before_the_move.make import live, next_arms, play_fleet
+from data.before_the_move.make import LOG, live, next_arms, play_fleet
 from data.before_the_rooms.make import POLICY, play
 from lastblock.kernels.background import compiling
 from lastblock.lab.work import chunks
@@ -226,3 +226,22 @@ def test_pickles_of_what_a_bandit_hands_out_open():
     assert isinstance(unpickled("explanation"), lb.Explanation)
     assert "LBSDALM" in str(unpickled("run"))
     assert unpickled("trace").arms.shape == (20,)
+
+
+def test_pickles_of_functions_open():
+    functions = [lb.policy, lb.detector, lb.family, lb.simulate, lb.trace, lb.state_size]
+    functions += [lb.lab.run, lb.lab.connect]
+    found = unpickled("functions")
+    tunings = found[len(functions) :]
+    assert found == [*functions, *tunings]
+    assert len(tunings) == 14
+    assert set(tunings) <= set(lb.theory.TUNINGS.values())
+
+
+def test_a_pickle_of_a_log_opens_and_is_that_log():
+    old, fresh = unpickled("replay"), lb.Replay(LOG, propensity=0.5, time="time")
+    assert repr(old) == repr(fresh)
+    assert old.pairs() == fresh.pairs() == (["a", "b", "b", "a"], [0.25, 1.0, 0.5, 0.0])
+    assert pickle.loads(pickle.dumps(old)).pairs() == old.pairs()
+    assert old.estimate("b") == fresh.estimate("b")
+    assert old.estimate(logged=[0.1, 0.2, 0.3, 0.4]) == fresh.estimate(logged=[0.1, 0.2, 0.3, 0.4])

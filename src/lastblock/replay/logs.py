@@ -17,9 +17,7 @@ from lastblock.support.columns import Source, plain_label, read_columns
 from lastblock.support.spelling import nearest
 
 
-class Log(NamedTuple):
-    """The checked events of a log, in the order of time."""
-
+class _Events(NamedTuple):
     labels: tuple[Label, ...]
     arms: npt.NDArray[np.uint32]  # the arm of each event, as its place in `labels`
     rewards: npt.NDArray[np.float64]
@@ -27,6 +25,19 @@ class Log(NamedTuple):
     choices: Choices | None  # the arms that could be chosen; None if the log does not say
     rows: npt.NDArray[np.int64]  # the row of each event in what the user gave
     size: int  # the number of rows that the user gave
+
+
+class Log(_Events):
+    """The checked events of a log, in the order of time."""
+
+    __slots__ = ()
+
+    def __new__(cls, *fields: Any) -> "Log":
+        """Make a log of all its fields; in old pickles it has no `choices`."""
+        if len(fields) == len(cls._fields) - 1:
+            place = cls._fields.index("choices")
+            fields = (*fields[:place], None, *fields[place:])
+        return super().__new__(cls, *fields)
 
     def counts(self) -> npt.NDArray[np.int64]:
         """Return the number of events of each arm."""

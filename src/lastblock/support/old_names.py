@@ -1,10 +1,10 @@
-"""Module names of earlier versions, so that Python still finds the classes in old pickles."""
+"""Module names of earlier versions, so that Python still finds what old pickles name in them."""
 
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 MOVED = {
@@ -16,17 +16,22 @@ MOVED = {
     "explanation": ("live.explanation",),
     "families": ("core.families",),
     "lab.cluster": ("lab.work.cluster",),
+    "lab.runner": ("lab.work.runner",),
     "lab.table1": ("lab.paper.table1",),
     "lab.verdicts": ("lab.claim_checks",),
+    "logs": ("replay.logs",),
     "models": ("kernels.divergences",),
     "notes": ("core.reward_stats",),
     "policies.oracles": ("policies.bestarm", "policies.oraclerestart"),
+    "protocol": ("core.protocol", "core.registry"),
     "restarts": ("core.restarts",),
+    "state": ("core.layout",),
     "summary": ("live.summary",),
+    "tunings": ("theory.tunings",),
     "verdicts": ("core.verdicts",),
     "weighting": ("replay.propensities",),
 }
-"""Modules that no longer exist, and where their classes are now."""
+"""Modules that no longer exist, and where their classes and functions are now."""
 
 LEFT = {
     "policies.exp3": ("policies.exp3s", "policies.rexp3"),
@@ -41,7 +46,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 class _OldModules:
-    """Makes a module of an old name on import, with the classes that are elsewhere now.
+    """Makes a module of an old name on import, with what is elsewhere now.
 
     It finds and it loads, by the methods that Python calls; the classes of `importlib.abc` add
     nothing to these, and are slow to import.
@@ -65,11 +70,17 @@ class _OldModules:
 
 
 def _fill(module: ModuleType, sources: Sequence[str]) -> None:
+    """Give a module the classes of others, and their own functions: what pickles name."""
     for source in sources:
-        now = vars(import_module(f"{_PACKAGE}.{source}"))
-        classes = {name: cls for name, cls in now.items() if isinstance(cls, type)}
-        for name in classes.keys() - vars(module).keys():
-            setattr(module, name, classes[name])
+        now = import_module(f"{_PACKAGE}.{source}")
+        named = {name: it for name, it in vars(now).items() if _may_be_named(it, now)}
+        for name in named.keys() - vars(module).keys():
+            setattr(module, name, named[name])
+
+
+def _may_be_named(it: Any, home: ModuleType) -> bool:
+    is_own_function = isinstance(it, FunctionType) and it.__module__ == home.__name__
+    return isinstance(it, type) or is_own_function
 
 
 def install() -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import lastblock as lb
 
+LOG = {"arm": ["a", "b", "b", "a"], "reward": [0.0, 1.0, 0.5, 0.25], "time": [3, 1, 2, 0]}
+
 
 def reward(arm, step):
     return float((7 * step + 3 * (ord(str(arm)[0]) % 5)) % 10 < 4)
@@ -126,6 +128,12 @@ def main(folder):
         "pending": bandit.pending,
         "summary": bandit.summary(),
         "explanation": bandit.explain(),
+        "replay": lb.Replay(LOG, propensity=0.5, time="time"),
+        "functions": [
+            *(lb.policy, lb.detector, lb.family, lb.simulate, lb.trace, lb.state_size),
+            *(lb.lab.run, lb.lab.connect),
+            *lb.theory.TUNINGS.values(),
+        ],
     }
     for name, thing in objects.items():
         (folder / f"{name}.pickle").write_bytes(pickle.dumps(thing))
