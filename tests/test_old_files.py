@@ -228,6 +228,19 @@ def test_pickles_of_what_a_bandit_hands_out_open():
     assert unpickled("trace").arms.shape == (20,)
 
 
+def test_the_text_of_an_old_summary_says_what_its_numbers_are():
+    """Its means and intervals are of held rewards, and no fleet took part."""
+    first, head, a, b, note = str(unpickled("summary")).splitlines()
+    assert first == "LBSDALM(), 51 decisions, 'a' leads since decision 2"
+    assert head.split() == ["arm", "state", "pulls", "out", "mean", "95", "%"]
+    assert a.split() == ["a", "active", "33", "6", "0.42424", "0.253", "…", "0.59548"]
+    assert b.split() == ["b", "active", "10", "2", "0.3", "0.00061055", "…", "0.59939"]
+    assert note == (
+        "An older version made this summary: means and intervals are of the rewards that the "
+        "policy used then, the intervals for one look."
+    )
+
+
 def test_pickles_of_functions_open():
     functions = [lb.policy, lb.detector, lb.family, lb.simulate, lb.trace, lb.state_size]
     functions += [lb.lab.run, lb.lab.connect]
