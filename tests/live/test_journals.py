@@ -104,6 +104,13 @@ def test_a_journal_that_fails_changes_nothing(bandit):
     play(bandit, 10)
 
 
+def test_a_journal_must_be_a_function(bandit):
+    told = "'x' cannot be called; give a function"
+    refuses(bandit, f"{told} of a list of events", lambda: bandit.attach("x"), TypeError)
+    refuses(bandit, f"{told} that returns a bandit", lambda: bandit.attach(print, "x"), TypeError)
+    bandit.ask()
+
+
 def test_a_full_record_grows_before_the_journal_is_told():
     bandit = new_bandit(lb.LBSDA(), arms=2)
     sizes, told = [], []

@@ -59,9 +59,15 @@ class AppliesEvents(BanditView[L]):
 
         Raises
         ------
+        TypeError
+            If `journal` or `reload` cannot be called.
         ValueError
             If the bandit belongs to a store. Attach your journal to a copy of it.
         """
+        if journal is not None and not callable(journal):
+            raise TypeError(f"{journal!r} cannot be called; give a function of a list of events")
+        if reload is not None and not callable(reload):
+            raise TypeError(f"{reload!r} cannot be called; give a function that returns a bandit")
         with self._desk.lock:
             if self._desk.has_keeper:
                 raise ValueError(
