@@ -1,5 +1,6 @@
 """The bytes and files of a live bandit: they continue bit for bit, or say what is wrong."""
 
+import re
 import struct
 
 import pytest
@@ -20,6 +21,19 @@ def test_bytes_continue_bit_for_bit(bandit):
         bandit.tell(pending, 2.5)
     assert play(copy, 300) == play(bandit, 300)
     assert copy.to_bytes() == bandit.to_bytes()
+
+
+def test_a_state_may_lie_in_any_buffer(bandit):
+    state = bandit.to_bytes()
+    for data in (bytearray(state), memoryview(state)):
+        assert lb.Bandit.from_bytes(data).to_bytes() == state
+
+
+@pytest.mark.parametrize("data", ["hello", None, 5, [1, 2]])
+def test_what_is_not_bytes_is_no_state(data):
+    told = "is not bytes; give what to_bytes"
+    with pytest.raises(lb.StateFileError, match=rf"^{re.escape(repr(data))} {told}"):
+        lb.Bandit.from_bytes(data)
 
 
 def test_files_continue_bit_for_bit(bandit, tmp_path):

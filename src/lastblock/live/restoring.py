@@ -9,6 +9,7 @@ from lastblock.live.description import restore_desk
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import L
 from lastblock.support import files
+from lastblock.support.errors import StateFileError, short
 
 if TYPE_CHECKING:
     from lastblock.live.bandit import Bandit
@@ -69,7 +70,7 @@ class Restorable(AppliesEvents[L]):
         StateFileError
             If `data` is damaged, or is not the state of a bandit that this version can read.
         """
-        return cls._ready(restore_desk(*snapshot.unpack(bytes(data))))
+        return cls._ready(restore_desk(*snapshot.unpack(_as_bytes(data))))
 
     @classmethod
     def from_json(cls, text: str) -> "Bandit[Any]":
@@ -110,3 +111,15 @@ class Restorable(AppliesEvents[L]):
         bandit = cast("Bandit[L]", cls.__new__(cls))
         bandit._desk = desk
         return bandit
+
+
+def _as_bytes(data: Any) -> bytes:
+    """Return the bytes of any buffer; `bytes` alone would take a number for a length."""
+    if isinstance(data, bytes):
+        return data
+    try:
+        return bytes(memoryview(data))
+    except TypeError:
+        raise StateFileError(
+            f"{short(data)} is not bytes; give what to_bytes() returned, or text to from_json()"
+        ) from None
