@@ -30,6 +30,11 @@ from lastblock.core.layout import room_for, state_dtype
         (lambda: lb.Discrete("12", [0.5, 0.5]), "Discrete: values='12' must be a list"),
         (lambda: lb.Table(0.5), "Table: values=0.5 must be a list"),
         (lambda: lb.Stationary(3), "arms=3 must be a list of arms"),
+        (lambda: lb.Stationary(lb.Bernoulli(0.5)), r"arms=.*0.5\) is a single arm; give a list of"),
+        (lambda: lb.Piecewise({0: lb.Gaussian(0)}), r"phases\[0\]=.* is a single arm; give a list"),
+        (lambda: lb.Drifting(lb.Gaussian(0), []), "arms=.* is a single arm; give a list of arms"),
+        (lambda: lb.state_size(lb.UCB1, 3), r"policy=UCB1 is a class; give an instance: UCB1\(…"),
+        (lambda: lb.state_size("ucb", 3), "policy='ucb' is not a policy"),
         (lambda: lb.Stationary([lb.Dirac(1e308), lb.Dirac(0.0)]), "has a mean beyond 1e.290"),
         (lambda: lb.Piecewise({0: None}), r"phases\[0\]=None must be a list"),
         (

@@ -86,6 +86,11 @@ def family(
     return register
 
 
+def is_arm(value: object) -> bool:
+    """Return whether a value is an instance of a registered family."""
+    return FAMILIES.get(type(value).__name__) is type(value)
+
+
 def code_of(arm: Arm) -> int:
     """Return the number by which kernels know the family of an arm.
 
@@ -94,10 +99,9 @@ def code_of(arm: Arm) -> int:
     ValueError
         If `arm` is not an instance of a registered family.
     """
-    name = type(arm).__name__
-    if FAMILIES.get(name) is not type(arm):
+    if not is_arm(arm):
         raise ValueError(f"{arm!r} is not an arm; use one of {', '.join(FAMILIES)}")
-    return list(FAMILIES).index(name)
+    return list(FAMILIES).index(type(arm).__name__)
 
 
 def table_of(arm: Arm) -> npt.NDArray[np.float64]:

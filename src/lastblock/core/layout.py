@@ -22,6 +22,7 @@ import numpy as np
 from lastblock.core.checked import MARK, is_checked
 from lastblock.core.fields import Fields, fields_class  # noqa: F401  # old pickles name it here
 from lastblock.core.protocol import Layout, Policy, check_arms
+from lastblock.core.registry import require_policy
 from lastblock.kernels.record_memory import WORD
 from lastblock.kernels.streams import STREAM_WORDS
 
@@ -312,7 +313,8 @@ def state_size(
     Raises
     ------
     ValueError
-        If the policy cannot play this number of arms, or the record would be too large.
+        If `policy` is no policy or cannot play this number of arms, or the record would be too
+        large.
 
     Examples
     --------
@@ -320,6 +322,7 @@ def state_size(
     >>> lb.state_size(lb.LBSDALM(), arms=4) // 4 < 5 * 1024
     True
     """
+    require_policy(policy)
     return state_dtype(policy, arms, horizon, room_for(max(arms, room or 0))).itemsize
 
 

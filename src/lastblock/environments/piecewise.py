@@ -13,6 +13,7 @@ from lastblock.core.families import (
     code_of,
     families,
     hull_of,
+    is_arm,
     scale_of,
     table_of,
     undeclared,
@@ -99,6 +100,8 @@ def check_arm_list(arms: Sequence[Arm], where: str = "arms") -> tuple[Arm, ...]:
     """
     if not isinstance(arms, Sequence) or isinstance(arms, str):
         raise ValueError(f"{where}={arms!r} must be a list of arms")
+    if is_arm(arms):  # a tuple of its parameters
+        raise ValueError(f"{where}={arms!r} is a single arm; give a list of arms")
     checked = tuple(arms)
     for arm in checked:
         code_of(arm)
