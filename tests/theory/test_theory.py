@@ -223,6 +223,25 @@ def test_lai_robbins_says_why_not(environment, message):
         theory.lai_robbins(environment)
 
 
+@pytest.mark.parametrize(
+    "bound", [theory.lai_robbins, theory.characteristic_time, theory.count_changes]
+)
+@pytest.mark.parametrize("given", [PHASES[0], PHASES[0][0], lb.Stationary, None])
+def test_bounds_say_that_they_need_an_environment(bound, given):
+    message = r"is not an environment; give one such as Stationary\(\[Bernoulli"
+    with pytest.raises(ValueError, match=message):
+        bound(given)
+
+
+def test_a_misspelt_tuning():
+    with pytest.raises(KeyError, match="'garvier' is not a tuning; did you mean 'garivier'"):
+        theory.TUNINGS["garvier"]
+    with pytest.raises(KeyError, match="3 is not a tuning; choose from garivier, garivier-disc"):
+        theory.TUNINGS[3]
+    assert theory.TUNINGS.get("garvier") is None
+    assert "garvier" not in theory.TUNINGS
+
+
 def test_count_changes():
     assert theory.count_changes(lb.Piecewise(PHASES)) == 1
     assert theory.count_changes(lb.Stationary(PHASES[0])) == 0

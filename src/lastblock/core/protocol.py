@@ -107,6 +107,15 @@ def check_arms(policy: Policy, arms: int) -> None:
         check(arms)
 
 
+def require_environment(environment: object) -> None:
+    """Raise a ValueError unless `environment` is an instance that compiles to a table."""
+    if isinstance(environment, type) or not hasattr(environment, "compile"):
+        raise ValueError(
+            f"environment={environment!r} is not an environment; "
+            "give one such as Stationary([Bernoulli(0.4), Bernoulli(0.6)])"
+        )
+
+
 def bounds_of(part: Policy | Detector | None, arms: int) -> dict[str, tuple[float, float]]:
     """Return the bounds of fields of a sound record, ``{"field": (least, most)}``.
 

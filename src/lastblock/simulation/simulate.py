@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from lastblock.core.failures import specialise
 from lastblock.core.layout import state_dtype
-from lastblock.core.protocol import Policy
+from lastblock.core.protocol import Policy, require_environment
 from lastblock.core.registry import require_policy
 from lastblock.core.support import check_fit
 from lastblock.engine.simulate import Outcome, play
@@ -252,11 +252,7 @@ def check_size(
     environment: Environment, horizon: int, replications: int, threads: int | None
 ) -> tuple[int, int, int]:
     """Check the arguments of `simulate`; return `horizon`, `replications` and `threads`."""
-    if isinstance(environment, type) or not hasattr(environment, "compile"):
-        raise ValueError(
-            f"environment={environment!r} is not an environment; "
-            "give one such as Stationary([Bernoulli(0.4), Bernoulli(0.6)])"
-        )
+    require_environment(environment)
     horizon = whole(horizon, "horizon")
     replications = at_least(1, replications, "replications")
     threads = check_threads(threads)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.core.protocol import require_environment
 from lastblock.kernels.divergences import Family
 from lastblock.kernels.proportions import best_proportions
 from lastblock.theory.kullback import divergence
@@ -33,19 +34,15 @@ def lai_robbins(environment: Any) -> float:
     Raises
     ------
     ValueError
-        If the environment changes over time, or its arms are of other or different families.
+        If `environment` is none or changes over time, or its arms are of other or different
+        families.
     """
-    phases = getattr(environment, "phases", None)
-    if phases is None or count_changes(environment) > 0:
-        raise ValueError(
-            f"lai_robbins: {environment!r} changes over time; the bound holds for arms that never "
-            "change, so give a Stationary environment"
-        )
-    family = common_family(phases[0])
-    best = max(arm.mean for arm in phases[0])
+    arms = _lasting_arms(environment, "lai_robbins")
+    family = common_family(arms)
+    best = max(arm.mean for arm in arms)
     return math.fsum(
         (best - arm.mean) / divergence(family, arm.mean, best, getattr(arm, "std", 1.0))
-        for arm in phases[0]
+        for arm in arms
         if arm.mean < best
     )
 
@@ -78,20 +75,29 @@ def characteristic_time(environment: Any) -> float:
     >>> round(characteristic_time(arms))
     990
     """
-    phases = getattr(environment, "phases", None)
-    if phases is None or count_changes(environment) > 0:
-        raise ValueError(
-            f"characteristic_time: {environment!r} changes over time; give a Stationary environment"
-        )
-    family = common_family(phases[0])
-    sigmas = {getattr(arm, "std", 1.0) for arm in phases[0]}
+    arms = _lasting_arms(environment, "characteristic_time")
+    family = common_family(arms)
+    sigmas = {getattr(arm, "std", 1.0) for arm in arms}
     if len(sigmas) > 1:
         raise ValueError(
             "characteristic_time: the arms have different standard deviations; give them one"
         )
-    means = np.array([arm.mean for arm in phases[0]], np.float64)
+    means = np.array([arm.mean for arm in arms], np.float64)
     case = best_proportions(means, np.empty(means.size), means.size, int(family), sigmas.pop())
     return 1.0 / case if case > 0.0 else math.inf
+
+
+def _lasting_arms(environment: Any, caller: str) -> Any:
+    """Return the arms of a stationary environment; raise a ValueError for anything else."""
+    phases = getattr(environment, "phases", None)
+    if phases is None:
+        require_environment(environment)
+    if phases is None or count_changes(environment) > 0:
+        raise ValueError(
+            f"{caller}: {environment!r} changes over time; it is defined for arms that never "
+            "change, so give a Stationary environment"
+        )
+    return phases[0]
 
 
 def lower_bound(environment: Any, times: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -136,7 +142,7 @@ def count_changes(environment: Any) -> int:
     Raises
     ------
     ValueError
-        If the environment has no phases, such as `Drifting`.
+        If the environment has no phases, such as `Drifting`, or is none.
 
     Examples
     --------
@@ -147,6 +153,7 @@ def count_changes(environment: Any) -> int:
     """
     phases = getattr(environment, "phases", None)
     if phases is None:
+        require_environment(environment)
         raise ValueError(
             f"count_changes: {environment!r} has no phases; it changes at every step or at unknown "
             "times, so give the number of changes yourself"

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from lastblock.support.checks import number, whole
+from lastblock.support.spelling import advice
 
 
 def garivier_window(*, horizon: int, changes: int) -> int:
@@ -144,24 +145,31 @@ def glr_confidence(*, horizon: int, changes: int, arms: int, local: bool = True)
     return 1.0 / math.sqrt(max(changes, 1) * (_arms(arms) if local else 1) * horizon)
 
 
-TUNINGS: Final[dict[str, Callable[..., float]]] = {
-    "garivier": garivier_window,
-    "garivier-discount": garivier_discount,
-    "sw-ucb-window": sigma_window,
-    "d-ucb-discount": sigma_discount,
-    "cusum-threshold": cusum_threshold,
-    "cusum-exploration": cusum_exploration,
-    "m-ucb-threshold": mucb_threshold,
-    "m-ucb-exploration": mucb_exploration,
-    "exp3-exploration": exp3_exploration,
-    "exp3s-exploration": exp3s_exploration,
-    "exp3s-sharing": exp3s_sharing,
-    "rexp3-batch": rexp3_batch,
-    "glr-growing-exploration": glr_growing_exploration,
-    "glr-growing-confidence": glr_growing_confidence,
-    "glr-exploration": glr_exploration,
-    "glr-confidence": glr_confidence,
-}
+class _Tunings(dict[str, Callable[..., float]]):
+    def __missing__(self, name: object) -> Callable[..., float]:
+        raise KeyError(f"{name!r} is not a tuning; {advice(str(name), self)}")
+
+
+TUNINGS: Final[dict[str, Callable[..., float]]] = _Tunings(
+    {
+        "garivier": garivier_window,
+        "garivier-discount": garivier_discount,
+        "sw-ucb-window": sigma_window,
+        "d-ucb-discount": sigma_discount,
+        "cusum-threshold": cusum_threshold,
+        "cusum-exploration": cusum_exploration,
+        "m-ucb-threshold": mucb_threshold,
+        "m-ucb-exploration": mucb_exploration,
+        "exp3-exploration": exp3_exploration,
+        "exp3s-exploration": exp3s_exploration,
+        "exp3s-sharing": exp3s_sharing,
+        "rexp3-batch": rexp3_batch,
+        "glr-growing-exploration": glr_growing_exploration,
+        "glr-growing-confidence": glr_growing_confidence,
+        "glr-exploration": glr_exploration,
+        "glr-confidence": glr_confidence,
+    }
+)
 """The published tunings by the names that scenario files use. Each is a function of keywords.
 
 >>> TUNINGS["garivier"](horizon=10_000, changes=3)
