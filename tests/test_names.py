@@ -1,6 +1,7 @@
 """The names of the package: what users find in it, and what they are told about the others."""
 
 import ast
+import inspect
 import pickle
 import re
 import runpy
@@ -149,3 +150,11 @@ def test_the_yardsticks_keep_numbers_only():
     with pytest.raises(AttributeError):
         best.starts = (0,)
     assert not hasattr(best, "__dict__")
+
+
+@pytest.mark.parametrize("cls", [getattr(lb, name) for name in lb.POLICIES if hasattr(lb, name)])
+def test_every_parameter_of_a_policy_is_documented(cls):
+    headings = re.findall(r"^    ([\w, ]+)$", cls.__doc__, re.MULTILINE)
+    documented = {name for heading in headings for name in heading.split(", ")}
+    given = inspect.signature(cls).parameters
+    assert [name for name in given if name not in documented] == []

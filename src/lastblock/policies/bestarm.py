@@ -33,10 +33,12 @@ class BestArm(_BestArms):
 
     Parameters
     ----------
-    starts
-        An environment, or the first time step of each phase, beginning with 0.
+    environment
+        An environment, which tells the means of its arms. Or numbers, as for `starts`.
     arms
         The best arm of each phase. Leave it out with an environment.
+    starts
+        Instead of an environment, the first time step of each phase, beginning with 0.
     horizon
         How many time steps to look ahead, needed for an environment that moves all the time
         (``Drifting``). Not kept.

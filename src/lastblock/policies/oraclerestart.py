@@ -52,9 +52,11 @@ class OracleRestart(_Restarts):
     ----------
     policy
         Any policy. It starts again as if new, even in the middle of a round.
+    environment
+        An environment that changes at known times (``Piecewise``). Or times, as for `changes`.
     changes
-        An environment that changes at known times (``Piecewise``), or those times. The value keeps
-        the first time steps of all phases, 0 among them.
+        Instead of an environment, the time steps at which it changes. The value keeps the first
+        time steps of all phases, 0 among them.
 
     Examples
     --------
