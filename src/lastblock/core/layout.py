@@ -313,7 +313,7 @@ def state_size(
     Raises
     ------
     ValueError
-        If `policy` is no policy or cannot play this number of arms, or the record would be too
+        If `policy` is not a policy or cannot play this number of arms, or the record would be too
         large.
 
     Examples

@@ -34,8 +34,8 @@ def lai_robbins(environment: Any) -> float:
     Raises
     ------
     ValueError
-        If `environment` is none or changes over time, or its arms are of other or different
-        families.
+        If `environment` is not an environment or changes over time, or its arms are of other or
+        different families.
     """
     arms = _lasting_arms(environment, "lai_robbins")
     family = common_family(arms)
@@ -142,7 +142,7 @@ def count_changes(environment: Any) -> int:
     Raises
     ------
     ValueError
-        If the environment has no phases, such as `Drifting`, or is none.
+        If the environment has no phases, such as `Drifting`, or is not an environment.
 
     Examples
     --------
