@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import weakref
 
 import numba
 import numpy as np
@@ -106,6 +107,30 @@ def test_another_numba_compiles_its_way(monkeypatch, needed, names):
     assert linking._compilers.__wrapped__() is None
     monkeypatch.setattr(linking, "_compilers", lambda: None)
     assert linking.linked(INLINE) == INLINE
+
+
+def test_what_llvm_has_read_is_no_garbage(monkeypatch):
+    """It is gone at once; otherwise a search would have to find it."""
+    read = []
+    take_apart = linking._take_apart
+
+    def watch(module):
+        blocks = [block for function in module.functions for block in function.blocks]
+        read.extend(weakref.ref(each) for block in blocks for each in block.instructions)
+        take_apart(module)
+
+    def ours(x):
+        return shifted(x) + x
+
+    monkeypatch.setattr(linking, "_take_apart", watch)
+    gc.disable()
+    try:
+        assert in_memory(ours)(3.0) == 15.0
+        left = sum(each() is not None for each in read)
+    finally:
+        gc.enable()
+    assert len(read) > 50
+    assert left < len(read) / 10
 
 
 @pytest.fixture

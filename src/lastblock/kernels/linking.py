@@ -58,6 +58,10 @@ def _compilers() -> tuple[type[Any], type[Any]] | None:
         _shared_module: Any
         codegen = _NoEnvironments()
 
+        def add_ir_module(self, module: Any) -> None:
+            super().add_ir_module(module)
+            _take_apart(module)
+
         def finalize(self) -> None:
             self._raise_if_finalized()
             for called in self._linking_libraries:
@@ -99,6 +103,7 @@ def _compilers() -> tuple[type[Any], type[Any]] | None:
             if module.name == _WRAPPER and self.is_long:
                 _leave_as_it_is(module)
             super().add_ir_module(module)
+            _take_apart(module)
 
         def finalize(self) -> None:
             self._linking_libraries = list(_parts(self._linking_libraries, KernelLibrary))
@@ -186,6 +191,21 @@ def _leave_as_it_is(module: Any) -> None:
         if not function.is_declaration:
             function.attributes.add("noinline")
             function.attributes.add("optnone")
+
+
+def _take_apart(module: Any) -> None:
+    """Take the parts of a module from it, which LLVM has read.
+
+    They refer to each other in circles. Left alone, they wait until Python looks for such garbage,
+    and three quarters of what it looks at would be these.
+    """
+    for function in module.functions:
+        for block in function.blocks:
+            block.instructions.clear()
+            block.terminator = None
+        function.blocks.clear()
+        function.args = ()
+    module.globals.clear()
 
 
 def _parts(libraries: Iterable[Any], kernels: type[Any]) -> Iterator[Any]:
