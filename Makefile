@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# Three processes on two cores, since tests of other processes often wait.
-PYTEST := $(BIN)/python -m pytest -n 3 --dist loadscope
+# Three processes on two cores, since tests of other processes often wait. So threads for linear
+# algebra, which wait in busy loops, would only be in the way.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadscope
 
 # Not in the recipes themselves, where `make -n test` would run them. Users' types come last: mypy
 # has read the package by then.
