@@ -22,7 +22,8 @@ reproduce: .venv/ready  ## All of the paper's figures and tables, and a report
 
 # Layers, types and the site need no test, and use the time in which tests wait. A shell lets its
 # background go on after Ctrl-C, unless it is told.
-test: ready style  ## Everything, with each trial in its short form
+test: ready  ## Everything, with each trial in its short form
+	@$(MAKE) --no-print-directory style
 	@mkdir -p build; rm -rf docs/reference/generated  # now: tests walk through docs
 	@nice -n 10 $(CHECKS) >build/checks.txt 2>&1 & \
 	checks=$$!; trap 'kill $$checks; exit 130' INT; \
