@@ -56,6 +56,7 @@ def test_every_benchmark_finds_what_it_imports(name, monkeypatch):
         ("worlds --replications 0", "--replications: 0 must be at least 2"),
         ("serve --workers 0", "--workers: 0 must be at least 1"),
         ("store nowhere", "nowhere is not a folder"),
+        ("size --against nowhere", "--against: fatal: not a valid object name: nowhere"),
         ("sections mastr", "there is no section 'mastr'; did you mean 'master'?"),
         ("figures UCB11", "there is no policy 'ucb11'; did you mean 'UCB1'?"),
     ],
@@ -146,6 +147,16 @@ def test_the_package_lists_all_commands(monkeypatch, capsys):
     assert ended_with("benchmarks", ["--help"], monkeypatch) == 0
     listed = re.findall(r"^  (\w+) +\w", capsys.readouterr().out, re.M)
     assert listed == sorted(name for name in commands() if name)
+
+
+def test_blanks_comments_and_docstrings_are_not_code(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    source = (
+        '"""About."""\n\nimport a\nfrom b import (  # why\n    c,\n)\n\n# Note\nx = """\n\n"""\n'
+    )
+    with imported("size") as module:
+        assert module.lines_of_code(source) == 7
+        assert module.lines_of_imports(source) == 4
 
 
 def test_a_worker_beside_another_library_needs_nothing_of_ours(monkeypatch):
