@@ -28,7 +28,7 @@ BANDITS = {
     "plain": {},
     "guarded": {"guardrail": RAIL, "floor": 0.1, "reward_window": 60, "default_reward": 0},
     "held": {"holdout": {"share": 0.5, "control": "red"}},
-    "shadow": {"shadow": {"serve": "red"}, "segments": 2},
+    "split": {"segments": 2},
     "summed": {"aggregation": "sum", "floor": {"red": 0.2}},
     "adaptive": {"policy": "AdaptiveLBSDA"},
 }
@@ -69,7 +69,7 @@ class Fuzzer:
     def cases(self, operation):
         """Return requests to an operation: half as it should be, half as it should not."""
         here = {
-            "name": st.sampled_from([*BANDITS, "shadow@de", "held@@holdout"]),
+            "name": st.sampled_from([*BANDITS, "split@de", "held@@holdout"]),
             "label": st.sampled_from(["red", "green", "3", "blue", "grey"]),
             "token": st.sampled_from(self.tokens),
         }
@@ -82,7 +82,7 @@ class Fuzzer:
                 if name in here and draw(st.sampled_from([True] * 7 + [False])):
                     case.path_parameters[name] = quote(draw(here[name]), safe="")
             if isinstance(case.body, dict):  # so that some requests fit a bandit that exists
-                fit = {"among": ["red"], "control": "red", "arm": "red", "serve": "red"}
+                fit = {"among": ["red"], "control": "red", "arm": "red"}
                 for name, value in fit.items():
                     if name in case.body and draw(st.booleans()):
                         case.body[name] = value

@@ -1,4 +1,4 @@
-"""The dashboard's floors, alerts, holdout, guardrail, shadow, segments, and bandits of others."""
+"""The dashboard's floors, alerts, holdout, guardrail, segments, and bandits of others."""
 
 import random
 
@@ -173,14 +173,6 @@ def test_the_page_shows_holdout_guardrail_and_segments(service):
     kept = text_of(admin.get("/bandits/holdout%40%40guardrail"))
     assert "the values of the guardrail of holdout" in kept
     assert "40" in text_of(admin.get())
-
-
-def test_the_page_shows_a_shadow(shop, admin):
-    shop.patch(BUTTON, {"shadow": {"serve": "red"}})
-    learn(shop, 3)
-    assert "red is served to everybody" in text_of(admin.get("/bandits/button"))
-    served = text_of(admin.get("/bandits/button%40%40shadow"))
-    assert "This is what is served of button" in served
 
 
 def test_an_arm_that_the_guardrail_paused_is_told_of(service):

@@ -62,15 +62,11 @@ def test_a_bandit_without_segments_says_so(shop):
 
 
 def test_nobody_can_take_the_names_of_what_belongs_to_a_bandit(shop):
-    for wrong in ("@shadow", "@guardrail", "fr@@shadow"):
+    for wrong in ("@holdout", "fr@@holdout"):
         refused = ask(shop, wrong)
         assert refused.kind == "invalid"
         assert "must not contain '@'" in refused.json["detail"]
     assert shop.post("/v1/bandits", {**NEW, "name": "button@fr"}).kind == "invalid"
-    guardrail = {"control": "red", "worse": "higher"}
-    change = {"shadow": {"serve": "red"}, "guardrail": guardrail}
-    assert shop.patch("/v1/bandits/button", change).status == 200
-    assert ask(shop, "fr").json["arm"] == "red"
 
 
 def test_there_is_a_bound_without_being_asked_for(service):

@@ -169,7 +169,6 @@ def create_on_a_service(client: Client) -> None:
     client.create("button", arms, policy=window, floor={"red": 0.1}, aggregation="sum")
     holdout = {"share": 0.2, "control": "red"}
     client.create("button", arms, holdout=holdout, alert_after=60, description="", room=4)
-    client.create("button", arms, floor=0.1, shadow={"serve": "red"})
     client.observe("button", [("red", 1.0)])
 
 

@@ -40,8 +40,6 @@ class ServedDecision:
     """The segment whose bandit decided; None if the one that all others share did."""
     held_out: bool | None = None
     """Whether the unit is one of the holdout; None if the bandit has no holdout."""
-    shadow: str | int | None = None
-    """What the policy has chosen, if another arm is served in its place."""
 
     @property
     def is_fallback(self) -> bool:

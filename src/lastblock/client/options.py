@@ -53,8 +53,6 @@ class CreateOptions(TypedDict, total=False):
     """``share`` and ``control``."""
     guardrail: Mapping[str, Any] | None
     """``control``, ``worse``, and perhaps ``metric`` and ``confidence``."""
-    shadow: Mapping[str, Any] | None
-    """``serve``: the arm that is served."""
 
 
 DECIDE = ("n", "fallback", "key", "why", *DecideOptions.__annotations__)

@@ -181,7 +181,7 @@ def create(name: str, arms: Sequence[Any], options: Mapping[str, Any]) -> Call:
     return with_body("POST", "/v1/bandits", {"name": name, **create_fields(arms, options)})
 
 
-_MORE = ("payload", "probability", "why", "segment", "held_out", "shadow")
+_MORE = ("payload", "probability", "why", "segment", "held_out")
 """What a decision may have besides its arm and its token."""
 
 

@@ -235,7 +235,7 @@ class Client:
         options
             More fields, by the names of the HTTP API: ``policy``, ``floor``, ``seed``, ``room``,
             ``description``, ``reward_window``, ``default_reward``, ``aggregation``, ``segments``,
-            ``alert_after``, ``holdout``, ``guardrail``, ``shadow``.
+            ``alert_after``, ``holdout``, ``guardrail``.
 
         Returns
         -------

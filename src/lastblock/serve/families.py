@@ -24,8 +24,7 @@ from lastblock.serve.floors import floors_of
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.messages import ChangedBandit, NewArm, NewBandit, NewDecision
 from lastblock.serve.problems import ProblemError
-from lastblock.serve.safety_messages import Guardrail, ShadowOf
-from lastblock.serve.shadows import Shadow
+from lastblock.serve.safety_messages import Guardrail
 from lastblock.store.documents import Found
 from lastblock.store.store import Store
 from lastblock.support.checks import line
@@ -43,7 +42,7 @@ def parent_of(found: Found | None) -> str | None:
 def hosted_of(name: str, bandit: Bandit[Any], found: Found | None) -> Hosted:
     """Return an open bandit with its notes."""
     value, version = (found.value, found.version) if found else ({}, 0)
-    return (Shadow if "shadows" in value else Hosted)(name, bandit, value, version)
+    return Hosted(name, bandit, value, version)
 
 
 def follow(parent: Hosted, member: Hosted) -> None:
@@ -110,7 +109,6 @@ def notes_of_new(new: NewBandit, arms: Sequence[NewArm]) -> dict[str, Any]:
         "holdout": msgspec.to_builtins(new.holdout),
         "holdout_secret": token_hex(16),
         "guardrail": msgspec.to_builtins(new.guardrail),
-        "shadow": msgspec.to_builtins(new.shadow),
         "seed": new.seed,
         "payloads": {json.dumps(arm.label): arm.payload for arm in arms},
     }
@@ -131,7 +129,7 @@ def check_plain(text: str, name: str) -> str:
 def asked_before(hosted: Hosted, key: str | None) -> Hosted | None:
     """Return the member that has taken decisions with this key, which answers again."""
     if key is not None:
-        for each in reversed(hosted.members):  # a shadow before the one whose shadow it is
+        for each in hosted.members:
             if desk_of(each.bandit).ledger.memory.asked(key) is not None:
                 return each
     return None
@@ -158,29 +156,14 @@ def check_match(hosted: Hosted, match: str | None) -> None:
 
 
 def check_control(hosted: Hosted, label: Label) -> None:
-    """Raise a `ProblemError` for an arm that the holdout, the guardrail or the shadow needs."""
+    """Raise a `ProblemError` for an arm that the holdout or the guardrail needs."""
     for name in ("holdout", "guardrail"):
         if (hosted.notes.get(name) or {}).get("control", None) == label:
             raise ProblemError("conflict", f"arm {label!r} is the control arm of the {name}")
-    if (hosted.notes.get("shadow") or {}).get("serve", None) == label:
-        raise ProblemError("conflict", f"arm {label!r} is served while the policy is a shadow")
-
-
-def check_shadow(notes: Mapping[str, Any], arms: Mapping[Label, str]) -> None:
-    """Raise a `ProblemError` for a shadow that cannot be."""
-    shadow = notes.get("shadow")
-    if shadow is None:
-        return
-    if arms.get(shadow["serve"]) != "active":
-        raise ProblemError("invalid", f"shadow: {shadow['serve']!r} is not one of the active arms")
-    if notes.get("holdout") is not None:
-        raise ProblemError(
-            "invalid", "a shadow has nothing to compare with a holdout: both get the same arm"
-        )
 
 
 def check_new(notes: Mapping[str, Any], labels: Collection[Label]) -> None:
-    """Raise a `ProblemError` if arms, holdout, guardrail or shadow of a new bandit cannot be."""
+    """Raise a `ProblemError` if arms, holdout or guardrail of a new bandit cannot be."""
     if len({str(label) for label in labels}) < len(labels):
         raise ProblemError(
             "invalid",
@@ -190,21 +173,7 @@ def check_new(notes: Mapping[str, Any], labels: Collection[Label]) -> None:
     holdout = notes["holdout"]
     if holdout is not None and holdout["control"] not in labels:
         raise ProblemError("invalid", f"holdout: {holdout['control']!r} is not one of the arms")
-    arms = dict.fromkeys(labels, "active")
-    check_guardrail(notes, arms)
-    check_shadow(notes, arms)
-
-
-def check_served(hosted: Hosted, wanted: NewDecision) -> None:
-    """Raise a `ProblemError` for a request that cannot be served by one arm."""
-    served = hosted.notes["shadow"]["serve"]
-    if wanted.distinct:
-        raise ProblemError("invalid", "a shadow has no distinct arms: one arm is served")
-    is_among = wanted.among is None or served in wanted.among
-    if not is_among or served in (wanted.without or ()):
-        raise ProblemError(
-            "invalid", f"arm {served!r} must be among those that may be chosen: it is served"
-        )
+    check_guardrail(notes, dict.fromkeys(labels, "active"))
 
 
 def check_guardrail(notes: Mapping[str, Any], arms: Mapping[Label, str]) -> None:
@@ -270,7 +239,4 @@ def notes_of_change(hosted: Hosted, change: ChangedBandit) -> dict[str, Any]:
         given["guardrail"] = msgspec.to_builtins(given["guardrail"])
         check_guardrail(given, hosted.bandit.arms)
         given["unguarded"] = []
-    if isinstance(given.get("shadow"), ShadowOf):
-        given["shadow"] = msgspec.to_builtins(given["shadow"])
-        check_shadow({**hosted.notes, **given}, hosted.bandit.arms)
     return given

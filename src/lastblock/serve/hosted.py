@@ -52,10 +52,6 @@ class Hosted:
         """The bandit that notes the decisions and rewards of units in the holdout."""
         self.keepers: dict[str, Hosted] = {}
         """The bandits that keep values of the guardrail, by the names of those that decide."""
-        self.shadows: dict[str, Hosted] = {}
-        """The bandits whose decisions are served instead, by the names of those that decide."""
-        self.chosen: list[Decision[Label]] = []
-        """What the policy chose when another arm was served: of the last request to a shadow."""
         self.pauses: dict[str, str] = {}
         """Why the guardrail has paused arms, by their labels as JSON, since the last start."""
         self.stamp = 0
@@ -228,14 +224,12 @@ class Hosted:
             *self.segments.values(),
             *held,
             *self.keepers.values(),
-            *self.shadows.values(),
         ]
 
     @property
     def is_alone(self) -> bool:
         """Whether no other bandit can be the one that decides on a request without a segment."""
-        is_shadowed = bool(self.shadows) or self.notes.get("shadow") is not None
-        return not is_shadowed and self.holdout is None and not self.segments
+        return self.holdout is None and not self.segments
 
     @property
     def keeper(self) -> "Hosted | None":
@@ -260,9 +254,8 @@ class Hosted:
             self.parent.segments.pop(self.name, None)
             if self.parent.holdout is self:
                 self.parent.holdout = None
-            for others in (self.parent.keepers, self.parent.shadows):
-                for name in [name for name, each in others.items() if each is self]:
-                    del others[name]
+            for name in [name for name, each in self.parent.keepers.items() if each is self]:
+                del self.parent.keepers[name]
 
     @property
     def segment(self) -> str | None:

@@ -21,7 +21,6 @@ from lastblock.serve.families import (
     check_new,
     check_plain,
     check_root,
-    check_served,
     check_window,
     follow,
     hosted_of,
@@ -191,22 +190,7 @@ class Host:
             return before
         if is_held and hosted.holdout is not None:
             return hosted.holdout
-        found = hosted
-        if wanted.segment is not None:
-            found = await self.segment(hosted, wanted.segment)
-        return found if hosted.notes.get("shadow") is None else await self._shadow(found, wanted)
-
-    async def _shadow(self, hosted: Hosted, wanted: NewDecision) -> Hosted:
-        """Return the bandit whose decisions are served in place of those of another one."""
-        root = hosted.family
-        check_served(root, wanted)
-        if hosted.name not in root.shadows:
-            async with self._changing:
-                if hosted.name not in root.shadows:
-                    name = f"{hosted.name}@@shadow"
-                    notes = {"parent": root.name, "shadows": hosted.name}
-                    await self._make(root, name, notes)
-        return root.shadows[hosted.name]
+        return hosted if wanted.segment is None else await self.segment(hosted, wanted.segment)
 
     async def keeper(self, hosted: Hosted) -> None:
         """Make the bandit that keeps values of the guardrail about another one, if need be."""
@@ -379,8 +363,7 @@ class Host:
             check_match(hosted, match)
             if hosted.parent is not None and hosted.parent.holdout is hosted:
                 check_root(hosted)
-            others = (hosted.family.keepers, hosted.family.shadows) if hosted.parent else ()
-            kept = [each[hosted.name] for each in others if hosted.name in each]
+            kept = [hosted.keeper] if hosted.parent is not None and hosted.keeper else []
             for each in reversed([*hosted.members, *kept]):
                 self.bandits.pop(each.name, None)
                 each.leave()

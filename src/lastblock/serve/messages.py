@@ -25,7 +25,7 @@ from lastblock.serve.message_types import (
     Unit,
 )
 from lastblock.serve.policies import DEFAULT
-from lastblock.serve.safety_messages import Guardrail, Holdout, ShadowOf
+from lastblock.serve.safety_messages import Guardrail, Holdout
 
 
 class NewArm(Sent):
@@ -66,7 +66,6 @@ class NewBandit(Sent):
     alert_after: AlertAfter | None = None
     holdout: Holdout | None = None
     guardrail: Guardrail | None = None
-    shadow: ShadowOf | None = None
 
 
 class ChangedBandit(Sent):
@@ -81,7 +80,6 @@ class ChangedBandit(Sent):
     segments: MostSegments | UnsetType | None = UNSET
     alert_after: AlertAfter | UnsetType | None = UNSET
     guardrail: Guardrail | UnsetType | None = UNSET
-    shadow: ShadowOf | UnsetType | None = UNSET
 
 
 class ChangedArm(Sent):
@@ -123,7 +121,6 @@ class BanditState(Got):
     holdout: Holdout | None
     segments: int | None
     guardrail: Guardrail | None
-    shadow: ShadowOf | None
     alert_after: float | None
     seen_segments: Annotated[
         list[str], Meta(description="The segments that have a bandit of their own.")
@@ -203,10 +200,6 @@ class DecisionMade(Got):
     segment: Annotated[
         str | UnsetType | None,
         Meta(description="The segment whose bandit decided; null if the pooled one did."),
-    ] = UNSET
-    shadow: Annotated[
-        Label | UnsetType,
-        Meta(description="What the policy has chosen, if another arm is served in its place."),
     ] = UNSET
     why: str | UnsetType = UNSET
 

@@ -14,12 +14,6 @@ class Holdout(Sent):
     control: Label
 
 
-class ShadowOf(Sent):
-    """The policy decides and learns, and another arm is served."""
-
-    serve: Annotated[Label, Meta(description="The arm that is served.")]
-
-
 class Guardrail(Sent):
     """A second number that comes with rewards; arms that are surely worse by it are paused."""
 

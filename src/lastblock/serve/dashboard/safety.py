@@ -1,4 +1,4 @@
-"""What a bandit's page shows of its holdout, guardrail, shadow, segments and alerts."""
+"""What a bandit's page shows of its holdout, guardrail, segments and alerts."""
 
 import json
 from typing import Any, NamedTuple
@@ -39,8 +39,6 @@ class Safety(NamedTuple):
     share: float | None
     guardrail: dict[str, Any] | None
     guarded: list[GuardRow]
-    served: Label | None
-    """The arm that is served while the policy is a shadow."""
     segments: list[Glance]
     more_segments: int
 
@@ -59,7 +57,6 @@ def safety(hosted: Hosted) -> Safety:
         holdout["share"] if isinstance(holdout, dict) and is_root else None,
         guardrail if is_root or hosted.segment is not None else None,
         _guarded(hosted, guardrail),
-        (notes.get("shadow") or {}).get("serve") if is_root else None,
         [glance(each) for each in segments[:MOST_SEGMENTS]],
         max(0, len(segments) - MOST_SEGMENTS),
     )
@@ -77,7 +74,7 @@ def _role(hosted: Hosted) -> str:
         return f"the segment {hosted.segment}"
     if hosted.parent.holdout is hosted:
         return "the holdout"
-    return "the values of the guardrail" if "guards" in hosted.notes else "what is served"
+    return "the values of the guardrail"
 
 
 def _guarded(hosted: Hosted, guardrail: dict[str, Any] | None) -> list[GuardRow]:

@@ -21,7 +21,7 @@ from lastblock.serve.messages import (
 from lastblock.serve.policies import written
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Parameter, Route
-from lastblock.serve.safety_messages import Guardrail, Holdout, ShadowOf
+from lastblock.serve.safety_messages import Guardrail, Holdout
 from lastblock.serve.state import State, check_reach
 from lastblock.store.reading import About
 
@@ -231,7 +231,6 @@ def _state(hosted: Hosted, segments: list[str]) -> BanditState:
         holdout=Holdout(**notes["holdout"]) if isinstance(notes.get("holdout"), dict) else None,
         segments=notes.get("segments"),
         guardrail=Guardrail(**notes["guardrail"]) if notes.get("guardrail") else None,
-        shadow=ShadowOf(**notes["shadow"]) if notes.get("shadow") else None,
         alert_after=notes.get("alert_after"),
         seen_segments=sorted(segments),
         decisions=bandit.asked,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from lastblock.live.decisions import Decision
 from lastblock.live.labels import Label
@@ -28,7 +28,6 @@ from lastblock.serve.peers import ElsewhereError
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.reasons import Reason, in_words, reason_of
 from lastblock.serve.routing import Parameter, Route
-from lastblock.serve.shadows import Shadow
 from lastblock.serve.sharing import Away, is_only_check, tell_others
 from lastblock.serve.state import State, check_reach
 
@@ -72,7 +71,7 @@ class _Decisions:
         return _answer(made, wanted)
 
     def decide_quickly(self, request: Whole) -> Response | None:
-        """Take decisions of a bandit without segments, holdout and shadow."""
+        """Take decisions of a bandit without segments and holdout."""
         wanted = _DECISION.read(request.body)
         hosted = self._host.bandits.get(request.parameters[0])
         if hosted is None or hosted.paused or hosted.parent is not None or wanted.why:
@@ -164,8 +163,8 @@ class _Decisions:
         Decisions of the holdout are for the control arm. They count as the bandit's own, unless it
         has segments: these are compared with themselves.
         """
-        if not check_values(hosted, values) or isinstance(hosted, Shadow):
-            return None  # all of a shadow's decisions are for the same arm
+        if not check_values(hosted, values):
+            return None
         if hosted.parent is not None and hosted.parent.holdout is hosted:
             if hosted.parent.segments:
                 return None
@@ -261,10 +260,6 @@ def _made(
     hosted: Hosted, asked: Sequence[Decision[Label]], wanted: NewDecision
 ) -> list[DecisionMade]:
     segment = UNSET if wanted.segment is None else hosted.segment
-    chosen: Sequence[Label | UnsetType] = [UNSET] * len(asked)
-    if isinstance(hosted, Shadow) and len(hosted.chosen) == len(asked):
-        chosen = [each.arm for each in hosted.chosen]
-        segment = UNSET if wanted.segment is None else hosted.shown_segment
     held_out = UNSET if hosted.family.holdout is None else hosted.family.holdout is hosted
     return [
         DecisionMade(
@@ -274,9 +269,8 @@ def _made(
             payload=hosted.payload(decision.arm),
             held_out=held_out,
             segment=segment,
-            shadow=shadow,
         )
-        for decision, shadow in zip(asked, chosen, strict=True)
+        for decision in asked
     ]
 
 
