@@ -202,13 +202,6 @@ def test_a_damaged_record_is_found(path, field, value, message):
     refused(path, bytes(data), f"{where}{message}")
 
 
-def test_a_policy_may_name_bounds_of_its_own(path, monkeypatch):
-    bounds = {"memory": (1, 3)}
-    monkeypatch.setattr(lb.LBSDALM, "bounds", lambda self, arms: bounds, raising=False)
-    with pytest.raises(lb.StateFileError, match=r"bandit 0, memory is 4, not between 1 and 3"):
-        lb.Fleet.open(path)
-
-
 RESTARTING = lb.Restarting(lb.UCB1(), lb.GLR())
 INSIDE = [
     (lb.SWUCB(window=64), "recent.arm", "recent.arm[1] is 3, not between 0 and 2"),

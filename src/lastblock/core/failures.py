@@ -8,6 +8,7 @@ where they are known, the arm and the round. What the compiler said stays in its
 import functools
 import inspect
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
@@ -30,7 +31,7 @@ from lastblock.core.checked import (
 )
 from lastblock.core.declarations import shown_place
 from lastblock.core.families import FAMILIES
-from lastblock.core.protocol import Record, parts_of
+from lastblock.core.protocol import Record, policies_in
 from lastblock.kernels import jit
 from lastblock.kernels.background import SoonCompiled
 from lastblock.kernels.jit import is_foreign, plain
@@ -278,9 +279,14 @@ def _levels(policy: Any, s: Any) -> Iterator[tuple[Any, Any]]:
     `s` may be an array of records, or None.
     """
     yield policy, s
-    for name, part in parts_of(policy).items():
-        if hasattr(part, "plan"):  # not a detector
-            yield from _levels(part, None if s is None else s[name])
+    wrapped = policies_in(policy)
+    if s is None:
+        records = [None for _ in wrapped]
+    else:  # several records of one policy, or one of each
+        kinds = [(name, s.dtype[name].names or ()) for name in s.dtype.names]
+        records = [s[name] for name, fields in kinds if "queue" in fields]
+    for part, inner in zip(cycle(wrapped), records, strict=False):
+        yield from _levels(part, inner)
 
 
 def _from_records(states: Any, policy: Any, arguments: dict[str, Any]) -> Failure | None:
@@ -298,9 +304,9 @@ def _from_records(states: Any, policy: Any, arguments: dict[str, Any]) -> Failur
     for part, inner in _levels(policy, s):
         method = METHODS[inner.end] if inner.end < len(METHODS) else ""
         if method in ("notice", "reset") or (method == "start" and is_own(type(part))):
-            watcher = parts_of(part).get("detector")
-            if watcher is not None and is_checked_class(type(watcher)):
-                found = Failure(watcher, "reset" if method == "start" else method, inner)
+            for watcher in part:
+                if hasattr(watcher, "notice") and is_checked_class(type(watcher)):
+                    found = Failure(watcher, "reset" if method == "start" else method, inner)
         elif method and is_checked_class(type(part)):
             found = Failure(part, method, inner)
         inner.end = 0

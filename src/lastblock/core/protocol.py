@@ -22,8 +22,6 @@ each policy; with the JIT off the very same methods run as they are.
     chosen_by(self, s)                   optional, Python: the numbers it chose by, see `chosen_by`
     aside(self, s)                       optional, Python: a wrapper's own reason, see `aside`
     unpacked(self, s, compact)           optional, Python: a compact record was filled into `s`
-    bounds(self, arms)                   optional, Python: what sound records hold, see `bounds_of`
-    parts(self)                          optional, Python: what it wraps, see `parts_of`
     remedy(self)                         optional, Python: what to do about a reward that it refuses
     former_defaults(cls)                 optional, a class method: parameters that came later, with
                                          the values that older states mean; also changed defaults
@@ -116,23 +114,18 @@ def require_environment(environment: object) -> None:
         )
 
 
-def bounds_of(part: Policy | Detector | None, arms: int) -> dict[str, tuple[float, float]]:
-    """Return the bounds of fields of a sound record, ``{"field": (least, most)}``.
+def policies_in(wrapper: Any) -> list[Policy]:
+    """Return the policies among the parameters of a wrapper; none of any other policy."""
+    return [part for part in wrapper if hasattr(part, "plan")]
 
-    They come from the method `bounds` of a policy or detector; by default there are none. Code that
-    loads a record checks them, because kernels use its numbers as places in memory without a test.
-    Most fields need no bounds here, because their types have them (`layout.COUNT`, `layout.within`,
-    `layout.ARM`). The method is for bounds that depend on the number of arms, which may be smaller
-    than the room that the layout has.
+
+def wrapped_in(policy: Policy, s: Record) -> tuple[Policy, Record] | None:
+    """Return the policy whose rounds a wrapper hands out, and its record; None without one.
+
+    The policy is a parameter of the wrapper, and its record is the field `inner`.
     """
-    method = getattr(part, "bounds", None)
-    return {} if method is None else dict(method(arms))
-
-
-def parts_of(part: Policy | Detector | None) -> dict[str, Policy | Detector]:
-    """Return the policies and detectors that a wrapper wraps, by the names of their records."""
-    method = getattr(part, "parts", None)
-    return {} if method is None else dict(method())
+    wrapped = next(iter(policies_in(policy)), None)
+    return None if wrapped is None or "inner" not in s.dtype.names else (wrapped, s["inner"])
 
 
 def resized(policy: Policy, s: Record, before: Record, arm: int) -> None:
@@ -160,18 +153,15 @@ def replanned(policy: Policy, s: Record, planned: Record, kept: npt.NDArray[np.i
     method = getattr(policy, "replanned", None)
     if method is not None:
         method(s, planned, kept)
-    wrapped: Any = parts_of(policy).get("inner")
+    wrapped = wrapped_in(policy, s)
     if wrapped is not None:
-        replanned(wrapped, s["inner"], planned["inner"], kept)
+        replanned(*wrapped, planned["inner"], kept)
 
 
 def innermost(policy: Policy, s: Record) -> tuple[Policy, Record]:
-    """Return the policy inside all wrappers, and its record.
-
-    A wrapper names what it wraps in `parts`, as "inner".
-    """
-    wrapped: Any = parts_of(policy).get("inner")
-    return (policy, s) if wrapped is None else innermost(wrapped, s["inner"])
+    """Return the policy inside all wrappers, and its record."""
+    wrapped = wrapped_in(policy, s)
+    return (policy, s) if wrapped is None else innermost(*wrapped)
 
 
 class Held(NamedTuple):
@@ -212,8 +202,8 @@ def held(policy: Policy, s: Record, arm: int) -> Held | None:
     if method is not None:
         found: Held | None = method(s, arm)
         return found
-    wrapped: Any = parts_of(policy).get("inner")
-    return None if wrapped is None else held(wrapped, s["inner"], arm)
+    wrapped = wrapped_in(policy, s)
+    return None if wrapped is None else held(*wrapped, arm)
 
 
 def begins_again(policy: Policy, s: Record) -> bool:
@@ -221,8 +211,8 @@ def begins_again(policy: Policy, s: Record) -> bool:
     method = getattr(policy, "begins_again", None)
     if method is not None and method(s):
         return True
-    wrapped: Any = parts_of(policy).get("inner")
-    return wrapped is not None and begins_again(wrapped, s["inner"])
+    wrapped = wrapped_in(policy, s)
+    return wrapped is not None and begins_again(*wrapped)
 
 
 class Scores(NamedTuple):
@@ -265,5 +255,5 @@ def aside(policy: Policy, s: Record) -> Aside | None:
     if method is not None:
         said: Aside | None = method(s)
         return said
-    wrapped: Any = parts_of(policy).get("inner")
-    return None if wrapped is None else aside(wrapped, s["inner"])
+    wrapped = wrapped_in(policy, s)
+    return None if wrapped is None else aside(*wrapped)

@@ -13,14 +13,13 @@ started. A round of which more arms were handed out than it has was being planne
 """
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from lastblock.core.layout import NOBODY
-from lastblock.core.protocol import Policy, States
+from lastblock.core.protocol import States
 from lastblock.engine.record_rules import (
     REAL,
     STREAM,
@@ -100,7 +99,7 @@ class RecordCheck:
         self, policy: Any, dtype: np.dtype[Any], arms: int, beginning: int | None = None
     ) -> None:
         end = dtype.itemsize if beginning is None else beginning
-        self._rules = [rule for rule in rules_of(policy, dtype, arms) if rule.end <= end]
+        self._rules = [rule for rule in rules_of(dtype, arms) if rule.end <= end]
         self._idle = [r._replace(most=0) for r in self._rules if r.name in ("told", "unanswered")]
         self._tables = table_of(self._rules), table_of(self._idle)
         header = [dtype.itemsize // _WORD]
@@ -129,27 +128,6 @@ class RecordCheck:
     def finish(self, states: States, first: int, end: int) -> None:
         """Reset records whose start was cut off, and rounds whose planning was cut off."""
         finish_halves(Views.of(states), self._places, first, end)
-
-
-@lru_cache(maxsize=64)
-def _check_of(policy: Any, dtype: np.dtype[Any], arms: int, beginning: int | None) -> RecordCheck:
-    return RecordCheck(policy, dtype, arms, beginning)
-
-
-def check_record(policy: Policy, states: States, arms: int, beginning: int | None = None) -> None:
-    """Raise a ValueError if the record in `states`, or its `beginning`, is damaged."""
-    key: Any = policy, states.dtype, arms, beginning
-    try:
-        check = _check_of(*key)
-    except TypeError:  # a user's policy may hold something that cannot be hashed
-        check = RecordCheck(*key)
-    damages, is_half_done = check.damaged(states, 0, 1)
-    if damages:
-        raise ValueError(f"in its record, {damages[0].what}")
-    if is_half_done:
-        check.finish(states, 0, 1)
-    if states[0]["round"] == 0:
-        raise ValueError("its record has not been started")
 
 
 def _words(rules: list[Rule], rule: float, place: float, value: float) -> str:

@@ -1,7 +1,7 @@
 """The rules that the numbers in a record keep: between which bounds each of them lies.
 
-The types of a layout say what the bounds are (see `layout.within`); a policy may name further ones
-in a method `bounds` (see `protocol`). The rules of a layout form a table, which kernels read.
+The types of a layout say what the bounds are (see `layout.within`). The rules of a layout form a
+table, which kernels read.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.core.layout import ARM, LINE
-from lastblock.core.protocol import bounds_of, parts_of
 
 UNSIGNED, SIGNED, REAL, STREAM = range(4)
 """Kinds of rules: for whole numbers without and with a sign, for floats, and for random streams."""
@@ -61,27 +60,22 @@ class Rule(NamedTuple):
         return f"{name} is {value}, not between {self.least} and {self.most}"
 
 
-def rules_of(
-    policy: Any, dtype: np.dtype[Any], arms: int, prefix: str = "", start: int = 0
-) -> Iterator[Rule]:
+def rules_of(dtype: np.dtype[Any], arms: int, prefix: str = "", start: int = 0) -> Iterator[Rule]:
     """Yield the rules of a record, and of the records within it."""
-    named, parts = bounds_of(policy, arms), parts_of(policy)
     for name in dtype.names or ():
         part, at = dtype[name], start + place_of(dtype, name)
         base, full = part.base, prefix + name
         count = int(np.prod(part.shape, dtype=np.int64))
         if part.names:
-            yield from rules_of(parts.get(name), part, arms, f"{full}.", at)
+            yield from rules_of(part, arms, f"{full}.", at)
         elif count > 0 and base.kind in "iuf":
-            yield from _rules_of_field(Rule(full, base, at, count), named.get(name), arms)
+            yield from _rules_of_field(Rule(full, base, at, count), arms)
 
 
-def _rules_of_field(rule: Rule, named: tuple[float, float] | None, arms: int) -> Iterator[Rule]:
-    """Yield the rules of a field, if it has any: those of the policy, else those of its type."""
+def _rules_of_field(rule: Rule, arms: int) -> Iterator[Rule]:
+    """Yield the rules of a field, if its type has any."""
     said: Mapping[str, Any] = rule.kind.metadata or {}
-    if named is not None:
-        yield rule._replace(least=named[0], most=named[1])
-    elif "most" in said:
+    if "most" in said:
         yield rule._replace(least=said["least"], most=said["most"])
     elif said == ARM.metadata:
         yield rule._replace(most=arms - 1, nobody=True)

@@ -40,9 +40,8 @@ of upper bounds, for `Master`. A class method `examples(cls)` returns policies t
 Fields that are annotated `int`, `float` or `bool` do not need the first two; class methods may.
 
 **Fields.** What a layout is made of, besides numpy's integers and floats. Where a type has bounds,
-they are checked when a record is loaded, since compiled code goes where its numbers send it. An
-optional method `bounds(self, arms)` returns bounds that depend on the number of arms, ``{"field":
-(least, most)}``; a wrapper's `parts(self)` says whose records it holds, ``{"inner": self.policy}``.
+they are checked when a record is loaded, since compiled code goes where its numbers send it. A
+wrapper has the wrapped policy as a parameter, and its record in the field `inner`.
 
 =================  ================================================================================
 `COUNT`            a field that counts something, or that says when something happened

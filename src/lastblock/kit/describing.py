@@ -20,8 +20,8 @@ A policy that sums up what it is told, and pulls the arm with the largest index:
 One that keeps a history, a window or a multiset returns what `history.held`, `window.held` or
 `multiset.held` gives for it.
 
-A wrapper needs none of them: the wrapped policy is asked, if the wrapper's `parts` names it as
-"inner". It has methods of its own where it does more than pass rewards and arms on:
+A wrapper needs none of them: the policy whose record is its field `inner` is asked. It has methods
+of its own where it does more than pass rewards and arms on:
 
 ============================  ======================================================================
 ``held(self, s, arm)``        if it changes rewards or begins again; it may return None

@@ -25,7 +25,7 @@ from lastblock.engine.live import (
     open_live,
     tell_live,
 )
-from lastblock.engine.record_check import check_record
+from lastblock.engine.sound_records import check_record
 from lastblock.kernels.background import SoonCompiled
 from lastblock.kernels.jit import DISABLED, plain
 from lastblock.kernels.record_memory import WORD

@@ -96,9 +96,6 @@ class Binarized(NamedTuple):
     def check(self, arms: int) -> None:
         check_arms(self.policy, arms)
 
-    def parts(self) -> dict[str, Policy]:
-        return {"inner": self.policy}
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [("inner", record_of(self.policy, arms, horizon))]
 

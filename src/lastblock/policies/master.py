@@ -224,9 +224,6 @@ class Master(NamedTuple):
     def check(self, arms: int) -> None:
         check_arms(self.policy, arms)
 
-    def parts(self) -> dict[str, Policy]:
-        return {f"order{m}": self.policy for m in range(ORDERS)}
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         inner = record_of(self.policy, arms, horizon)
         if (

@@ -105,9 +105,6 @@ class OracleRestart(_Restarts):
     def check(self, arms: int) -> None:
         check_arms(self.policy, arms)
 
-    def parts(self) -> dict[str, Policy]:
-        return {"inner": self.policy}
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
             ("phase", within(np.int64, 0, len(self.changes) - 1)),

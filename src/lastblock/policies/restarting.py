@@ -157,9 +157,6 @@ class Restarting(NamedTuple):
     def check(self, arms: int) -> None:
         check_arms(self.policy, arms)
 
-    def parts(self) -> dict[str, Policy | Detector]:
-        return {"inner": self.policy, "detector": self.detector}
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
             ("since", COUNT),  # the time of the last restart
