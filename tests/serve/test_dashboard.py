@@ -2,7 +2,6 @@
 
 import json
 import re
-from html import unescape
 from html.parser import HTMLParser
 from importlib import resources
 from urllib.parse import quote
@@ -13,7 +12,6 @@ import pytest
 from lastblock.core.reward_stats import Told
 from lastblock.drawing.numbers import show
 from lastblock.drawing.styles import COLOURS
-from lastblock.serve.dashboard import simulation
 from lastblock.serve.dashboard.glance import Traffic, glance, health, pooled, rate_of
 from lastblock.serve.dashboard.pages import assets
 from lastblock.serve.uplift import uplift
@@ -91,24 +89,6 @@ def test_mistakes_are_explained(shop, admin, path, fields, said):
     assert shop.get("/v1/bandits/button").json == before
 
 
-def test_keys_are_shown_once(shop, admin):
-    fields = [("name", "the shop"), ("scope", "ask"), ("scope", "tell"), ("bandits", "button\n")]
-    answer = admin.post("/keys", fields)
-    (text,) = re.findall(r"lb_[0-9a-z]{12}_[\w-]{43}", answer.body.decode())
-    key = shop.state.keys.check(text)
-    assert (key.scopes, key.bandits, key.name) == (("ask", "tell"), ("button",), "the shop")
-    page = admin.get("/keys").body.decode()
-    assert key.id in page
-    assert text not in page
-    answer = admin.post("/keys", {"name": "no scope"})
-    assert answer.status == 422
-    assert "at least one scope" in text_of(answer)
-    assert "no scope" in answer.body.decode()  # what was typed is not lost
-    answer = admin.post("/keys/rotate", {"id": key.id})
-    assert shop.state.keys.check(text) is None
-    assert admin.post("/keys/revoke", {"id": shop.admin.id}).status == 409
-
-
 def test_the_page_of_a_bandit(shop, admin):
     assert "Nothing" not in text_of(admin.get("/bandits/button"))
     learn(shop)
@@ -143,47 +123,6 @@ def test_the_history_counts_every_event(shop, admin):
             assert mean is None or 0.0 <= low <= mean <= high <= 1.0
 
 
-def test_the_simulator_explains_mistakes(shop, admin, reader):
-    assert reader.get("/bandits/button/simulator").status == 200
-    for fields, said in (
-        ({"policy": "LBSDAGMM"}, "unknown policy 'LBSDAGMM'"),
-        ({"policy": "SWLBSDA", "parameters": "{"}, "the parameters are not JSON"),
-        ({"policy": "SWLBSDA", "parameters": "[1]"}, "give parameters as an object"),
-        ({"policy": "SWLBSDA", "parameters": '{"windov": 3}'}, "windov"),
-        ({"policy": "LBSDAGM", "periods": "0"}, "from 1 to 50"),
-        ({"policy": "LBSDAGM", "periods": "²"}, "from 1 to 50"),
-        ({"policy": "LBSDAGM"}, "no reward of arm 'red'"),
-    ):
-        answer = reader.post("/bandits/button/simulator", fields)
-        assert (answer.status, said in text_of(answer)) == (422, True), text_of(answer)
-
-
-def test_the_simulator_answers_from_the_log(shop, reader):
-    learn(shop, times=60)
-    question = {
-        "store": shop.state.settings.store,
-        "name": "button",
-        "arms": ["red", "green", "blue"],
-        "policies": {"now": "LBSDAGM", "other": {"policy": "LBSDAGM", "marks": 4}},
-        "periods": 1,
-    }
-    found = simulation.answer(question)  # here, and in a process of its own: the same
-    assert found["decisions"] == sum(found["counts"]) == 60
-    assert found["logged"]["mean"] == pytest.approx(20 / 60)
-    pulls = shop.get("/v1/bandits/button").json["arms"]
-    assert found["counts"] == [arm["pulls"] for arm in pulls]
-    for told in found["policies"].values():
-        assert sum(told["shares"]) == pytest.approx(1.0)
-        assert told["replayed"] is None  # there are no floors, so no probabilities
-        assert told["reward"]["low"] <= told["reward"]["mean"] <= told["reward"]["high"]
-    fields = {"policy": "LBSDAGM", "parameters": '{"marks": 4}'}
-    page = reader.post("/bandits/button/simulator", fields)
-    assert page.status == 200
-    (drawn,) = re.findall(r'data-simulated="([^"]*)"', page.body.decode())
-    curves = [told["curve"] for told in found["policies"].values()]
-    assert [each["curve"] for each in json.loads(unescape(drawn))["curves"]] == curves
-
-
 def test_a_thousand_bandits_come_in_pages(shop, admin):
     hosted = shop.state.host.bandits["button"]
     for number in range(1000):
@@ -201,10 +140,9 @@ def test_hostile_names_stay_text(shop, admin):
     arms = [HOSTILE, "\u202eright to left", {"label": "b", "payload": {HOSTILE: HOSTILE}}]
     new = {"name": HOSTILE, "policy": "LBSDAGM", "arms": arms, "seed": 1, "description": HOSTILE}
     assert shop.post("/v1/bandits", new).status == 201
-    shop.state.keys.create(["read"], name=HOSTILE, bandits=[HOSTILE])
     name = quote(HOSTILE, safe="")
     learn(shop, name, 5)
-    pages = ["", f"/bandits/{name}", f"/bandits/{name}/part", f"/events?bandit={name}", "/keys"]
+    pages = ["", f"/bandits/{name}", f"/bandits/{name}/part", f"/events?bandit={name}"]
     for path in pages:
         answer = admin.get(path)
         seen = Seen()

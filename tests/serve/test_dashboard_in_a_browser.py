@@ -19,8 +19,7 @@ HOSTILE = (
     "</script><script>document.evil=1</script>\"'<img src=x onerror=document.evil=1>\u202e abc"
 )
 ODD = quote(HOSTILE, safe="")
-PAGES = ["", "/alerts", "/keys", f"/events?bandit={ODD}"]
-PAGES += [f"/bandits/{ODD}", f"/bandits/{ODD}/simulator"]
+PAGES = ["", "/alerts", f"/events?bandit={ODD}", f"/bandits/{ODD}"]
 LONG = "a-label-that-goes-on-and-on-" + "x" * 120
 
 
@@ -77,7 +76,6 @@ def site(tmp_path_factory):
         more = {"description": HOSTILE, "guardrail": rail, "floor": 0.1}
         site.create(HOSTILE, arms, **more, holdout={"share": 1e-9, "control": HOSTILE})
         site.call("PATCH", f"/bandits/{ODD}/arms/b", {"paused": True})  # raises an alert
-        site.call("POST", "/keys", {"scopes": ["read"], "name": HOSTILE, "bandits": [HOSTILE]})
         site.learn("button", 20)
         site.learn(HOSTILE, 6, unit="a", segment=HOSTILE, guardrail=2.0)
         site.learn(HOSTILE, 6, unit="a", guardrail=2.0)
@@ -189,12 +187,8 @@ def test_an_admin_adds_pauses_and_retires_arms(visit, site):
     assert states == {"red": "retired", "green": "active", "blue": "paused", "gold": "active"}
 
 
-def test_a_new_key_signs_a_reader_in(visit):
-    visit.go("/keys")
-    visit.one("input[name=name]").send_keys("screen")
-    visit.one("input[value=read]").click()
-    visit.one("section form[action$=keys] button.main").click()
-    key = visit.wait(lambda: visit.all("input.secret"))[0].get_attribute("value")
+def test_a_reader_signs_in_and_out(visit, site):
+    key = site.call("POST", "/keys", {"scopes": ["read"]})["key"]
     visit.sign_in(key).go("/bandits/button")
     assert "may read" in visit.said("footer")
     assert visit.all("main form") == []
@@ -239,7 +233,7 @@ def test_dark_mode_follows_the_system_and_the_button(visit):
     button.click()
     light = visit.run(ground)
     assert light != dark
-    visit.go("/keys")
+    visit.go("/alerts")
     assert visit.run(ground) == light  # it is remembered
     visit.one("#theme").click()
     assert visit.run(ground) == dark
@@ -259,16 +253,6 @@ def test_the_keyboard_reaches_everything(visit):
     assert visit.texts("tbody th a") == ["button"]
 
 
-def test_another_policy_is_simulated(visit):
-    visit.go("/bandits/button/simulator")
-    Select(visit.one("select[name=policy]")).select_by_visible_text("LBSDAGM")
-    visit.one("input[name=parameters]").send_keys('{"marks": 4}')
-    visit.one("form[data-busy] button").click()
-    WebDriverWait(visit.browser, 120).until(lambda _: visit.all("[data-simulated] canvas"))
-    assert [row.text for row in visit.all("table th[scope=row]")] == ["red", "green", "blue"]
-    assert "LBSDAGM(marks=4)" in visit.said("main")
-
-
 def test_hostile_labels_are_only_words(visit):
     visit.go(f"/bandits/{ODD}")
     visit.wait(lambda: len(visit.all(".chart canvas")) == 2)
@@ -284,7 +268,7 @@ def test_hostile_labels_are_only_words(visit):
     visit.site.learn(HOSTILE, 1, unit="a")
     visit.wait(lambda: len(visit.all("#log tbody tr")) > 12)
     assert visit.all("main img, main script") == []
-    for path, words in (("/alerts", "is paused"), ("/keys", "</script>"), ("", "</script>")):
+    for path, words in (("/alerts", "is paused"), ("", "</script>")):
         visit.go(path)
         assert words in visit.said("main").replace("\u202e", "")
         assert visit.all("main img, main script") == []

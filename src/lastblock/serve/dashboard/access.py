@@ -1,7 +1,7 @@
 """Who may see a page and send a form: sessions, roles, and protection against forged requests."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -25,20 +25,14 @@ class Visit:
         request: Request,
         session: Session,
         pages: Pages,
-        fields: Sequence[tuple[str, str]],
+        form: Mapping[str, str],
     ) -> None:
-        self.request, self.session, self._pages = request, session, pages
-        self.form: Mapping[str, str] = dict(fields)
-        self._fields = fields
+        self.request, self.session, self.form, self._pages = request, session, form, pages
 
     @property
     def is_admin(self) -> bool:
         """Whether the key may change things."""
         return self.session.key.allows("admin")
-
-    def all_of(self, name: str) -> list[str]:
-        """Return all values of a field of the form that may be there several times."""
-        return [value for field, value in self._fields if field == name]
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a page from a template, which knows who looks at it."""
@@ -112,7 +106,7 @@ class Guard:
             made = self.sessions.begin(None)
             session = self.sessions.read(made)
         is_form = request.scope["method"] == "POST"
-        fields = await read_form(request) if is_form else []
+        form = await read_form(request) if is_form else {}
         if session is None:
             if is_form:
                 raise ProblemError("unauthorized", "you are signed out; sign in and do it again")
@@ -121,7 +115,7 @@ class Guard:
         request.caller = session.key
         if is_form:
             check_origin(request)
-            if made or not self.sessions.is_token(session, dict(fields).get("token", "")):
+            if made or not self.sessions.is_token(session, form.get("token", "")):
                 raise ProblemError("forbidden", "the form is too old; open the page again")
         if not session.key.allows(right):
             raise ProblemError(
@@ -129,7 +123,7 @@ class Guard:
                 f"this needs a key with the scope {right!r}; you are signed in with key "
                 f"{session.key.id}, which has: {', '.join(session.key.scopes)}",
             )
-        response = await page(Visit(request, session, self.pages, fields))
+        response = await page(Visit(request, session, self.pages, form))
         if made:
             response.headers = {**(response.headers or {}), **self.set_cookie(request, made)}
         return response
@@ -160,16 +154,15 @@ def cookie_of(request: Request) -> str | None:
     return None
 
 
-async def read_form(request: Request) -> list[tuple[str, str]]:
+async def read_form(request: Request) -> dict[str, str]:
     """Return the fields of a form, or raise a `ProblemError`."""
     kind = request.header(b"content-type") or ""
     data = await request.body()
     if not kind.startswith("application/x-www-form-urlencoded"):
         raise ProblemError("wrong-type", "send the form of the page")
     try:
-        return parse_qsl(
-            data.decode("ascii"), keep_blank_values=True, max_num_fields=2000, errors="strict"
-        )
+        text = data.decode("ascii")
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=2000, errors="strict"))
     except (UnicodeDecodeError, ValueError) as error:
         raise ProblemError("bad-request", f"the form cannot be read: {error}") from None
 

@@ -1,7 +1,7 @@
 """What the charts of a bandit draw, as values for JSON."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,11 +27,6 @@ ENOUGH = 40
 def mark(place: int) -> dict[str, Any]:
     """Return the look of the arm at a place among all arms: the same in all tables and charts."""
     return _mark(looks([str(each) for each in range(place + 1)])[str(place)])
-
-
-def policy_marks(policies: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return the looks of policies, given by label; they are those of all other figures."""
-    return {label: _mark(look) for label, look in looks(policies).items()}
 
 
 def _mark(look: Look) -> dict[str, Any]:

@@ -4,13 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import Final
 
-from lastblock.serve.dashboard import (
-    alert_pages,
-    key_pages,
-    live_pages,
-    sign_in_pages,
-    simulator_pages,
-)
+from lastblock.serve.dashboard import alert_pages, live_pages, sign_in_pages
 from lastblock.serve.dashboard.access import Guard
 from lastblock.serve.dashboard.bandit_pages import BanditPages
 from lastblock.serve.dashboard.change_pages import ChangePages
@@ -54,9 +48,7 @@ class Dashboard:
         yield from ChangePages(self._state, self._guard, self._bandits).routes()
         yield from alert_pages.routes(self._state, self._guard)
         yield from sign_in_pages.routes(self._state, self._guard)
-        yield from key_pages.routes(self._state, self._guard)
         yield from live_pages.routes(self._state, self._guard, self._bandits)
-        yield from simulator_pages.routes(self._state, self._guard, self._bandits)
         yield Route("GET", "/", self._begin, "Go to the dashboard.")
         yield Route("GET", "/dashboard/assets/{file}", _asset, "A file that pages load.")
 

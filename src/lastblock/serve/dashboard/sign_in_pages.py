@@ -32,7 +32,7 @@ def routes(state: State, guard: Guard) -> Iterator[Route]:
         return form(_own(request.query().get("next", "")))
 
     async def sign_in(request: Request) -> Response:
-        fields = dict(await read_form(request))
+        fields = await read_form(request)
         check_origin(request)
         following = _own(fields.get("next", ""))
         key = state.keys.check(fields.get("key", "").strip())

@@ -212,28 +212,8 @@
     drawn.set(box, { plot, data, kind });
   }
 
-  // Two curves over the number of decisions, for the simulator.
-  function simulated(box, data) {
-    const old = drawn.get(box);
-    if (old) old.plot.destroy();
-    const format = data.is_share ? (value) => percent(value) : plain;
-    const count = (value) => (value === null ? "–" : value.toLocaleString("en").replaceAll(",", "\u202f"));
-    const [x, y] = axes(format);
-    const series = [{ label: "Decisions", value: (_, value) => count(value) }];
-    for (const curve of data.curves) {
-      const { stroke, dash, shape } = look(curve);
-      series.push({ label: curve.label, stroke, dash, width: 2, points: { show: points(shape, stroke) }, value: (_, value) => format(value) });
-    }
-    const options = {
-      width: box.clientWidth, height: 260, series, axes: [{ ...x, values: (_, ticks) => ticks.map(count) }, y],
-      scales: { x: { time: false } }, cursor: { drag: { x: true, y: false } },
-    };
-    const plot = new uPlot(options, [data.times, ...data.curves.map((curve) => curve.curve)], box);
-    drawn.set(box, { plot, data, kind: "simulated" });
-  }
-
   function redraw() {
-    for (const [box, { data, kind }] of [...drawn]) (kind === "simulated" ? simulated : draw)(box, data, kind);
+    for (const [box, { data, kind }] of [...drawn]) draw(box, data, kind);
   }
 
   new ResizeObserver((entries) => {
@@ -243,5 +223,5 @@
     }
   }).observe(document.body);
 
-  window.lastblockCharts = { draw, redraw, simulated };
+  window.lastblockCharts = { draw, redraw };
 })();

@@ -104,19 +104,7 @@
     setInterval(look, 5000);
   }
 
-  // Forms whose answer takes long say so.
-  for (const form of document.querySelectorAll("form[data-busy]")) {
-    form.addEventListener("submit", () => {
-      const busy = form.querySelector(".busy");
-      busy.querySelector("span").textContent = form.dataset.busy;
-      busy.hidden = false;
-      form.querySelector("button").disabled = true;
-    });
-  }
   addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
-  for (const box of document.querySelectorAll("[data-simulated]")) {
-    window.lastblockCharts.simulated(box, JSON.parse(box.dataset.simulated));
-  }
 
   // The page of events: new ones at the top, the oldest go.
   const log = document.getElementById("log");
