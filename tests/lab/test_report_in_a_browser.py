@@ -1,17 +1,13 @@
-"""The report, and the page of a store's bandit, in a real browser."""
+"""The report in a real browser."""
 
 import re
-from pathlib import Path
 
 import pytest
-from odd_reports import HORIZON, HOSTILE, MEMORY, POLICIES
+from odd_reports import HORIZON, HOSTILE, POLICIES
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-import lastblock as lb
 from browser import Page, open_browser
-from lastblock.cli import main
-from lastblock.kernels.background import compiling
 from lastblock.lab import statistics
 from lastblock.lab.report.page import write_report
 
@@ -322,37 +318,3 @@ def test_without_scripts_there_are_tables_and_a_picture(page, page_path):
     assert page.all(".plot") == []
     assert len(page.all("#scenario-1 table tbody tr")) >= 12
     assert page.one("#scenario-1 .figure noscript > *").is_displayed()
-
-
-# The page of a store's bandit.
-
-
-def test_the_page_of_a_bandit(browser, tmp_path, monkeypatch):
-    """No script, no error, nothing cut off on a phone, dark where the reader wants it so."""
-    monkeypatch.chdir(tmp_path)
-    with (
-        compiling("never"),
-        lb.Store(tmp_path / "shop.db", keep_events=True, durability="never") as store,
-    ):
-        bandit = store.create("button", MEMORY, arms=[HOSTILE, "red", "blue"], seed=7)
-        for step in range(100):
-            bandit.tell(bandit.ask(), float(step % 3 == 0))
-        bandit.retire_arm("red")
-    with compiling("never"):
-        assert main(["store", "show", str(tmp_path / "shop.db"), "button", "--html", "b.html"]) == 0
-    page = Page(browser).open(Path("b.html").resolve())
-    assert page.messages() == []
-    assert page.all(".evil") == []
-    assert HOSTILE in page.texts("ul.arms li")
-    assert [page.one("h1").text, *page.texts("h2")] == ["button", "Arms", "Over time", "Changes"]
-    drawings = page.all("svg[role=img]")
-    assert [drawing.get_attribute("aria-label") for drawing in drawings] == [
-        "Share of decisions of each arm",
-        "Mean reward of each arm",
-    ]
-    assert "arm retired: red" in page.texts("td")
-    page.show_as(390, 844, mobile=True, dark=True)
-    assert page.run("return document.documentElement.scrollWidth") == 390
-    ground = page.run("return getComputedStyle(document.body).backgroundColor")
-    assert ground == "rgb(14, 17, 22)"
-    page.show_plainly()

@@ -5,7 +5,6 @@ import functools
 import io
 import json
 
-import numpy as np
 import pytest
 from shop_to_read import HOSTILE, POLICY, made, play
 
@@ -13,8 +12,7 @@ import lastblock as lb
 from lastblock.kernels.background import compiling
 from lastblock.lab.scenario_files import imports
 from lastblock.lab.scenario_files.imports import import_item
-from lastblock.store.history import MOST, read_history
-from lastblock.store.reading import reading, written_policy
+from lastblock.store.reading import written_policy
 from store.databases import fetch
 
 
@@ -77,69 +75,6 @@ def test_show_changes_nothing(shop, shell):
     for action in (["show", "button"], ["list"], ["verify"], ["export", "title", "-"]):
         assert shell(*action)[0] == 0
     assert fetch(shop, "SELECT * FROM bandits ORDER BY bandit") == before
-
-
-def test_a_page(shop, shell, tmp_path):
-    page = tmp_path / "button.html"
-    status, out, _ = shell("show", "button", "--html", page)
-    assert status == 0
-    assert out.endswith(f"page: {page}\n")
-    text = page.read_text(encoding="utf-8")
-    assert HOSTILE not in text
-    assert "&lt;script&gt;alert" in text
-    assert "<script" not in text
-    assert "prefers-color-scheme: dark" in text
-    assert "http://" not in text
-    assert "https://" not in text
-    for word in ("Arms", "Traffic", "Mean of all rewards so far", "The same as a table"):
-        assert word in text
-    assert "No arm came or went" in text
-    status, out, _ = shell("show", "title", "--html", page, "--json")
-    assert json.loads(out)["page"] == str(page)
-    assert "arm retired: 0" in page.read_text(encoding="utf-8")
-    assert shell("show", "new", "--html", page)[0] == 0
-    assert "The store has no decisions in its log" in page.read_text(encoding="utf-8")
-
-
-def test_a_page_with_many_arms_and_changes(tmp_path, shell_on):
-    """Arms beyond seven share a curve; what the policy noticed is on the page."""
-    place = tmp_path / "many.db"
-    rng = np.random.default_rng(2)
-    with lb.Store(place, keep_events=True, durability="never", snapshot_every=100) as store:
-        bandit = store.create("slots", lb.AdaptiveLBSDA(), arms=12, seed=1)
-        for step in range(400):
-            decision = bandit.ask()
-            rate = 0.05 if decision.arm else 0.95 if step < 180 else 0.5
-            bandit.tell(decision, float(rng.random() < rate))
-        assert bandit.changes
-    page = tmp_path / "slots.html"
-    assert shell_on(place, "show", "slots", "--html", page)[0] == 0
-    text = page.read_text(encoding="utf-8")
-    assert "5 other arms" in text
-    assert text.count("The world changed around decision") >= 2
-
-
-def test_the_course_of_a_log(tmp_path):
-    """Stretches are merged as the log grows, and nothing is lost."""
-    place = tmp_path / "long.db"
-    with lb.Store(place, keep_events=True, durability="never", snapshot_every=100) as store:
-        bandit = store.create("long", lb.EpsilonGreedy(), arms=3, seed=1)
-        play(bandit, 2 * MOST + 7)
-        bandit.add_arm(3)
-        play(bandit, 3)
-        pulls = list(bandit.pulls.values())
-    with reading(place) as store:
-        history = read_history(store.view, "long", store.number("long"))
-    assert history.size == 4
-    assert history.decisions == 2 * MOST + 10
-    assert np.sum(history.asked, axis=0).tolist() == pulls
-    assert np.sum(history.told, axis=0)[0].tolist() == pulls
-    assert history.starts()[:3] == [0, 4, 8]
-    assert history.starts()[-1] == history.decisions
-    assert len(history.times) == len(history.asked) == len(history.starts()) - 1 <= MOST
-    assert history.times == sorted(history.times)
-    (added,) = history.happenings
-    assert (added.kind, added.arm, added.decision) == ("add_arm", 3, 2 * MOST + 7)
 
 
 def test_verify(place, shell_on):

@@ -20,7 +20,7 @@ A STORE is the path of an SQLite file, or postgresql://user:password@host/databa
 
 examples:
   lastblock store list shop.db
-  lastblock store show shop.db checkout-button --html button.html
+  lastblock store show shop.db checkout-button
   lastblock store export shop.db checkout-button log.csv
   lastblock store evaluate shop.db checkout-button --policy LBSDAGM --policy UCB1
   lastblock store check shop.db

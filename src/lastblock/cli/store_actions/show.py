@@ -2,10 +2,9 @@
 
 import argparse
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lastblock.cli.arguments import FILE, Parser, number, offer
+from lastblock.cli.arguments import Parser, number
 from lastblock.cli.failures import UserError
 from lastblock.cli.policy_words import add_imports, import_all
 from lastblock.cli.store_actions.places import (
@@ -37,13 +36,6 @@ def add(actions: "argparse._SubParsersAction[Parser]") -> Parser:
         metavar="P",
         help="the confidence of the intervals (default: 0.95)",
     )
-    page = parser.add_argument(
-        "--html",
-        type=Path,
-        metavar="FILE",
-        help="write a page with traffic, means and changes over time (needs keep_events)",
-    )
-    offer(page, files=FILE)
     add_imports(parser)
     add_json(parser)
     parser.set_defaults(execute=execute)
@@ -51,9 +43,8 @@ def add(actions: "argparse._SubParsersAction[Parser]") -> Parser:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the summary, and write the page."""
+    """Print the summary."""
     import_all(options)
-    from lastblock.store.history import read_history  # noqa: PLC0415  # slow to import
     from lastblock.store.reading import reading  # noqa: PLC0415  # slow to import
 
     with reading(options.store) as store:
@@ -67,25 +58,15 @@ def execute(options: argparse.Namespace) -> int:
             verdict = bandit.verdict(options.confidence)
         except ValueError:  # a fleet took the rewards and did not keep enough of them
             verdict = None
-        if options.html is not None:
-            history = read_history(store.view, options.bandit, store.number(options.bandit))
-    if options.html is not None:
-        from lastblock.lab.report.store_page import write_store_page  # noqa: PLC0415  # slow
-
-        write_store_page(options.html, about, bandit, history, confidence=options.confidence)
     if options.json:
         told = {**about.to_dict(), "log_begins": begun, "summary": summary.to_dict()}
         told["verdict"] = None if verdict is None else verdict.to_dict()
         told["changes"] = [change.to_dict() for change in bandit.changes]
-        if options.html is not None:
-            told["page"] = str(options.html)
         print(json.dumps(told, indent=2, ensure_ascii=False))
         return 0
     print(f"{about.name}\n{_facts(about, bandit, begun)}\n\n{summary}")
     if verdict is not None:
         print(f"\n{verdict}")
-    if options.html is not None:
-        print(f"\npage: {options.html}")
     return 0
 
 

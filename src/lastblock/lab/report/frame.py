@@ -1,4 +1,4 @@
-"""What all pages that stand alone share: a head, with styles and the rule of what may run."""
+"""A page that stands alone: its head, with styles and the rule of what may run."""
 
 import hashlib
 from base64 import b64encode
@@ -12,7 +12,7 @@ def asset(name: str) -> str:
     return resources("lastblock.lab.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def page(template: str, title: str, *, style: str = "", script: str = "", **parts: str) -> str:
+def page(template: str, title: str, *, script: str, **parts: str) -> str:
     """Return a page that needs no other file.
 
     Parameters
@@ -21,8 +21,6 @@ def page(template: str, title: str, *, style: str = "", script: str = "", **part
         A file in `assets/`: the body of the page.
     title
         The title, as plain text.
-    style
-        A style sheet to use besides that of all pages.
     script
         The one script that browsers may run in the page.
     **parts
@@ -31,11 +29,8 @@ def page(template: str, title: str, *, style: str = "", script: str = "", **part
     import lastblock  # for its version only  # noqa: PLC0415
 
     shared = {"version": escape(lastblock.__version__), "title": escape(title)}
-    allowed = ""
-    if script:
-        digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        allowed = f"; script-src 'sha256-{digest}'"
+    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     head = Template(asset("head.html")).substitute(
-        **shared, scripts=allowed, style=asset("report.css") + style
+        **shared, scripts=f"; script-src 'sha256-{digest}'", style=asset("report.css")
     )
     return Template(asset(template)).substitute(**shared, head=head, script=script, **parts)
