@@ -11,8 +11,6 @@ request in the server, all threads together: on a busy machine that is more reli
 ``--memory N`` watches the memory over N decisions and their rewards, in batches.
 ``--start N`` measures the start with N bandits, in an SQLite file or, with ``--store URL``, in an
 empty schema of PostgreSQL.
-``--workers N`` compares one process with N workers: the server has two cores, and its client
-another, if the machine has three.
 """
 
 import http.client
@@ -51,7 +49,6 @@ from benchmarks.serve_servers import (
     spread,
     uvicorn_command,
 )
-from benchmarks.serve_workers import workers
 from lastblock.cli.arguments import whole
 
 GOAL_START = 5.0
@@ -206,7 +203,7 @@ def start(bandits: int, place: str | None) -> None:
 
 
 if __name__ == "__main__":
-    parser = Parser("serve", __doc__, "about three minutes, and two with --workers")
+    parser = Parser("serve", __doc__, "about three minutes")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
         "--parts", action="store_true", help="compare HTTP servers and frameworks instead"
@@ -217,9 +214,6 @@ if __name__ == "__main__":
     instead.add_argument(
         "--start", type=whole(1), metavar="N", help="measure the start with N bandits instead"
     )
-    instead.add_argument(
-        "--workers", type=whole(1), metavar="N", help="compare one process with N workers instead"
-    )
     parser.add_argument(
         "--store", metavar="URL", help="where the bandits of --start are (default: a new file)"
     )
@@ -228,8 +222,6 @@ if __name__ == "__main__":
         parser.error("--store needs --start N, the number of bandits to make there")
     if given.parts:
         parts()
-    elif given.workers:
-        workers(given.workers)
     elif given.memory:
         memory(given.memory)
     elif given.start:

@@ -189,7 +189,6 @@ SLOW_FILES = {  # many policies, many figures, other processes or servers, a bro
     "test_the_program",
     "test_theory",
     "test_words_of_wrappers",
-    "test_workers",
 }
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import tempfile
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +11,6 @@ from uvicorn.server import ServerState
 from lastblock.serve.quick import protocol_for
 from lastblock.serve.server import application, open_service
 from lastblock.serve.settings import Settings
-from lastblock.serve.workers.connections import connections_of
-from lastblock.serve.workers.front import Front
-from lastblock.serve.workers.owner import Offices
-from lastblock.serve.workers.quickly import quickly
 
 
 @dataclass
@@ -89,9 +84,8 @@ class Wire(asyncio.Transport):
 class Service:
     """An open service, with an admin key.
 
-    `way` is what requests are given to: "application", "connection" for one after the other of
-    those that the server makes, "front" for the application of a front, as if it were another
-    process, or "worker" for connections of a front.
+    `way` is what requests are given to: "application", or "connection" for one after the other of
+    those that the server makes.
     """
 
     def __init__(self, place, way="application", **settings):
@@ -102,34 +96,10 @@ class Service:
         self.app, self.around = application(self.state)
         self.is_closed = False
         self.runner.run(self.state.host.open())
-        self.folder = tempfile.TemporaryDirectory()
-        if way in ("front", "worker"):
-            self.runner.run(self.put_front())
-
-    async def put_front(self):
-        """Put a front between requests and the application, as in another process."""
-        path = f"{self.folder.name}/owner.sock"
-        self.state.offices = Offices(self.around, quickly(self.app))
-        loop = asyncio.get_running_loop()
-        self.listens = await loop.create_unix_server(self.state.offices.meet, path)
-        self.around = Front(self.state.settings, path)
-        self.work = asyncio.ensure_future(self.around.work())
-        await self.around.is_linked.wait()
-
-    async def take_front(self):
-        self.listens.close()
-        self.work.cancel()
-        await asyncio.wait([self.work])
-        await self.state.offices.quiet()
-        await asyncio.sleep(0)  # connections close at the next turn of the loop
-        await asyncio.sleep(0)
 
     def close(self):
         if not self.is_closed:
             self.is_closed = True
-            if self.state.offices is not None:
-                self.runner.run(self.take_front())
-            self.folder.cleanup()
             self.runner.run(self.state.host.close())
             self.runner.close()
 
@@ -147,7 +117,7 @@ class Service:
         lines = {"content-type": "application/json", **(headers or {})}
         if key:
             lines["authorization"] = f"Bearer {key}"
-        if self.way in ("connection", "worker"):
+        if self.way == "connection":
             wire = self.connect()
             wire.connection.data_received(written(method, path, lines, sent))
             answer = await wire.answer(has_body=method != "HEAD")
@@ -180,15 +150,10 @@ class Service:
     def connect(self):
         """Return a new connection, of which the server knows as of a client's."""
         settings = {"lifespan": "off", "ws": "none", "log_config": None, "access_log": False}
-        config = uvicorn.Config(self.around, http=self.protocol(), **settings)
+        config = uvicorn.Config(self.around, http=protocol_for(self.app), **settings)
         config.load()
         state = ServerState()
         return Wire(config.http_protocol_class(config, state, {}, asyncio.get_running_loop()))
-
-    def protocol(self):
-        if self.way == "worker":
-            return connections_of(self.around, self.state.settings)
-        return protocol_for(self.app)
 
     def call(self, method, path, body=None, **more):
         return self.runner.run(self.request(method, path, body, **more))

@@ -164,7 +164,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--examples", type=int, default=200, help="requests for each operation")
     parser.add_argument("--only", default="", help="a part of a method and path")
-    parser.add_argument("--way", default="application", help="application, connection or worker")
+    parser.add_argument("--way", default="application", help="application or connection")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, compiling("never"):
         service = Service(Path(folder) / "shop.db", options.way, durability="never")

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from pathlib import Path
 
 WITHOUT_JIT = {"NUMBA_DISABLE_JIT": "1"}
 """The variable of a process that compiles nothing."""
@@ -69,16 +68,3 @@ class Program:
         if self.process.poll() is None:
             self.end(signal.SIGKILL)
         self.process.stdout.close()
-
-    def processes(self, role):
-        """The numbers of the processes that it has started for "owner" or "front"."""
-        pid = self.process.pid
-        found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return [each for each in map(int, found) if role in _command(each)]
-
-
-def _command(pid):
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
-    except OSError:
-        return []

@@ -1,6 +1,6 @@
 """Clients that retry, send twice, late and garbage, and leave, while everything is killed.
 
-``python -m tests.serve.soak --minutes 30 --workers 2`` does it for long; with ``--postgres``
+``python -m tests.serve.soak --minutes 30`` does it for long; with ``--postgres``
 several servers share a PostgreSQL database, which is killed too. At the end every decision and
 reward that was acknowledged must be in the log exactly once, and the log must verify.
 """
@@ -8,7 +8,6 @@ reward that was acknowledged must be in the log exactly once, and the log must v
 import argparse
 import collections
 import contextlib
-import os
 import random
 import signal
 import socket
@@ -43,14 +42,14 @@ def free_port():
 class Server:
     """A server that can be killed and started again at the same address."""
 
-    def __init__(self, store, log, workers=0):
+    def __init__(self, store, log):
         self.store, self.port, self.process = store, free_port(), None
-        self.log, self.workers = log, workers
+        self.log = log
         self.url = f"http://127.0.0.1:{self.port}"
 
     def start(self):
         command = [sys.executable, "-m", "lastblock", "serve", str(self.store), "--insecure"]
-        command += ["--port", str(self.port), "--workers", str(self.workers)]
+        command += ["--port", str(self.port)]
         with open(self.log, "a") as log:
             self.process = subprocess.Popen(
                 [*command, "--request-timeout", "1", "--log-level", "error"],
@@ -60,44 +59,11 @@ class Server:
             )
         assert "serves" in self.process.stdout.readline(), Path(self.log).read_text()[-2000:]
 
-    def children(self):
-        """The processes that it has started."""
-        pid = self.process.pid
-        with contextlib.suppress(OSError):
-            found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-            return [int(each) for each in found]
-        return []
-
     def end(self, number):
-        """End it, and wait until its processes have ended too."""
-        children = self.children()
+        """End it, and wait until it has ended."""
         self.process.send_signal(number)
         assert self.process.wait(90) == (0 if number == signal.SIGTERM else -number)
         self.process.stdout.close()
-        until = time.monotonic() + 90
-        while any(runs(each) for each in children):
-            assert time.monotonic() < until
-            time.sleep(0.02)
-
-    def kill_one(self, dice, role):
-        """Kill one of its processes, which it starts again; return whether there was one."""
-        found = [each for each in self.children() if role in command_of(each)]
-        if found:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(dice.choice(found), signal.SIGKILL)
-        return bool(found)
-
-
-def runs(pid):
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    return False
-
-
-def command_of(pid):
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
-    return []
 
 
 class Visitor(threading.Thread):
@@ -173,7 +139,7 @@ class Visitor(threading.Thread):
 
 
 class Killer:
-    """Kills servers, their processes and the database, one at a time, and counts."""
+    """Kills servers and the database, one at a time, and counts."""
 
     def __init__(self, servers, database, seed):
         self.servers, self.database, self.dice = servers, database, random.Random(seed)
@@ -183,8 +149,6 @@ class Killer:
         """Kill something, and start it again if nobody else does."""
         dice, server = self.dice, self.dice.choice(self.servers)
         ways = [self.kill, self.stop]
-        if server.workers:
-            ways += [self.front, self.front, self.owner, self.owner]
         if self.database is not None:
             ways += [self.base, self.freeze]
         dice.choice(ways)(server)
@@ -199,21 +163,12 @@ class Killer:
         server.end(signal.SIGTERM)
         server.start()
 
-    def front(self, server):
-        self.kills["workers killed"] += server.kill_one(self.dice, "front")
-
-    def owner(self, server):
-        self.kills["owners killed"] += server.kill_one(self.dice, "owner")
-
     def freeze(self, server):
         """Stop who has the bandits, for longer than a lease maybe, and let it go on."""
-        self.kills["owners frozen"] += 1
-        owners = [each for each in server.children() if "owner" in command_of(each)]
-        for frozen in owners or [server.process.pid]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(frozen, signal.SIGSTOP)
-                time.sleep(self.dice.uniform(1.0, 15.0))
-                os.kill(frozen, signal.SIGCONT)
+        self.kills["servers frozen"] += 1
+        server.process.send_signal(signal.SIGSTOP)
+        time.sleep(self.dice.uniform(1.0, 15.0))
+        server.process.send_signal(signal.SIGCONT)
 
     def base(self, server):
         self.kills["databases killed"] += 1
@@ -222,7 +177,7 @@ class Killer:
         self.database.start()
 
 
-def soak(folder, seconds, seed=1, *, workers=0, database=None, servers=1, pause=(0.3, 2.0)):
+def soak(folder, seconds, seed=1, *, database=None, servers=1, pause=(0.3, 2.0)):
     """Let clients and kills happen for some seconds.
 
     Returns what was found to be wrong, how often what was killed, and how many decisions and
@@ -230,7 +185,7 @@ def soak(folder, seconds, seed=1, *, workers=0, database=None, servers=1, pause=
     """
     folder = Path(folder)
     store = folder / "shop.db" if database is None else database.url(schema="soak")
-    running = [Server(store, folder / f"log{each}", workers) for each in range(servers)]
+    running = [Server(store, folder / f"log{each}") for each in range(servers)]
     stop, killer = threading.Event(), Killer(running, database, seed)
     for server in running:
         server.start()
@@ -301,7 +256,6 @@ def compare(place, decided, told):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
-    parser.add_argument("--workers", type=int, default=0, help="front processes of each server")
     parser.add_argument("--postgres", action="store_true", help="with PostgreSQL, killed too")
     parser.add_argument("--servers", type=int, default=1, help="servers that share PostgreSQL")
     parser.add_argument("--pause", type=float, default=6.0, help="seconds between kills, about")
@@ -321,7 +275,6 @@ def main():
                 made,
                 60.0 * given.minutes,
                 given.seed,
-                workers=given.workers,
                 database=database,
                 servers=given.servers,
                 pause=(0.1 * given.pause, 1.9 * given.pause),

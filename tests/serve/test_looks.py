@@ -10,11 +10,6 @@ import pytest
 DECIDE = "/v1/bandits/button/decisions"
 
 
-@pytest.fixture(params=["application", "front"])
-def way(request):
-    return request.param
-
-
 def live(shop, steps):
     """Decide and tell; return tokens and arms."""
     made = []
@@ -143,7 +138,7 @@ def stream(shop, wanted, act=nothing, headers=None):
         await act()
         await asyncio.wait_for(task, 30)
         async with asyncio.timeout(30):
-            while shop.state.streams:  # an owner hears a little later that the client has left
+            while shop.state.streams:
                 await asyncio.sleep(0.01)
         return list(read(parts))
 

@@ -151,7 +151,7 @@ class NoRedirects(urllib.request.HTTPRedirectHandler):
         (["shop.db", "--host", "0.0.0.0"], "has no keys yet"),
         (["shop.db", "--port", "99999"], "--port=99999 must lie between"),
         (["shop.db", "--durabilty", "never"], "--durability"),
-        (["redis://x", "--workers", "2"], "no store on"),
+        (["redis://x"], "no store on"),
         (["shop.db", "--tls-cert", "none.pem"], "tls_key"),
         (["shop.db", "--tls-cert", "none.pem", "--tls-key", "none.pem"], "none.pem"),
         (["shop.db", "--host", "192.0.2.1", "--insecure"], "cannot listen at 192.0.2.1"),

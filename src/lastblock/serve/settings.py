@@ -51,13 +51,6 @@ class Settings:
         8000, "listen at this port; 0 for any free one", metavar="PORT", low=0, high=65535
     )
     uds: str = _setting("", "listen at this Unix socket instead", metavar="PATH")
-    workers: int = _setting(
-        0,
-        "processes that speak HTTP for one that has the bandits; 0: one process does both",
-        metavar="N",
-        low=0,
-        high=256,
-    )
     advertise: str = _setting(
         "",
         "where other servers on the same database reach this one; without it, where it listens",

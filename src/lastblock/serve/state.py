@@ -14,7 +14,6 @@ from lastblock.serve.metrics import Metrics
 from lastblock.serve.peers import ElsewhereError
 from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.serve.settings import Settings
-from lastblock.serve.workers.owner import Offices
 
 EVERYTHING = Key("", "", ("admin",), None, "everybody", "")
 """What everybody may do on a server without keys."""
@@ -31,12 +30,8 @@ class State:
     alerts: Alerts
     metrics: Metrics = field(default_factory=Metrics)
     is_stopping: bool = False
-    restarts: int = 0
-    """How many processes of the service had to be started again."""
     forwarder: Forwarder | None = None
     """Sends requests to other servers on the same database; None if there can be none."""
-    offices: Offices | None = None
-    """The fronts that are connected; None if this process speaks HTTP itself."""
     streams: dict[int, list[int]] = field(default_factory=dict)
     """The streams of events that are open, and whether each is behind."""
 

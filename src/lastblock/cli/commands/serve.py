@@ -17,7 +17,6 @@ a flag comes before the environment, and that before the file.
 examples:
   lastblock serve shop.db
   lastblock serve shop.db --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
-  lastblock serve shop.db --workers 3
   lastblock serve --config serve.toml
 """
 
@@ -63,11 +62,6 @@ def execute(options: argparse.Namespace) -> int:
     """Serve until a signal comes."""
     try:
         settings = read_settings(vars(options), os.environ, options.config)
-        if settings.workers:
-            from lastblock.serve.workers import supervisor  # noqa: PLC0415  # optional, slow
-
-            supervisor.run(settings, lambda text: print(text, flush=True))
-            return 0
         from lastblock.serve.server import greeting, run  # noqa: PLC0415  # optional, slow
 
         run(settings, lambda state, url: print(greeting(state, url), flush=True))

@@ -28,7 +28,7 @@ def routes(state: State) -> Iterator[Route]:
         return Response.json(body, 503, {"Retry-After": "1"})
 
     async def metrics(request: Request) -> Response:
-        lines = [*state.metrics.lines(), *_of_bandits(state), *_of_processes(state), ""]
+        lines = [*state.metrics.lines(), *_of_bandits(state), ""]
         text = "\n".join(lines)
         return Response(text.encode(), 200, b"text/plain; version=0.0.4; charset=utf-8")
 
@@ -107,24 +107,3 @@ def _of_bandits(state: State) -> Iterator[str]:
         ),
     ):
         yield from family(f"lastblock_{name}", "gauge", text, values)
-
-
-def _of_processes(state: State) -> Iterator[str]:
-    offices = state.offices
-    if offices is None:
-        return
-    yield from family(
-        "lastblock_workers",
-        "gauge",
-        "Processes that speak HTTP and have reached the one that has the bandits.",
-        [({}, len(offices.links))],
-    )
-    for name, text, value in (
-        ("process_restarts", "Processes that had to be started again.", state.restarts),
-        (
-            "refused_requests",
-            "Requests that got a 503 since no process had the bandits.",
-            offices.refused,
-        ),
-    ):
-        yield from family(f"lastblock_{name}_total", "counter", text, [({}, value)])
