@@ -150,8 +150,6 @@ def say(options: argparse.Namespace, text: str) -> None:
 
 def describe(result: "Result") -> str:
     """Return a table of every policy's final regret, time a step and state size."""
-    from lastblock.lab.decision_words import decided  # noqa: PLC0415  # slow to import
-
     title = f"{result.name}: {result.title}" if result.title != result.name else result.name
     rows = [
         (
@@ -165,10 +163,9 @@ def describe(result: "Result") -> str:
         for row in policy_rows(result)
     ]
     header = "policy", "regret", "± s.e.", "quartiles", "ns a step", "bytes"
-    said = decided(result)
     return (
         f"{title} ({result.replications} × {result.horizon} steps, seed {result.seed})\n"
-        f"{table(header, rows, aligned='<>>>>>')}" + (f"\n{said}" if said else "")
+        f"{table(header, rows, aligned='<>>>>>')}"
     )
 
 

@@ -57,7 +57,7 @@ def check_options(options: argparse.Namespace) -> None:
         return
     if len(options.sources) > 1:
         raise UserError(f"{SUITE} runs alone; run the other scenarios with a second command")
-    for name in ("sweep", "delay", "sequential", "baseline"):
+    for name in ("sweep", "delay"):
         if getattr(options, name):
             raise UserError(f"{SUITE} is always the same; leave out --{name}")
     for name in _FIXED:

@@ -6,7 +6,6 @@ from lastblock.lab.distributions import tails
 from lastblock.lab.ranks import wins
 from lastblock.lab.results import Result, load
 from lastblock.lab.scenario import Scenario
-from lastblock.lab.sequential import Sequential
 from lastblock.lab.statistics import differences
 from lastblock.lab.work.cluster import ClusterError, connect
 from lastblock.lab.work.runner import run
@@ -19,7 +18,6 @@ __all__ = [
     "ResultError",
     "Scenario",
     "ScenarioError",
-    "Sequential",
     "comparison",
     "connect",
     "differences",

@@ -126,20 +126,6 @@ class Result:
         return sweeps.sweep_table(self, confidence)
 
     @property
-    def decisions(self) -> "pd.DataFrame":
-        """What a sequential run decided, one row for each pair of policies; empty for others.
-
-        Columns policy, other, better (the label of the one with less regret; None if undecided),
-        and replications: after how many this was decided (missing if it was not).
-        """
-        import pandas as pd  # an optional dependency  # noqa: PLC0415
-
-        plan = self.about["scenario"].get("sequential", {})
-        columns = ["policy", "other", "better", "replications"]
-        frame = pd.DataFrame(plan.get("decisions", []), columns=columns)
-        return frame.astype({"replications": "Int64"})
-
-    @property
     def claims(self) -> list[Claim]:
         """The claims of the scenario: what it expects the results to show."""
         return [

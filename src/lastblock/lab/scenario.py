@@ -12,7 +12,6 @@ from lastblock.core.registry import POLICIES, describe, require_policy
 from lastblock.core.support import check_fit
 from lastblock.lab.claims import Claim
 from lastblock.lab.descriptions import describe_environment
-from lastblock.lab.sequential import Sequential
 from lastblock.lab.sweeps import Sweep, swept
 from lastblock.simulation.delays import Delay, check_delay, describe_delay
 from lastblock.simulation.run import Environment
@@ -47,9 +46,6 @@ class Scenario:
         What you expect of the results; the report says whether they show it.
     delay
         How late rewards come, such as ``FixedDelay(100)``; None: at once.
-    sequential
-        When to stop before all replications are done, because the comparison is decided; None
-        runs all.
     sweeps
         Which of the policies are one policy with several values of a parameter; `sweep` and
         scenario files fill this in.
@@ -82,7 +78,6 @@ class Scenario:
     seed: int = 1
     claims: tuple[Claim, ...] = ()
     delay: Delay | None = None
-    sequential: Sequential | None = None
     sweeps: tuple[Sweep, ...] = ()
     source: str | None = field(default=None, compare=False, repr=False)
 
@@ -109,8 +104,6 @@ class Scenario:
                     check_fit(policy, self.environment)
                 except ValueError as error:
                     raise ValueError(f"{label}: {error}") from None
-            if self.sequential is not None:
-                self.sequential.check_labels(list(self.policies))
         except ValueError as error:
             raise ScenarioError(f"{where}: {error}") from None
         for start in self.environment.changes:
@@ -168,7 +161,7 @@ class Scenario:
     def replace(self, **changes: Any) -> "Scenario":
         """Return a copy in which the parameters given as keywords are changed.
 
-        The copy keeps `source` only if nothing but `replications`, `seed` or `sequential` changes.
+        The copy keeps `source` only if nothing but `replications` or `seed` changes.
 
         Parameters
         ----------
@@ -187,12 +180,8 @@ class Scenario:
         TypeError
             If `Scenario` has no such parameter.
         """
-        if not changes.keys() <= {
-            "replications",
-            "seed",
-            "sequential",
-        }:  # the file's text no longer describes it
-            changes.setdefault("source", None)
+        if not changes.keys() <= {"replications", "seed"}:
+            changes.setdefault("source", None)  # the file's text no longer describes it
         return replace(self, **changes)
 
     def sweep(self, label: str, **values: Sequence[float]) -> "Scenario":
@@ -255,7 +244,6 @@ class Scenario:
             **({} if self.delay is None else {"delay": describe_delay(self.delay)}),
             "policies": {label: describe(policy) for label, policy in self.policies.items()},
             "claims": [claim.describe() for claim in self.claims],
-            **({} if self.sequential is None else {"sequential": self.sequential.describe()}),
             **({"sweeps": [sweep.describe() for sweep in self.sweeps]} if self.sweeps else {}),
         }
 

@@ -101,7 +101,6 @@ def execute(options: argparse.Namespace) -> int:
 
 def _printed(groups: "list[list[Result]]", options: argparse.Namespace) -> str:
     from lastblock.lab import comparisons  # noqa: PLC0415  # slow to import
-    from lastblock.lab.decision_words import decided  # noqa: PLC0415  # slow to import
     from lastblock.lab.ranks import wins  # noqa: PLC0415  # slow to import
     from lastblock.lab.statistics import differences  # noqa: PLC0415  # slow to import
 
@@ -124,8 +123,7 @@ def _printed(groups: "list[list[Result]]", options: argparse.Namespace) -> str:
         else:
             text = _describe(group, differences(group, *how), options.confidence)
             text += _ranks_know_more(group, options)
-        notes = [f"\n{said}" for said in map(decided, group) if said]
-        tables.append("".join([text, *notes]))
+        tables.append(text)
     return "\n\n".join(tables) + "\n"
 
 

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 from lastblock.cli.arguments import FILE, Parser, add_run_options, offer
@@ -25,13 +25,7 @@ examples:
   lastblock run mine.toml --json | jq '.[0].policies'
   lastblock run mine.toml --sweep SW-LB-SDA:window=100,200,400,800
   lastblock run stationary --delay pareto:scale=50,shape=1,never=0.1
-  lastblock run mine.toml --replications 20000 --sequential --baseline TS
   lastblock run adaptive-suite --problems 0-11
-
-With --sequential, replications are added until all pairs of policies, or all
-pairs with --baseline, are decided, or the replications are spent. It looks after
-50 replications, then after twice as many each time; the probability of a wrong
-decision is at most 0.05 in all. [sequential] in a scenario file sets this, too.
 
 To continue an interrupted run, give the same command again. Finished chunks
 are never computed twice.
@@ -67,16 +61,6 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
         type=_delay,
         metavar="LAW:NAME=VALUE,…",
         help="let rewards come late, such as fixed:steps=100 or geometric:mean=50,never=0.1",
-    )
-    what.add_argument(
-        "--sequential",
-        action="store_true",
-        help="stop when the comparison is decided, at the latest after all replications",
-    )
-    what.add_argument(
-        "--baseline",
-        metavar="POLICY",
-        help="with --sequential: decide on comparisons with this policy only",
     )
     add_suite_options(parser)
     parser.set_defaults(execute=execute)
@@ -145,7 +129,7 @@ def _value(name: str, text: str, known: Collection[str]) -> Any:
 
 
 def _changed(scenario: "Scenario", options: argparse.Namespace) -> "Scenario":
-    """Return the scenario with the sweeps and the plan of the command line."""
+    """Return the scenario with the sweeps and the delay of the command line."""
     try:
         for label, parameter, values in options.sweep:
             scenario = scenario.sweep(label, **{parameter: values})
@@ -153,18 +137,4 @@ def _changed(scenario: "Scenario", options: argparse.Namespace) -> "Scenario":
         raise UserError(f"--sweep: {error}") from None
     if options.delay is not None:
         scenario = scenario.replace(delay=options.delay)
-    return _sequential(scenario, options)
-
-
-def _sequential(scenario: "Scenario", options: argparse.Namespace) -> "Scenario":
-    """Return the scenario with the plan of --sequential and --baseline."""
-    from lastblock.lab.sequential import Sequential  # noqa: PLC0415  # slow to import
-
-    plan = scenario.sequential
-    if options.sequential and plan is None:
-        plan = Sequential()
-    if options.baseline is not None:
-        if plan is None:
-            raise UserError("--baseline is for --sequential only; add it, or leave out --baseline")
-        plan = replace(plan, baseline=options.baseline)
-    return scenario if plan == scenario.sequential else scenario.replace(sequential=plan)
+    return scenario

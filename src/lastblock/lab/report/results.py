@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lastblock.drawing import numbers
 from lastblock.lab import statistics
-from lastblock.lab.decision_words import decided
 from lastblock.lab.figures import regret_figure, sweep_figure
 from lastblock.lab.ranks import wins
 from lastblock.lab.report import markup
@@ -213,14 +212,7 @@ def differences(result: "Result", styles: Styles) -> str:
         "<h3>Paired differences</h3>\n"
         + markup.table(columns, rows, "Paired differences", caption)
         + _note(baseline, _records(unclear), result.replications)
-        + _sequential(result)
     )
-
-
-def _sequential(result: "Result") -> str:
-    """Return a note on what a sequential run decided."""
-    said = decided(result)
-    return f'\n<p class="note"><strong>Sequential:</strong> {escape(said)}</p>' if said else ""
 
 
 def _wins(row: dict[str, Any]) -> Cell:

@@ -14,7 +14,6 @@ from lastblock.lab.scenario_files.environment import read_environment
 from lastblock.lab.scenario_files.imports import read_imports
 from lastblock.lab.scenario_files.policies import World, check_without_world, read_policies
 from lastblock.lab.scenario_files.prior import read_prior
-from lastblock.lab.scenario_files.sequential import read_sequential
 from lastblock.lab.sweeps import Sweep
 from lastblock.simulation.run import Environment
 from lastblock.simulation.simulate import LONGEST_HORIZON, check_size
@@ -38,7 +37,6 @@ _KEYS = (
     "delay",
     "policies",
     "claims",
-    "sequential",
 )
 
 TEMPLATE = (Path(__file__).parent / "template.toml").read_text(encoding="utf-8")
@@ -126,7 +124,6 @@ def read(
             made, sweeps = read_policies(top, World(environment, steps, changes))
             policies = made if len(document.mistakes) == before else None
     claims = read_claims(top, policies)
-    sequential = read_sequential(top, policies)
     delay = read_delay(top)
     document.report()
     if environment is None or policies is None:
@@ -137,7 +134,6 @@ def read(
         environment=environment,
         policies=policies,
         claims=claims,
-        sequential=sequential,
         delay=delay,
         sweeps=sweeps,
         source=document.text,

@@ -92,13 +92,10 @@ class Chunk:
         return (self.last - self.first) * self.course.horizon
 
 
-def cut(course: Course, replications: int, start: int = 0) -> list[Chunk]:
-    """Return the chunks of a run; their bounds do not depend on threads or workers.
-
-    They hold replications `start` to before `replications`.
-    """
+def cut(course: Course, replications: int) -> list[Chunk]:
+    """Return the chunks of a run; their bounds do not depend on threads or workers."""
     size = max(1, min(_MOST_REPLICATIONS_A_CHUNK, _STEPS_A_CHUNK // course.horizon))
-    starts = range(start, replications, size)
+    starts = range(0, replications, size)
     return [Chunk(course, first, min(first + size, replications)) for first in starts]
 
 

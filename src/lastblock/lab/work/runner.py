@@ -5,20 +5,17 @@ Chunks run on threads, or on any executor with the interface of `concurrent.futu
 
 import queue
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
 import numba
 import numpy as np
 
-from lastblock.lab.intervals import Sample
 from lastblock.lab.results import FORMAT, Result, check_place
 from lastblock.lab.scenario import Scenario
-from lastblock.lab.sequential import Decider, Sequential
 from lastblock.lab.work.aggregate import Aggregate, concatenate
 from lastblock.lab.work.chunks import Chunk, Course, Shelf, compute, cut, sources_hash
 from lastblock.lab.work.needs import check_needs
@@ -109,47 +106,11 @@ def run_chunks(
     pool = ThreadPoolExecutor(threads) if executor is None else executor
     try:
         with _bar(scenario_steps(scenario), done, progress, scenario.name) as bar:
-            if scenario.sequential is None:
-                _compute_all(missing, shelf, pool, bar)
-                return _sum_up(scenario, chunks, shelf)
-            return _until_decided(scenario, scenario.sequential, chunks, missing, shelf, pool, bar)
+            _compute_all(missing, shelf, pool, bar)
+            return _sum_up(scenario, chunks, shelf)
     finally:
         if executor is None:  # after an interruption, do not wait for chunks that still run
             pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _until_decided(
-    scenario: Scenario,
-    plan: Sequential,
-    chunks: Mapping[str, list[Chunk]],
-    missing: Sequence[Chunk],
-    shelf: Shelf,
-    pool: Executor,
-    bar: Progress,
-) -> Result:
-    """Compute the chunks up to one look after the other, until the comparison is decided."""
-    decider = Decider(plan, list(chunks), scenario.replications)
-    left = {chunk.address for chunk in missing}
-    regrets: dict[str, list[Sample]] = {label: [] for label in chunks}
-    start = 0
-    for last in decider.planned:
-        now = {k: [c for c in row if start <= c.first < last] for k, row in chunks.items()}
-        new = [chunk for row in now.values() for chunk in row if chunk.address in left]
-        _compute_all(new, shelf, pool, bar)
-        for label, row in now.items():
-            regrets[label] += [shelf.get(chunk).regret[:, -1].copy() for chunk in row]
-        decider.look({label: np.concatenate(parts) for label, parts in regrets.items()})
-        start = last
-        if decider.is_decided:
-            break
-    done = {label: [c for c in row if c.first < start] for label, row in chunks.items()}
-    result = _sum_up(scenario.replace(replications=start), done, shelf)
-    result.about["scenario"]["sequential"] |= {
-        "budget": scenario.replications,
-        "looks": [n for n in decider.planned if n <= start],
-        "decisions": [decision._asdict() for decision in decider.decisions],
-    }
-    return result
 
 
 def compile_missing(
@@ -209,16 +170,9 @@ def _cut(scenario: Scenario) -> dict[str, list[Chunk]]:
     """Return the chunks of every policy; refuse a run that is too large."""
     check_needs(scenario)
     times = tuple(times_taken(None, scenario.horizon).tolist())
-    plan = scenario.sequential
-    looks = [scenario.replications] if plan is None else plan.looks(scenario.replications)
     fixed = scenario.environment, scenario.horizon, scenario.seed, times, scenario.delay
     courses = {label: Course(policy, *fixed) for label, policy in scenario.policies.items()}
-    return {
-        label: [
-            chunk for start, last in pairwise([0, *looks]) for chunk in cut(course, last, start)
-        ]
-        for label, course in courses.items()
-    }
+    return {label: cut(course, scenario.replications) for label, course in courses.items()}
 
 
 def _compute_all(
