@@ -7,8 +7,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from lastblock.lab import all_pairs, statistics
-from lastblock.lab.all_pairs import largest_t
 from lastblock.lab.statistics import differences
 from made_results import made_result
 
@@ -42,21 +40,11 @@ def trial(rng, policies, gaps=0.0):
     return luck + noise + gaps
 
 
-@pytest.fixture
-def few_resamples(monkeypatch):
-    monkeypatch.setattr(all_pairs, "RESAMPLES", 199)
-
-
 @pytest.mark.parametrize(
-    ("policies", "method"),
-    [
-        (3, "normal"),
-        pytest.param(10, "normal", marks=pytest.mark.trial),
-        pytest.param(20, "normal", marks=pytest.mark.trial),
-        (5, "bootstrap"),
-    ],
+    "policies",
+    [3, pytest.param(10, marks=pytest.mark.trial), pytest.param(20, marks=pytest.mark.trial)],
 )
-def test_equal_policies_seldom_differ_significantly(policies, method, few_resamples):
+def test_equal_policies_seldom_differ_significantly(policies):
     """The family-wise error: some difference is significant in 5 % of the trials at most.
 
     With Holm's method for the rows alone it is 7, 14 and 24 % of them. And in all the others every
@@ -66,15 +54,14 @@ def test_equal_policies_seldom_differ_significantly(policies, method, few_resamp
     alarms = covered = careless = 0
     for _ in range(TRIALS):
         result = bare_result(trial(rng, policies))
-        frame = differences(result, method=method)
+        frame = differences(result)
         alarms += frame["significant"].any()
         covered += ((frame["low"] <= 0.0) & (frame["high"] >= 0.0)).all()
-        if method == "normal":
-            named = differences(result, frame["baseline"].iloc[0])
-            careless += named["significant"].any()
+        named = differences(result, frame["baseline"].iloc[0])
+        careless += named["significant"].any()
     assert alarms / TRIALS < 0.05 + 3 * ERROR
     assert covered / TRIALS > 0.95 - 3 * ERROR
-    if method == "normal" and policies == 20:
+    if policies == 20:
         assert careless / TRIALS > 0.05 + 3 * ERROR  # what this is about
 
 
@@ -133,8 +120,7 @@ def test_a_named_baseline_is_compared_as_before():
     assert tuple(frame.loc["p14", ["low", "high"]]) == pytest.approx((bounds.low, bounds.high))
 
 
-@pytest.mark.parametrize("method", ["normal", "bootstrap"])
-def test_results_of_several_seeds_and_lengths(method, few_resamples):
+def test_results_of_several_seeds_and_lengths():
     rng = np.random.default_rng(6)
     longer, shorter, other = trial(rng, 3), trial(rng, 2)[:25], trial(rng, 3)
     results = [
@@ -142,42 +128,17 @@ def test_results_of_several_seeds_and_lengths(method, few_resamples):
         bare_result(shorter, name="b"),
         bare_result(other, seed=2, name="c"),
     ]
-    frame = differences(results, method=method)
+    frame = differences(results)
     assert len(frame) == 7
     assert not frame["p"].isna().any()
     assert (frame["low"] <= frame["difference"]).all()
     assert not frame["significant"].any()
 
 
-def test_resampled_largest_t_is_that_of_tukey():
-    """Of independent normal regrets with many replications: the studentised range."""
-    table = np.random.default_rng(8).normal(size=(400, 8))
-    law = largest_t([table])
-    expected = stats.studentized_range.ppf(0.95, 8, 399 * 7) / np.sqrt(2)
-    # The 95 % quantile of 4000 draws: 0.0034 / density, and a little for 400 replications.
-    assert law.quantile(0.95) == pytest.approx(expected, rel=0.03)
-    assert law.p_value(expected) == pytest.approx(0.05, abs=0.015)
-    assert law.quantile(0.95) == largest_t([table]).quantile(0.95)
-    halves = largest_t([table[:, :4], table[:, 4:]])
-    assert halves.quantile(0.95) == pytest.approx(expected, rel=0.03)
-
-
-def test_resampling_is_of_bounded_memory_and_knows_constants(monkeypatch):
-    table = np.random.default_rng(9).normal(size=(30, 2))
-    table = np.column_stack([table, table[:, 0] + 1.0])  # a difference that never varies
-    whole = largest_t([table], 300).draws
-    assert np.isfinite(whole).all()
-    monkeypatch.setattr(all_pairs, "_NUMBERS_AT_ONCE", 1000)
-    np.testing.assert_allclose(largest_t([table], 300).draws, whole)
-
-
-@pytest.mark.parametrize("method", ["normal", "bootstrap"])
-def test_a_constant_difference_among_others(method, few_resamples):
+def test_a_constant_difference_among_others():
     x = np.random.default_rng(10).normal(size=20)
     result = made_result({"a": x, "b": x + 1.0, "c": x + 3.0 + np.arange(20)})
-    frame = differences(result, method=method).set_index("policy")
+    frame = differences(result).set_index("policy")
     assert tuple(frame.loc["b", ["difference", "low", "high", "p"]]) == pytest.approx((1, 1, 1, 0))
     assert frame.loc["b", "significant"]
-    assert (
-        statistics.differences(made_result({"a": [1.0], "b": [2.0], "c": [0.5]}))["p"].isna().all()
-    )
+    assert differences(made_result({"a": [1.0], "b": [2.0], "c": [0.5]}))["p"].isna().all()

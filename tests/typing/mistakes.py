@@ -50,7 +50,6 @@ lb.Store("shop.db", durability="sometimes")  # mistake
 lb.Store("shop.db").get_or_create("button", lb.UCB1())  # mistake
 lb.Bandit(lb.UCB1(), arms=2).ask(context={"age": 40})  # mistake
 lb.Store("shop.db").export("button", "log.parquet", "decision")  # mistake
-lb.lab.load("results").summary(method="bootstrp")  # mistake
 lb.lab.load("results").plot(kind="best_arm")  # mistake
 lb.Replay("log.csv").estimate("red", absent="drop")  # mistake
 client.create("button", ["red", "green"], aggregation="mean")  # mistake

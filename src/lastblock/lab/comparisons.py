@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lastblock.lab.intervals import Method
 from lastblock.lab.latex_tables import escape, latex_table, minus
 from lastblock.lab.statistics import differences, summary
 from lastblock.support.rounding import decimals_of, fixed, rounded
@@ -19,13 +18,12 @@ def comparison(
     results: "Result | Sequence[Result]",
     baseline: str | None = None,
     confidence: float = 0.95,
-    method: Method = "normal",
 ) -> "pd.DataFrame":
     """Return a table of the final regret of every policy and its difference from a baseline.
 
     Parameters
     ----------
-    results, baseline, confidence, method
+    results, baseline, confidence
         As for `differences`.
 
     Returns
@@ -35,23 +33,22 @@ def comparison(
         `mean_se`, `mean_low` and `mean_high` for the mean), then those of `differences`, which are
         missing for the baseline.
     """
-    means = summary(results, confidence, method).rename(
+    means = summary(results, confidence).rename(
         columns={"low": "mean_low", "high": "mean_high", "se": "mean_se"}
     )
-    return means.merge(differences(results, baseline, confidence, method), "left", on="policy")
+    return means.merge(differences(results, baseline, confidence), "left", on="policy")
 
 
 def latex(
     results: "Result | Sequence[Result]",
     baseline: str | None = None,
     confidence: float = 0.95,
-    method: Method = "normal",
 ) -> str:
     r"""Return the table of `comparison` in LaTeX, each number rounded by its standard error.
 
     Parameters
     ----------
-    results, baseline, confidence, method
+    results, baseline, confidence
         As for `differences`.
 
     Returns
@@ -59,7 +56,7 @@ def latex(
     str
         A `table` with rules of the package booktabs, to be read in with ``\input``.
     """
-    frame = comparison(results, baseline, confidence, method)
+    frame = comparison(results, baseline, confidence)
     first = results[0] if isinstance(results, Sequence) else results
     known = frame["baseline"].dropna()
     rows = [[escape(row["policy"]), *_cells(row)] for row in frame.to_dict("records")]

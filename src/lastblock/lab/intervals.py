@@ -1,18 +1,13 @@
 """Confidence intervals for means, differences of means, and ratios of means."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.support.intervals import check_confidence
-
 Sample = npt.NDArray[np.floating[Any]]
 
-Method: TypeAlias = Literal["normal", "bootstrap"]
-METHODS = get_args(Method)
 RESAMPLES = 4000
 _SEED = 1
 _DRAWS_AT_ONCE = 1 << 21
@@ -36,31 +31,19 @@ class Interval(NamedTuple):
     """The two-sided p-value for a true value of 0 (of 1, for a ratio)."""
 
 
-def check_method(confidence: float, method: Method) -> float:
-    """Return the confidence as a float; raise a ValueError if it or the method is wrong."""
-    confidence = check_confidence(confidence)
-    if method not in METHODS:
-        raise ValueError(f"method={method!r} must be one of {', '.join(METHODS)}")
-    return confidence
-
-
-def mean_of(x: Sample, confidence: float, method: Method = "normal") -> Interval:
+def mean_of(x: Sample, confidence: float) -> Interval:
     """Return the mean of a sample, with its interval."""
-    return _estimate((x,), (1.0,), confidence, method)
+    return _estimate((x,), (1.0,), confidence)
 
 
-def paired_difference(
-    a: Sample, b: Sample, confidence: float, method: Method = "normal"
-) -> Interval:
+def paired_difference(a: Sample, b: Sample, confidence: float) -> Interval:
     """Return mean(a) − mean(b) with its interval, where a[i] and b[i] met the same draws."""
-    return mean_of(a - b, confidence, method)
+    return mean_of(a - b, confidence)
 
 
-def welch_difference(
-    a: Sample, b: Sample, confidence: float, method: Method = "normal"
-) -> Interval:
+def welch_difference(a: Sample, b: Sample, confidence: float) -> Interval:
     """Return mean(a) − mean(b) with its interval, for independent samples of any variances."""
-    return _estimate((a, b), (1.0, -1.0), confidence, method)
+    return _estimate((a, b), (1.0, -1.0), confidence)
 
 
 def paired_ratio(a: Sample, b: Sample, confidence: float) -> Interval:
@@ -107,10 +90,8 @@ def resample(
     return np.concatenate([statistic(stream.integers(size, size=(n, size))) for n in blocks])
 
 
-def _estimate(
-    samples: Sequence[Sample], signs: Sequence[float], confidence: float, method: Method
-) -> Interval:
-    """Return the sum of the samples' means, with these signs, and its interval."""
+def _estimate(samples: Sequence[Sample], signs: Sequence[float], confidence: float) -> Interval:
+    """Return the sum of the samples' means, with these signs, and Student's interval of it."""
     value = float(sum(sign * x.mean() for sign, x in zip(signs, samples, strict=True)))
     if min(x.size for x in samples) < 2:
         return Interval(value, np.nan, np.nan, np.nan, np.nan)
@@ -120,39 +101,8 @@ def _estimate(
     if len(samples) > 1 and se > 0.0:  # Welch & Satterthwaite
         pairs = zip(parts, samples, strict=True)
         freedom = sum(parts) ** 2 / sum(part**2 / (x.size - 1) for part, x in pairs)
-    if method == "bootstrap":
-        low, high = _bca(samples, signs, value, confidence)
-    else:
-        half = _t_quantile(0.5 + confidence / 2, freedom) * se
-        low, high = value - half, value + half
-    return Interval(value, se, low, high, _p_value(value, se, freedom))
-
-
-def _bca(
-    samples: Sequence[Sample], signs: Sequence[float], value: float, confidence: float
-) -> tuple[float, float]:
-    """Return the bootstrap interval that corrects for bias and skewness (BCa; Efron, 1987)."""
-    from scipy.special import ndtr, ndtri  # an optional dependency  # noqa: PLC0415
-
-    drawn: Any = 0.0
-    cubes = squares = 0.0
-    for i, (sign, x) in enumerate(zip(signs, samples, strict=True)):
-        # Independent samples need independent resamples, hence a seed for each.
-        means = resample(partial(_row_means, x), x.size, seed=_SEED + i)
-        drawn = drawn + sign * means
-        influence = sign * (x - x.mean()) / x.size
-        cubes += float((influence**3).sum())
-        squares += float((influence**2).sum())
-    below = ((drawn < value).mean() + (drawn <= value).mean()) / 2
-    bias = ndtri(np.clip(below, 1.0 / drawn.size, 1.0 - 1.0 / drawn.size))
-    acceleration = cubes / (6.0 * squares**1.5) if squares > 0.0 else 0.0
-    z = bias + ndtri(np.array([0.5 - confidence / 2, 0.5 + confidence / 2]))
-    low, high = np.quantile(drawn, ndtr(bias + z / (1.0 - acceleration * z)))
-    return float(low), float(high)
-
-
-def _row_means(x: Sample, rows: npt.NDArray[np.int64]) -> Sample:
-    return np.asarray(x[rows].mean(axis=1))
+    half = _t_quantile(0.5 + confidence / 2, freedom) * se
+    return Interval(value, se, value - half, value + half, _p_value(value, se, freedom))
 
 
 def _t_quantile(q: float, freedom: float) -> float:

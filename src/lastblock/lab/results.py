@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from lastblock.lab import distributions, figures, notebook, ranks, statistics, sweeps
 from lastblock.lab.claims import Claim
-from lastblock.lab.intervals import Method, Sample
+from lastblock.lab.intervals import Sample
 from lastblock.lab.sweeps import Sweep
 from lastblock.support import files
 from lastblock.support.errors import ResultError
@@ -148,12 +148,12 @@ class Result:
         """
         return statistics.final_regret(self, policy)
 
-    def summary(self, confidence: float = 0.95, method: Method = "normal") -> "pd.DataFrame":
+    def summary(self, confidence: float = 0.95) -> "pd.DataFrame":
         """Return a table of the final regret of every policy.
 
         Parameters
         ----------
-        confidence, method
+        confidence
             As for `lastblock.lab.statistics.summary`.
 
         Returns
@@ -164,20 +164,18 @@ class Result:
         Raises
         ------
         ValueError
-            If `confidence` is out of range, or `method` is unknown.
+            If `confidence` is out of range.
         """
-        return statistics.summary(self, confidence, method)
+        return statistics.summary(self, confidence)
 
-    def differences(
-        self, baseline: str | None = None, confidence: float = 0.95, method: Method = "normal"
-    ) -> "pd.DataFrame":
+    def differences(self, baseline: str | None = None, confidence: float = 0.95) -> "pd.DataFrame":
         """Return a table of the final regret of every policy, less that of a baseline.
 
         Parameters
         ----------
         baseline
             The label of the policy to compare with; by default the one with the smallest mean.
-        confidence, method
+        confidence
             As for `lastblock.lab.statistics.summary`.
 
         Returns
@@ -188,9 +186,9 @@ class Result:
         Raises
         ------
         ValueError
-            If `confidence` is out of range, or `method` or `baseline` is unknown.
+            If `confidence` is out of range, or `baseline` is unknown.
         """
-        return statistics.differences(self, baseline, confidence, method)
+        return statistics.differences(self, baseline, confidence)
 
     def wins(self, baseline: str | None = None, confidence: float = 0.95) -> "pd.DataFrame":
         """Return a table of how often every policy has less regret than a baseline.

@@ -2,12 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lastblock.lab.all_pairs import LargestT, largest_t
 from lastblock.lab.entries import (
     ResultEntry,
     are_paired,
@@ -20,14 +18,13 @@ from lastblock.lab.entries import (
 )
 from lastblock.lab.intervals import (
     Interval,
-    Method,
     Sample,
-    check_method,
     mean_of,
     paired_difference,
     welch_difference,
 )
 from lastblock.lab.needed import comparisons_of, needed
+from lastblock.support.intervals import check_confidence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,9 +32,7 @@ if TYPE_CHECKING:
     from lastblock.lab.results import Result
 
 
-def summary(
-    results: "Result | Sequence[Result]", confidence: float = 0.95, method: Method = "normal"
-) -> "pd.DataFrame":
+def summary(results: "Result | Sequence[Result]", confidence: float = 0.95) -> "pd.DataFrame":
     """Return a table of the final regret of every policy.
 
     Parameters
@@ -45,9 +40,7 @@ def summary(
     results
         One result or several, as for `differences`.
     confidence
-        The share of such intervals that contain the true mean.
-    method
-        "normal" for Student's interval, or "bootstrap" (bias-corrected and accelerated).
+        The share of such intervals, which are Student's, that contain the true mean.
 
     Returns
     -------
@@ -57,10 +50,10 @@ def summary(
     """
     import pandas as pd  # optional dependencies, and slow to import  # noqa: PLC0415
 
-    confidence = check_method(confidence, method)
+    confidence = check_confidence(confidence)
     rows = []
     for label, regret in regrets_of(results).items():
-        mean, se, low, high, _ = mean_of(regret, confidence, method)
+        mean, se, low, high, _ = mean_of(regret, confidence)
         q25, q75 = np.quantile(regret, [0.25, 0.75])
         rows.append((label, mean, se, low, high, float(q25), float(q75)))
     columns = ["policy", "mean", "se", "low", "high", "q25", "q75"]
@@ -68,10 +61,7 @@ def summary(
 
 
 def differences(
-    results: "Result | Sequence[Result]",
-    baseline: str | None = None,
-    confidence: float = 0.95,
-    method: Method = "normal",
+    results: "Result | Sequence[Result]", baseline: str | None = None, confidence: float = 0.95
 ) -> "pd.DataFrame":
     """Return a table of the final regret of every policy, less that of a baseline.
 
@@ -89,7 +79,7 @@ def differences(
         The policy to compare with; by default the one with the smallest mean. Since the same
         numbers have chosen that one, its comparisons are then valid for all pairs of policies at
         once.
-    confidence, method
+    confidence
         As for `summary`.
 
     Returns
@@ -103,26 +93,23 @@ def differences(
         you name it is "these rows": p is adjusted by Holm's method, and each interval holds on its
         own. Without, it is "all pairs": all intervals hold at once with this confidence
         (Bonferroni), and the probability that two policies which do not differ have a significant p
-        is at most 1 − confidence (Holm). With method="bootstrap" both come from the law of the
-        largest t of all pairs, in absolute value.
+        is at most 1 − confidence (Holm).
 
     Raises
     ------
     ResultError
         If there are no results, or they differ in environment or horizon.
     ValueError
-        If `baseline`, `confidence` or `method` is wrong.
+        If `baseline` or `confidence` is wrong.
     """
     import pandas as pd  # noqa: PLC0415  # optional, and slow to import
 
-    confidence = check_method(confidence, method)
+    confidence = check_confidence(confidence)
     entries = entries_of(results)
     base = find_baseline(entries, baseline)
     others = [entry for entry in entries if entry is not base]
-    if baseline is None:
-        estimates = _with_best(others, base, confidence, method)
-    else:
-        estimates = with_named(partial(_compare, method=method), others, base, confidence)
+    compare = with_best if baseline is None else with_named
+    estimates = compare(_compare, others, base, confidence)
     tests = comparisons_of(len(others), baseline)
     rows = [
         {
@@ -198,50 +185,10 @@ def _quantile(ordered: Sample, q: float) -> float:
     return float(ordered[max(0, math.ceil(q * ordered.size) - 1)])
 
 
-def _with_best(
-    others: Sequence[ResultEntry], base: ResultEntry, confidence: float, method: Method
-) -> list[Interval]:
-    """Compare with the policy that these results chose: valid for all pairs at once."""
-    if method == "bootstrap" and len(others) > 1:
-        groups = _tables([*others, base])
-        if all(len(group) > 1 for group in groups):
-            law = largest_t(groups)
-            means = partial(_compare, method="normal")
-            return [_within(law, means(other, base, confidence), confidence) for other in others]
-        method = "normal"
-    return with_best(partial(_compare, method=method), others, base, confidence)
-
-
-def _within(law: LargestT, estimate: Interval, confidence: float) -> Interval:
-    """Return the estimate with the interval and p-value that the law of the largest |t| gives."""
-    if not estimate.se > 0.0:
-        return estimate
-    reach = law.quantile(confidence) * estimate.se
-    return estimate._replace(
-        low=estimate.value - reach,
-        high=estimate.value + reach,
-        p=law.p_value(estimate.value / estimate.se),
-    )
-
-
-def _tables(entries: Sequence[ResultEntry]) -> list[Sample]:
-    """Return, for each seed, the regrets of its policies in the replications that all have."""
-    groups: dict[int, list[pd.Series[float]]] = {}
-    for entry in entries:
-        groups.setdefault(entry.result.seed, []).append(entry.regret)
-    tables = []
-    for columns in groups.values():
-        common = columns[0].index
-        for column in columns[1:]:
-            common = common.intersection(column.index)
-        tables.append(np.column_stack([column.loc[common].to_numpy() for column in columns]))
-    return tables
-
-
-def _compare(one: ResultEntry, other: ResultEntry, confidence: float, method: Method) -> Interval:
+def _compare(one: ResultEntry, other: ResultEntry, confidence: float) -> Interval:
     a, b = samples_of(one, other)
     difference = paired_difference if are_paired(one, other) else welch_difference
-    return difference(a, b, confidence, method)
+    return difference(a, b, confidence)
 
 
 def _variance_reduction(one: ResultEntry, other: ResultEntry) -> float:

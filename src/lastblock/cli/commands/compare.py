@@ -19,7 +19,7 @@ _EPILOG = """\
 examples:
   lastblock compare stationary
   lastblock compare results/mine --baseline TS --confidence 0.99
-  lastblock compare mine other/mine --method bootstrap
+  lastblock compare mine other/mine
   lastblock compare stationary --test ranks
   lastblock compare stationary --latex > stationary.tex
 
@@ -58,12 +58,6 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
         help="the confidence of the intervals (default: 0.95)",
     )
     parser.add_argument(
-        "--method",
-        choices=("normal", "bootstrap"),
-        default="normal",
-        help="how to compute the confidence intervals (default: normal)",
-    )
-    parser.add_argument(
         "--test",
         choices=("means", "ranks"),
         default="means",
@@ -87,8 +81,6 @@ def execute(options: argparse.Namespace) -> int:
     """Print a table for each group of results that have the same arms and horizon."""
     if options.test == "ranks" and options.latex:
         raise UserError("--latex prints means; leave it out, or take --test means")
-    if options.test == "ranks" and options.method == "bootstrap":
-        raise UserError("--method is for means; leave it out, or take --test means")
     groups = _groups(read_results(options))
     try:
         print(_printed(groups, options), end="")
@@ -105,11 +97,11 @@ def _printed(groups: "list[list[Result]]", options: argparse.Namespace) -> str:
     from lastblock.lab.statistics import differences  # noqa: PLC0415  # slow to import
 
     ranks = options.test == "ranks"
-    how = options.baseline, options.confidence, options.method
+    how = options.baseline, options.confidence
     if options.latex:
         return "\n".join(comparisons.latex(group, *how) for group in groups)
     if options.csv:
-        frames = [wins(g, *how[:2]) if ranks else comparisons.comparison(g, *how) for g in groups]
+        frames = [wins(g, *how) if ranks else comparisons.comparison(g, *how) for g in groups]
         for group, frame in zip(groups, frames, strict=True):
             frame.insert(0, "results", _names(group))
         texts = [frame.to_csv(index=False, header=i == 0) for i, frame in enumerate(frames)]
@@ -119,7 +111,7 @@ def _printed(groups: "list[list[Result]]", options: argparse.Namespace) -> str:
     tables = []
     for group in groups:
         if ranks:
-            text = _describe_ranks(group, wins(group, *how[:2]), options.confidence)
+            text = _describe_ranks(group, wins(group, *how), options.confidence)
         else:
             text = _describe(group, differences(group, *how), options.confidence)
             text += _ranks_know_more(group, options)
@@ -134,7 +126,7 @@ def _plain(group: "list[Result]", options: argparse.Namespace) -> dict[str, Any]
 
     how = options.baseline, options.confidence
     ranks = options.test == "ranks"
-    rows = plain_rows(wins(group, *how) if ranks else comparison(group, *how, options.method))
+    rows = plain_rows(wins(group, *how) if ranks else comparison(group, *how))
     compared = [row for row in rows if row["baseline"] is not None]
     shared = {name: compared[0][name] if compared else None for name in ("baseline", "adjusted")}
     return {
@@ -143,7 +135,6 @@ def _plain(group: "list[Result]", options: argparse.Namespace) -> dict[str, Any]
         "replications": [result.replications for result in group],
         "confidence": options.confidence,
         "test": options.test,
-        "method": None if ranks else options.method,
         **shared,
         "policies": [
             {name: value for name, value in row.items() if name not in shared} for row in rows
@@ -228,7 +219,7 @@ def _ranks_know_more(group: "list[Result]", options: argparse.Namespace) -> str:
     from lastblock.lab.ranks import wins  # noqa: PLC0415  # slow to import
     from lastblock.lab.statistics import differences  # noqa: PLC0415  # slow to import
 
-    means = differences(group, options.baseline, options.confidence, options.method)
+    means = differences(group, options.baseline, options.confidence)
     if means.empty or means["significant"].all():
         return ""
     ranks = wins(group, options.baseline, options.confidence)
