@@ -93,7 +93,7 @@ MISTAKES_IN_FILES = {
     "compare made --baseline C": [(made, "'C'")],
     "compare mad": [(made, "no results 'mad', here or in results; did you mean 'made'?")],
     "compare made --confidence 2": [(made, "--confidence: '2' must lie between 0 and 1")],
-    "compare made --method magic": [(made, "unknown --method 'magic'; choose from normal, boot")],
+    "compare made --test magic": [(made, "unknown --test 'magic'; choose from means, ranks")],
     "plot made --output nowhere/made.png": [(made, "there is no folder nowhere")],
     "report newer": [(from_another_version, "results/newer has results of format 99")],
 }
