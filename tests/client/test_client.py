@@ -8,6 +8,7 @@ import math
 import re
 import socket
 import threading
+import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote
@@ -157,7 +158,7 @@ class Moody(BaseHTTPRequestHandler):
 def moody():
     handler = type("Mine", (Moody,), {"moods": [], "keys": []})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        server.woken = threading.Event()
+        server.woken, handler.running = threading.Event(), server
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield handler, f"http://127.0.0.1:{server.server_port}"
@@ -166,7 +167,7 @@ def moody():
         thread.join()
 
 
-@pytest.mark.parametrize("moods", [["503"], ["break", "503"], ["429", "502"]])
+@pytest.mark.parametrize("moods", [["503"], ["break", "503"], ["429", "502"], ["504"]])
 def test_a_request_is_sent_again_with_the_same_key(moody, kind, moods):
     handler, url = moody
     handler.moods.extend(moods)
@@ -176,19 +177,11 @@ def test_a_request_is_sent_again_with_the_same_key(moody, kind, moods):
     assert len(set(handler.keys)) == 1
 
 
-def test_it_gives_up_after_its_retries(moody, kind):
-    handler, url = moody
-    handler.moods.extend(["503"] * 9)
-    with kind(url, timeout=20, retries=3) as client, pytest.raises(ServiceError, match="not now"):
-        client.decide("button")
-    assert len(handler.keys) == 4
-
-
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
 def test_a_service_that_cannot_now_means_the_fallback(moody, kind, status):
     handler, url = moody
-    handler.moods.extend([str(status)] * 4)
-    with kind(url, timeout=20, retries=0) as client:
+    handler.moods.extend([str(status)] * 9)
+    with kind(url, timeout=20, retries=1) as client:
         fallback = client.decide("button", 2, fallback="red", without=["green"])
         assert [each.arm for each in fallback] == ["red", "red"]
         assert all(each.is_fallback for each in fallback)
@@ -196,144 +189,16 @@ def test_a_service_that_cannot_now_means_the_fallback(moody, kind, status):
         with pytest.raises(ServiceError, match="not now") as caught:
             client.decide("button")
     assert caught.value.status == status
+    assert len(handler.keys) == (2 if status == 500 else 4)
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 409, 410, 413, 422])
 def test_a_mistake_of_the_caller_is_an_error_despite_the_fallback(moody, kind, status):
     handler, url = moody
     handler.moods.append(str(status))
-    with (
-        kind(url, timeout=20) as client,
-        pytest.raises(ServiceError, match="not now") as caught,
-    ):
+    with kind(url, timeout=20) as client, pytest.raises(ServiceError, match="not now") as caught:
         client.decide("button", fallback="red")
-    assert caught.value.status == status
-    assert len(handler.keys) == 1
-
-
-def test_whoever_pauses_a_bandit_breaks_no_page(service, kind):
-    url, key = service
-    name = f"paused {kind.__name__}"
-    with kind(url, key, timeout=30) as client:
-        client.create(name, ARMS, policy="LBSDAGM")
-        pause(url, key, name)
-        decision = client.decide(name, fallback="red")
-        assert (decision.arm, decision.is_fallback) == ("red", True)
-        with pytest.raises(ServiceError) as caught:
-            client.decide(name)
-        assert (caught.value.status, caught.value.kind) == (409, "paused")
-
-
-def pause(url, key, name):
-    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-    request = urllib.request.Request(
-        f"{url}/v1/bandits/{quote(name)}", b'{"paused": true}', headers, method="PATCH"
-    )
-    with urllib.request.urlopen(request) as answer:
-        assert answer.status == 200
-
-
-def test_a_real_service_refuses_mistakes_despite_the_fallback(service, kind):
-    url, key = service
-    name = f"strict {kind.__name__}"
-    with kind(url, key, timeout=30) as client:
-        client.create(name, ARMS, policy="LBSDAGM")
-        for bandit, options, status in (
-            ("nothing", {}, 404),
-            (name, {"without": ["rd"]}, 422),
-            (name, {"segment": 3}, 422),
-        ):
-            with pytest.raises(ServiceError) as caught:
-                client.decide(bandit, fallback="red", **options)
-            assert caught.value.status == status
-    with kind(url, "lb_wrong_key", timeout=30) as stranger:
-        with pytest.raises(ServiceError) as caught:
-            stranger.decide(name, fallback="red")
-        assert caught.value.status == 401
-
-
-NOBODY = "http://127.0.0.1:1"
-"""An address at which nobody answers: mistakes must be found before anything is sent."""
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"without": ["red", "blue"]}, "fallback='red' is one of `without`; give an arm that"),
-        ({"among": ["blue"]}, "fallback='red' is not one of `among`; give an arm that is"),
-        ({"without": "red"}, "without='red': give a list of labels"),
-        ({"among": 3}, "among=3: give a list of labels"),
-        ({"key": "two\nlines"}, "Idempotency-Key must be one line"),
-        ({"key": "a → b"}, "Idempotency-Key must be one line in Latin-1"),
-    ],
-)
-def test_mistakes_in_a_request_for_decisions(kind, options, words):
-    with kind(NOBODY, timeout=5) as client, pytest.raises(ValueError, match=re.escape(words)):
-        client.decide("button", fallback="red", **options)
-
-
-@pytest.mark.parametrize(
-    ("method", "option", "words"),
-    [
-        ("decide", "withot", "decide has no parameter 'withot'; did you mean 'without'?"),
-        ("decide", "fallbak", "decide has no parameter 'fallbak'; did you mean 'fallback'?"),
-        ("decide", "context", "there is no context but a segment: give segment="),
-        ("create", "polcy", "create has no parameter 'polcy'; did you mean 'policy'?"),
-    ],
-)
-def test_a_misspelt_option_is_an_error(kind, method, option, words):
-    first = ("button",) if method == "decide" else ("button", ["red", "green"])
-    with kind(NOBODY, timeout=5) as client, pytest.raises(TypeError, match=re.escape(words)):
-        getattr(client, method)(*first, **{option: "red"})
-
-
-def test_the_options_are_those_of_the_service():
-    asked = {*DecideOptions.__annotations__, "n", "why"}
-    assert asked == set(NewDecision.__struct_fields__)
-    created = {*CreateOptions.__annotations__, "name", "arms"}
-    assert created == set(NewBandit.__struct_fields__)
-
-
-@pytest.mark.parametrize("arms", ["red", b"red", {"red", "green"}, {"red": 1, "green": 2}, 3])
-def test_arms_must_be_a_list(kind, arms):
-    with kind(NOBODY, timeout=5) as client, pytest.raises(ValueError, match="arms=") as caught:
-        client.create("button", arms)
-    if arms != 3:  # a bandit of one's own may have a number of arms
-        with pytest.raises(ValueError, match="arms=") as local:
-            lb.Bandit(lb.LBSDA(), arms)
-        assert str(caught.value) == str(local.value)
-
-
-def test_numbers_of_a_new_bandit_must_be_finite(kind):
-    with kind(NOBODY, timeout=5) as client:
-        with pytest.raises(ValueError, match="default_reward=nan must be finite; leave it out"):
-            client.create("button", ARMS, default_reward=math.nan)
-        with pytest.raises(ValueError, match="cannot be written as JSON"):
-            client.create("button", [{"label": "red", "payload": math.inf}, "green"])
-
-
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        (math.nan, "reward=nan must be finite"),
-        (-math.inf, "reward=-inf must be finite"),
-        ("1.0", "reward='1.0' is text; give a number"),
-        (None, "reward=None is not a number that fits a float; give a finite number"),
-    ],
-)
-def test_rewards_must_be_finite_numbers(kind, wrong, words):
-    fallback = ServedDecision("red", None)
-    with kind(NOBODY, timeout=5) as client:
-        for decision in ("token", fallback):
-            with pytest.raises(ValueError, match=f"^{words}"):
-                client.reward(decision, wrong)
-        with pytest.raises(ValueError, match=rf"^rewards\[1\]: {words}"):
-            client.reward_many([("token", 1.0), (fallback, wrong)])
-        with pytest.raises(ValueError, match=rf"^observations\[1\]: {words}"):
-            client.observe("button", [("red", 1.0), ("green", wrong)])
-        if wrong is not None:
-            with pytest.raises(ValueError, match=words.replace("reward", "guardrail")):
-                client.reward("token", 1.0, guardrail=wrong)
+    assert (caught.value.status, len(handler.keys)) == (status, 1)
 
 
 def test_a_slow_service_means_the_fallback(moody, kind, caplog):
@@ -347,8 +212,164 @@ def test_a_slow_service_means_the_fallback(moody, kind, caplog):
     assert "fallback arm" in caplog.text
 
 
+def test_many_calls_at_once_keep_to_their_time(moody):
+    handler, url = moody
+    handler.moods.extend(["sleep"] * 500)
+
+    async def ask():
+        async with AsyncClient(url, timeout=0.5) as client:
+            begun = time.monotonic()
+            made = await asyncio.gather(*[client.decide("b", fallback="red") for _ in range(200)])
+            return made, time.monotonic() - begun
+
+    made, seconds = asyncio.run(ask())
+    assert all(each.is_fallback for each in made)
+    assert seconds < 3
+
+
+def test_a_call_can_be_cancelled_and_a_closed_client_used_again(moody):
+    handler, url = moody
+    handler.moods.append("sleep")
+
+    async def ask():
+        client = AsyncClient(url, timeout=20)
+        call = asyncio.create_task(client.decide("button", fallback="green"))
+        while not handler.keys:
+            await asyncio.sleep(0.01)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        assert (await client.decide("button")).arm == "red"
+        moody_server.woken.set()
+        await client.close()
+        assert (await client.decide("button")).arm == "red"
+        await client.close()
+
+    moody_server = handler.running
+    asyncio.run(ask())
+
+
+def test_a_real_service_refuses_mistakes_despite_the_fallback_but_may_be_paused(service, kind):
+    url, key = service
+    name = f"strict {kind.__name__}"
+    with kind(url, key, timeout=30) as client:
+        client.create(name, ARMS, policy="LBSDAGM")
+        with kind(url, "lb_wrong_key", timeout=30) as stranger:
+            for caller, bandit, options, status in (
+                (client, "nothing", {}, 404),
+                (client, name, {"without": ["rd"]}, 422),
+                (client, name, {"segment": 3}, 422),
+                (stranger, name, {}, 401),
+            ):
+                with pytest.raises(ServiceError) as caught:
+                    caller.decide(bandit, fallback="red", **options)
+                assert caught.value.status == status
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        address = f"{url}/v1/bandits/{quote(name)}"
+        pause = urllib.request.Request(address, b'{"paused": true}', headers, method="PATCH")
+        with urllib.request.urlopen(pause):
+            decision = client.decide(name, fallback="red")
+        assert (decision.arm, decision.is_fallback) == ("red", True)
+        with pytest.raises(ServiceError) as caught:
+            client.decide(name)
+        assert (caught.value.status, caught.value.kind) == (409, "paused")
+
+
+NOBODY = "http://127.0.0.1:1"
+"""An address at which nobody answers: mistakes must be found before anything is sent."""
+
+
+def asked(**options):
+    return lambda client: client.decide("button", fallback="red", **options)
+
+
+def made(arms=ARMS, **options):
+    return lambda client: client.create("button", arms, **options)
+
+
+def told(wrong):
+    """Return calls with a wrong reward or value of a guardrail, with the name of the number."""
+    fallback = ServedDecision("red", None)
+    return [
+        (lambda client: client.reward("token", wrong), "reward"),
+        (lambda client: client.reward(fallback, wrong), "reward"),
+        (
+            lambda client: client.reward_many([("token", 1.0), (fallback, wrong)]),
+            "rewards[1]: reward",
+        ),
+        (
+            lambda client: client.observe("button", [("red", 1.0), ("green", wrong)]),
+            "observations[1]: reward",
+        ),
+        (lambda client: client.reward("token", 1.0, guardrail=wrong), "guardrail"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (
+            asked(without=["red", "blue"]),
+            ValueError,
+            "fallback='red' is one of `without`; give an arm",
+        ),
+        (asked(among=["blue"]), ValueError, "fallback='red' is not one of `among`; give an arm"),
+        (asked(without="red"), ValueError, "without='red': give a list of labels"),
+        (asked(among=3), ValueError, "among=3: give a list of labels"),
+        (asked(key="two\nlines"), ValueError, "Idempotency-Key must be one line"),
+        (asked(key="a → b"), ValueError, "Idempotency-Key must be one line in Latin-1"),
+        (
+            asked(withot=["red"]),
+            TypeError,
+            "decide has no parameter 'withot'; did you mean 'without'?",
+        ),
+        (asked(fallbak="red"), TypeError, "no parameter 'fallbak'; did you mean 'fallback'?"),
+        (asked(context="de"), TypeError, "there is no context but a segment: give segment="),
+        (made(polcy="UCB1"), TypeError, "create has no parameter 'polcy'; did you mean 'policy'?"),
+        (
+            made(default_reward=math.nan),
+            ValueError,
+            "default_reward=nan must be finite; leave it out",
+        ),
+        (made([{"label": "red", "payload": math.inf}]), ValueError, "cannot be written as JSON"),
+        (made(3), ValueError, "arms=3"),
+        *(
+            (call, ValueError, f"{name}{words}")
+            for wrong, words in (
+                (math.nan, "=nan must be finite"),
+                (-math.inf, "=-inf must be finite"),
+                ("1.0", "='1.0' is text; give a number"),
+            )
+            for call, name in told(wrong)
+        ),
+        (told(None)[0][0], ValueError, "reward=None is not a number that fits a float; give a"),
+    ],
+)
+def test_mistakes_are_found_before_anything_is_sent(kind, call, error, words):
+    with kind(NOBODY, timeout=5) as client, pytest.raises(error, match=f"^.*{re.escape(words)}"):
+        call(client)
+
+
+@pytest.mark.parametrize("arms", ["red", b"red", {"red", "green"}, {"red": 1, "green": 2}])
+def test_arms_that_are_no_list_have_the_same_error_as_a_bandit_of_ones_own(kind, arms):
+    with pytest.raises(ValueError, match="arms=") as local:
+        lb.Bandit(lb.LBSDA(), arms)
+    with (
+        kind(NOBODY) as client,
+        pytest.raises(ValueError, match=f"^{re.escape(str(local.value))}$"),
+    ):
+        client.create("button", arms)
+
+
+def test_the_options_are_those_of_the_service():
+    asked = {*DecideOptions.__annotations__, "n", "why"}
+    assert asked == set(NewDecision.__struct_fields__)
+    created = {*CreateOptions.__annotations__, "name", "arms"}
+    assert created == set(NewBandit.__struct_fields__)
+
+
 def test_nobody_at_the_address_means_the_fallback(kind):
-    with kind("http://127.0.0.1:1", timeout=5) as client:
+    with kind(NOBODY, timeout=5) as client:
         assert client.decide("button", fallback=3).arm == 3
 
 

@@ -3,19 +3,24 @@
 import asyncio
 import ssl
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import Any, TypeAlias, Unpack, overload
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, Unpack, overload
 
 from lastblock.client import requests
 from lastblock.client.messages import ServedDecision, ServiceError
 from lastblock.client.options import CreateOptions, DecideOptions
-from lastblock.client.requests import AGAIN, Attempts, Call, Requests, answer_of, unreachable
+from lastblock.client.requests import Call, Service, unreachable
 
-Pair: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+THREADS: Final = 32
+"""How many calls can be under way at once."""
 
 
 class AsyncClient:
     """A client of ``lastblock serve`` for asyncio; `Client` explains parameters and methods.
+
+    Calls run in threads of its own, at most 32 at once. Further calls wait for one of them, within
+    their `timeout`. Cancelling a call that has begun does not take it back: the service may still
+    answer it, and its thread is busy until then, or until the call's time is over.
 
     Parameters
     ----------
@@ -32,9 +37,8 @@ class AsyncClient:
         retries: int = 2,
         context: ssl.SSLContext | None = None,
     ) -> None:
-        self._requests = Requests(url, key, timeout=timeout, retries=retries)
-        self._context = context
-        self._idle: list[Pair] = []
+        self._service = Service(url, key, timeout=timeout, retries=retries, context=context)
+        self._threads = ThreadPoolExecutor(THREADS)
 
     @overload
     async def decide(
@@ -126,11 +130,10 @@ class AsyncClient:
         return found
 
     async def close(self) -> None:
-        """Close all connections; the next call opens another one."""
-        idle, self._idle = self._idle, []
-        for _, writer in idle:
-            writer.close()
-        await asyncio.gather(*[_closed(writer) for _, writer in idle])
+        """Wait for calls under way, and close all connections; the next call opens another one."""
+        threads, self._threads = self._threads, ThreadPoolExecutor(THREADS)
+        await asyncio.to_thread(threads.shutdown)
+        self._service.close()
 
     async def __aenter__(self) -> "AsyncClient":
         return self
@@ -139,68 +142,9 @@ class AsyncClient:
         await self.close()
 
     async def _call(self, call: Call) -> Any:
-        attempts = Attempts(self._requests.retries, self._requests.timeout)
-        text = self._text(call)
-        while True:
-            after = None
-            failure: BaseException | None = None
-            try:
-                async with asyncio.timeout(attempts.seconds):
-                    status, after, body = await self._send(text)
-                if status not in AGAIN:
-                    return answer_of(status, body)
-            except (OSError, asyncio.IncompleteReadError, ValueError) as error:
-                failure = error  # a TimeoutError is an OSError, too
-            wait = attempts.pause(after)
-            if wait is None:
-                if failure is not None:
-                    raise unreachable(failure, self._requests.address) from failure
-                return answer_of(status, body)
-            await asyncio.sleep(wait)
-
-    async def _send(self, text: bytes) -> tuple[int, str | None, bytes]:
-        pair = self._idle.pop() if self._idle else await self._connect()
-        reader, writer = pair
-        is_whole = False
         try:
-            writer.write(text)
-            await writer.drain()
-            status, headers = await _head(reader)
-            size = headers.get("content-length", "0")
-            body = await reader.readexactly(int(size)) if status != 204 else b""
-            is_whole = headers.get("connection", "").lower() != "close"
-        finally:
-            if is_whole:
-                self._idle.append(pair)
-            else:  # what comes later on this connection would answer another request
-                writer.close()
-        return status, headers.get("retry-after"), body
-
-    async def _connect(self) -> Pair:
-        address = self._requests.address
-        context = self._context or ssl.create_default_context() if address.is_secure else None
-        return await asyncio.open_connection(address.host, address.port, ssl=context)
-
-    def _text(self, call: Call) -> bytes:
-        address = self._requests.address
-        headers = {
-            "Host": f"{address.host}:{address.port}",
-            "Content-Length": str(len(call.data)),
-            **self._requests.headers(call),
-        }
-        lines = [f"{call.method} {self._requests.target(call)} HTTP/1.1"]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
-        return "\r\n".join([*lines, "", ""]).encode("latin-1") + call.data
-
-
-async def _head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
-    """Return the status and the headers of an answer."""
-    text = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-    first, *lines = text.rstrip("\r\n").split("\r\n")
-    pairs = [line.partition(":") for line in lines]
-    return int(first.split()[1]), {name.strip().lower(): value.strip() for name, _, value in pairs}
-
-
-async def _closed(writer: asyncio.StreamWriter) -> None:
-    with suppress(OSError):
-        await writer.wait_closed()
+            async with asyncio.timeout(self._service.timeout):  # waiting for a thread counts, too
+                loop = asyncio.get_running_loop()
+                return await loop.run_in_executor(self._threads, self._service.call, call)
+        except TimeoutError as error:
+            raise unreachable(error, self._service.address) from error

@@ -1,7 +1,9 @@
-"""What both clients share: requests, what answers mean, and when to try again."""
+"""What both clients share: requests, how they are sent, and what answers mean."""
 
+import http.client
 import json
 import logging
+import ssl
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -61,63 +63,6 @@ def read_address(url: str) -> Address:
     return Address(is_secure, parts.hostname, port, parts.path.rstrip("/"))
 
 
-class Requests:
-    """Makes requests and reads answers; the clients send them.
-
-    Parameters
-    ----------
-    url
-        The address of the service, such as ``http://localhost:8000``.
-    key
-        Your key.
-    timeout
-        The most seconds that a call may take, all attempts together.
-    retries
-        How often to try again.
-    """
-
-    def __init__(self, url: str, key: str | None, *, timeout: float, retries: int) -> None:
-        self.address = read_address(url)
-        if not timeout > 0.0:
-            raise ValueError(f"timeout={timeout} must be positive, in seconds")
-        if retries < 0:
-            raise ValueError(f"retries={retries} must not be negative")
-        self.timeout, self.retries = timeout, retries
-        self._key = key
-
-    def headers(self, call: Call) -> dict[str, str]:
-        """Return the headers of a request, or raise a ValueError if one cannot be sent."""
-        headers = {"Accept": "application/json"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        if call.data:
-            headers["Content-Type"] = "application/json"
-        if call.key is not None:
-            headers["Idempotency-Key"] = call.key
-        for name, value in headers.items():
-            if not all(" " <= letter <= "ÿ" and letter != "\x7f" for letter in value):
-                raise ValueError(f"the header {name} must be one line in Latin-1; correct the key")
-        return headers
-
-    def target(self, call: Call) -> str:
-        """Return the path of a request."""
-        return f"{self.address.path}{call.path}"
-
-
-def answer_of(status: int, body: bytes) -> Any:
-    """Return the value of an answer, or raise a `ServiceError`."""
-    try:
-        value = json.loads(body) if body else None
-    except ValueError:
-        value = None
-    if status < 300:
-        return value
-    problem = value if isinstance(value, dict) else {}
-    kind = str(problem.get("type", "")).rpartition(":")[2] or None
-    detail = problem.get("detail") or problem.get("title") or f"the service answered {status}"
-    raise ServiceError(str(detail), status, kind)
-
-
 class Attempts:
     """Counts the attempts of one call, and says whether and when to make another one.
 
@@ -147,6 +92,130 @@ class Attempts:
         if self._left < 0 or time.monotonic() + wait >= self._until:
             return None
         return wait
+
+
+class Service:
+    """The service at an address: sends requests, again where that may help, and reads answers.
+
+    Threads may share it: each call has a connection of its own.
+
+    Parameters
+    ----------
+    url
+        The address of the service, such as ``http://localhost:8000``.
+    key
+        Your key.
+    timeout
+        The most seconds that a call may take, all attempts together.
+    retries
+        How often to try again.
+    context
+        Whose certificates to trust at an https address; None for those that Python trusts.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str | None,
+        *,
+        timeout: float,
+        retries: int,
+        context: ssl.SSLContext | None,
+    ) -> None:
+        self.address = read_address(url)
+        if not timeout > 0.0:
+            raise ValueError(f"timeout={timeout} must be positive, in seconds")
+        if retries < 0:
+            raise ValueError(f"retries={retries} must not be negative")
+        self.timeout, self.retries = timeout, retries
+        self._key, self._context = key, context
+        self._idle: list[http.client.HTTPConnection] = []
+
+    def call(self, call: Call) -> Any:
+        """Return the value of the answer, or raise a `ServiceError`."""
+        attempts = Attempts(self.retries, self.timeout)
+        headers = self._headers(call)
+        while True:
+            after = None
+            try:
+                status, after, body = self._send(call, headers, attempts.seconds)
+                if status not in AGAIN:
+                    return answer_of(status, body)
+                failure: BaseException | None = None
+            except (OSError, http.client.HTTPException) as error:
+                self.close()  # the others may be as old as the one that failed
+                failure = error
+            wait = attempts.pause(after)
+            if wait is None:
+                if failure is not None:
+                    raise unreachable(failure, self.address) from failure
+                return answer_of(status, body)
+            time.sleep(wait)
+
+    def close(self) -> None:
+        """Close all connections that wait for a call."""
+        idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _send(
+        self, call: Call, headers: dict[str, str], seconds: float
+    ) -> tuple[int, str | None, bytes]:
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._connection()
+        connection.timeout = seconds
+        if connection.sock is not None:
+            connection.sock.settimeout(seconds)
+        is_whole = False
+        try:
+            target = f"{self.address.path}{call.path}"
+            connection.request(call.method, target, call.data or None, headers)
+            answer = connection.getresponse()
+            body = answer.read()
+            is_whole = True
+        finally:
+            if is_whole:
+                self._idle.append(connection)
+            else:  # what comes later on this connection would answer another request
+                connection.close()
+        return answer.status, answer.getheader("Retry-After"), body
+
+    def _connection(self) -> http.client.HTTPConnection:
+        address = self.address
+        if address.is_secure:
+            context = self._context or ssl.create_default_context()
+            return http.client.HTTPSConnection(address.host, address.port, context=context)
+        return http.client.HTTPConnection(address.host, address.port)
+
+    def _headers(self, call: Call) -> dict[str, str]:
+        """Return the headers of a request, or raise a ValueError if one cannot be sent."""
+        headers = {"Accept": "application/json"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        if call.data:
+            headers["Content-Type"] = "application/json"
+        if call.key is not None:
+            headers["Idempotency-Key"] = call.key
+        for name, value in headers.items():
+            if not all(" " <= letter <= "ÿ" and letter != "\x7f" for letter in value):
+                raise ValueError(f"the header {name} must be one line in Latin-1; correct the key")
+        return headers
+
+
+def answer_of(status: int, body: bytes) -> Any:
+    """Return the value of an answer, or raise a `ServiceError`."""
+    try:
+        value = json.loads(body) if body else None
+    except ValueError:
+        value = None
+    if status < 300:
+        return value
+    problem = value if isinstance(value, dict) else {}
+    kind = str(problem.get("type", "")).rpartition(":")[2] or None
+    detail = problem.get("detail") or problem.get("title") or f"the service answered {status}"
+    raise ServiceError(str(detail), status, kind)
 
 
 def unreachable(error: BaseException, address: Address) -> ServiceError:

@@ -1,20 +1,17 @@
 """The client for programs without asyncio."""
 
-import http.client
 import ssl
-import threading
-import time
 from collections.abc import Sequence
 from typing import Any, Unpack, overload
 
 from lastblock.client import requests
 from lastblock.client.messages import ServedDecision, ServiceError
 from lastblock.client.options import CreateOptions, DecideOptions
-from lastblock.client.requests import AGAIN, Attempts, Call, Requests, answer_of, unreachable
+from lastblock.client.requests import Call, Service
 
 
 class Client:
-    """A client of ``lastblock serve``. Threads may share it: each has a connection of its own.
+    """A client of ``lastblock serve``. Threads may share it: each call has a connection.
 
     Parameters
     ----------
@@ -49,9 +46,7 @@ class Client:
         retries: int = 2,
         context: ssl.SSLContext | None = None,
     ) -> None:
-        self._requests = Requests(url, key, timeout=timeout, retries=retries)
-        self._context = context
-        self._local = threading.local()
+        self._service = Service(url, key, timeout=timeout, retries=retries, context=context)
 
     @overload
     def decide(
@@ -121,7 +116,7 @@ class Client:
         """
         call = requests.decide(bandit, n, options, fallback=fallback, key=key, why=why)
         try:
-            made = requests.decisions_of(self._call(call), n)
+            made = requests.decisions_of(self._service.call(call), n)
         except ServiceError as error:
             made = requests.fallen_back(fallback, n, error)
         return made[0] if n is None else made
@@ -161,7 +156,7 @@ class Client:
         """
         call = requests.reward(decision, reward, key, guardrail)
         if call is not None:
-            self._call(call)
+            self._service.call(call)
         return call is not None
 
     def reward_many(
@@ -190,7 +185,7 @@ class Client:
         """
         call = requests.rewards(rewards, key)
         if call is not None:
-            self._call(call)
+            self._service.call(call)
         return call is not None
 
     def observe(
@@ -219,7 +214,7 @@ class Client:
         ValueError
             If a reward is not a finite number. Nothing has been sent then.
         """
-        self._call(requests.observations(bandit, observations, key))
+        self._service.call(requests.observations(bandit, observations, key))
 
     def create(
         self, name: str, arms: Sequence[Any], **options: Unpack[CreateOptions]
@@ -251,7 +246,7 @@ class Client:
         ValueError
             If `arms` is not a list, or a number is not finite.
         """
-        made: dict[str, Any] = self._call(requests.create(name, arms, options))
+        made: dict[str, Any] = self._service.call(requests.create(name, arms, options))
         return made
 
     def bandit(self, name: str) -> dict[str, Any]:
@@ -262,7 +257,7 @@ class Client:
         name
             The name of the bandit.
         """
-        found: dict[str, Any] = self._call(Call("GET", requests.bandit_path(name)))
+        found: dict[str, Any] = self._service.call(Call("GET", requests.bandit_path(name)))
         return found
 
     def summary(self, name: str) -> dict[str, Any]:
@@ -273,59 +268,17 @@ class Client:
         name
             The name of the bandit.
         """
-        found: dict[str, Any] = self._call(Call("GET", requests.bandit_path(name, "summary")))
+        found: dict[str, Any] = self._service.call(
+            Call("GET", requests.bandit_path(name, "summary"))
+        )
         return found
 
     def close(self) -> None:
-        """Close the connection of this thread; the next call opens another one."""
-        connection = getattr(self._local, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._local.connection = None
+        """Close all connections; the next call opens another one."""
+        self._service.close()
 
     def __enter__(self) -> "Client":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _call(self, call: Call) -> Any:
-        attempts = Attempts(self._requests.retries, self._requests.timeout)
-        headers = self._requests.headers(call)
-        while True:
-            after = None
-            try:
-                status, after, body = self._send(call, headers, attempts.seconds)
-                if status not in AGAIN:
-                    return answer_of(status, body)
-                failure: BaseException | None = None
-            except (OSError, http.client.HTTPException) as error:
-                self.close()
-                failure = error
-            wait = attempts.pause(after)
-            if wait is None:
-                if failure is not None:
-                    raise unreachable(failure, self._requests.address) from failure
-                return answer_of(status, body)
-            time.sleep(wait)
-
-    def _send(
-        self, call: Call, headers: dict[str, str], seconds: float
-    ) -> tuple[int, str | None, bytes]:
-        connection = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = self._connection()
-        connection.timeout = seconds
-        if connection.sock is not None:
-            connection.sock.settimeout(seconds)
-        target = self._requests.target(call)
-        connection.request(call.method, target, call.data or None, headers)
-        answer = connection.getresponse()
-        return answer.status, answer.getheader("Retry-After"), answer.read()
-
-    def _connection(self) -> http.client.HTTPConnection:
-        address = self._requests.address
-        if address.is_secure:
-            context = self._context or ssl.create_default_context()
-            return http.client.HTTPSConnection(address.host, address.port, context=context)
-        return http.client.HTTPConnection(address.host, address.port)
