@@ -10,7 +10,6 @@ import lastblock as lb
 from lastblock.kernels.streams import key_of
 from lastblock.lab.report.page import write_report
 from lastblock.simulation.simulate import Player
-from lastblock.support.errors import ScenarioError
 from oracle.stream import WORD, Stream, mix
 
 PRIOR = lb.Prior(lb.Bernoulli, 3, mean=lb.Beta(2, 3))
@@ -119,23 +118,3 @@ def test_scenario_files_have_priors(tmp_path):
     assert result.final_regret("LBSDALM").tolist() == run.regret[:, -1].tolist()
     page = write_report(tmp_path / "report.html", result).read_text()
     assert "Each replication draws 3 Bernoulli arms of its own: mean = Beta(a=2, b=3)." in page
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("arms = 3\n", "", "mine.toml:4: the number of arms is missing"),
-        ("arms = 3", "arms = 1", "mine.toml:6: arms=1 must be at least 2"),
-        ("Beta", "Bata", "mine.toml:7: unknown family 'Bata'; did you mean 'Beta'?"),
-        ("b = 3", "c = 3", "mine.toml:7: unknown key 'c' in a law Beta"),
-        ('"Beta", a = 2, b = 3', '"Gaussian", mean = 9', "a law gave a value that is no parameter"),
-        ("[prior]", "[arms]\nmean = 3\n[prior]", "mine.toml:4: [prior] draws the arms"),
-        ("mean = {", "men = {", "unknown key 'men' in [prior]"),
-    ],
-)
-def test_mistakes_in_files_have_a_line(tmp_path, old, new, message):
-    file = tmp_path / "mine.toml"
-    file.write_text(FILE.replace(old, new, 1))
-    with pytest.raises(ScenarioError) as error:
-        lb.lab.Scenario.load(file)
-    assert message in str(error.value)

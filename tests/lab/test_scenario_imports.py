@@ -105,7 +105,9 @@ def test_a_file_is_imported_once_until_it_is_edited(scenario):
 def test_what_an_edited_file_no_longer_defines_is_gone(scenario):
     read(scenario)
     (scenario.parent / "my_policies.py").write_text("")
-    assert refused(scenario).startswith("mine.toml:9: unknown policy 'ExploreFirst'; ")
+    assert refused(scenario).startswith(
+        "mine.toml: policies[0].policy: unknown policy 'ExploreFirst'; "
+    )
 
 
 def test_a_copy_of_a_file_is_the_same_file(scenario, tmp_path):
@@ -125,7 +127,7 @@ def test_two_files_cannot_define_the_same_policy(scenario, tmp_path):
     (other / "my_policies.py").write_text(text)
     line = 1 + text[: text.index("\n@policy(")].count("\n") + 1
     assert refused(other / "mine.toml") == (
-        f"mine.toml:4: imports: my_policies.py, line {line}: ExploreFirst is the name of "
+        f"mine.toml: imports[0]: my_policies.py, line {line}: ExploreFirst is the name of "
         f"a class in {tmp_path}/my_policies.py; choose another name"
     )
     assert read(scenario).policies["ExploreFirst"].exploration == 20
@@ -171,7 +173,7 @@ def test_a_file_may_import_its_neighbours_and_a_module_may_be_named(scenario, mo
 )
 def test_a_file_that_fails(scenario, text, expected):
     (scenario.parent / "my_policies.py").write_text(text)
-    assert refused(scenario) == f"mine.toml:4: imports: {expected}"
+    assert refused(scenario) == f"mine.toml: imports[0]: {expected}"
 
 
 def test_a_file_that_fails_half_way_leaves_nothing(scenario):
@@ -189,21 +191,21 @@ def test_files_that_are_not_there_or_no_text(scenario):
     folder = scenario.parent
     (folder / "my_policies.py").rename(folder / "my_policy.py")
     assert refused(scenario) == (
-        "mine.toml:4: imports: there is no file 'my_policies.py'; did you mean 'my_policy.py'?"
+        "mine.toml: imports[0]: there is no file 'my_policies.py'; did you mean 'my_policy.py'?"
     )
     scenario.write_text(SCENARIO.replace("my_policies.py", "my_policy"))
     assert refused(scenario) == (
-        "mine.toml:4: imports: there is no module 'my_policy'; did you mean 'my_policy.py'?"
+        "mine.toml: imports[0]: there is no module 'my_policy'; did you mean 'my_policy.py'?"
     )
     (folder / "my_policy.py").unlink()
     scenario.write_text(SCENARIO)
     assert refused(scenario) == (
-        "mine.toml:4: imports: there is no file 'my_policies.py'; "
+        "mine.toml: imports[0]: there is no file 'my_policies.py'; "
         f"lastblock looked in {folder.resolve()}"
     )
     (folder / "my_policies.py").write_bytes(b"\xff")
     assert refused(scenario) == (
-        "mine.toml:4: imports: my_policies.py:1: byte 0xff is not UTF-8; save the file as UTF-8"
+        "mine.toml: imports[0]: my_policies.py:1: byte 0xff is not UTF-8; save the file as UTF-8"
     )
 
 
@@ -211,7 +213,8 @@ def test_a_policy_that_raises_something_odd(scenario):
     odd = EXPLORE_FIRST.replace("if self.exploration < 1:", "if self.exploration.real.no < 1:")
     (scenario.parent / "my_policies.py").write_text(odd)
     assert refused(scenario) == (
-        "mine.toml:9: ExploreFirst: AttributeError: 'int' object has no attribute 'no'"
+        "mine.toml: policies[0].policy: ExploreFirst: AttributeError: 'int' object has no "
+        "attribute 'no'"
     )
 
 
@@ -221,7 +224,7 @@ def test_arms_that_raise_something_odd(scenario):
     )
     scenario.write_text(SCENARIO.replace("Bernoulli", "Lottery").replace("mean", "chance"))
     assert refused(scenario) == (
-        "mine.toml:5: Lottery: AttributeError: 'float' object has no attribute 'no'"
+        "mine.toml: arms: Lottery: AttributeError: 'float' object has no attribute 'no'"
     )
 
 

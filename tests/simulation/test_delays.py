@@ -10,7 +10,7 @@ import lastblock as lb
 from lastblock.cli import main
 from lastblock.engine.lateness import Late, draw_delay
 from lastblock.kernels.streams import key_of
-from lastblock.support.errors import ResultError, ScenarioError
+from lastblock.support.errors import ResultError
 from oracle.stream import WORD, Stream, mix
 
 ENV = lb.Stationary([lb.Bernoulli(0.2), lb.Bernoulli(0.5), lb.Bernoulli(0.8)])
@@ -190,21 +190,3 @@ def test_scenario_files_and_the_program_have_delays(tmp_path, monkeypatch, capsy
     ):
         assert main(["run", "plain.toml", "--delay", wrong]) == 2
         assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('law = "geometric"\n', "", "late.toml:11: the law is missing"),
-        ("geometric", "geometrical", "late.toml:12: unknown law 'geometrical'; did you mean"),
-        ("mean = 12.5\n", "", "late.toml:11: a geometric delay needs mean; write mean = …"),
-        ("never = 0.2", "nevr = 0.2", "late.toml:14: unknown key 'nevr' in a geometric delay"),
-        ("never = 0.2", "never = 2", "late.toml:14: never=2 must be at least 0 and below 1"),
-    ],
-)
-def test_mistakes_in_files_have_a_line(tmp_path, old, new, message):
-    file = tmp_path / "late.toml"
-    file.write_text(FILE.replace(old, new, 1))
-    with pytest.raises(ScenarioError) as error:
-        lb.lab.Scenario.load(file)
-    assert message in str(error.value)

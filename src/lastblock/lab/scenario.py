@@ -144,7 +144,7 @@ class Scenario:
         Raises
         ------
         ScenarioError
-            If there is no such scenario, or if it has a mistake; the message names the line.
+            If there is no such scenario, or if it has a mistake; the message names the key.
 
         Examples
         --------

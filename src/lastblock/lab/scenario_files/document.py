@@ -1,27 +1,31 @@
-"""A TOML document whose error messages start with the place: ``FILE:LINE: what is wrong``."""
+"""A TOML document whose error messages start with the place: ``FILE: policies[2].window: …``."""
 
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from lastblock.lab.scenario_files.locate import KeyPath, locate
 from lastblock.support.errors import ScenarioError, short
 from lastblock.support.spelling import advice
 
+KeyPath: TypeAlias = tuple[str | int, ...]
+"""Keys, and indices into arrays, such as ``("policies", 3, "window")``."""
+
 _MOST_MISTAKES = 20
-_SYNTAX = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|.*)\)")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True)
 class TomlDocument:
-    """The text of a TOML file, and the file's name as error messages show it."""
+    """The contents of a TOML file, and the file's name as error messages show it."""
 
     name: str
     text: str
+    values: dict[str, Any]
     mistakes: list[ScenarioError] = field(default_factory=list, compare=False)
     """The mistakes that `noting` has found so far."""
 
@@ -35,47 +39,51 @@ class TomlDocument:
                 self.mistakes.append(error)
 
     def report(self) -> None:
-        """Raise a `ScenarioError` that says all the mistakes noted so far, if there are any.
-
-        The message has a line for each of them, in the order of the file.
-        """
+        """Raise a `ScenarioError` with a line for each mistake noted so far, if there are any."""
         if not self.mistakes:
             return
         if len(self.mistakes) == 1:
             raise self.mistakes[0]
-        lines = sorted(map(str, self.mistakes), key=self._line_in)
+        lines = [str(mistake) for mistake in self.mistakes]
         more = len(lines) - _MOST_MISTAKES
         shown_lines = lines[:_MOST_MISTAKES] + ([f"… and {more} more"] if more > 0 else [])
         raise ScenarioError("\n".join([f"{self.name} has {len(lines)} mistakes:", *shown_lines]))
 
-    def _line_in(self, message: str) -> int:
-        """Return the line that a message begins with; 0 if it names none."""
-        found = re.match(r"(\d+):", message.removeprefix(f"{self.name}:"))
-        return int(found[1]) if found else 0
-
     def error(self, path: KeyPath, message: object) -> ScenarioError:
         """Return an error for the key at `path`; its message is one line and names the place."""
-        try:
-            line = locate(self.text, path)
-        except RecursionError:  # arrays are nested too deep
-            line = 1
-        return ScenarioError(f"{self.name}:{line}: {' '.join(str(message).split())}")
+        place, words = self._place(path), " ".join(str(message).split())
+        if words.startswith((f"{place}=", f"{place}: ")):  # it names the place, as in ``seed=-1``
+            place = ""
+        return ScenarioError(": ".join(filter(None, (self.name, place, words))))
 
-    def parse(self) -> "TomlTable":
-        """Return the whole document as a table, or raise a `ScenarioError` if it is not TOML."""
-        try:
-            return TomlTable(self, (), tomllib.loads(self.text))
-        except RecursionError:
-            raise ScenarioError(f"{self.name}: brackets are nested too deep") from None
-        except ValueError as error:
-            found = _SYNTAX.fullmatch(str(error))
-            if found is None:  # the only other error of tomllib
-                raise ScenarioError(f"{self.name}: a number has too many digits") from None
-            what, line, column = found.group("what", "line", "column")
-            line = line or len(self.text.splitlines())  # "at end of document"
-            place = f" (column {column})" if column else ""
-            what = f"{what[:1].lower()}{what[1:]}"
-            raise ScenarioError(f"{self.name}:{line}: this is not TOML: {what}{place}") from None
+    def _place(self, path: KeyPath) -> str:
+        """Return the keys on a path as a text, as far as the document has them."""
+        place = ""
+        value: Any = self.values
+        for part in path:
+            try:
+                value = value[part]
+            except (IndexError, KeyError, TypeError):
+                break
+            if isinstance(part, int):
+                place += f"[{part}]"
+            else:
+                key = part if _BARE_KEY.fullmatch(part) else json.dumps(part, ensure_ascii=False)
+                place += f".{key}" if place else key
+        return place
+
+
+def parse(name: str, text: str) -> "TomlTable":
+    """Return a whole document as a table, or raise a `ScenarioError` if it is not TOML."""
+    try:
+        values = tomllib.loads(text)
+    except RecursionError:
+        raise ScenarioError(f"{name}: brackets are nested too deep") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"{name}: this is not TOML: {error}") from None
+    except ValueError:  # the only other error of tomllib
+        raise ScenarioError(f"{name}: a number has too many digits") from None
+    return TomlTable(TomlDocument(name, text, values), (), values)
 
 
 @dataclass(frozen=True)
@@ -154,7 +162,7 @@ class TomlTable:
     def as_table(self, value: Any, *keys: str | int) -> "TomlTable":
         """Return `value`, which stands at `keys` in this table, as a table with its path."""
         if not isinstance(value, dict):
-            raise self.error(f"{keys[0]}: {short(value)} must be a table", *keys)
+            raise self.error(f"{short(value)} must be a table", *keys)
         return TomlTable(self.document, (*self.path, *keys), value)
 
 

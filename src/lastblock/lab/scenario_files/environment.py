@@ -47,7 +47,7 @@ Base: TypeAlias = TomlTable | list[TomlTable]
 def read_environment(top: TomlTable, horizon: int) -> Environment:
     """Return the environment that the file describes.
 
-    Raises a `ScenarioError`, which names the line, if the description is wrong or incomplete.
+    Raises a `ScenarioError`, which names the key, if the description is wrong or incomplete.
     """
     base = _read_base(top)
     phases = top.tables("phases") or [TomlTable(top.document, ("arms",), {})]

@@ -44,7 +44,7 @@ def read_imports(top: TomlTable, folder: Path) -> None:
         try:
             _import(item, folder)
         except Exception as error:  # a user's own file may raise anything
-            raise top.error(f"imports: {_reason(item, error)}", "imports", i) from None
+            raise top.error(_reason(item, error), "imports", i) from None
 
 
 def import_item(item: str, folder: Path) -> None:

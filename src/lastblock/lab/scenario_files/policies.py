@@ -337,14 +337,14 @@ def _tuning(
     name = value
     if isinstance(value, dict):
         name = own.need(
-            "tuning", f'{key}: the name of the tuning is missing; write {key} = {{tuning = "…"}}'
+            "tuning", f'the name of the tuning is missing; write {key} = {{tuning = "…"}}'
         )
     if not isinstance(name, str):
         raise own.error(f"tuning={short(name)} must be a name in quotes", "tuning")
     if name is value:
         _check_tuning(table, key, name)
     if name not in TUNINGS:
-        raise own.error(f"{key}: unknown tuning {name!r}; {advice(name, TUNINGS)}", "tuning")
+        raise own.error(f"unknown tuning {name!r}; {advice(name, TUNINGS)}", "tuning")
     function = TUNINGS[name]
     asked = inspect.signature(function).parameters
     own.only(["tuning", *asked], f"the tuning {name!r}")
@@ -368,4 +368,4 @@ def _tuning(
     try:
         return function(**{other: known[other] for other in asked if other in known})
     except ValueError as error:
-        raise own.error(f"{key}: {error}") from None
+        raise own.error(error) from None

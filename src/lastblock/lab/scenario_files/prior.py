@@ -11,7 +11,7 @@ from lastblock.support.spelling import advice
 
 
 def read_prior(top: TomlTable) -> Prior:
-    """Return the prior that the file describes, or raise a `ScenarioError` that names the line."""
+    """Return the prior that the file describes, or raise a `ScenarioError` that names the key."""
     for key in ("arms", "phases"):
         if key in top:
             raise top.error(f"[prior] draws the arms; leave out {key}, or [prior]", key)

@@ -9,7 +9,7 @@ from lastblock.environments.prior import Prior
 from lastblock.lab.scenario import NAME, Scenario
 from lastblock.lab.scenario_files.claims import read_claims
 from lastblock.lab.scenario_files.delay import read_delay
-from lastblock.lab.scenario_files.document import TomlDocument, TomlTable, read_text
+from lastblock.lab.scenario_files.document import TomlTable, parse, read_text
 from lastblock.lab.scenario_files.environment import read_environment
 from lastblock.lab.scenario_files.imports import read_imports
 from lastblock.lab.scenario_files.policies import World, check_without_world, read_policies
@@ -75,7 +75,7 @@ def read(
     Raises
     ------
     ScenarioError
-        If there is no such file or scenario, or if it has a mistake; the message names the line.
+        If there is no such file or scenario, or if it has a mistake; the message names the key.
 
     Examples
     --------
@@ -84,8 +84,8 @@ def read(
     ((3000, 5000), 429)
     """
     path, name = _find(source)
-    document = TomlDocument(name, read_text(path, name))
-    top = document.parse()
+    top = parse(name, read_text(path, name))
+    document = top.document
     with document.noting():
         top.only(_KEYS, "a scenario")
     meant = {nearest(key, _KEYS) for key in top if key not in _KEYS}  # these are not missing
@@ -174,7 +174,7 @@ class ScenarioNumbers:
             raise self.error("horizon", error) from None
 
     def error(self, key: str, message: object) -> ScenarioError:
-        """Return an error about a number; without a line if the caller gave the number."""
+        """Return an error about a number; without a key if the caller gave the number."""
         if key in self.instead:
             return ScenarioError(f"{self.top.document.name}: {message}")
         return self.top.error(message, key)
