@@ -284,7 +284,6 @@ def main() -> None:
     parser.add_argument(
         "--no-hindsight", action="store_true", help="do not search for the best window in hindsight"
     )
-    parser.add_argument("--first-edition", action="store_true", help="play edition 1, too")
     parser.add_argument(
         "--chance",
         action="store_true",
@@ -302,8 +301,6 @@ def main() -> None:
         place.fill(promises())
         return
     policies = {"AdaptiveLBSDA()": lb.AdaptiveLBSDA()}
-    if options.first_edition:
-        policies["edition 1"] = lb.AdaptiveLBSDA(**lb.AdaptiveLBSDA.former_defaults())
     policies |= {f"alertness {c:g}": lb.AdaptiveLBSDA(c) for c in options.alertness}
     hindsight = not options.no_hindsight
     ratios = suite(policies, options.half, options.replications, hindsight, options.further)

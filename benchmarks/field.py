@@ -50,7 +50,6 @@ def main() -> None:
         policies = {
             **scenario.policies,
             "Adaptive LB-SDA": lb.AdaptiveLBSDA(),
-            "the same, edition 1": lb.AdaptiveLBSDA(**lb.AdaptiveLBSDA.former_defaults()),
         }
         if scenario.name == "bernoulli-changes":
             policies |= others()

@@ -91,7 +91,6 @@ from lastblock.policies.ucb1 import UCB1
 from lastblock.policies.ucbtuned import UCBTuned
 from lastblock.policies.ucbv import UCBV
 from lastblock.policies.wrsda import WRSDA
-from lastblock.support import old_names
 from lastblock.support.errors import (
     BanditInUseError,
     ExpiredDecisionError,
@@ -122,8 +121,6 @@ if TYPE_CHECKING:  # at run time when they are first used: see `_ON_FIRST_USE`
     from lastblock.simulation.run import Run, Trace
     from lastblock.simulation.simulate import simulate, trace
     from lastblock.store import Store
-
-old_names.install()
 
 __version__ = "0.1.0"
 

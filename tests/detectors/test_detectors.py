@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lastblock as lb
-from lastblock.core.layout import layout_id, record
+from lastblock.core.layout import record
 from lastblock.detectors.meanshift import forget_arm, largest_shift, last_block, shift_fields
 from lastblock.kernels.jit import DISABLED, entry, specialise
 
@@ -174,19 +174,3 @@ def test_blocks_survive_rewards_of_any_size():
     assert found[4, :, 1].tolist() == [0.0, 0.0, 1e280]  # 1 is lost beside 10²⁸⁰
     found = blocks_of(np.array([0.0, 1e-300, 3.0, 1.0, 1.0]), [1, 2, 3])
     assert found[4, :, 1].tolist() == [1.0, 2.0, 5.0]
-
-
-def test_without_clipping_the_record_is_that_of_older_versions():
-    """Optional arrays without room are no part of the layout."""
-    for blocks in (True, False):
-        fields = shift_fields(2, blocks=blocks)
-        old, bare = (
-            record(fields),
-            record([field for field in fields if field[2:3] != ((0,),)][:-1]),
-        )
-        assert old["seen"].shape == (0,)
-        assert "seen_totals" not in bare.names
-        assert "seen" not in bare.names
-        assert layout_id(old) == layout_id(bare)
-        assert old.itemsize == bare.itemsize
-        assert layout_id(record(shift_fields(2, blocks=blocks, clips=True))) != layout_id(old)

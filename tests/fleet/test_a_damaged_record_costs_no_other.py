@@ -1,10 +1,8 @@
 """Damage is found wherever it is, a killed process is no damage, and repair keeps the others."""
 
 import re
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import kill_first_asks
 import numpy as np
@@ -20,7 +18,6 @@ POLICY = lb.LBSDALM(minimum=4, scale=0.5)
 ARMS = 3
 SIZE = 70
 OPTIONS = {"arms": ARMS, "size": SIZE, "seed": 7, "memory": "compact"}
-OLD = Path(__file__).parents[1] / "data" / "before_the_move" / "full.fleet"
 
 
 def play(fleet, batches=30):
@@ -177,21 +174,6 @@ def test_a_bandit_whose_start_was_cut_off_has_not_begun(path, fresh):
         assert fleet.repaired == {}
         assert fleet.pulls([30, 65]).sum() == 0
         assert fleet.ask([30, 65]).tolist() == fresh.ask([30, 65]).tolist()
-
-
-def test_a_start_that_an_older_version_cut_off_is_no_damage(tmp_path):
-    path = Path(shutil.copy(OLD, tmp_path))
-    with lb.Fleet.open(path) as fleet:
-        assert "seal" not in fleet._plan.dtype.names
-        fleet._states[1] = np.zeros((), fleet._plan.dtype)
-        fleet._states["round"][1] = 1  # and `arms` is still 0
-    with lb.Fleet.open(path) as fleet:
-        assert fleet._states["round"][1] == 0
-        fleet._states["arms"][0] = 7
-    with pytest.raises(lb.StateFileError, match="bandit 0, arms is 7 instead of"):
-        lb.Fleet.open(path)
-    with lb.Fleet.open(path, repair=True) as fleet:
-        assert list(fleet.repaired) == [0]
 
 
 @short_and_long("kills", 4, 100)

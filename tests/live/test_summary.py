@@ -4,7 +4,6 @@ import json
 import math
 import random
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from lastblock.live.view import desk_of
 
 ARMS = ["red", "green", "blue"]
 RATES = {"red": 0.02, "green": 0.5, "blue": 0.01, "gold": 0.05}
-OLD = Path(__file__).parents[1] / "data" / "before_the_move"
 
 
 def click(world, arm):
@@ -190,31 +188,6 @@ def test_the_policy_may_know_the_bounds():
     bandit = lb.Bandit(lb.Thompson(), ARMS, seed=7)
     play(bandit, 200, lambda world, arm: world.random(), {})
     assert bandit.summary().rewards == "rewards between 0 and 1"
-
-
-def test_files_of_format_1_have_no_extremes():
-    bandit = lb.Bandit.load(OLD / "lbsdalm.bandit")
-    assert all(np.isnan(ends).all() for ends in extremes(bandit).values())
-    summary = bandit.summary()
-    assert all(row.low <= row.mean <= row.high for row in summary.arms if row.pulls)
-    again = lb.Bandit.from_bytes(bandit.to_bytes())
-    assert again.to_bytes() == bandit.to_bytes()
-    assert again.summary() == summary
-    decision = bandit.ask()
-    bandit.tell(decision, 3.0)
-    assert np.isnan(extremes(bandit)[decision.arm]).all()  # it stays unknown
-
-
-def test_an_old_store_with_new_snapshots_is_still_sound(tmp_path):
-    path = tmp_path / "store.db"
-    path.write_bytes((OLD / "store.db").read_bytes())
-    with lb.Store(path, keep_events=True) as store:
-        name = store.names()[0]
-        bandit = store.bandit(name)
-        bandit.add_arm("new")
-        play(bandit, 30, lambda world, arm: 0.5, {})
-        store.snapshot(name)
-        assert store.verify(name) > 30
 
 
 # As JSON.

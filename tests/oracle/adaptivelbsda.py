@@ -10,7 +10,7 @@ SHORT_MEMORY, LONG_MEMORY = 511, 0.2
 MARKS = 8  # a level
 KEPT, CAUTION, MOST_ALERT, ALARM = 32, 4.5, 0.25, 0.25
 COMMON, CALM, SECOND_LOOK = 5_000, 20_000, 128
-TOLERANCE = {1: (Fraction(3, 4), 2), 2: (Fraction(1, 2), 8)}  # and for how many rewards
+TOLERANCE, PATIENCE = Fraction(1, 2), 8
 REACH = 3
 UNTOLD = 2
 SMALLEST, LEVELS, TRUSTED = 16, 10, 24.0
@@ -96,9 +96,9 @@ class Arm:
 
 
 class AdaptiveLBSDA(Oracle):
-    def __init__(self, arms, seed, alertness=0.075, edition=2):
+    def __init__(self, arms, seed, alertness=0.075):
         super().__init__(arms, seed, reference=False)
-        self.alertness, self.edition = alertness, edition
+        self.alertness = alertness
         self.state = [Arm() for _ in range(arms)]
         self.now = 0  # decisions so far
         self.since = 0
@@ -140,8 +140,6 @@ class AdaptiveLBSDA(Oracle):
 
     def slow(self, age):
         """What the square of the longest silence is proportional to."""
-        if self.edition == 1:
-            return age * max(1.0, age / CALM)
         return COMMON * (min(age, CALM) / COMMON) ** (2 / 3) * max(1.0, age / CALM) ** 2
 
     def remembered(self, arm):
@@ -163,7 +161,7 @@ class AdaptiveLBSDA(Oracle):
         if not mine or not theirs:
             return False
         won = mean(mine) >= mean(self.leaders_block(len(mine)))
-        if won and self.edition == 2 and not self.is_plausible(k):
+        if won and not self.is_plausible(k):
             self.doubts += 1
             return False
         return won
@@ -204,8 +202,7 @@ class AdaptiveLBSDA(Oracle):
         slack = 0
         if len(rewards) > own:
             gap = goal - mean(rewards[:-own])
-            share, patience = TOLERANCE[self.edition]
-            slack = share * max(0, gap) * min(own, patience)
+            slack = TOLERANCE * max(0, gap) * min(own, PATIENCE)
         return own * mean(rewards[-own:]) >= own * goal - slack
 
     def tell(self, k, reward):
@@ -215,8 +212,7 @@ class AdaptiveLBSDA(Oracle):
         if arm.burst is not None:
             arm.burst += 1
         # The limits follow from 32 rewards once these have been compared as they are.
-        clips = self.edition == 2 and len(arm.rewards) > KEPT
-        seen = clipped(arm.rewards) if clips else arm.rewards
+        seen = clipped(arm.rewards) if len(arm.rewards) > KEPT else arm.rewards
         self.clips += seen != arm.rewards
         z, size, _, _ = largest_shift(seen)
         caution = max(0.0, CAUTION - log(1 + self.recent + self.earlier))

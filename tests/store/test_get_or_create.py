@@ -7,7 +7,6 @@ import sys
 import pytest
 
 import lastblock as lb
-from lastblock.core.registry import is_same
 
 ARMS = ["red", "green"]
 
@@ -122,21 +121,3 @@ def test_workers_that_wait_get_it_one_after_the_other(tmp_path):
     workers = Workers(tmp_path / "s.db", 3, "60")
     assert workers.answers() == ["owner of 1", "owner of 2", "owner of 3"]
     workers.end()
-
-
-@pytest.mark.parametrize(
-    ("stored", "given", "same"),
-    [
-        ((0.065, 1), (0.075, 2), True),  # AdaptiveLBSDA(), then and now
-        ((0.25, 1), (0.25, 2), True),
-        ((0.075, 1), (0.075, 2), True),  # it was written out then
-        ((0.065, 1), (0.075, 1), False),
-        ((0.065, 2), (0.075, 2), False),
-        ((0.075, 2), (0.075, 1), False),
-        ((0.25, 1), (0.075, 2), False),
-    ],
-)
-def test_words_of_an_older_version_mean_what_they_meant_then(stored, given, same):
-    for wrapped in (lambda policy: policy, lb.Binarized):
-        old, new = (wrapped(lb.AdaptiveLBSDA(*words)) for words in (stored, given))
-        assert is_same(old, new) == same

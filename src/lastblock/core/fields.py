@@ -30,8 +30,6 @@ class Fields(np.void, metaclass=_KindOfRecord):  # type: ignore[misc]  # numpy's
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
-        if name in (self.dtype.names or ()):  # in a file written before there were subclasses
-            return self[name]
         raise self._missing(name)
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from lastblock.core.checked import MARK, is_checked
-from lastblock.core.fields import Fields, fields_class  # noqa: F401  # old pickles name it here
+from lastblock.core.fields import fields_class
 from lastblock.core.protocol import Layout, Policy, check_arms
 from lastblock.core.registry import require_policy
 from lastblock.kernels.record_memory import WORD
@@ -64,18 +64,6 @@ def below_arms(kind: Any) -> np.dtype[Any]:
 
 COUNT = within(np.int64, 0)
 """A field that counts something, or that says when something happened."""
-
-
-def optional(kind: Any) -> np.dtype[Any]:
-    """Return the type of an array that records of an older version of the policy do not have.
-
-    Where the array has no room it is no part of the layout: the record is that of the older
-    version, and files that hold such records still open.
-    """
-    metadata = {**(np.dtype(kind).metadata or {}), "optional": True}
-    lacking: np.dtype[Any] = np.dtype(kind, metadata=metadata)
-    return lacking
-
 
 WEIGHT = within(np.float64, 0)
 """A field that counts with discounted weights, hence not in whole numbers."""
@@ -335,10 +323,5 @@ def _fields(dtype: np.dtype[Any]) -> list[Any]:
     return [
         (name, _fields(part)) if (part := dtype[name]).names else (name, part.base.str, part.shape)
         for name in dtype.names or ()
-        if name != MARK[0] and not _is_absent(dtype[name])
+        if name != MARK[0]
     ]
-
-
-def _is_absent(part: np.dtype[Any]) -> bool:
-    """Return whether a field is an `optional` array without room."""
-    return part.itemsize == 0 and "optional" in (part.base.metadata or {})

@@ -23,9 +23,6 @@ each policy; with the JIT off the very same methods run as they are.
     aside(self, s)                       optional, Python: a wrapper's own reason, see `aside`
     unpacked(self, s, compact)           optional, Python: a compact record was filled into `s`
     remedy(self)                         optional, Python: what to do about a reward that it refuses
-    former_defaults(cls)                 optional, a class method: parameters that came later, with
-                                         the values that older states mean; also changed defaults
-    later_parameters(cls)                optional, a class method: which of them older ones had not
 
 A change detector is a value of the same sort, decorated with `@detector`; wrappers keep its record:
 

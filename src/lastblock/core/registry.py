@@ -1,7 +1,6 @@
 """Policies and change detectors by name: decorators that register them, parameters as data."""
 
 import functools
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, TypeVar, get_args, get_type_hints
@@ -221,9 +220,6 @@ def describe(policy: Policy | Detector) -> dict[str, Any]:
 def build(description: dict[str, Any]) -> Policy:
     """Return the policy that `describe` has described.
 
-    Parameters that the description does not have, because an older version wrote it, get the
-    values that the policy's method `former_defaults` gives, if it has one.
-
     Raises
     ------
     ValueError
@@ -237,55 +233,8 @@ def build(description: dict[str, Any]) -> Policy:
         key: build(value) if isinstance(value, dict) else value
         for key, value in description["parameters"].items()
     }
-    made = known[name]
-    built: Policy = made(**{**_former_defaults(made), **parameters})
+    built: Policy = known[name](**parameters)
     return built
-
-
-def is_same(old: Policy | Detector, given: Policy | Detector) -> bool:
-    """Return whether a stored policy is the one that a program gives.
-
-    So it is, too, if an older version has made it from the same words: with the defaults of then.
-    """
-    found = describe(old)
-    return found == describe(given) or found in _meanings(given)
-
-
-def _meanings(policy: Policy | Detector) -> list[dict[str, Any]]:
-    """Return what the words that make a policy mean now, and what they may have meant before.
-
-    Words that name a later parameter meant nothing before. A value that is the default now may have
-    been written out, or it stands for the default of then.
-    """
-    nested = POLICIES.keys() | DETECTORS.keys()
-    part: Any = policy
-    before, later = _former_defaults(type(policy)), _later_parameters(type(policy))
-    now, then = [], []
-    for name, value in part._asdict().items():
-        meant = _meanings(value) if type(value).__name__ in nested else [value]
-        now.append(meant)
-        is_default = value == part._field_defaults.get(name, before)
-        if name in later:
-            then.append([before[name]] if is_default else [])
-        else:
-            then.append([*meant, before[name]] if name in before and is_default else meant)
-    return [
-        {"name": type(policy).__name__, "parameters": dict(zip(part._fields, values, strict=True))}
-        for choice in (now, then)
-        for values in itertools.product(*choice)
-    ]
-
-
-def _later_parameters(cls: type[Any]) -> tuple[str, ...]:
-    """Return the names of parameters that older versions did not have."""
-    method = getattr(cls, "later_parameters", None)
-    return () if method is None else tuple(method())
-
-
-def _former_defaults(cls: type[Any]) -> dict[str, Any]:
-    """Return the values of parameters that older versions did not have or had other defaults of."""
-    method = getattr(cls, "former_defaults", None)
-    return {} if method is None else dict(method())
 
 
 def validated(cls: type[T]) -> type[T]:

@@ -21,7 +21,7 @@ class Told(NamedTuple):
     spread: float
     """The sum of squared distances from the mean."""
     low: float = math.nan
-    """The smallest one; NaN if it is not known, as in states of older versions."""
+    """The smallest one; NaN if it is not known."""
     high: float = math.nan
     """The largest one; NaN as for `low`."""
 

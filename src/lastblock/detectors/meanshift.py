@@ -13,9 +13,9 @@ as at least ν/n times the other block's (or equal to it if n < ν). ν is `TRUS
 the tails are long, because the variance of a sample variance grows with the kurtosis.
 
 The same checkpoints serve a policy that needs the sum of an arm's last rewards: see `last_block`.
-Such a policy may clip what the comparisons see between limits for each arm, so that a far reward
-neither raises an alarm nor makes the detector deaf. The clipped rewards then have sums of their
-own, since blocks are of the rewards as they are.
+Such a policy clips what the comparisons see between limits for each arm, so that a far reward
+neither raises an alarm nor makes the detector deaf. The clipped rewards have sums of their own,
+since blocks are of the rewards as they are.
 
 The unit of the rewards is the first difference between two of them, rounded to a power of two so
 that no digit is lost. Squares of very large and very small rewards then neither overflow nor
@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.layout import COUNT, optional
+from lastblock.core.layout import COUNT
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import detector
 from lastblock.kernels.bits import bit_length
@@ -53,16 +53,14 @@ LONGEST_BLOCK = (SLOTS - 1) << (BLOCK_LEVELS - 1)
 """The largest number of last rewards whose sum can be read."""
 
 
-def shift_fields(arms: int, *, blocks: bool = False, clips: bool = False) -> Layout:
+def shift_fields(arms: int, *, blocks: bool = False) -> Layout:
     """Return the fields of the record: sums of each arm since its restart, and the last shift.
 
     With `blocks` there are more checkpoints of the sum of rewards, so that `last_block` can read
     the sum of an arm's last rewards. Row 0 then has those at every reward, and the comparisons
-    begin with row 1. With `clips` the comparisons see clipped rewards: `square`, `squares` and
-    `fourth` are theirs.
+    begin with row 1. They see clipped rewards then: `square`, `squares` and `fourth` are theirs.
     """
-    rows = BLOCK_LEVELS if blocks else LEVELS
-    clipping = arms if clips else 0
+    rows, clipping = (BLOCK_LEVELS, arms) if blocks else (LEVELS, 0)
     return [
         ("count", COUNT, (arms,)),
         ("base", np.float64, (arms,)),  # the first reward, subtracted from all to keep sums small
@@ -75,10 +73,10 @@ def shift_fields(arms: int, *, blocks: bool = False, clips: bool = False) -> Lay
         ("size", COUNT),  # number of rewards after the last shift found
         ("old", np.float64),  # mean before it
         ("new", np.float64),  # mean after it
-        ("lowest", optional(np.float64), (clipping,)),  # between these limits …
-        ("highest", optional(np.float64), (clipping,)),  # … rewards are clipped; these …
-        ("seen", optional(np.float64), (clipping,)),  # … are the sums of clipped ones
-        ("seen_totals", optional(np.float64), (clipping, LEVELS, SLOTS)),
+        ("lowest", np.float64, (clipping,)),  # between these limits …
+        ("highest", np.float64, (clipping,)),  # … rewards are clipped; these …
+        ("seen", np.float64, (clipping,)),  # … are the sums of clipped ones
+        ("seen_totals", np.float64, (clipping, LEVELS, SLOTS)),
     ]
 
 
@@ -86,15 +84,10 @@ def shift_fields(arms: int, *, blocks: bool = False, clips: bool = False) -> Lay
 def has_blocks(d: Record) -> bool:
     """Return whether blocks can be read from the record; known at compile time.
 
-    Its sums are then not multiplied by the unit, so that no reward makes them overflow.
+    The comparisons then see clipped rewards, and no sum is multiplied by the unit, so that no
+    reward makes it overflow.
     """
     return bool(d.totals.shape[1] > LEVELS)
-
-
-@kernel
-def has_limits(d: Record) -> bool:
-    """Return whether the comparisons see clipped rewards; known at compile time."""
-    return bool(d.seen.shape[0] > 0)
 
 
 @kernel
@@ -108,9 +101,8 @@ def set_limits(d: Record, arm: int, low: float, high: float) -> None:
 def forget_arm(d: Record, arm: int) -> None:
     """Forget all rewards of `arm`, but not its limits."""
     d.count[arm] = 0
-    if has_limits(d):
-        d.seen[arm] = 0.0
     if has_blocks(d):
+        d.seen[arm] = 0.0
         d.base[arm] = 0.0
         for j in range(d.totals.shape[1]):
             d.totals[arm, j, 0] = 0.0  # the checkpoint before the first reward
@@ -144,7 +136,7 @@ def unit_of_sums(d: Record, arm: int) -> float:
 @kernel
 def seen_reward(d: Record, arm: int, reward: float) -> float:
     """Return a reward as the comparisons see it."""
-    if has_limits(d):
+    if has_blocks(d):
         return float(min(d.highest[arm], max(d.lowest[arm], reward)))
     return reward
 
@@ -152,7 +144,7 @@ def seen_reward(d: Record, arm: int, reward: float) -> float:
 @kernel
 def seen_total(d: Record, arm: int) -> float:
     """Return the sum that the comparisons see, in units if `unit_of_sums` is 1."""
-    return float(d.seen[arm]) if has_limits(d) else float(d.total[arm])
+    return float(d.seen[arm]) if has_blocks(d) else float(d.total[arm])
 
 
 @kernel
@@ -213,9 +205,11 @@ def take_in(d: Record, arm: int, reward: float) -> None:
         square = (x - seen_total(d, arm) * unit_of_sums(d, arm) / n) ** 2
         d.fourth[arm] += square * square
     d.count[arm] = n + 1
-    d.total[arm] += reward - d.base[arm] if has_blocks(d) else x
-    if has_limits(d):
+    if has_blocks(d):
+        d.total[arm] += reward - d.base[arm]
         d.seen[arm] += away
+    else:
+        d.total[arm] += x
     d.square[arm] += x * x
 
 
@@ -245,7 +239,7 @@ def largest_shift(d: Record, arm: int, reward: float, least: float) -> float:
         m = n - s
         if m >= SMALLEST and least < math.inf:
             head = d.totals[arm, first + j, slot]
-            if has_limits(d):
+            if has_blocks(d):
                 head = d.seen_totals[arm, j, slot]
             head_square = d.squares[arm, j, slot]
             new = (seen - head) * unit / s
@@ -261,12 +255,12 @@ def largest_shift(d: Record, arm: int, reward: float, least: float) -> float:
                     d.size = s
                     d.old = old / d.unit[arm] + d.base[arm]
                     d.new = new / d.unit[arm] + d.base[arm]
-                    if has_limits(d):  # users are told of means of the rewards as they are
+                    if has_blocks(d):  # users are told of means of the rewards as they are
                         head = d.totals[arm, first + j, slot]
                         d.old = head / m + d.base[arm]
                         d.new = (total - head) / s + d.base[arm]
         d.totals[arm, first + j, slot] = total  # this checkpoint replaces it
-        if has_limits(d):
+        if has_blocks(d):
             d.seen_totals[arm, j, slot] = seen
         d.squares[arm, j, slot] = square
         step *= 2

@@ -53,7 +53,6 @@ wrapper has the wrapped policy as a parameter, and its record in the field `inne
 `NOBODY`           no arm, in a field that holds one
 `within` *         a field whose numbers lie between two bounds, such as places in a list
 `below_arms` *     a field whose numbers lie below the number of arms
-`optional` *       an array that records of an older version of the policy do not have
 `record` *         a record as a field: its type, from a layout
 `record_of` *      the whole record of another policy, for a wrapper
 `capacity` *       the next power of two, for the length of a ring
@@ -218,7 +217,6 @@ from lastblock.core.layout import (
     WEIGHT,
     below_arms,
     capacity,
-    optional,
     record,
     record_of,
     whole_type,
@@ -363,7 +361,6 @@ __all__ = [
     "number",
     "obligation",
     "obligation_lasts",
-    "optional",
     "plain",
     "planned",
     "poisson",

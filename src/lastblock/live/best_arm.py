@@ -26,7 +26,7 @@ from lastblock.theory.confidence_sequences import (
 from lastblock.theory.probability_best import probability_best
 
 _USUAL_WIDTH = 6.0
-"""The range of rewards in standard deviations that we take if an old state does not have it."""
+"""The range of rewards in standard deviations that we take if it is not known."""
 
 
 class Compared(NamedTuple):

@@ -53,8 +53,7 @@ def describe_desk(desk: SelectiveDesk[Any], *, with_out: bool = True) -> dict[st
     """
     number = {label: i for i, label in enumerate(desk.labels)}
     out = sorted(desk.out.items()) if with_out else []
-    ledger = desk.ledger.describe(for_store=not with_out, in_store=desk.clock is not None)
-    about = {
+    return {
         "policy": describe(desk.live.policy),
         "layout": desk.live.layout,
         "room": [desk.live.width, desk.live.depth],
@@ -68,11 +67,9 @@ def describe_desk(desk: SelectiveDesk[Any], *, with_out: bool = True) -> dict[st
         ],
         "next_id": desk.next_id,
         "out": [[id, int(arm), desk.chances.get(id)] for id, arm in out],
-        **({"ledger": ledger} if ledger else {}),
+        "ledger": desk.ledger.describe(for_store=not with_out, in_store=desk.clock is not None),
+        "paused": sorted(number[label] for label in desk.paused),
     }
-    if desk.paused:
-        about["paused"] = sorted(number[label] for label in desk.paused)
-    return about
 
 
 def restore_desk(about: dict[str, Any], record: bytes) -> JournalledDesk[Any]:
@@ -104,11 +101,9 @@ def read_description(about: dict[str, Any]) -> Described:
     retired = {
         _between(i, 0, len(labels) - 1, "retired"): Told(
             _between(pulls, 0, LARGEST_COUNTED, "retired"),
-            float.fromhex(mean),
-            float.fromhex(spread),
-            *map(float.fromhex, extremes[:2]),  # format 1 has none
+            *map(float.fromhex, (mean, spread, low, high)),
         )
-        for i, pulls, mean, spread, *extremes in about["retired"]
+        for i, pulls, mean, spread, low, high in about["retired"]
     }
     if sorted([*numbers, *retired]) != list(range(len(labels))):
         raise ValueError("its arms do not add up: each must be either active or retired, once")
@@ -128,8 +123,8 @@ def read_description(about: dict[str, Any]) -> Described:
         next_id,
         out,
         chances,
-        restore_ledger(about.get("ledger", {}), next_id, len(labels)),
-        _paused(about.get("paused", []), labels, numbers),
+        restore_ledger(about["ledger"], next_id, len(labels)),
+        _paused(about["paused"], labels, numbers),
     )
     _check_layout(made, about["layout"])
     return made
@@ -183,7 +178,7 @@ def _decisions(
 def _paused(
     rows: Sequence[Any], labels: Sequence[Label], active: Sequence[int]
 ) -> frozenset[Label]:
-    """Return the labels of the paused arms; older states have none."""
+    """Return the labels of the paused arms."""
     for arm in rows:
         if whole(arm, "paused") not in active:
             raise ValueError(f"arm {arm} is paused, and is not an active arm")

@@ -13,14 +13,13 @@ from lastblock.support.container import DIGEST_SIZE, HEAD, digest, encode, make_
 from lastblock.support.errors import UNREADABLE, StateFileError
 
 MAGIC = b"lastblk\n"
-VERSION = 3
-"""The format. Format 1, which does not note the smallest and largest rewards, can still be read;
-format 2 has no ledger, and is written for bandits whose ledger is empty."""
+VERSION = 1
+"""The format; docs/reference/file-formats.md says what a later one must do."""
 
 
 def pack(about: dict[str, Any], record: bytes) -> bytes:
     """Return a description and a record in the format above."""
-    body = make_head(MAGIC, _version(about), encode(about), len(record)) + record
+    body = make_head(MAGIC, VERSION, encode(about), len(record)) + record
     return body + digest(body)
 
 
@@ -30,8 +29,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
     if head is None:
         raise StateFileError("this is not a lastblock state: give a file that save() wrote")
     version, description_size, record_size = head
-    if version > VERSION:
-        raise _too_new(version)
+    _check_version(version)
     size = HEAD.size + description_size + record_size + DIGEST_SIZE
     if len(data) < size:
         raise StateFileError(
@@ -51,13 +49,12 @@ def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
 
 def to_text(about: dict[str, Any], record: bytes) -> str:
     """Return JSON with the description, the record in base64, and a checksum of both."""
-    version = _version(about)
     return json.dumps(
         {
-            "lastblock": version,
+            "lastblock": VERSION,
             "bandit": about,
             "record": base64.b64encode(record).decode(),
-            "checksum": _text_digest(about, record, version),
+            "checksum": _text_digest(about, record),
         },
         ensure_ascii=False,
     )
@@ -71,11 +68,10 @@ def from_text(text: str) -> tuple[dict[str, Any], bytes]:
         raise StateFileError(f"the state is not JSON ({error}); restore it from a copy") from None
     if not isinstance(data, dict) or type(data.get("lastblock")) is not int:
         raise StateFileError("this is not a lastblock state: give a text that to_json() made")
-    if data["lastblock"] > VERSION:
-        raise _too_new(data["lastblock"])
+    _check_version(data["lastblock"])
     try:
         about, record = data["bandit"], base64.b64decode(data["record"], validate=True)
-        intact = data["checksum"] == _text_digest(about, record, data["lastblock"])
+        intact = data["checksum"] == _text_digest(about, record)
     except UNREADABLE:
         intact = False
     if not intact:
@@ -83,19 +79,15 @@ def from_text(text: str) -> tuple[dict[str, Any], bytes]:
     return about, record
 
 
-def _version(about: dict[str, Any]) -> int:
-    """Return the format that an older version must know to read a description rightly."""
-    return VERSION if isinstance(about, dict) and "ledger" in about else 2
-
-
-def _text_digest(about: Any, record: bytes, version: int) -> str:
+def _text_digest(about: Any, record: bytes) -> str:
     """Return a checksum that does not depend on the order of the keys."""
-    canonical = json.dumps([version, about], ensure_ascii=False, sort_keys=True)
+    canonical = json.dumps([VERSION, about], ensure_ascii=False, sort_keys=True)
     return digest(canonical.encode() + record).hex()
 
 
-def _too_new(version: int) -> StateFileError:
-    return StateFileError(
-        f"the state has format {version}, this lastblock reads up to {VERSION}; "
-        "upgrade lastblock to load it"
-    )
+def _check_version(version: int) -> None:
+    if version > VERSION:
+        raise StateFileError(
+            f"the state has format {version}, this lastblock reads up to {VERSION}; "
+            "upgrade lastblock to load it"
+        )

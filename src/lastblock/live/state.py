@@ -33,10 +33,6 @@ from lastblock.kernels.streams import Stream, key_of
 from lastblock.live.absence import RecordMap
 from lastblock.live.notes import Notes
 
-OLD_COLUMNS = 3
-"""The columns of `Notes.told` in states of format 1, which have no extremes."""
-
-
 _KEY = key_of(0)
 
 
@@ -56,8 +52,8 @@ class Live:
     arms
         The number of arms.
     width
-        The number of arms that fit; by default, the next of 2, 4, 8, 16 … Others come from fleets
-        and from states of older versions.
+        The number of arms that fit; by default, the next of 2, 4, 8, 16 … Others come from
+        fleets.
     depth
         The number of rewards per arm that fit, for a policy that keeps all rewards.
     floored
@@ -329,16 +325,11 @@ class Live:
         state, notes = self.states.dtype, self.notes
         told = notes.told
         sizes = [state.itemsize, told.nbytes, notes.floor.nbytes, notes.planned.nbytes]
-        if len(data) == sum(sizes) - told[:, OLD_COLUMNS:].nbytes:  # in format 1
-            told = told[:, :OLD_COLUMNS]
-            sizes[1] = told.nbytes
         ends = np.cumsum(sizes).tolist()
         if len(data) != ends[-1]:
             raise ValueError(f"its record has {len(data)} bytes instead of {ends[-1]}")
         self.states[:] = from_little(data[: ends[0]], state)
         told[:] = np.frombuffer(data[ends[0] : ends[1]], "<f8").reshape(told.shape)
-        if told.shape[1] == OLD_COLUMNS:
-            notes.told[told[:, 0] > 0.0, OLD_COLUMNS:] = np.nan
         notes.floor[:] = np.frombuffer(data[ends[1] : ends[2]], "<f8")
         head, rest = np.split(np.frombuffer(data[ends[2] :], np.uint8), [BEGINNING * WORD])
         notes.planned[:BEGINNING] = head.view("<u8")

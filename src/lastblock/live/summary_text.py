@@ -10,11 +10,6 @@ if TYPE_CHECKING:
 _LISTED = 6
 """How many arms a sentence names."""
 
-_OF_OLD = (
-    "An older version made this summary: means and intervals are of the rewards that the policy "
-    "used then, the intervals for one look."
-)
-
 
 def summary_text(summary: "Summary[Any]") -> str:
     """Return a summary as text: a line on the leader, one on the best arm, a table, and notes."""
@@ -50,8 +45,7 @@ def _listed(arms: Sequence[str]) -> str:
 
 def _table(summary: "Summary[Any]") -> list[str]:
     level = _percent(summary.confidence)
-    looks = "" if _is_old(summary) else " at any time"
-    head = ["arm", "state", "pulls", "out", "mean", f"{level} %{looks}"]
+    head = ["arm", "state", "pulls", "out", "mean", f"{level} % at any time"]
     rows = [
         [str(row.arm), row.state, str(row.pulls), str(row.out), _mean(row.mean), *_ends(row[6:8])]
         for row in summary.arms
@@ -78,17 +72,10 @@ def _forgets(summary: "Summary[Any]") -> bool:
     return any(row.held is not None and row.held != row.pulls for row in summary.arms)
 
 
-def _is_old(summary: "Summary[Any]") -> bool:
-    """Return whether a pickle of an older version held it: such lack `rewards`, among others."""
-    return "rewards" not in vars(summary)
-
-
 def _notes(summary: "Summary[Any]") -> list[str]:
     notes: list[str] = []
     if not any(row.pulls for row in summary.arms):
         return notes
-    if _is_old(summary):
-        return [_OF_OLD]
     if not summary.rewards:
         notes.append("A fleet took some of these rewards. It does not note their means.")
     elif summary.change is not None:

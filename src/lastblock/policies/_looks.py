@@ -1,14 +1,13 @@
 """Looks at arms that have been silent for long, by Adaptive LB-SDA.
 
 A look is a burst of decisions: it begins when the arm has been silent for too long, and goes on
-while the burst's rewards keep up with the leader's. Edition 1 had another law and another patience.
+while the burst's rewards keep up with the leader's.
 """
 
 import math
 
 from lastblock.core.layout import NOBODY
 from lastblock.core.protocol import Record
-from lastblock.detectors.meanshift import has_limits
 from lastblock.kernels.jit import kernel
 
 MOST_ALERT = 0.25
@@ -18,16 +17,15 @@ ALARM = 0.25
 """How many times the square of `alertness` a restart adds to the square of the alertness."""
 
 COMMON = 5_000
-"""The age at which both editions look equally often. The longest silence grows with the root of the
-age in edition 1, and with its cube root in edition 2, …"""
+"""The age at which a silence of √(age · (K − 1)) / c is the longest. It grows with the cube root of
+the age, …"""
 
 CALM = 20_000
 """… but beyond this age it grows with the age itself."""
 
 TOLERANCE, PATIENCE = 0.5, 8
-FIRST_TOLERANCE, FIRST_PATIENCE = 0.75, 2
 """By which share of the arm's old gap a burst may fall short of the leader, and for how many
-rewards; in edition 1, the second line."""
+rewards."""
 
 SECOND_LOOK = 128
 """The age at which the arm that showed the last change is looked at."""
@@ -39,12 +37,9 @@ def longest_silence(s: Record, age: int, restarts: int, alertness: float) -> flo
     rate = min(max(MOST_ALERT, alertness), alertness * math.sqrt(1.0 + ALARM * restarts)) ** 2
     if rate == 0.0:
         return math.inf
-    if has_limits(s.detector):
-        slow = COMMON * (min(age, CALM) / COMMON) ** (2.0 / 3.0)
-        if age > CALM:
-            slow *= (age / CALM) ** 2
-    else:
-        slow = age if age <= CALM else age * (age / CALM)
+    slow = COMMON * (min(age, CALM) / COMMON) ** (2.0 / 3.0)
+    if age > CALM:
+        slow *= (age / CALM) ** 2
     return float(slow * (s.arms - 1.0) / rate)
 
 
@@ -77,6 +72,4 @@ def keeps_up(s: Record, arm: int, n: int, total: float, lead: int, goal: float) 
     # The burst's mean, less the leader's, plus a share of the gap, times own · lead · rest: whole
     # numbers stay exact, so that ties are ties.
     gap = max(0.0, goal * rest - (total - burst) * lead)
-    if has_limits(s.detector):
-        return bool(ahead * rest + TOLERANCE * min(own, PATIENCE) * gap >= 0.0)
-    return bool(ahead * rest + FIRST_TOLERANCE * min(own, FIRST_PATIENCE) * gap >= 0.0)
+    return bool(ahead * rest + TOLERANCE * min(own, PATIENCE) * gap >= 0.0)

@@ -1,15 +1,14 @@
 """What Adaptive LB-SDA learns about an arm: its last rewards, and the sums in its detector.
 
 The detector clips rewards at limits that follow from an arm's first rewards since the restart, and
-stay: if they moved, the mean of clipped rewards would move with them. The records of edition 1 have
-no limits.
+stay: if they moved, the mean of clipped rewards would move with them.
 """
 
 import math
 
 from lastblock.core.clipping import is_within, limits_of
 from lastblock.core.protocol import Record
-from lastblock.detectors.meanshift import forget_arm, has_limits, largest_shift, set_limits
+from lastblock.detectors.meanshift import forget_arm, largest_shift, set_limits
 from lastblock.kernels.jit import kernel, routine
 
 KEPT = 32
@@ -42,11 +41,10 @@ def kept_since(s: Record, arm: int, now: int, age: int) -> int:
 def learn_anew(s: Record, arm: int, n: int) -> None:
     """Let the sums of an arm be those of its last n rewards; clip them if they are enough."""
     d = s.detector
-    if has_limits(d):
-        set_limits(d, arm, -math.inf, math.inf)
-        if n == KEPT:
-            low, high = limits_of(s.reward, arm)
-            set_limits(d, arm, low, high)
+    set_limits(d, arm, -math.inf, math.inf)
+    if n == KEPT:
+        low, high = limits_of(s.reward, arm)
+        set_limits(d, arm, low, high)
     forget_arm(d, arm)
     for i in range(n):
         x = s.reward[arm, (s.newest[arm] - n + 1 + i) & (KEPT - 1)]

@@ -26,7 +26,6 @@ from lastblock.detectors.meanshift import (
     LONGEST_BLOCK,
     begin_block,
     forget_shift,
-    has_limits,
     largest_shift,
     last_block,
     shift_fields,
@@ -128,7 +127,7 @@ def wins(s: Record, arm: int, leader: int) -> bool:
     lead, s.block_sum[arm] = leaders_block(s, arm, leader)
     if not is_at_least(sum_of(d, arm), own, s.block_sum[arm], lead) or s.out[arm] >= own:
         return False
-    return not has_limits(d) or is_plausible(s, arm, leader)
+    return is_plausible(s, arm, leader)
 
 
 @kernel
@@ -184,10 +183,6 @@ class AdaptiveLBSDA(NamedTuple):
         where changes are frequent. In a world that never changes looking costs regret in proportion
         to c; where a challenger rises alone, noticing takes time in proportion to 1/c. With 0 only
         arms that win their duels are pulled.
-    edition
-        2. With 1 the policy goes by the rules that it had at first: it believes every duel, looks
-        by another law, and its detector does not clip. Bandits that began with these rules, and
-        with the `alertness` of then, 0.065, keep them.
 
     Examples
     --------
@@ -209,33 +204,16 @@ class AdaptiveLBSDA(NamedTuple):
     """
 
     alertness: float = 0.075
-    edition: int = 2
 
     @classmethod
     def examples(cls) -> "tuple[AdaptiveLBSDA, ...]":
-        return (
-            cls(),
-            cls(alertness=0.25),
-            cls(alertness=0.0),
-            cls(alertness=0.065, edition=1),
-        )
-
-    @classmethod
-    def former_defaults(cls) -> dict[str, float]:
-        return {"alertness": 0.065, "edition": 1}
-
-    @classmethod
-    def later_parameters(cls) -> tuple[str, ...]:
-        return ("edition",)
+        return (cls(), cls(alertness=0.25), cls(alertness=0.0))
 
     def validate(self) -> None:
         if not 0.0 <= self.alertness <= 10.0:
             raise ValueError(f"AdaptiveLBSDA: alertness={self.alertness} must lie in [0, 10]")
-        if self.edition not in (1, 2):
-            raise ValueError(f"AdaptiveLBSDA: edition={self.edition} must be 1 or 2")
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
-        clips = self.edition > 1
         return [
             ("leader", ARM),
             ("suspect", ARM),  # the arm that showed the last change
@@ -262,7 +240,7 @@ class AdaptiveLBSDA(NamedTuple):
             ("burst_sum", np.float64, (arms,)),
             ("block_sum", np.float64, (arms,)),  # the leader's in the last duel: for `explain`
             ("newest", within(np.int64, 0, KEPT - 1), (arms,)),  # the slot of the last reward
-            ("detector", record(shift_fields(arms, blocks=True, clips=clips))),
+            ("detector", record(shift_fields(arms, blocks=True))),
             ("stamp", np.uint32, (arms, KEPT)),  # when the last rewards came …
             ("reward", np.float64, (arms, KEPT)),  # … and what they were
         ]
@@ -326,7 +304,7 @@ class AdaptiveLBSDA(NamedTuple):
         z = largest_shift(s.detector, arm, x, s.least)
         if z > s.least and z > math.log(1.0 + (now - s.since)) + caution(s):
             restart(s, arm, now)
-        elif has_limits(s.detector) and s.detector.count[arm] == KEPT:
+        elif s.detector.count[arm] == KEPT:
             find_limits(s, arm)
 
     def resized(self, s: Record, before: Record, arm: int) -> None:

@@ -32,13 +32,6 @@ class Log(_Events):
 
     __slots__ = ()
 
-    def __new__(cls, *fields: Any) -> "Log":
-        """Make a log of all its fields; in old pickles it has no `choices`."""
-        if len(fields) == len(cls._fields) - 1:
-            place = cls._fields.index("choices")
-            fields = (*fields[:place], None, *fields[place:])
-        return super().__new__(cls, *fields)
-
     def counts(self) -> npt.NDArray[np.int64]:
         """Return the number of events of each arm."""
         return np.bincount(self.arms, minlength=len(self.labels))

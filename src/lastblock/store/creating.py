@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 from lastblock.core.protocol import Policy
-from lastblock.core.registry import is_same, require_policy
+from lastblock.core.registry import describe, require_policy
 from lastblock.kernels.streams import Seed
 from lastblock.live.aggregation import Rewards
 from lastblock.live.bandit import Bandit
@@ -165,8 +165,7 @@ class CreatesBandits(ABC):
             The name of the bandit: one line of text.
         policy, arms
             As for `Bandit`. An existing bandit must have this policy and these arms; arms that it
-            has had besides, and retired ones, are fine. So is the policy with the defaults of the
-            version that created the bandit.
+            has had besides, and retired ones, are fine.
         seed, floor, room, rewards, remember
             As for `Bandit`, if the bandit is created; those of an existing one stay.
         wait
@@ -219,7 +218,7 @@ class CreatesBandits(ABC):
         bandit = self.bandit(name)
         missing = [label for label in labels if label not in bandit.arms]
         problem = None
-        if not is_same(bandit.policy, policy):
+        if describe(bandit.policy) != describe(policy):
             problem = f"has the policy {bandit.policy}, not {policy}; open it with bandit()"
         elif missing:
             problem = (

@@ -180,20 +180,18 @@ def snapshot_of(
     """
     desk = desk_of(bandit)
     with desk.lock:
+        remembers = desk.ledger.memory.since
+        kept = event + 1 if remembers is None else remembers
         about = {
             **describe_desk(desk, with_out=False),
             "event": event,
             "platform": this_platform(),
+            "time": 0 if desk.clock is None else desk.clock.last,
+            "remembers": kept,
         }
-        remembers = desk.ledger.memory.since
-        if desk.clock is not None:
-            about["time"] = desk.clock.last
-            if remembers is not None:
-                about["remembers"] = remembers
         body = snapshot.pack(about, desk.live.to_bytes())
         policy, layout = json.dumps(about["policy"]), about["layout"]
         out = desk.out_among(range(since, desk.next_id) if chosen is None else chosen)
-        kept = event + 1 if remembers is None else remembers
         return Snapshot(number, event, bandit.asked, policy, layout, body, since, out, kept)
 
 

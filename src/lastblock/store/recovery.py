@@ -1,7 +1,6 @@
 """Recover a bandit from a snapshot and the events after it."""
 
 import logging
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -12,7 +11,6 @@ from lastblock.live import persistence as snapshot
 from lastblock.live.bandit import Bandit, bandit_on
 from lastblock.live.decisions import Generations
 from lastblock.live.description import restore_desk
-from lastblock.live.desk import Desk
 from lastblock.live.view import desk_of
 from lastblock.store.platforms import difference
 from lastblock.store.replaying import late_rows, part_of, recall_notes, replay_part
@@ -153,43 +151,19 @@ def _first_line(error: Exception) -> str:
 
 def _restored(saved: Snapshot, origin: dict[str, Any]) -> Bandit[Any]:
     about, record = snapshot.unpack(bytes(saved.body))
-    origin["platform"] = about.get("platform")  # older snapshots have no such entry
-    origin["time"] = whole(about.get("time", 0), "time")
-    if about.get("event", saved.event) != saved.event:  # older snapshots have no such entry
+    origin["platform"] = about["platform"]
+    origin["time"] = whole(about["time"], "time")
+    if about["event"] != saved.event:
         raise ValueError(f"the snapshot is of event {about['event']}, not {saved.event}")
-    origin["remembers"] = whole(about.get("remembers", saved.event + 1), "remembers")
-    if about.get("next_id") != saved.asked:
-        raise ValueError(f"the snapshot has {about.get('next_id')} decisions, not {saved.asked}")
+    origin["remembers"] = whole(about["remembers"], "remembers")
+    if about["next_id"] != saved.asked:
+        raise ValueError(f"the snapshot has {about['next_id']} decisions, not {saved.asked}")
     return bandit_on(restore_desk(about, record))
-
-
-def share_room(one: Desk[Any], other: Desk[Any]) -> None:
-    """Bring two desks to the same layout: versions differ in how much room they add for arms."""
-    widths = one.live.width, other.live.width
-    if widths[0] != widths[1]:
-        for desk in (one, other):
-            desk.live = desk.live.with_room(max(widths))
 
 
 def state_of(made: Recovered) -> tuple[Any, ...]:
     """Return everything of a recovered bandit, to compare with another one."""
     return made.event, made.bandit.to_bytes(), desk_of(made.bandit).ledger.facts()
-
-
-def share_unknown(one: Desk[Any], other: Desk[Any]) -> None:
-    """Forget the smallest and largest rewards of an arm where one of two desks does not know them.
-
-    A snapshot of an older version does not have them. Events after an earlier snapshot may.
-    """
-    notes = one.live.told, other.live.told
-    unknown = np.isnan(notes[0][:, 3]) | np.isnan(notes[1][:, 3])
-    for told in notes:
-        told[unknown, 3:] = np.nan
-    for label in one.retired.keys() & other.retired.keys():
-        if math.isnan(one.retired[label].low + other.retired[label].low):
-            for desk in (one, other):
-                told_before = desk.retired[label]
-                desk.retired[label] = told_before._replace(low=math.nan, high=math.nan)
 
 
 def read_generations(

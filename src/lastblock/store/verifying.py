@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from lastblock.live.view import desk_of
-from lastblock.store.recovery import recover, share_room, share_unknown, state_of
+from lastblock.store.recovery import recover, state_of
 from lastblock.store.storage import View
 from lastblock.support.errors import StoreError
 
@@ -29,8 +28,6 @@ def verify(
     """
     latest = recover(view, name, number, tick=tick)
     again = recover(view, name, number, first=True, tick=tick)
-    share_room(desk_of(latest.bandit), desk_of(again.bandit))
-    share_unknown(desk_of(latest.bandit), desk_of(again.bandit))
     if state_of(again) != state_of(latest):
         raise StoreError(
             f"bandit {name!r} in {view.label} is damaged: its events lead to "

@@ -151,8 +151,6 @@ def load(folder: str | Path) -> Suite:
         raise ResultError(
             f"{folder} does not hold a complete suite ({error}); run it again"
         ) from None
-    # Earlier versions of lastblock did not write the numbers of the problems.
-    about.setdefault("numbers", sorted({int(i) for i in frames["ratios"]["problem"]}))
     return Suite(about, **frames)
 
 

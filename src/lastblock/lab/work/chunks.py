@@ -30,7 +30,7 @@ from lastblock.simulation.simulate import Player
 from lastblock.support import files
 from lastblock.support.errors import ResultError, StateFileError
 
-_FORMAT = 2
+_FORMAT = 1
 _STEPS_A_CHUNK = 2_000_000
 _MOST_REPLICATIONS_A_CHUNK = 500
 
