@@ -53,18 +53,3 @@ def test_records_are_pickled_and_copied(states):
         assert type(again[1]) is type(states[1])
         assert again[1].round == 2
     assert pickle.loads(pickle.dumps(states[1])).round == 2
-
-
-def test_pickles_that_name_the_class_in_its_old_place_are_read(states):
-    old = pickle.dumps(states[0].dtype).replace(b"lastblock.core.fields", b"lastblock.core.layout")
-    assert b"lastblock.core.layout" in old
-    assert b"lastblock.core.fields" not in old
-    assert pickle.loads(old) == states.dtype
-
-
-def test_records_of_the_class_without_properties_are_read(states):
-    """Older versions pickled the name of that class."""
-    older = states.astype(np.dtype((Fields, states.dtype)))
-    assert type(older[0]) is Fields
-    assert older[0].round == 0
-    assert pickle.loads(pickle.dumps(older))[0].queue.tolist() == [0, 0, 0]

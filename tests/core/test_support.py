@@ -203,7 +203,9 @@ def test_scenarios_are_checked(tmp_path):
         'horizon = 100\n[arms]\nfamily = "Gaussian"\nmean = [5, 6]\nstd = 1.0\n'
         '[[policies]]\npolicy = "LBSDA"\n[[policies]]\npolicy = "Thompson"\n'
     )
-    with pytest.raises(ScenarioError, match=r"mine.toml.*9.*the environment gives any number"):
+    with pytest.raises(
+        ScenarioError, match=r"mine.toml: policies\[1\].*the environment gives any number"
+    ):
         Scenario.load(path)
     world = lb.Stationary([lb.Gaussian(5.0), lb.Gaussian(6.0)])
     with pytest.raises(ScenarioError, match="TS: the environment gives any number"):

@@ -163,7 +163,7 @@ def test_reseed(policy):
 def test_texts_with_something_wrong(bandit):
     text = bandit.to_json()
     data = json.loads(text)
-    assert data["lastblock"] == 2
+    assert data["lastblock"] == 1
     assert data["bandit"]["arms"] == ARMS
 
     def refused(text, message):
@@ -173,7 +173,7 @@ def test_texts_with_something_wrong(bandit):
     refused(text[:-5], "not JSON")
     refused("[1]", "not a lastblock state")
     refused("{}", "not a lastblock state")
-    refused(json.dumps({**data, "lastblock": 4}), "upgrade lastblock")
+    refused(json.dumps({**data, "lastblock": 2}), "upgrade lastblock")
     refused(json.dumps({**data, "record": data["record"][4:]}), "checksum is wrong")
     refused(json.dumps({**data, "bandit": {**data["bandit"], "next_id": 9}}), "checksum is wrong")
     refused(json.dumps({"lastblock": 1}), "corrupt")
