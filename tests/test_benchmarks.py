@@ -1,7 +1,6 @@
 """The commands behind the pages' tables cannot spoil them."""
 
 import argparse
-import json
 import math
 import re
 import runpy
@@ -41,12 +40,8 @@ def test_every_benchmark_finds_what_it_imports(name, monkeypatch):
         ("comparison Adaptve", "no policy 'Adaptve' in the comparison; did you mean 'Adaptive LB-"),
         ("comparison --out README.md", "--out: README.md is not a folder; choose another path"),
         ("comparison --out README.md/x", "README.md is not a folder; choose another path"),
-        ("memory --out README.md", "--out: README.md is not a folder; choose another path"),
         ("serve --parts --memory 2", "--memory: not allowed with argument --parts"),
         ("serve --store sqlite:x.db", "--store needs --start N"),
-        ("memory --threads 0", "--threads: 0 must be at least 1"),
-        ("memory --share nan", "--share: nan must be above 0 and at most 10"),
-        ("memory --minutes -1", "--minutes: -1 must be above 0"),
         ("peers --share x", "--share: 'x' must be a number"),
         ("adaptive --replications 1", "--replications: 1 must be at least 2"),
         ("adaptive --alertness 0", "--alertness: 0 must be above 0 and at most 10"),
@@ -207,79 +202,3 @@ def test_the_chances_come_instead_of_the_calm_worlds(adaptive, monkeypatch, caps
     assert text.count("ratios: AdaptiveLBSDA() 0.25") == 2 * adaptive.count()
     assert "AdaptiveLBSDA()           1.00 [1.00, 1.00]; all ≤ 0.42: 1.00" in text
     assert "False restarts" not in text
-
-
-@pytest.fixture
-def memory(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
-    with imported("memory") as module:
-        yield module
-
-
-@pytest.fixture
-def run(memory, monkeypatch, tmp_path):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["memory", "--out", str(tmp_path), *arguments])
-        memory.main()
-
-    return run
-
-
-@pytest.mark.parametrize("less", [("--part", "paper"), ("--share", "0.1")])
-def test_the_page_is_never_filled_with_less_than_everything(less, run, capsys):
-    with pytest.raises(SystemExit):
-        run("--write", *less)
-    assert "--write fills the page with all parts" in capsys.readouterr().err
-
-
-def regrets_of(memory, monkeypatch):
-    """Replace simulations by made-up regrets; return the list of the policies that were played."""
-    played = []
-
-    def regrets(self, policy):
-        played.append(policy)
-        return 1.0 + np.arange(self.found["replications"]) % 7, 0.0
-
-    monkeypatch.setattr(memory.Measurement, "regrets", regrets)
-    monkeypatch.setattr(memory, "compile_all", lambda *_: 0)
-    return played
-
-
-def test_other_replications_are_computed_again(memory, run, monkeypatch, tmp_path):
-    played = regrets_of(memory, monkeypatch)
-    every = len(memory.policies(memory.worlds()["paper"][0]))
-    for share, new in (("0.01", every), ("0.01", 0), ("1", every), ("1", 0)):
-        played.clear()
-        run("--part", "paper", "--share", share)
-        assert len(played) == new
-    assert json.loads((tmp_path / "paper-0.json").read_text())["replications"] == 20_000
-
-
-def test_a_run_that_was_stopped_goes_on(memory, run, monkeypatch, tmp_path):
-    played = regrets_of(memory, monkeypatch)
-    clock = iter(range(100))
-    monkeypatch.setattr(memory.time, "monotonic", lambda: next(clock))
-    with pytest.raises(SystemExit, match="the same command goes on"):
-        run("--part", "paper", "--share", "0.01", "--minutes", "0.1")
-    done = [*json.loads((tmp_path / "paper-0.json").read_text())["rows"]]
-    chosen = memory.policies(memory.worlds()["paper"][0])
-    assert 0 < len(done) < len(chosen)
-    played.clear()
-    run("--part", "paper", "--share", "0.01")
-    assert played == [chosen["LB-SDA"], *(chosen[name] for name in chosen if name not in done)]
-
-
-def test_quantiles_stand_only_where_replications_allow(memory, run, monkeypatch, tmp_path):
-    regrets_of(memory, monkeypatch)
-    page = tmp_path / "page.md"
-    marks = ("frontier", "tails")
-    page.write_text("".join(f"<!-- {name} -->\n<!-- end of {name} -->\n" for name in marks))
-    monkeypatch.setattr(memory, "PAGE", page)
-    run("--write")
-    run("--tails", "--write")
-    text = page.read_text()
-    few = re.findall(r"^(\d+) replications, too few for a 99.9 % quantile.$", text, re.M)
-    assert [int(n) < memory.MANY for n in few] == [True] * 7
-    assert text.count(" 99 % | 99.9 % |") == 6
-    assert "| Thompson sampling, binarized |" in text
-    assert "| 99.9 % quantile | replications | LB-SDA | 4 marks |" in text

@@ -26,6 +26,7 @@ FIGURE = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)(.*?)(?=\n#|\Z)", re.DOTALL)
 MAKES_FIGURES = (
     *("make reproduce", "lastblock reproduce", "lastblock plot"),
     *("python -m benchmarks.", "python docs/"),
+    "at commit ",  # of a finished study
 )
 FILE = re.compile(r"# (\w+\.py)\n")  # the first line of a block that later ones import
 CHECKS_OF = {
@@ -122,7 +123,7 @@ def anchors(page):
 
 def test_benchmarks_that_pages_name_are_programs():
     named = {name for page in PAGES for name in BENCHMARK.findall(page.read_text())}
-    assert {"core", "memory", "worlds", "gaps", "marks", "fleet"} <= named
+    assert {"core", "worlds", "fleet"} <= named
     for name in named:
         place = ROOT / "benchmarks" / name
         program = place / "__main__.py" if place.is_dir() else place.with_suffix(".py")

@@ -14,10 +14,7 @@ COMPUTES = {
     "comparison": "compute",
     "figures": "figure",
     "figures --missing": "rows_of",
-    "gaps": "regret",
     "identification": "policies",
-    "memory --write": "compile_all",
-    "memory --tails --write": "compile_all",
     "peers --write": "measured",
     "sections": "regret",
     "worlds": "measure",
@@ -135,7 +132,6 @@ def test_a_section_is_filled_in_as_it_stands(pages, monkeypatch, capsys, tmp_pat
     ("line", "name", "made", "told"),
     [
         ("adaptive --promises", "promises", lambda: ["| new |"], "\n\n| new |\n\n"),
-        ("gaps", "gaps", lambda *_: "1.0 ± 0.1", "| 1.0 ± 0.1 | 1.0 ± 0.1 |"),
         ("identification", "stops", dict, "|---|---|---|---|---|\n\n<!-- end of stops -->"),
         (
             "worlds",
@@ -144,7 +140,7 @@ def test_a_section_is_filled_in_as_it_stands(pages, monkeypatch, capsys, tmp_pat
             "| Clicks | **1.2** |",
         ),
     ],
-    ids=["adaptive", "gaps", "identification", "worlds"],
+    ids=["adaptive", "identification", "worlds"],
 )
 def test_a_command_fills_in_what_it_has_found(line, name, made, told, pages, monkeypatch, tmp_path):
     module = command(line, monkeypatch)
@@ -182,26 +178,26 @@ def test_a_missing_page_is_an_error_before_anything_is_computed(
     "text",
     [
         "no marks",
-        "<!-- gaps --> the end is missing",
-        "the beginning is missing <!-- end of gaps -->",
-        "<!-- end of gaps --> the wrong way round <!-- gaps -->",
-        "<!-- gaps --> twice <!-- end of gaps --><!-- gaps --> twice <!-- end of gaps -->",
-        "<!-- gaps --> two ends <!-- end of gaps --> <!-- end of gaps -->",
+        "<!-- worlds --> the end is missing",
+        "the beginning is missing <!-- end of worlds -->",
+        "<!-- end of worlds --> the wrong way round <!-- worlds -->",
+        "<!-- worlds --> twice <!-- end of worlds --><!-- worlds --> twice <!-- end of worlds -->",
+        "<!-- worlds --> two ends <!-- end of worlds --> <!-- end of worlds -->",
     ],
 )
 def test_marks_that_are_not_there_once_are_an_error(text, pages, monkeypatch, capsys, tmp_path):
-    gaps = command("gaps", monkeypatch)
+    worlds = command("worlds", monkeypatch)
     page = tmp_path / "page.md"
     page.write_text(text)
-    monkeypatch.setattr(gaps, "PAGE", page)
-    monkeypatch.setattr(gaps, "regret", lambda *_: pytest.fail("it computes"))
+    monkeypatch.setattr(worlds, "PAGE", page)
+    monkeypatch.setattr(worlds, "measure", lambda *_: pytest.fail("it computes"))
     with pytest.raises(SystemExit) as ended:
-        gaps.main()
+        worlds.main()
     told = capsys.readouterr().err
     assert (ended.value.code, told.count("\n")) == (2, 1)
-    assert "page.md: the page needs the marks <!-- gaps --> and <!-- end of gaps -->" in told
+    assert "page.md: the page needs the marks <!-- worlds --> and <!-- end of worlds -->" in told
     with pytest.raises(ValueError, match="each once"):
-        pages.Place(page, "gaps").fill(["| new |"])
+        pages.Place(page, "worlds").fill(["| new |"])
     assert page.read_text() == text
 
 
