@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 from colour_logs import new_replay
+from scipy import stats
 
 import lastblock as lb
-from lastblock.support.intervals import normal_interval
 from trials import trial
 
 
@@ -29,22 +29,21 @@ def test_weighted_estimates_by_hand():
     assert found.effective == pytest.approx(4.5**2 / sum(w * w for w in weights))
     assert found.largest_weight == pytest.approx(2.4)
     assert found.events == 4
-    low, high = found.ips.interval(0.5)
-    assert 0.0 < low < found.ips.value < high < 1.6
-    low, high = found.snips.interval(0.5)
-    assert 0.0 < low < found.snips.value < high < 3.0
+    reach = stats.t.ppf(0.75, 3) * found.ips.standard_error  # fewer than 3 degrees count as 3
+    ends = (found.ips.value - reach, found.ips.value + reach)
+    assert found.ips.interval(0.5) == pytest.approx(ends, rel=0.03)
+    assert found.ips.to_dict()["interval"] == list(found.ips.interval())
     assert repr(found).startswith("<Estimate: IPS 0.975 ± 0.37, SNIPS 0.8667 ± ")
     assert repr(found).endswith("4 events worth 2.8>")
 
 
 def coverage(seed, draw, truth, logs=400):
-    """How often IPS, SNIPS and the normal interval of IPS hold the truth."""
-    rng, held = np.random.default_rng(seed), np.zeros(3)
+    """How often the intervals of IPS and SNIPS hold the truth."""
+    rng, held = np.random.default_rng(seed), np.zeros(2)
     for _ in range(logs):
         arms, rewards, chances = draw(rng)
         found = lb.Replay((arms, rewards, chances), arms=["a", "b"]).estimate("a")
-        normal = normal_interval(found.ips.value, found.ips.standard_error, 0.95)
-        for i, (low, high) in enumerate((found.ips.interval(), found.snips.interval(), normal)):
+        for i, (low, high) in enumerate((found.ips.interval(), found.snips.interval())):
             held[i] += low <= truth <= high
     return held / logs
 
@@ -70,30 +69,24 @@ def unlike_weights(rng):
 
 @pytest.mark.slow  # many logs
 @pytest.mark.parametrize(
-    ("draw", "truth", "ips", "snips", "normal"),
+    ("draw", "truth", "ips", "snips"),
     [
-        (rare_clicks, 0.1, 0.943, 0.946, 0.861),
-        pytest.param(heavy_tails, 1.0, 0.929, 0.911, 0.905, marks=trial),
-        pytest.param(unlike_weights, 0.3, 0.892, 0.918, 0.801, marks=trial),
+        (rare_clicks, 0.1, 0.872, 0.907),
+        pytest.param(heavy_tails, 1.0, 0.914, 0.891, marks=trial),
+        pytest.param(unlike_weights, 0.3, 0.818, 0.872, marks=trial),
     ],
 )
-def test_intervals_hold_the_truth_as_often_as_the_page_says(draw, truth, ips, snips, normal):
+def test_intervals_hold_the_truth_as_often_as_the_page_says(draw, truth, ips, snips):
     """docs/how-to/replay-a-log.md has these shares of 95 % intervals, from 4000 logs each."""
     found = coverage(1, draw, truth)
-    for share, said in zip(found, (ips, snips, normal), strict=True):
+    for share, said in zip(found, (ips, snips), strict=True):
         error = math.sqrt(said * (1.0 - said) * (1 / 400 + 1 / 4000))
         assert abs(share - said) < 3 * error
-    assert found[0] > found[2]
 
 
-def test_no_reward_at_all_and_very_many_events():
+def test_no_reward_at_all_has_no_width():
     replay = lb.Replay((["a", "b"] * 20, np.zeros(40)), propensity=0.5)
     assert replay.estimate("a").ips.interval() == (0.0, 0.0)
-    rng = np.random.default_rng(1)
-    replay = lb.Replay((rng.choice(["a", "b"], 40_000), rng.random(40_000)), propensity=0.5)
-    found = replay.estimate("a").ips
-    assert found.interval() == normal_interval(found.value, found.standard_error, 0.95)
-    assert found.events is None
 
 
 def test_ways_to_name_a_target():

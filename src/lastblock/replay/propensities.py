@@ -2,16 +2,13 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.support.intervals import normal_interval, ratio_interval
+from lastblock.support.intervals import student_reach
 from lastblock.support.json_safe import json_fields, json_safe
-
-MANY = 10_000.0
-"""From this effective number of events on we use the normal interval: all agree, it is fastest."""
 
 ROUNDED = 1e-3
 """The relative distance within which numbers count as equal, since files round propensities."""
@@ -24,19 +21,6 @@ ENOUGH = 100.0
 say that their average is not chance."""
 
 
-class Events(NamedTuple):
-    """The events behind an estimate, which is the sum of `above` divided by the sum of `below`."""
-
-    above: npt.NDArray[np.float64]
-    """The numerators."""
-    below: npt.NDArray[np.float64]
-    """The denominators."""
-    counts: npt.NDArray[np.float64]
-    """How many events have this numerator and denominator."""
-    effective: float
-    """The effective number of events."""
-
-
 @dataclass(frozen=True)
 class Weighted:
     """A mean reward, estimated from weighted events."""
@@ -45,16 +29,15 @@ class Weighted:
     """The estimate."""
     standard_error: float
     """Its standard error over the events; NaN with one event."""
-    events: Events | None = field(default=None, repr=False, compare=False)
-    """The events, for `interval`; None if there are so many that it uses the normal law."""
+    effective: float = field(repr=False)
+    """The effective number of events, for `interval`."""
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Return an interval for the mean reward, by empirical likelihood over the events.
+        """Return an interval for the mean reward, by Student's t.
 
-        It follows the skewness of weighted rewards. The normal interval ignores it, and contains
-        the truth too seldom with few effective events. From 10 000 effective events on the two
-        agree, and this is the normal one. No interval knows of rewards that the log does not show:
-        if all rewards are 0, it is (0, 0).
+        It has as many degrees of freedom as there are effective events, less one. With few of them
+        it contains the truth too seldom, since weighted rewards are skewed. No interval knows of
+        rewards that the log does not show: if all rewards are 0, it is (0, 0).
 
         Parameters
         ----------
@@ -71,16 +54,13 @@ class Weighted:
         ValueError
             If `confidence` does not lie between 0 and 1.
         """
-        low, high = normal_interval(self.value, self.standard_error, confidence)
-        if self.events is None or not self.standard_error > 0.0 or self.events.effective >= MANY:
-            return low, high
-        above, below, counts, effective = self.events
-        return ratio_interval(above, below, counts, confidence, effective - 1.0)
+        reach = student_reach(confidence, self.effective - 1.0) * self.standard_error
+        return self.value - reach, self.value + reach
 
     def to_dict(self) -> dict[str, object]:
         """Return the value, its error and its 95 % interval as plain JSON values."""
-        low, high = self.interval()
-        return {**json_fields(self, leave_out=("events",)), "interval": json_safe([low, high])}
+        found = json_fields(self, leave_out=("effective",))
+        return {**found, "interval": json_safe(list(self.interval()))}
 
     def __str__(self) -> str:
         return f"{self.value:.4g} ± {self.standard_error:.2g}"
@@ -144,7 +124,7 @@ def estimate(
         ips=Weighted(
             float(worth.mean()),
             float(worth.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan"),
-            _events(worth, np.ones(n), effective),
+            effective,
         ),
         # This is the first-order error of a ratio of means.
         snips=Weighted(
@@ -152,7 +132,7 @@ def estimate(
             float(np.sqrt(np.square(ratios * (rewards - mean)).sum()) / total)
             if n > 1
             else float("nan"),
-            _events(ratios * rewards, ratios, effective),
+            effective,
         ),
         effective=effective,
         largest_weight=largest,
@@ -199,19 +179,3 @@ def check_probabilities(
     if not ((table >= 0.0) & (table <= 1.0)).all():
         raise ValueError(f"{name}: probabilities must lie in [0, 1]")
     return table
-
-
-def _events(
-    above: npt.NDArray[np.float64], below: npt.NDArray[np.float64], effective: float
-) -> Events | None:
-    """Return the events, those without reward counted together; None if there are too many."""
-    if effective >= MANY:
-        return None
-    adding = above != 0.0
-    others, counts = np.unique(below[~adding], return_counts=True)
-    return Events(
-        np.concatenate([above[adding], np.zeros(others.size)]),
-        np.concatenate([below[adding], others]),
-        np.concatenate([np.ones(int(adding.sum())), counts]),
-        effective,
-    )
