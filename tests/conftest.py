@@ -317,7 +317,7 @@ SHARED_HORIZONS = (2 * FIRST_ROOM + 1, 10_000)
 and that of the paper."""
 
 EXACT = {"kernels", "oracle", "simulation", "smoke", "testing"} | {
-    *("test_cluster", "test_examples", "test_notebook", "test_runner", "test_warm", "test_warming")
+    *("test_cluster", "test_examples", "test_notebook", "test_runner", "test_warming")
 }
 """Folders and files that play in exact records, as users do, and compile in several processes: the
 oracles fill their records, and processes that a test starts know nothing of `shared`."""

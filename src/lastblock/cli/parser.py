@@ -15,12 +15,11 @@ from lastblock.cli.commands import (
     scenarios,
     serve,
     store,
-    warm,
 )
 
 COMMANDS = (
     *(reproduce, run, init, policies, scenarios, compare, report, plot),
-    *(store, serve, keys, warm, completion),
+    *(store, serve, keys, completion),
 )
 _EPILOG = """\
 examples:
