@@ -1,6 +1,6 @@
 """Compares Adaptive LB-SDA with tuned windows: ``python -m benchmarks.adaptive``.
 
-It plays the random problems of `lastblock.lab.suite` and prints the ratios of the regret to that of
+It plays the random problems of `benchmarks.suite` and prints the ratios of the regret to that of
 SW-LB-SDA, with the window that follows from T and the number of changes and with the best window in
 hindsight. The 95 % intervals come from paired replications. Then it counts false restarts in worlds
 that never change, and measures the regret of a long run without changes.
@@ -21,9 +21,7 @@ import numpy as np
 import lastblock as lb
 from benchmarks.options import Parser, between
 from benchmarks.pages import Place, check_marks
-from lastblock.cli.arguments import whole
-from lastblock.lab.scenario import Scenario
-from lastblock.lab.suite.problems import (
+from benchmarks.suite.problems import (
     EACH,
     FIRST_FURTHER,
     HALVES,
@@ -34,6 +32,8 @@ from lastblock.lab.suite.problems import (
     further_problem,
     problem,
 )
+from lastblock.cli.arguments import whole
+from lastblock.lab.scenario import Scenario
 
 PAGE = Path(__file__).parent.parent / "docs" / "research" / "adaptive.md"
 GOALS = {  # the largest regret on the paper's scenarios

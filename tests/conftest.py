@@ -185,7 +185,7 @@ SLOW_FILES = {  # many policies, many figures, other processes or servers, a bro
     "test_store",
     "test_store_forks",
     "test_suite",
-    "test_suite_command",
+    "test_suite_problems",
     "test_the_program",
     "test_theory",
     "test_words_of_wrappers",

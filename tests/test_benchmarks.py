@@ -51,6 +51,8 @@ def test_every_benchmark_finds_what_it_imports(name, monkeypatch):
         ("worlds --replications 0", "--replications: 0 must be at least 2"),
         ("store nowhere", "nowhere is not a folder"),
         ("size --against nowhere", "--against: fatal: not a valid object name: nowhere"),
+        ("suite --problems 99", "'99': write numbers from 0 to 59, such as 0-4 or 3,17"),
+        ("suite --half tset", "--half: invalid choice: 'tset'"),
         ("sections mastr", "there is no section 'mastr'; did you mean 'master'?"),
         ("figures UCB11", "there is no policy 'ucb11'; did you mean 'UCB1'?"),
     ],

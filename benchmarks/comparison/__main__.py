@@ -35,8 +35,8 @@ from benchmarks.comparison.tables import latex, markdown
 from benchmarks.comparison.worlds import HALF, World, single, suite
 from benchmarks.options import Parser, folder
 from benchmarks.pages import Place, check_marks
+from benchmarks.suite.problems import HALVES
 from lastblock.cli.arguments import whole
-from lastblock.lab.suite.problems import HALVES
 from lastblock.support import files
 from lastblock.support.parallel import check_threads, progress_bar
 from lastblock.support.spelling import advice, nearest

@@ -13,9 +13,9 @@ import numpy as np
 from benchmarks.comparison.playing import address, policy_sources, size_of, timed
 from benchmarks.comparison.rows import Row, case_of
 from benchmarks.comparison.worlds import World
+from benchmarks.suite.problems import KINDS
+from benchmarks.suite.statistics import log_regret_ratio
 from lastblock.core.registry import describe
-from lastblock.lab.suite.problems import KINDS
-from lastblock.lab.suite.statistics import log_regret_ratio
 from lastblock.support import files
 
 

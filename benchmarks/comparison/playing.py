@@ -21,13 +21,13 @@ import numpy as np
 import lastblock as lb
 from benchmarks.comparison.rows import Row, case_of, row_named
 from benchmarks.comparison.worlds import World, single
+from benchmarks.suite.problems import ARMS, LONGEST
 from lastblock.core.families import FAMILIES, families
 from lastblock.core.layout import grows, state_dtype
 from lastblock.core.registry import describe
 from lastblock.kernels.compile_cache import KERNEL_FOLDERS, PACKAGE
 from lastblock.kernels.streams import key_of
 from lastblock.lab.descriptions import describe_environment
-from lastblock.lab.suite.problems import ARMS, LONGEST
 from lastblock.simulation.compiling import Job
 from lastblock.simulation.simulate import Player
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import lastblock as lb
+from benchmarks.suite.problems import SuiteProblem
+from benchmarks.suite.rivals import ORACLE, TUNED, Knowledge, knowledge_of, rivals
 from lastblock.environments.piecewise import Piecewise
 from lastblock.kernels.divergences import Family
-from lastblock.lab.suite.problems import SuiteProblem
-from lastblock.lab.suite.rivals import ORACLE, TUNED, Knowledge, knowledge_of, rivals
 
 UNTOLD, TOLD, YARDSTICK = "untold", "told", "yardstick"
 """The tables: policies that need no number of changes Γ, that are told it, and that know all."""

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 from benchmarks.comparison.numbers import Line
 from benchmarks.comparison.rows import BASE, TOLD, UNIT, UNTOLD, YARDSTICK
+from benchmarks.suite.problems import KINDS
 from lastblock.lab.latex_tables import escape, latex_table
-from lastblock.lab.suite.problems import KINDS
 from lastblock.support.rounding import rounded
 
 TITLES = {

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import lastblock as lb
 from benchmarks.field import HORIZON, PAPER
+from benchmarks.suite.problems import Half, SuiteProblem, count, problem
 from benchmarks.worlds import basket
 from lastblock.lab.scenario import Scenario
-from lastblock.lab.suite.problems import Half, SuiteProblem, count, problem
 
 HALF: Half = "third-test"
 """The half of the suite. No constant of ours was chosen on it, and of the two such halves on which

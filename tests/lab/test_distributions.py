@@ -11,7 +11,6 @@ from lastblock.drawing import styles
 from lastblock.lab.distributions import histogram, tail, worst_share
 from lastblock.lab.figures import histogram_figure, regret_figure, tail_figure
 from lastblock.lab.report.page import write_report
-from lastblock.lab.suite.rivals import CLASSES
 from made_results import made_result as made
 
 
@@ -124,29 +123,6 @@ def test_parameters_of_one_policy_differ_in_looks_and_keep_them():
     assert found[0]["window 100"].colour != found[0]["window 200"].colour
     assert found[0]["window 200"] == found[1]["window 200"] == found[2]["window 200"]
     assert found[0]["mine"] == found[2]["mine"]
-
-
-def test_pictures_know_the_suite_of_their_report(tmp_path, monkeypatch):
-    """A policy that gives way to one of the suite does so in pictures, too."""
-    name = next(n for n in map("Own{}".format, range(99)) if _moved(n))
-    result = made_result({"mine": [1.0, 2.0]})
-    result.policies["name"] = [name]
-    drawn = []
-    monkeypatch.setattr(
-        "lastblock.lab.report.results.regret_figure",
-        lambda *given, **more: drawn.append(regret_figure(*given, **more)) or drawn[-1],
-    )
-    monkeypatch.setattr("lastblock.lab.report.suite.sections", lambda *_: [("s", "s", "s")])
-    page = write_report(tmp_path / "report.html", [result], suites=["a suite"]).read_text()
-    colour = styles.looks_together([{"mine": name}, CLASSES])[0]["mine"].colour
-    assert to_hex(drawn[0].axes[0].lines[0].get_color()) == colour.lower()
-    assert f'"colour": "{colour}"' in page or f'"colour":"{colour}"' in page
-
-
-def _moved(name):
-    """Whether a policy of this name looks otherwise in a report with a suite."""
-    alone, beside = styles.looks({"mine": name}), styles.looks_together([{"mine": name}, CLASSES])
-    return alone["mine"].colour != beside[0]["mine"].colour
 
 
 def test_the_report_draws_histograms_and_tails(result, tmp_path):

@@ -3,10 +3,10 @@
 import math
 
 import pytest
+from benchmarks.suite.problems import calm_problems
 
 import lastblock as lb
 from lastblock.lab.scenario import Scenario
-from lastblock.lab.suite.problems import calm_problems
 from trials import mostly_trials
 
 PROMISED = {

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from lastblock.cli.finishing import figure_path, write_table
 from lastblock.cli.running import run_scenarios, say
-from lastblock.cli.suite import read_suites
 from lastblock.cli.tables import table
 from lastblock.support import files
 
@@ -147,6 +146,4 @@ def read_extras(out: Path) -> dict[str, Any]:
         extras["table1"] = pd.read_csv(out / _TABLE1)
     if (out / _AUTHORS).is_file():
         extras["authors"] = pd.read_csv(out / _AUTHORS)
-    if suites := read_suites(out):
-        extras["suites"] = suites
     return extras

@@ -7,10 +7,9 @@ from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 from lastblock.cli.arguments import FILE, Parser, add_run_options, offer
-from lastblock.cli.commands.scenarios import runnable_names
+from lastblock.cli.commands.scenarios import scenario_names
 from lastblock.cli.failures import UserError
 from lastblock.cli.finishing import finish
-from lastblock.cli.suite import add_suite_options, check_options, is_suite, run_suite
 from lastblock.support.spelling import advice
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ examples:
   lastblock run mine.toml --json | jq '.[0].policies'
   lastblock run mine.toml --sweep SW-LB-SDA:window=100,200,400,800
   lastblock run stationary --delay pareto:scale=50,shape=1,never=0.1
-  lastblock run adaptive-suite --problems 0-11
 
 To continue an interrupted run, give the same command again. Finished chunks
 are never computed twice.
@@ -46,7 +44,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
         metavar="SCENARIO",
         help="a TOML file (see lastblock init), or a name (see lastblock scenarios)",
     )
-    offer(sources, runnable_names, FILE)
+    offer(sources, scenario_names, FILE)
     what = add_run_options(parser)
     what.add_argument(
         "--sweep",
@@ -62,17 +60,12 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
         metavar="LAW:NAME=VALUE,…",
         help="let rewards come late, such as fixed:steps=100 or geometric:mean=50,never=0.1",
     )
-    add_suite_options(parser)
     parser.set_defaults(execute=execute)
     return parser
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run the scenarios or the suite, and write the report."""
-    check_options(options)
-    if is_suite(options):
-        return run_suite(options)
-
+    """Run the scenarios, and write the report."""
     from lastblock.cli.running import run_scenarios  # noqa: PLC0415  # slow to import
     from lastblock.lab.scenario_files.reading import read  # noqa: PLC0415  # slow to import
 

@@ -19,13 +19,6 @@ def scenario_names() -> list[str]:
     return names()
 
 
-def runnable_names() -> list[str]:
-    """Return all names that `lastblock run` takes: the scenarios, and the suite."""
-    from lastblock.lab.suite.halves import NAME  # noqa: PLC0415  # slow to import
-
-    return [*scenario_names(), NAME]
-
-
 def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
     """Declare the arguments."""
     parser = commands.add_parser(
@@ -37,7 +30,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
     name = parser.add_argument(
         "name", nargs="?", metavar="NAME", help="print this scenario as TOML"
     )
-    offer(name, runnable_names)
+    offer(name, scenario_names)
     parser.set_defaults(execute=execute)
     return parser
 
@@ -45,12 +38,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
 def execute(options: argparse.Namespace) -> int:
     """Print the list, or one scenario."""
     from lastblock.lab.scenario_files.reading import read  # noqa: PLC0415  # slow to import
-    from lastblock.lab.suite.halves import NAME  # noqa: PLC0415  # slow to import
-    from lastblock.lab.suite.problems import HALVES, count, problem  # noqa: PLC0415  # slow to import
 
-    if options.name == NAME:
-        print("\n".join(problem(i).title for i in range(count())))
-        return 0
     if options.name is not None:
         print((read(options.name).source or "").rstrip())
         return 0
@@ -70,9 +58,5 @@ def execute(options: argparse.Namespace) -> int:
         )
     header = "scenario", "arms", "changes", "horizon", "replications", "policies", ""
     print(table(header, rows, aligned="<>>>>><"))
-    print(
-        f"\n{NAME}: {count()} random problems for development, and as many with other seeds for\n"
-        f"a final test (lastblock run {NAME} --half {HALVES[0]}, or {HALVES[1]})."
-    )
     print("\nlastblock scenarios NAME prints one; lastblock run NAME runs it.")
     return 0

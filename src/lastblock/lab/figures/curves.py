@@ -4,7 +4,7 @@ There is no legend: the name of each curve stands to its right, at the height of
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,7 @@ def regret_figure(
     *,
     policies: Sequence[str] | None = None,
     width: float | None = None,
-    beside: "Sequence[Result | Mapping[str, str]]" = (),
+    beside: "Sequence[Result]" = (),
 ) -> "Picture":
     """Draw the regret over time, one panel for each result.
 
@@ -84,7 +84,7 @@ def best_arm_figure(
     *,
     policies: Sequence[str] | None = None,
     width: float | None = None,
-    beside: "Sequence[Result | Mapping[str, str]]" = (),
+    beside: "Sequence[Result]" = (),
 ) -> "Picture":
     """Draw over time the share of the pulls that chose a best arm, one panel for each result.
 

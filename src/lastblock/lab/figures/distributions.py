@@ -1,7 +1,7 @@
 """Figures of the final regret's distribution: a histogram of each policy, and their tails."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ def histogram_figure(
     *,
     policies: Sequence[str] | None = None,
     width: float | None = None,
-    beside: "Sequence[Result | Mapping[str, str]]" = (),
+    beside: "Sequence[Result]" = (),
 ) -> "Picture":
     """Draw a histogram of the final regret for each policy, one above the other.
 
@@ -43,7 +43,7 @@ def tail_figure(
     *,
     policies: Sequence[str] | None = None,
     width: float | None = None,
-    beside: "Sequence[Result | Mapping[str, str]]" = (),
+    beside: "Sequence[Result]" = (),
 ) -> "Picture":
     """Draw the share of the replications that had at least so much regret at the horizon.
 

@@ -1,6 +1,6 @@
 """Figures with one panel for each result, and the policies to draw in them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -47,19 +47,16 @@ def each_policy(
     draw: "Callable[[Axes, Result, Looks], None]",
     results: "Result | Sequence[Result]",
     policies: Sequence[str] | None,
-    beside: "Sequence[Result | Mapping[str, str]]",
+    beside: "Sequence[Result]",
 ) -> "Callable[[Axes, Result], None]":
     """Return a function that draws these policies of a result; by default all.
 
-    A policy looks the same in all panels, and as in figures of the results `beside`. Instead of a
-    result these may have the names of the policies of a figure, by their labels.
+    A policy looks the same in all panels, and as in figures of the results `beside`.
     """
     each = list(results) if isinstance(results, Sequence) else [results]
     wanted = _checked(policies, [label for result in each for label in result.labels])
     report = list({id(part): part for part in (*beside, *each)}.values())
-    looks = looks_together(
-        [part if isinstance(part, Mapping) else part.policy_names for part in report]
-    )
+    looks = looks_together([part.policy_names for part in report])
     found = {id(part): look for part, look in zip(report, looks, strict=True)}
 
     def drawn(panel: "Axes", result: "Result") -> None:

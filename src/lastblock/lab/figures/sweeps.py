@@ -1,6 +1,6 @@
 """The figure of sweeps: final regret against a parameter, beside the other policies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ def sweep_figure(
     *,
     policies: Sequence[str] | None = None,
     width: float | None = None,
-    beside: "Sequence[Result | Mapping[str, str]]" = (),
+    beside: "Sequence[Result]" = (),
 ) -> "Picture":
     """Draw the final regret at each value of a sweep, one panel for each result.
 

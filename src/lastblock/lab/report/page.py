@@ -4,18 +4,16 @@ The page is made from templates in `assets/`. The browser draws its figures from
 page; where scripts do not run, it shows a picture instead.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lastblock.drawing.mark_symbols import mark_symbols
-from lastblock.lab.report import markup, overview, paper, results, setup, suite
+from lastblock.lab.report import markup, overview, paper, results, setup
 from lastblock.lab.report.distributions import distribution
 from lastblock.lab.report.frame import asset, page
 from lastblock.lab.report.paper import Image
-from lastblock.lab.report.results import Report
-from lastblock.lab.suite.rivals import CLASSES
 from lastblock.support import files
 from lastblock.support.errors import ResultError
 
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lastblock.lab.results import Result
-    from lastblock.lab.suite.statistics import Suite
 
 
 def write_report(
@@ -34,7 +31,6 @@ def write_report(
     table1: "pd.DataFrame | None" = None,
     takeover: Image | None = None,
     means: Image | None = None,
-    suites: "Sequence[Suite]" = (),
     commands: Sequence[str] = (),
 ) -> Path:
     """Write a report, completely or not at all.
@@ -52,8 +48,6 @@ def write_report(
     takeover, means
         Pictures of a passive takeover and of the arms' means: a PNG or SVG file, its bytes, or a
         figure of `lastblock.lab.figures`.
-    suites
-        Summaries of the suite of random problems, one for each half.
     commands
         The commands that make the same page again.
 
@@ -68,24 +62,14 @@ def write_report(
         If there is nothing to report.
     """
     results = list(results) if isinstance(results, Sequence) else [results]
-    report: Report = [*results, CLASSES] if suites else results
-    looks = _styles(report)
-    suite_sections = suite.sections(suites, looks[-1] if suites else {})
-    others = [*paper.sections(authors, table1, takeover, means), *suite_sections]
+    others = paper.sections(authors, table1, takeover, means)
     if not results and not others:
         raise ResultError("nothing to report; give at least one result")
     path = Path(path)
-    page = _page(results, report, looks, others, commands, authors)
+    page = _page(results, others, commands, authors)
     path.parent.mkdir(parents=True, exist_ok=True)
     files.write(path, page.encode())
     return path
-
-
-def _styles(report: Report) -> "list[dict[str, markup.Style]]":
-    """Return the styles of each result and of the suites: one for each policy, on all the page."""
-    return markup.styles_together(
-        [part if isinstance(part, Mapping) else part.policy_names for part in report]
-    )
 
 
 class _Section(NamedTuple):
@@ -96,16 +80,15 @@ class _Section(NamedTuple):
 
 def _page(
     results: "Sequence[Result]",
-    report: Report,
-    looks: "Sequence[dict[str, markup.Style]]",
     others: Sequence[tuple[str, str, str]],
     commands: Sequence[str],
     authors: "pd.DataFrame | None",
 ) -> str:
+    looks = markup.styles_together([result.policy_names for result in results])
     sections: list[_Section] = []
     seen: list[int] = []
     for i, result in enumerate(results):
-        html, found = _scenario(result, looks[i], report)
+        html, found = _scenario(result, looks[i], results)
         sections.append(_Section(f"scenario-{i + 1}", result.name, html))
         seen.append(found)
     if len(results) > 1:
@@ -129,7 +112,7 @@ def _page(
 
 
 def _scenario(
-    result: "Result", styles: "dict[str, markup.Style]", report: Report
+    result: "Result", styles: "dict[str, markup.Style]", report: "Sequence[Result]"
 ) -> tuple[str, int]:
     """Return the section of one scenario of the report, and how many of its claims are seen."""
     claims, seen = results.claims(result)

@@ -1,7 +1,7 @@
 """The parts of a report on the results of one scenario: figure, claims, tables."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,14 +19,12 @@ if TYPE_CHECKING:
     from lastblock.lab.results import Result
 
 Styles: TypeAlias = dict[str, Style]
-Report: TypeAlias = "Sequence[Result | Mapping[str, str]]"
-"""All that a report shows: results, and the policies of other figures by their labels."""
 
 _CONFIDENCE = 0.95
 _PICTURE_DPI = 100
 
 
-def figure(result: "Result", styles: Styles, report: "Report") -> str:
+def figure(result: "Result", styles: Styles, report: "Sequence[Result]") -> str:
     """Return the data of the interactive figure, and a picture for browsers without scripts.
 
     A policy looks the same in the pictures of all that the `report` has.
@@ -69,7 +67,7 @@ def figure(result: "Result", styles: Styles, report: "Report") -> str:
     return f'<figure class="figure">{markup.embedded(data)}<noscript>{picture}</noscript></figure>'
 
 
-def sweeps(result: "Result", report: "Report") -> str:
+def sweeps(result: "Result", report: "Sequence[Result]") -> str:
     """Return the figure of the sweeps, if there are any, and what is best in each."""
     if not result.sweeps:
         return ""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.suite.problems import SuiteProblem
 from lastblock.arms.bernoulli import Bernoulli
 from lastblock.arms.beta import Beta
 from lastblock.arms.exponential import Exponential
@@ -18,7 +19,6 @@ from lastblock.arms.poisson import Poisson
 from lastblock.core.protocol import Policy
 from lastblock.environments.piecewise import Piecewise
 from lastblock.kernels.divergences import Family
-from lastblock.lab.suite.problems import SuiteProblem
 from lastblock.policies.adaptivelbsda import AdaptiveLBSDA
 from lastblock.policies.cusumucb import CUSUMUCB
 from lastblock.policies.discountedthompson import DiscountedThompson

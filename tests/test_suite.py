@@ -1,5 +1,6 @@
 """The suite of random problems: its scenarios, rivals, statistics and restarts."""
 
+import argparse
 import functools
 import json
 import math
@@ -7,14 +8,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-
-import lastblock as lb
-from lastblock.cli import suite as command
-from lastblock.kernels.divergences import Family
-from lastblock.lab.report.suite import _KINDS
-from lastblock.lab.suite import halves, problems, statistics
-from lastblock.lab.suite.problems import SuiteProblem, problem
-from lastblock.lab.suite.rivals import (
+from benchmarks.suite import __main__ as command
+from benchmarks.suite import halves, problems, statistics
+from benchmarks.suite.problems import SuiteProblem, problem
+from benchmarks.suite.rivals import (
     ADAPTIVE,
     COUNTED,
     ORACLE,
@@ -24,7 +21,10 @@ from lastblock.lab.suite.rivals import (
     rivals,
     windows,
 )
-from lastblock.support.errors import ResultError, ScenarioError
+
+import lastblock as lb
+from lastblock.kernels.divergences import Family
+from lastblock.support.errors import ResultError
 from made_results import made_result
 
 # ---- Scenarios and rivals ----------------------------------------------------------------------
@@ -34,9 +34,6 @@ def test_there_are_enough_problems_in_two_halves():
     assert sum(problems.count() for _ in problems.HALVES) >= 100
     assert problem(7).environment.n_arms in problems.ARMS
     assert repr(problem(7).environment) != repr(problem(7, "test").environment)
-    assert command.HALVES == problems.HALVES
-    assert command.SUITE == halves.NAME
-    assert list(_KINDS) == list(problems.KINDS)
 
 
 @functools.cache
@@ -122,7 +119,9 @@ def test_windows_fit_the_problem():
 
 @pytest.mark.parametrize("text", ["", "a", "3-1", "60", "1,,2", "-1", "1-2-3"])
 def test_odd_numbers_of_problems(text):
-    with pytest.raises(ScenarioError, match="write numbers from 0 to 59, such as 0-4 or 3,17"):
+    with pytest.raises(
+        argparse.ArgumentTypeError, match="write numbers from 0 to 59, such as 0-4 or 3,17"
+    ):
         halves.read_numbers(text)
 
 
@@ -279,3 +278,55 @@ def test_restarts_are_those_of_the_live_bandit():
         bandit.tell(bandit.ask(), reward)
     assert run.restarts.tolist() == [len(bandit.changes)]
     assert len(bandit.changes) >= 2
+
+
+# ---- The command -------------------------------------------------------------------------------
+
+
+def test_the_command(monkeypatch, tmp_path, capsys):
+    """Two small problems, two policies; a part leaves the whole half alone."""
+    coins = [[lb.Bernoulli(p) for p in means] for means in ([0.9, 0.1, 0.9], [0.1, 0.9, 0.2])]
+
+    def tiny(index, half="development"):
+        phases = {0: coins[0]} if index == 0 else {0: coins[0], 150: coins[1]}
+        kind = list(problems.KINDS)[index]
+        return SuiteProblem(f"{half} {index}", kind, lb.Piecewise(phases), 300, index, 1)
+
+    def two(made):
+        return {ADAPTIVE: lb.AdaptiveLBSDA(alertness=0.5), TUNED: lb.SWLBSDA(window=60)}
+
+    monkeypatch.setattr(halves, "problem", tiny)
+    monkeypatch.setattr(statistics, "problem", tiny)
+    monkeypatch.setattr(halves, "rivals", two)
+    monkeypatch.setattr(halves, "windows", lambda made: {})
+    monkeypatch.setattr(halves, "calm_problems", lambda: {"coins": lb.Piecewise({0: coins[0]})})
+    monkeypatch.setattr(halves, "CALM_STEPS", 300)
+    for module in (halves, statistics):
+        monkeypatch.setattr(module, "COUNTED", (ADAPTIVE,))
+    monkeypatch.chdir(tmp_path)
+    arguments = ["suite", "--replications", "3", "--problems"]
+    monkeypatch.setattr("sys.argv", [*arguments, "0,1"])
+    command.main()
+    out, _ = capsys.readouterr()
+    assert "adaptive-suite, development half, problems 0-1: 2 problems, 3 replications" in out
+    assert "worst case of Adaptive LB-SDA: " in out
+    folder = tmp_path / "results/adaptive-suite"
+    assert out.splitlines()[-1] == "results: results/adaptive-suite/development-0-1"
+    assert (folder / "adaptive-suite-development-001/curves.parquet").is_file()
+    one = pd.read_parquet(folder / "development-0-1/ratios.parquet")
+    ratio = one.loc[(one["problem"] == 1) & (one["policy"] == ADAPTIVE), "tuned"].item()
+    runs = [
+        lb.simulate(p, tiny(1).environment, horizon=300, replications=3, seed=1)
+        for p in two(None).values()
+    ]
+    assert ratio == pytest.approx(runs[0].mean()[-1] / runs[1].mean()[-1])
+    calm = pd.read_csv(folder / "development-0-1/calm.csv")
+    assert set(calm["policy"]) == {ADAPTIVE}
+    assert calm["steps"].tolist() == [900, 900]
+    kept = {path: path.read_bytes() for path in (folder / "development-0-1").iterdir()}
+    assert len(kept) == 6
+    monkeypatch.setattr("sys.argv", [*arguments, "1"])
+    command.main()
+    assert {path: path.read_bytes() for path in (folder / "development-0-1").iterdir()} == kept
+    about = json.loads((folder / "development-1/summary.json").read_text())
+    assert (about["problems"], about["numbers"]) == (1, [1])

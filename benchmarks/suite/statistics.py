@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.suite.halves import name_of, relevant_changes, write_numbers
+from benchmarks.suite.problems import Half, problem
+from benchmarks.suite.rivals import COUNTED, ORACLE, RIVALS, TUNED, WINDOWS
 from lastblock.lab.intervals import Sample, mean_of
-from lastblock.lab.suite.halves import name_of, relevant_changes, write_numbers
-from lastblock.lab.suite.problems import Half, problem
-from lastblock.lab.suite.rivals import COUNTED, ORACLE, RIVALS, TUNED, WINDOWS
 from lastblock.support import files
 from lastblock.support.errors import ResultError
 from lastblock.support.intervals import normal_reach

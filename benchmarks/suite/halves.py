@@ -3,16 +3,16 @@
 `problems` makes the problems, `rivals` the policies, and `statistics` summarises the results.
 """
 
+import argparse
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from benchmarks.suite.problems import SEEDS, Half, SuiteProblem, calm_problems, count, problem
+from benchmarks.suite.rivals import COUNTED, rivals, windows
 from lastblock.environments.piecewise import Piecewise
 from lastblock.lab.scenario import Scenario
-from lastblock.lab.suite.problems import SEEDS, Half, SuiteProblem, calm_problems, count, problem
-from lastblock.lab.suite.rivals import COUNTED, rivals, windows
-from lastblock.support.errors import ScenarioError
 
 NAME = "adaptive-suite"
 REPLICATIONS = 20
@@ -97,7 +97,7 @@ def calm_scenarios(half: Half = "development", replications: int = REPLICATIONS)
 def read_numbers(text: str) -> list[int]:
     """Return the numbers of problems in a text such as "0-2,7".
 
-    Raises a `ScenarioError` if the text is not of this form, or a number is too large.
+    Raises an `ArgumentTypeError` if the text is not of this form, or a number is too large.
 
     >>> read_numbers("0-2,7")
     [0, 1, 2, 7]
@@ -107,8 +107,8 @@ def read_numbers(text: str) -> list[int]:
         found = _RANGE.fullmatch(part.strip())
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
         if not first <= last < count():
-            raise ScenarioError(
-                f"problems {text!r}: write numbers from 0 to {count() - 1}, such as 0-4 or 3,17"
+            raise argparse.ArgumentTypeError(
+                f"{text!r}: write numbers from 0 to {count() - 1}, such as 0-4 or 3,17"
             )
         chosen.update(range(first, last + 1))
     return sorted(chosen)

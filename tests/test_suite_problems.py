@@ -4,9 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-
-from lastblock.environments.drifting import Drifting
-from lastblock.lab.suite.problems import (
+from benchmarks.suite.problems import (
     ARMS,
     EACH,
     HALVES,
@@ -19,6 +17,8 @@ from lastblock.lab.suite.problems import (
     further_problem,
     problem,
 )
+
+from lastblock.environments.drifting import Drifting
 
 
 @pytest.fixture(scope="module")
