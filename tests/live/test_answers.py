@@ -239,12 +239,17 @@ def test_events_repeat_it_all():
         if step % 3:
             bandit.close(decision)
     bandit.expire(older_than=4, reward=0.0)
+    bandit.apply(("guard", None, 1, [2.5]))
+    assert events[-1][0] == "guard"
     for event in events:
         twin.apply(event)
     assert twin.to_bytes() == bandit.to_bytes()
     for event in (
         ("partial", 99, 0, [1.0, None]),
         ("partial", 18, 0, ["x", None]),
+        ("guard", None, 3, [1.0]),
+        ("guard", None, None, [1.0]),
+        ("guard", None, 0, [1e300]),
         ("remember", None, None, ["asked", "a", [[99, 0, None]]]),
         ("remember", None, None, "x"),
         ("configure", None, None, {"rewards": "mean", "remember": [0, 0]}),
@@ -276,6 +281,9 @@ def test_a_forged_ledger_is_refused():
         {"parts": [[5, 1, 1.0]]},
         {"parts": [[0, 1, "x"]]},
         {"parts": [[0, 1, 1e300]]},
+        {"guarded": [[3, 1, 0.0, 0.0, 0.0, 0.0]]},
+        {"guarded": [[0, 0, 0.0, 0.0, 0.0, 0.0]]},
+        {"guarded": [[0, 1, 0.0, math.inf, 0.0, 0.0]]},
         {"remember": [1]},
         {"memory": [[1, 0, ["asked", "a", [[7, 0, None]]]]]},
         {"memory": [[1, 0, ["asked", "", []]]]},

@@ -71,7 +71,8 @@ def test_values_survive_a_restart_and_count_once(shop, service):
     assert again.get("/v1/bandits/button/summary").json["guardrail"] == before
     use(again, 80)
     assert states(again)["blue"] == "paused"
-    assert again.state.host.store.verify("button@@guardrail") > 0
+    assert again.state.host.store.names() == ("button",)
+    assert again.state.host.store.verify("button") > 0
     assert [each["name"] for each in again.get("/v1/bandits").json["bandits"]] == ["button"]
     assert again.delete("/v1/bandits/button").status == 204
     assert again.state.host.store.names() == ()

@@ -18,6 +18,7 @@ or a note, which leaves the record as it is:
 
 ("partial", decision, arm, [reward, key or None]): one of several rewards of a decision;
 ("activate", decision, arm, None): the decision's clock starts again;
+("guard", None, arm, [value]): a second number that came with a reward, which no policy sees;
 ("remember", decision or None, None, […]): what to answer if a request is repeated, see `Memory`;
 ("configure", None, None, {"rewards": …, "remember": …}): how rewards are collected from now on.
 
@@ -32,7 +33,7 @@ Journal: TypeAlias = Callable[[Sequence[Event]], None]
 KINDS = (
     *("ask", "tell", "forget", "add_arm", "retire_arm", "reseed"),
     *("partial", "activate", "remember", "configure"),
-    *("pause_arm", "resume_arm", "ask_among", "set_floors"),
+    *("pause_arm", "resume_arm", "ask_among", "set_floors", "guard"),
 )
 OBSERVE = "observe"
 """The kind that is no place in `KINDS`: logs have it as a tell without a decision."""
@@ -48,7 +49,7 @@ NOT_OURS = -1
 NO_CHANCE = -1.0
 """The number that stands for a probability of None."""
 
-NOTES = frozenset(("partial", "activate", "remember", "configure"))
+NOTES = frozenset(("partial", "activate", "guard", "remember", "configure"))
 """The kinds that leave the record as it is, and change a bandit's ledger only."""
 
 REMEMBERED = tuple(KINDS.index(kind) for kind in ("partial", "remember"))

@@ -13,6 +13,7 @@ from lastblock.live.desk import Answer
 from lastblock.live.eligibility import ANY, Wanted
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import L
+from lastblock.live.ledger import check_guarded
 from lastblock.live.memory import check_key
 from lastblock.live.reward_check import as_float, refused
 from lastblock.support.errors import (
@@ -52,13 +53,16 @@ def answer(
     rewards: Sequence[Any],
     key: Any,
     *,
+    guarded: Sequence[float | None] | None = None,
     only_check: bool = False,
 ) -> None:
     """Take rewards of decisions, given in any way: all of them, or none on an error.
 
-    With `only_check` raise the same errors, and take none.
+    `guarded` are values of a guardrail that come with them, and that are taken with them. With
+    `only_check` raise the same errors, and take none.
     """
     desk.settle()
+    values = [None] * len(decisions) if guarded is None else guarded
     if key is not None:
         check_key(key)
         if desk.ledger.rule is None:
@@ -70,11 +74,11 @@ def answer(
     if len(set(numbers)) < len(numbers):
         raise UnknownDecisionError("a decision is given twice; tell each decision once")
     if desk.ledger.rule is not None:  # then what is told is one of several rewards
-        _collect(desk, decisions, numbers, rewards, key, only_check)
+        _collect(desk, decisions, numbers, rewards, values, key, only_check)
         return
     answers: list[Answer] = []
     notes: list[Event] = []
-    for decision, number, reward in zip(decisions, numbers, rewards, strict=True):
+    for decision, number, reward, more in zip(decisions, numbers, rewards, values, strict=True):
         value = desk.check_reward(reward)
         if number not in desk.out:
             _check_told(desk, decision, number, value)
@@ -82,6 +86,7 @@ def answer(
         answers.append((number, desk.out[number], value))
         if type(decision) is str:
             notes.append(("remember", number, None, ["told", value, [number]]))
+        notes += _guard(desk, number, more)
     if answers and only_check:
         return
     if answers:
@@ -95,12 +100,13 @@ def _collect(
     decisions: Sequence[Any],
     numbers: Sequence[int],
     rewards: Sequence[Any],
+    guarded: Sequence[float | None],
     key: str | None,
     only_check: bool,
 ) -> None:
     """Add one more reward to each of some decisions."""
     ledger, notes = desk.ledger, list[Event]()
-    for decision, number, reward in zip(decisions, numbers, rewards, strict=True):
+    for decision, number, reward, more in zip(decisions, numbers, rewards, guarded, strict=True):
         value = as_float(reward)
         if not abs(value) < desk.largest_reward:
             raise refused(reward, value, desk.largest_reward, desk.live.policy)
@@ -116,12 +122,20 @@ def _collect(
             raise ended_error(desk, decision, number)
         _check_total(desk, number, value)
         notes.append(("partial", number, desk.number(number), [value, key]))
+        notes += _guard(desk, number, more)
     if notes and only_check:
         return
     if notes:
         desk.note_each(notes)
     else:
         desk.check_open()
+
+
+def _guard(desk: JournalledDesk[Any], number: int, value: float | None) -> list[Event]:
+    """Return the event for a guardrail's value; none for an arm that was retired."""
+    if value is None or desk.out[number] < 0:
+        return []
+    return [("guard", None, desk.number(number), [check_guarded(value)])]
 
 
 def _check_total(desk: JournalledDesk[Any], number: int, value: float) -> None:

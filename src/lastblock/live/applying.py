@@ -192,8 +192,8 @@ def _apply_ask(bandit: Changeable, desk: JournalledDesk[Any], event: Event) -> N
 
 def _check_note(desk: JournalledDesk[Any], event: Event) -> None:
     """Raise a ValueError if an event that changes the ledger only does not fit the bandit."""
-    kind, id, arm, value = event
-    check_note((kind, id, value), desk.next_id, len(desk.labels))
+    _, id, arm, _ = event
+    check_note(event, desk.next_id, len(desk.labels))
     if id is not None and arm is not None and (id not in desk.out or desk.number(id) != arm):
         raise ValueError("the decision is not out for that arm")
 

@@ -24,7 +24,7 @@ from lastblock.live.selective import SelectiveDesk
 from lastblock.live.state import Live
 from lastblock.support.checks import whole
 
-SILENT = ("remember", "configure")
+SILENT = ("guard", "remember", "configure")
 """Kinds of events that functions given to `Bandit.on_event` are not told of."""
 
 
@@ -235,9 +235,9 @@ class JournalledDesk(SelectiveDesk[L]):
         before, time = 0, 0
         if self.clock is not None:
             before, time = self.clock.event - len(notes), self.clock.last
-        for event, (kind, decision, _, value) in enumerate(notes, before + 1):
-            self.ledger.take((kind, decision, value), event, time)
-            if kind == "configure":
+        for event, note in enumerate(notes, before + 1):
+            self.ledger.take(note, event, time)
+            if note[0] == "configure":
                 self.choose_ways()
 
     def add_arm(self, label: L) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.engine.events import ASK
+from lastblock.core.reward_stats import Told, note_reward
+from lastblock.engine.events import ASK, Event
 from lastblock.kernels.exact_sums import LARGEST_REWARD
+from lastblock.kernels.jit import plain
 from lastblock.live.aggregation import Collected, Rewards, check_rule, combined
 from lastblock.live.decisions import utc
 from lastblock.live.memory import DAY, MOST, Item, Memory, check_key, check_payload
@@ -16,8 +18,10 @@ from lastblock.support.checks import at_least, number, whole
 from lastblock.support.errors import short
 
 Rows = npt.NDArray[np.float64]
-Note = tuple[str, int | None, Any]
-"""The kind, the decision and the value of an event that changes a ledger and nothing else."""
+NOTHING = Told(0, 0.0, 0.0)
+
+LARGEST_GUARDED = 1e100
+"""The values of a guardrail are smaller: their squares must be finite."""
 
 
 class Ledger:
@@ -38,6 +42,8 @@ class Ledger:
         """When the clocks of some decisions that are out were started again."""
         self.parts: dict[int, Collected] = {}
         """The rewards so far of decisions that are out."""
+        self.guarded: dict[int, Told] = {}
+        """The values of a guardrail, by the numbers of the arms."""
 
     def begun_at(self, decision: int) -> datetime | None:
         """Return the time from which the age of a decision counts; None outside a store."""
@@ -57,7 +63,7 @@ class Ledger:
             for decision in dictionary.keys() - out.keys():
                 del dictionary[decision]
 
-    def take(self, note: Note, event: int, time: int, out: dict[int, int] | None = None) -> None:
+    def take(self, note: Event, event: int, time: int, out: dict[int, int] | None = None) -> None:
         """Apply an event.
 
         Parameters
@@ -69,13 +75,17 @@ class Ledger:
         out
             The decisions that are out, if the event may be of one that has ended since.
         """
-        kind, decision, value = note
+        kind, decision, arm, value = note
         if kind == "remember":
             self.memory.add(Item(event, time, value))
         elif kind == "configure":
             self.rule = value["rewards"]
             window, decisions = value["remember"]
             self.memory.limit(window, decisions, time)
+        elif kind == "guard" and arm is not None:
+            table = np.array([self.guarded.get(arm, NOTHING)])
+            plain(note_reward)(table, 0, value[0])
+            self.guarded[arm] = Told(int(table[0, 0]), *table[0, 1:].tolist())
         elif decision is None:
             return  # no bandit writes such an event
         elif kind == "activate":
@@ -137,7 +147,7 @@ class Ledger:
         other.memory = self.memory.copy()
         other.asked_at = dict(self.asked_at)
         other.activated = dict(self.activated)
-        other.parts = dict(self.parts)
+        other.parts, other.guarded = dict(self.parts), dict(self.guarded)
         return other
 
     def outside(self) -> "Ledger":
@@ -167,6 +177,8 @@ class Ledger:
             about["remember"] = self.memory.limits
         if self.parts:
             about["parts"] = [[id, *part] for id, part in sorted(self.parts.items())]
+        if self.guarded:
+            about["guarded"] = [[arm, *told] for arm, told in sorted(self.guarded.items())]
         if for_store:
             if self.activated:
                 about["activated"] = [list(pair) for pair in sorted(self.activated.items())]
@@ -183,7 +195,7 @@ class Ledger:
         ]
 
 
-def check_note(note: Note, next_id: int, arms: int) -> None:
+def check_note(note: Event, next_id: int, arms: int) -> None:
     """Raise a ValueError, or one of the errors `UNREADABLE`, if no bandit wrote an event.
 
     Parameters
@@ -193,13 +205,16 @@ def check_note(note: Note, next_id: int, arms: int) -> None:
     next_id, arms
         The number of the next decision; the number of arms, including retired ones.
     """
-    kind, decision, value = note
+    kind, decision, arm, value = note
     if kind == "remember":
         check_payload(value, next_id, arms)
     elif kind == "configure":
         check_rule(value["rewards"])
         for limit in value["remember"]:
             at_least(0, limit, "remember")
+    elif kind == "guard":
+        _check_arm(arm, arms)
+        check_guarded(*value)
     else:
         _known(decision, next_id)
         if kind == "partial":
@@ -235,8 +250,25 @@ def restore_ledger(about: Any, next_id: int, arms: int) -> Ledger:
     ledger.activated = {
         _known(id, next_id): whole(time, "activated") for id, time in about.get("activated", [])
     }
+    for arm, pulls, *numbers in about.get("guarded", []):
+        mean, spread, low, high = (number(each, "guarded") for each in numbers)
+        _check_arm(arm, arms)
+        ledger.guarded[arm] = Told(at_least(1, pulls, "guarded"), mean, spread, low, high)
     recall(ledger, about.get("memory", []), next_id, arms)
     return ledger
+
+
+def check_guarded(value: Any) -> float:
+    """Return a value of a guardrail, or raise a ValueError."""
+    found = number(value, "guardrail")
+    if not abs(found) < LARGEST_GUARDED:
+        raise ValueError(f"guardrail={short(value)} must lie between ±{LARGEST_GUARDED:g}")
+    return found
+
+
+def _check_arm(arm: Any, arms: int) -> None:
+    if not 0 <= whole(arm, "arm") < arms:
+        raise ValueError(f"arm {short(arm)} does not exist")
 
 
 def recall(ledger: Ledger, items: Iterable[Any], next_id: int, arms: int) -> None:

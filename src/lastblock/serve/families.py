@@ -62,10 +62,8 @@ def follow(parent: Hosted, member: Hosted) -> None:
         mine.set_floors(floors_of(theirs))
 
 
-def make_member(
-    store: Store, hosted: Hosted, name: str, notes: dict[str, Any], policy: Policy | None = None
-) -> Hosted:
-    """Create a bandit that belongs to `hosted`, with its arms, and its policy or another one.
+def make_member(store: Store, hosted: Hosted, name: str, notes: dict[str, Any]) -> Hosted:
+    """Create a bandit that belongs to `hosted`, with its arms and its policy.
 
     Its document comes first: so a crash leaves no bandit of which nobody knows what it is.
     """
@@ -82,7 +80,7 @@ def make_member(
         seed = int.from_bytes(blake2b(f"{seed} {name}".encode(), digest_size=8).digest()) >> 1
     made: Bandit[Any] = store.create(
         name,
-        parent.policy if policy is None else policy,
+        parent.policy,
         list(states),
         seed=seed,
         floor=floors_of(parent),

@@ -1,13 +1,14 @@
 """A guardrail: a second number that comes with rewards, and pauses arms that are surely worse.
 
-The values of each bandit that decides are kept by a bandit of their own, which observes them and
-never decides. So they are in a log, and each segment is compared with itself.
+Each bandit that decides keeps its values' moments beside its record, by events of its own log; so
+each segment is compared with itself.
 """
 
 import json
 import math
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -15,63 +16,55 @@ from lastblock.core.reward_stats import Told
 from lastblock.core.support import Support
 from lastblock.live.best_arm import model_of, rewards_of
 from lastblock.live.labels import Label
+from lastblock.live.ledger import NOTHING, check_guarded
 from lastblock.live.view import desk_of
-from lastblock.policies.ucb1 import UCB1
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.safety_messages import Guarded, GuardedArm
+from lastblock.serve.uplift import together
 from lastblock.theory.confidence_sequences import log_evidence_between
 
 EACH: Final = 100
 """Up to so many values of an arm each one is tested, later each hundredth part more."""
 
 
-def keeper() -> UCB1:
-    """Return the policy of a bandit that only keeps values: a small one, which takes anything."""
-    return UCB1()
-
-
-def check_values(hosted: Hosted, values: Sequence[float | None]) -> bool:
-    """Return whether a guardrail's values came with rewards, or raise an error if they may not."""
+def check_values(hosted: Hosted, values: Sequence[float | None]) -> None:
+    """Raise a `ProblemError` if a guardrail's values may not come with rewards."""
     given = [value for value in values if value is not None]
     if given and hosted.family.notes.get("guardrail") is None:
         raise ProblemError(
             "invalid", f"bandit {hosted.family.name!r} has no guardrail; leave the value out"
         )
     for value in given:
-        if not abs(value) < 1e100:  # its square must be finite; NaN fails as well
-            raise ProblemError("invalid", f"guardrail={value} must lie between ±1e100")
-    return bool(given)
+        check_guarded(value)
 
 
 def guard(hosted: Hosted, arms: Sequence[Label | None], values: Sequence[float | None]) -> None:
-    """Keep values that came with rewards, and pause arms that are surely worse than the control.
+    """Pause arms that are surely worse than the control by the values that have just come.
 
     Parameters
     ----------
     hosted
-        The bandit whose decisions they are about; it has a keeper of values.
+        The bandit whose decisions they are about.
     arms
         The arms of the decisions; None for what has come before.
     values
         The values; None where there is none.
     """
-    keeper, guardrail = hosted.keeper, hosted.family.notes.get("guardrail")
-    assert keeper is not None, "it was made when the values came"
-    pairs = [
-        (arm, value)
-        for arm, value in zip(arms, values, strict=True)
-        if arm is not None and value is not None and keeper.bandit.arms.get(arm) != "retired"
-    ]
-    if not pairs or guardrail is None:
+    new = Counter(
+        arm for arm, x in zip(arms, values, strict=True) if arm is not None and x is not None
+    )
+    guardrail = hosted.family.notes.get("guardrail")
+    if hosted.is_holdout:
+        hosted = hosted.family
+    if not new or guardrail is None:
         return
-    before = keeper.bandit.pulls
-    keeper.observe([arm for arm, _ in pairs], [value for _, value in pairs])
-    after = keeper.bandit.pulls
-    if not any(_is_due(before[arm], after[arm]) for arm, _ in pairs):
+    told = _values(hosted)
+    if not any(_is_due(told[arm].pulls, n) for arm, n in new.items() if arm in told):
         return
     free = set(hosted.family.notes.get("unguarded", ()))
-    for each in compare(keeper, guardrail).arms:
+    found = compare(hosted)
+    for each in [] if found is None else found.arms:
         is_active = hosted.bandit.arms.get(each.arm) == "active"
         if each.sure >= guardrail["confidence"] and is_active and json.dumps(each.arm) not in free:
             hosted.pauses[json.dumps(each.arm)] = (
@@ -82,31 +75,52 @@ def guard(hosted: Hosted, arms: Sequence[Label | None], values: Sequence[float |
             hosted.stamp += 1
 
 
-def _is_due(before: int, after: int) -> bool:
+def _is_due(after: int, new: int) -> bool:
     step = max(1, after // EACH)
-    return before // step < after // step
+    return (after - new) // step < after // step
 
 
-def compare(keeper: Hosted, guardrail: dict[str, Any]) -> Guarded:
-    """Return how sure it is that each arm is worse than the control, whenever one looks."""
-    desk = desk_of(keeper.bandit)
+def _values(hosted: Hosted) -> dict[Label, Told]:
+    """Return the values of the active arms; those of a holdout are the control's.
+
+    A bandit with segments is compared without its holdout, which decides for all of them.
+    """
+    desk = desk_of(hosted.bandit)
     with desk.lock:
-        labels = list(desk.active)
-        told = [desk.live.notes.told_of(place) for place in range(len(labels))]
-        others = max(1, len(labels) + len(desk.retired) - 1)
+        guarded = desk.ledger.guarded
+        pairs = zip(desk.active, desk.numbers, strict=True)
+        found: dict[Label, Told] = {label: guarded.get(n, NOTHING) for label, n in pairs}
+    if hosted.holdout is not None and not hosted.segments:
+        for label, told in _values(hosted.holdout).items():
+            found[label] = together([found[label], told])
+    return found
+
+
+def compare(hosted: Hosted) -> Guarded | None:
+    """Return how sure it is that each arm is worse than the control, whenever one looks.
+
+    It is None for a bandit without a guardrail, a holdout, or where no value has come yet.
+    """
+    guardrail, found = hosted.family.notes.get("guardrail"), _values(hosted)
+    labels, told = list(found), list(found.values())
+    if guardrail is None or hosted.is_holdout or not any(each.pulls for each in told):
+        return None
+    others = max(1, len(hosted.bandit.arms) - 1)
     sure = [0.0] * len(labels)
     control = labels.index(guardrail["control"])
     rivals = [k for k in range(len(labels)) if k != control and told[k].pulls]
     if rivals and told[control].pulls:
         pairs = [(k, control) for k in rivals]
-        found = how_sure(told, pairs, others, is_high_worse=guardrail["worse"] == "higher")
-        for k, each in zip(rivals, found, strict=True):
-            sure[k] = each
+        surety = how_sure(told, pairs, others, is_high_worse=guardrail["worse"] == "higher")
+        for k, each_sure in zip(rivals, surety, strict=True):
+            sure[k] = each_sure
     return Guarded(
         metric=guardrail["metric"],
         control=guardrail["control"],
         arms=[
-            GuardedArm(arm=label, values=each.pulls, mean=_mean(each), sure=each_sure)
+            GuardedArm(
+                arm=label, values=each.pulls, mean=each.mean if each.pulls else None, sure=each_sure
+            )
             for label, each, each_sure in zip(labels, told, sure, strict=True)
         ],
     )
@@ -136,7 +150,3 @@ def how_sure(
     found = log_evidence_between(model_of(told, Support(), None), rewards_of(told), first, second)
     logs = np.minimum(0.0, math.log(others) - found)
     return [1.0 - each for each in np.exp(logs).tolist()]
-
-
-def _mean(told: Told) -> float | None:
-    return told.mean if told.pulls else None

@@ -50,8 +50,6 @@ class Hosted:
         """The bandits of its segments, by their names."""
         self.holdout: Hosted | None = None
         """The bandit that notes the decisions and rewards of units in the holdout."""
-        self.keepers: dict[str, Hosted] = {}
-        """The bandits that keep values of the guardrail, by the names of those that decide."""
         self.pauses: dict[str, str] = {}
         """Why the guardrail has paused arms, by their labels as JSON, since the last start."""
         self.stamp = 0
@@ -96,8 +94,8 @@ class Hosted:
     def ask(self, wanted: NewDecision, key: str | None) -> list[Decision[Label]]:
         """Take decisions, or return those that were taken with this key before."""
         bandit, n = self.bandit, wanted.n
-        if self.parent is not None and self.parent.holdout is self:
-            control = self.parent.notes["holdout"]["control"]
+        if self.is_holdout:
+            control = self.family.notes["holdout"]["control"]
             wanted = NewDecision(n=n, among=[control])
         before = bandit.asked
         made: list[Decision[Label]]
@@ -155,9 +153,13 @@ class Hosted:
         return None if self.bandit.rewards is None else key
 
     def tell(
-        self, tokens: Sequence[str], rewards: Sequence[float], key: str | None = None
+        self,
+        tokens: Sequence[str],
+        rewards: Sequence[float],
+        key: str | None = None,
+        guarded: Sequence[float | None] | None = None,
     ) -> list[Label | None]:
-        """Take rewards: all of them, or none on an error.
+        """Take rewards, with the guardrail's values: all of them, or none on an error.
 
         Returns
         -------
@@ -167,10 +169,7 @@ class Hosted:
         desk, key = desk_of(self.bandit), self._key_for(key)
         with desk.lock:
             arms = [self._arm_of(token, key) for token in tokens]
-            if len(tokens) == 1:
-                self.bandit.tell(tokens[0], rewards[0], key=key)
-            else:
-                self.bandit.tell_many(tokens, rewards, key=key)
+            answer(desk, tokens, rewards, key, guarded=guarded)
         for arm, reward in zip(arms, rewards, strict=True):
             if arm is not None:
                 self.count_reward(arm, reward)
@@ -206,9 +205,7 @@ class Hosted:
     def join(self, parent: "Hosted | None") -> None:
         """Become a segment or the holdout of a bandit, if there is one."""
         self.parent = parent
-        if parent is not None and "guards" in self.notes:
-            parent.keepers[self.notes["guards"]] = self
-        elif parent is not None and self.notes.get("holdout"):
+        if parent is not None and self.notes.get("holdout"):
             parent.holdout = self
         elif parent is not None:
             parent.segments[self.name] = self
@@ -219,22 +216,17 @@ class Hosted:
     def members(self) -> "list[Hosted]":
         """This bandit, and all that belong to it."""
         held = [self.holdout] if self.holdout else []
-        return [
-            self,
-            *self.segments.values(),
-            *held,
-            *self.keepers.values(),
-        ]
+        return [self, *self.segments.values(), *held]
+
+    @property
+    def is_holdout(self) -> bool:
+        """Whether this bandit notes the decisions and rewards of units in a holdout."""
+        return self.parent is not None and self.parent.holdout is self
 
     @property
     def is_alone(self) -> bool:
         """Whether no other bandit can be the one that decides on a request without a segment."""
         return self.holdout is None and not self.segments
-
-    @property
-    def keeper(self) -> "Hosted | None":
-        """The bandit that keeps values of the guardrail about this one."""
-        return self.family.keepers.get(self.name)
 
     def holds_out(self, unit: str) -> bool:
         """Return whether a unit is one of the holdout: by a hash, so that it always is.
@@ -254,8 +246,6 @@ class Hosted:
             self.parent.segments.pop(self.name, None)
             if self.parent.holdout is self:
                 self.parent.holdout = None
-            for name in [name for name, each in self.parent.keepers.items() if each is self]:
-                del self.parent.keepers[name]
 
     @property
     def segment(self) -> str | None:

@@ -8,10 +8,8 @@ from typing import Any
 
 import msgspec
 
-from lastblock.core.protocol import Policy
 from lastblock.live.bandit import Bandit
 from lastblock.live.labels import Label
-from lastblock.serve import guardrails
 from lastblock.serve.commits import Commits
 from lastblock.serve.families import (
     COLLECTION,
@@ -147,11 +145,9 @@ class Host:
             raise unavailable(str(error)) from None
         return self.bandits[name]
 
-    async def _make(
-        self, root: Hosted, name: str, notes: dict[str, Any], policy: Policy | None = None
-    ) -> None:
+    async def _make(self, root: Hosted, name: str, notes: dict[str, Any]) -> None:
         """Make a bandit that belongs to another one."""
-        made = await asyncio.to_thread(make_member, self.store, root, name, notes, policy)
+        made = await asyncio.to_thread(make_member, self.store, root, name, notes)
         self.bandits[name] = made
         made.join(root)
 
@@ -191,14 +187,6 @@ class Host:
         if is_held and hosted.holdout is not None:
             return hosted.holdout
         return hosted if wanted.segment is None else await self.segment(hosted, wanted.segment)
-
-    async def keeper(self, hosted: Hosted) -> None:
-        """Make the bandit that keeps values of the guardrail about another one, if need be."""
-        async with self._changing:
-            if hosted.keeper is None:
-                root, name = hosted.family, f"{hosted.name}@@guardrail"
-                notes = {"parent": root.name, "guards": hosted.name}
-                await self._make(root, name, notes, guardrails.keeper())
 
     async def _hold_out(self, hosted: Hosted) -> None:
         """Make the bandit of a holdout, if there is to be one and there is none."""
@@ -361,10 +349,9 @@ class Host:
 
         async with self._changing:
             check_match(hosted, match)
-            if hosted.parent is not None and hosted.parent.holdout is hosted:
+            if hosted.is_holdout:
                 check_root(hosted)
-            kept = [hosted.keeper] if hosted.parent is not None and hosted.keeper else []
-            for each in reversed([*hosted.members, *kept]):
+            for each in reversed(hosted.members):
                 self.bandits.pop(each.name, None)
                 each.leave()
                 try:

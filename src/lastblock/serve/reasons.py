@@ -28,7 +28,7 @@ def reason_of(hosted: Hosted, asked: Sequence[Decision[Label]]) -> Reason:
     asked
         The decisions.
     """
-    if is_holdout(hosted):
+    if hosted.is_holdout:
         return _held_out(hosted)
     desk, last = desk_of(hosted.bandit), asked[-1].id
     if desk.generations.number_of(last) == desk.next_id - 1:
@@ -63,14 +63,9 @@ async def past(store: Store, hosted: Hosted, token: str) -> dict[str, Any]:
     if found is None:
         raise ProblemError("not-found", f"it is not a decision of bandit {hosted.name!r}")
     said = (await asyncio.to_thread(store.explain, found.name, id)).to_dict()
-    if is_holdout(found):
+    if found.is_holdout:
         return {**said, "text": _held_out(found)}
     return said
-
-
-def is_holdout(hosted: Hosted) -> bool:
-    """Return whether a bandit notes the decisions of units in a holdout."""
-    return hosted.parent is not None and hosted.parent.holdout is hosted
 
 
 def _held_out(hosted: Hosted) -> str:

@@ -43,10 +43,10 @@ def uplift(
             "conflict", f"bandit {hosted.name!r} has no holdout; create one with a holdout"
         )
     check_confidence(confidence)
-    chosen = _together(
+    chosen = together(
         told for each in (hosted, *hosted.segments.values()) for told in _rewards(each)
     )
-    told = [chosen, _together(_rewards(hosted.holdout))]
+    told = [chosen, together(_rewards(hosted.holdout))]
     model = model_of(told, support_of(hosted.bandit.policy), check_bounds(bounds))
     ends = mean_intervals(model, told, confidence)
     groups = [_group(each, *both) for each, both in zip(told, ends, strict=True)]
@@ -106,7 +106,7 @@ def _rewards(hosted: Hosted) -> list[Told]:
         return [Told(int(row[0]), *row[1:]) for row in rows] + list(desk.retired.values())
 
 
-def _together(groups: Iterable[Told]) -> Told:
+def together(groups: Iterable[Told]) -> Told:
     """Return the statistics of all rewards of some groups."""
     pulls, mean, spread, low, high = 0, 0.0, 0.0, math.inf, -math.inf
     for group in groups:

@@ -69,7 +69,7 @@ class Watcher:
     def _compare(self, hosted: Hosted, marks: dict[str, dict[str, Any]]) -> None:
         """Raise alerts of changes and of paused arms that nobody was told of."""
         if hosted.parent is not None and hosted.segment is None:
-            return  # a holdout, or a keeper of values
+            return  # a holdout
         changes = hosted.bandit.changes
         paused = [json.dumps(arm) for arm, state in hosted.bandit.arms.items() if state == "paused"]
         found: dict[str, Any] = {

@@ -71,8 +71,8 @@ def replay_part(bandit: Bandit[Any], part: Part, *, with_out: bool) -> None:
     desk.replay_events(run[begin:], times[begin:], with_out=with_out)
     if with_out:
         for _, row in notes:
-            event, time, _, decision, _, extra = row
-            note = _kind(row), decision, None if extra is None else json.loads(extra)
+            event, time, _, decision, arm, extra = row
+            note = _kind(row), decision, arm, None if extra is None else json.loads(extra)
             check_note(note, desk.next_id, len(desk.labels))
             desk.ledger.take(note, event, time, desk.out)
 

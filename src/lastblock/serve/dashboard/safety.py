@@ -56,7 +56,7 @@ def safety(hosted: Hosted) -> Safety:
         holdout["control"] if isinstance(holdout, dict) and is_root else None,
         holdout["share"] if isinstance(holdout, dict) and is_root else None,
         guardrail if is_root or hosted.segment is not None else None,
-        _guarded(hosted, guardrail),
+        _guarded(hosted),
         [glance(each) for each in segments[:MOST_SEGMENTS]],
         max(0, len(segments) - MOST_SEGMENTS),
     )
@@ -72,24 +72,21 @@ def _role(hosted: Hosted) -> str:
         return ""
     if hosted.segment is not None:
         return f"the segment {hosted.segment}"
-    if hosted.parent.holdout is hosted:
-        return "the holdout"
-    return "the values of the guardrail"
+    return "the holdout"
 
 
-def _guarded(hosted: Hosted, guardrail: dict[str, Any] | None) -> list[GuardRow]:
-    keeper = hosted.keeper
-    if guardrail is None or keeper is None:
+def _guarded(hosted: Hosted) -> list[GuardRow]:
+    found = compare(hosted)
+    if found is None:
         return []
     free = hosted.family.notes.get("unguarded", ())
-    found = compare(keeper, guardrail)
     return [
         GuardRow(
             each.arm,
             each.values,
             each.mean,
             each.sure,
-            each.arm == guardrail["control"],
+            each.arm == found.control,
             json.dumps(each.arm) in free,
         )
         for each in found.arms

@@ -137,11 +137,11 @@ class _Decisions:
         """Take a reward."""
         told, token = await request.read(_REWARD), request.parameters[0]
         hosted = await self._find(request, token)
-        guarded = await self._guarded(hosted, [told.guardrail])
+        check_values(hosted, [told.guardrail])
         self._commits.check()
-        arms = hosted.tell([token], [told.reward], request.header(b"idempotency-key"))
-        if guarded is not None:
-            guard(guarded, arms, [told.guardrail])
+        key = request.header(b"idempotency-key")
+        arms = hosted.tell([token], [told.reward], key, [told.guardrail])
+        guard(hosted, arms, [told.guardrail])
         await self._commits.written()
         return Response(status=204)
 
@@ -156,22 +156,6 @@ class _Decisions:
         self._commits.check()
         hosted.tell([token], [told.reward], request.header(b"idempotency-key"))
         return Response(status=204)
-
-    async def _guarded(self, hosted: Hosted, values: Sequence[float | None]) -> Hosted | None:
-        """Return the bandit that a guardrail's values are about; None if there are no values.
-
-        Decisions of the holdout are for the control arm. They count as the bandit's own, unless it
-        has segments: these are compared with themselves.
-        """
-        if not check_values(hosted, values):
-            return None
-        if hosted.parent is not None and hosted.parent.holdout is hosted:
-            if hosted.parent.segments:
-                return None
-            hosted = hosted.parent
-        if hosted.keeper is None:
-            await self._host.keeper(hosted)
-        return hosted
 
     async def rewards(self, request: Request) -> Response:
         """Take several rewards."""
@@ -188,10 +172,8 @@ class _Decisions:
             tokens.append(each.token)
             values.append(each.reward)
             more.append(each.guardrail)
-        guarded = {
-            number: await self._guarded(hosted, more)
-            for number, (hosted, _, _, more) in by_bandit.items()
-        }
+        for hosted, _, _, more in by_bandit.values():
+            check_values(hosted, more)
         self._commits.check()
         for hosted, tokens, values, _ in by_bandit.values():
             hosted.check_rewards(tokens, values, key)  # of all bandits, before any is told
@@ -199,10 +181,8 @@ class _Decisions:
             return refused
         if is_only_check(request):
             return Response(status=204)
-        for number, (hosted, tokens, values, more) in by_bandit.items():
-            arms, keeping = hosted.tell(tokens, values, key), guarded[number]
-            if keeping is not None:
-                guard(keeping, arms, more)
+        for hosted, tokens, values, more in by_bandit.values():
+            guard(hosted, hosted.tell(tokens, values, key, more), more)
         await self._commits.written()
         return Response(status=204)
 
@@ -210,8 +190,6 @@ class _Decisions:
         """Learn from decisions that others have taken."""
         seen = (await request.read(_OBSERVATIONS)).observations
         hosted = await self._state.bandit(request)
-        if "guards" in hosted.notes:
-            check_root(hosted)
         if hosted.family.holdout is not None:
             raise ProblemError(
                 "conflict",
@@ -260,7 +238,7 @@ def _made(
     hosted: Hosted, asked: Sequence[Decision[Label]], wanted: NewDecision
 ) -> list[DecisionMade]:
     segment = UNSET if wanted.segment is None else hosted.segment
-    held_out = UNSET if hosted.family.holdout is None else hosted.family.holdout is hosted
+    held_out = UNSET if hosted.family.holdout is None else hosted.is_holdout
     return [
         DecisionMade(
             arm=decision.arm,

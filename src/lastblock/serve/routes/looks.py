@@ -47,9 +47,9 @@ class _Looks:
         said["verdict"] = await asyncio.to_thread(_verdict, hosted, options)
         if hosted.holdout is not None:
             said["uplift"] = await asyncio.to_thread(uplift, hosted, **options)
-        guardrail = hosted.family.notes.get("guardrail")
-        if guardrail is not None and hosted.keeper is not None:
-            said["guardrail"] = await asyncio.to_thread(compare, hosted.keeper, guardrail)
+        guarded = await asyncio.to_thread(compare, hosted)
+        if guarded is not None:
+            said["guardrail"] = guarded
         return Response.json(said)
 
     async def explanation(self, request: Request) -> Response:
