@@ -26,7 +26,7 @@ _MEMORY = f"""
 import numpy as np
 import lastblock as lb
 policy = lb.{GEOMETRIC!r}
-fleet = lb.Fleet(policy, arms={ARMS}, size={SIZE}, seed=1, memory="compact")
+fleet = lb.Fleet(policy, arms={ARMS}, size={SIZE}, seed=1)
 for ids in np.array_split(np.arange({SIZE}), {SIZE // BATCH + 1}):
     for _ in range(3):
         fleet.tell(ids, fleet.ask(ids), np.ones(ids.size))
@@ -61,7 +61,7 @@ def serve(fleet: lb.Fleet, rng: np.random.Generator, n: int = BATCH) -> tuple[fl
 def age(fleet: lb.Fleet, rng: np.random.Generator, pulls: int = 1500) -> None:
     """Give every bandit the state of one that has had about `pulls` rewards."""
     few = 2048
-    small = lb.Fleet(fleet.policy, arms=fleet.arms, size=few, seed=2, memory=fleet.memory)
+    small = lb.Fleet(fleet.policy, arms=fleet.arms, size=few, seed=2)
     for _ in range(pulls // 8):
         serve(small, rng, 8 * few)
     for first in range(0, len(fleet), few):
@@ -90,9 +90,7 @@ def seal_ratios(policy: Policy, size: int, rounds: int = 15) -> tuple[float, flo
     Median ratios of neighbouring batches of the same ids: whatever else the machine does meanwhile
     slows both.
     """
-    plain, sealed = (
-        kind(policy, arms=ARMS, size=size, seed=1, memory="compact") for kind in (lb.Fleet, Sealed)
-    )
+    plain, sealed = (kind(policy, arms=ARMS, size=size, seed=1) for kind in (lb.Fleet, Sealed))
     for fleet in (plain, sealed):
         touch(fleet, np.random.default_rng(1))
     ratios, whole = [], []
@@ -110,9 +108,7 @@ def seal_ratios(policy: Policy, size: int, rounds: int = 15) -> tuple[float, flo
 
 def print_seals(policies: dict[str, Policy], size: int = SIZE // 4) -> None:
     """What the seals of records in a file cost."""
-    print(
-        f"\nThe seals of a file: how many times as long a batch takes, {size} compact bandits that"
-    )
+    print(f"\nThe seals of a file: how many times as long a batch takes, {size} bandits that")
     print("have just begun (core time, the median of neighbouring batches)")
     print(f"{'policy':<26}{'sealed':>8}{'whole records sealed each time':>33}")
     for name, policy in policies.items():
@@ -127,7 +123,7 @@ def main() -> None:
     print(f"A bare uniform takes {unit:.2f} ns here; ask and tell of one Bandit in a Python loop")
     print(f"take {loop:.0f} ns. The time of a pair includes sorting the ids and all checks.\n")
     print(
-        f"{'policy':<26}{'records':<9}{'bytes':>6}  {'bandits':<8}{'pairs/s':>10}"
+        f"{'policy':<26}{'bytes':>6}  {'bandits':<8}{'pairs/s':>10}"
         f"{'core-ns':>9}{'uniforms':>10}{'one by one':>12}"
     )
     policies = {
@@ -137,31 +133,30 @@ def main() -> None:
         "Thompson": lb.Thompson(),
     }
     for name, policy in policies.items():
-        for memory in ("compact", "full"):
-            rng = np.random.default_rng(1)
-            fleet = lb.Fleet(policy, arms=ARMS, size=SIZE, seed=1, memory=memory)
-            if fleet.nbytes > 0.7 * available():
-                print(f"{name:<26}{memory:<9}{fleet.state_size:>6}  skipped: too little memory")
-                continue
-            touch(fleet, rng)
-            for state in ("young", "old"):
-                if state == "old":
-                    age(fleet, rng)
-                seconds = [serve(fleet, rng) for _ in range(12)]
-                wall = min(wall for wall, _ in seconds) / BATCH * 1e9
-                core = min(busy for _, busy in seconds) / BATCH * 1e9
-                print(
-                    f"{name:<26}{memory:<9}{fleet.state_size:>6}  {state:<8}{1e9 / wall:>10,.0f}"
-                    f"{core:>9.0f}{wall / unit:>10.0f}{loop / wall:>11.1f}×",
-                    flush=True,
-                )
-            fleet.close()
+        rng = np.random.default_rng(1)
+        fleet = lb.Fleet(policy, arms=ARMS, size=SIZE, seed=1)
+        if fleet.nbytes > 0.7 * available():
+            print(f"{name:<26}{fleet.state_size:>6}  skipped: too little memory")
+            continue
+        touch(fleet, rng)
+        for state in ("young", "old"):
+            if state == "old":
+                age(fleet, rng)
+            seconds = [serve(fleet, rng) for _ in range(12)]
+            wall = min(wall for wall, _ in seconds) / BATCH * 1e9
+            core = min(busy for _, busy in seconds) / BATCH * 1e9
+            print(
+                f"{name:<26}{fleet.state_size:>6}  {state:<8}{1e9 / wall:>10,.0f}"
+                f"{core:>9.0f}{wall / unit:>10.0f}{loop / wall:>11.1f}×",
+                flush=True,
+            )
+        fleet.close()
 
     print_seals(policies)
 
     done = subprocess.check_output([sys.executable, "-c", _MEMORY], text=True)
     peak, records = map(int, done.split())
-    print(f"\n{GEOMETRIC}, compact, {SIZE} bandits of {ARMS} arms, all of them in use:")
+    print(f"\n{GEOMETRIC}, {SIZE} bandits of {ARMS} arms, all of them in use:")
     print(f"the process takes at most {peak / GIB:.2f} GiB,")
     print(f"of which the records take {records / GIB:.2f} GiB")
 

@@ -146,7 +146,6 @@ SLOW_FILES = {  # many policies, many figures, other processes or servers, a bro
     "test_client",
     "test_cluster",
     "test_collecting",
-    "test_compact",
     "test_compile_cache",
     "test_copies",
     "test_damaged_stores",

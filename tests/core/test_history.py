@@ -28,9 +28,9 @@ append, block_sum, clear, forget_oldest, is_full = map(
 RING = 64  # the smallest ring; a short list laps it
 
 
-def new_history(rewards, arms=2, compact=False):
+def new_history(rewards, arms=2):
     # The record may hold anything before it is cleared.
-    history = np.empty(1, history_dtype(arms, rewards, compact=compact))
+    history = np.empty(1, history_dtype(arms, rewards))
     history.view(np.uint8)[:] = 0x5A
     clear(history[0])
     return history[0]
@@ -63,10 +63,9 @@ def operations(rewards):
     )
 
 
-def follow(steps, compact=False):
+def follow(steps):
     """The ring and the lists after the same steps."""
-    room = RING if compact else RING - 1
-    h, lists = new_history(room, compact=compact), Lists(2, room)
+    h, lists = new_history(RING - 1), Lists(2, RING - 1)
     for arm, reward in steps:
         if reward is not None:
             append(h, arm, reward)
@@ -101,38 +100,8 @@ def test_other_numbers_are_precise(steps):
             assert block_mean(h, arm, n) == block_sum(h, arm, n) / n
 
 
-@settings(max_examples=60)
-@given(operations(st.integers(-(2**24), 2**24).map(float)))
-def test_whole_numbers_are_exact_in_a_compact_history(steps):
-    h, lists = follow(steps, compact=True)
-    for arm, kept in enumerate(lists.rewards):
-        assert h.kept[arm] == len(kept)
-        assert is_full(h, arm) == (len(kept) == RING)
-        for n in range(len(kept) + 1):
-            assert block_sum(h, arm, n) == sum(kept[len(kept) - n :])
-
-
-@settings(max_examples=60)
-@given(operations(st.floats(1.0, 2.0**20, width=32).flatmap(lambda x: st.sampled_from([x, -x]))))
-def test_sums_of_float32_numbers_of_similar_size_are_exact(steps):
-    h, lists = follow(steps, compact=True)
-    for arm, kept in enumerate(lists.rewards):
-        for n in range(len(kept) + 1):
-            assert block_sum(h, arm, n) == math.fsum(kept[len(kept) - n :])
-
-
-def test_a_huge_reward_leaves_no_trace_in_a_compact_history():
-    h = new_history(RING, compact=True)
-    append(h, 0, 1e30)
-    for i in range(2 * RING):  # it is pushed out, and the sum is taken anew by the end of the lap
-        append(h, 0, float(i % 5))
-    for n in range(RING + 1):
-        assert block_sum(h, 0, n) == sum(i % 5 for i in range(2 * RING - n, 2 * RING))
-
-
-@pytest.mark.parametrize("compact", [False, True])
-def test_the_plain_functions_do_the_same_bit_for_bit(compact):
-    compiled, uncompiled = (new_history(RING - 1, compact=compact) for _ in range(2))
+def test_the_plain_functions_do_the_same_bit_for_bit():
+    compiled, uncompiled = (new_history(RING - 1) for _ in range(2))
     rewards = np.random.default_rng(1).normal(size=300)
     for i, reward in enumerate(rewards.tolist()):
         append(compiled, i % 2, reward)
@@ -149,9 +118,6 @@ def test_the_plain_functions_do_the_same_bit_for_bit(compact):
 def test_a_ring_holds_at_least_what_was_asked_for():
     for rewards in (1, 63, 64, 1000, 1023, 1024):
         assert history_dtype(1, rewards)["prefix"].shape[1] >= rewards + 1
-        compact = history_dtype(1, rewards, compact=True)
-        assert compact["rewards"].shape[1] >= rewards
-        assert np.iinfo(compact["written"].base).max + 1 >= compact["rewards"].shape[1]
 
 
 @numba.njit

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lastblock as lb
-from lastblock.core.layout import fleet_dtype
 from lastblock.core.marks import (
     LONGEST_BLOCK,
     Block,
@@ -22,17 +21,15 @@ from lastblock.core.marks import (
     levels_of,
     marks_dtype,
     take_in,
-    unpack_marks,
 )
 from lastblock.kernels.jit import DISABLED
 from oracle.lbsdagm import length_of_block, level_of
-from trials import mostly_trials
 
 KINDS = [kind.name.lower() for kind in Block]
 
 
-def new_marks(marks, compact=False):
-    made = np.empty(1, marks_dtype(1, marks, compact=compact))
+def new_marks(marks):
+    made = np.empty(1, marks_dtype(1, marks))
     made.view(np.uint8)[:] = 0x5A  # it may hold anything before it is cleared
     clear_marks(made[0])
     return made
@@ -62,18 +59,13 @@ def blocks_of(marks, levels, block):
     return found
 
 
-SIZES = [(marks, compact) for marks in (4, 6, 8) for compact in (False, True)]
-
-
 @pytest.mark.parametrize("block", KINDS)
-@pytest.mark.parametrize(
-    ("marks", "compact"), mostly_trials(SIZES, [(4, False), (6, True), (8, False)])
-)
-def test_every_block_at_every_time(marks, block, compact):
+@pytest.mark.parametrize("marks", [4, 6, 8])
+def test_every_block_at_every_time(marks, block):
     last = 40 if DISABLED else 260
     rewards = np.random.default_rng(1).integers(-9, 10, last).astype(float)
     by_length = np.array([level_of(n, marks, block) for n in range(last + 1)])
-    made, sums, kind = new_marks(marks, compact), np.zeros(1), Block[block.upper()]
+    made, sums, kind = new_marks(marks), np.zeros(1), Block[block.upper()]
     for written in range(1, last + 1):
         take_all(made, sums, rewards[written - 1 : written], kind)
         assert made[0].level[0] == by_length[written]
@@ -146,51 +138,7 @@ def test_means_are_compared_exactly(a, n, b, m):
 
 
 def test_sizes():
-    """For 10⁹ rounds, whatever the number of arms; a compact record of eight arms."""
+    """For 10⁹ rounds, whatever the number of arms."""
     assert levels(8, LONGEST_BLOCK) == 26
     for marks, most in [(4, 640), (8, 1024), (16, 2048)]:
         assert lb.state_size(lb.LBSDAGM(marks), arms=4) / 4 <= most
-    assert fleet_dtype(lb.LBSDAGM(), 8, None, compact=True).itemsize / 8 <= 400
-
-
-@pytest.mark.parametrize("marks", [4, 8])
-@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 100, 600])
-def test_unpacked_marks_are_those_of_a_full_record(marks, n):
-    rewards = np.random.default_rng(3).integers(-9, 10, n + 50).astype(float)
-    by_length = np.array([level_of(k, marks, "near") for k in range(rewards.size + 1)])
-    full, compact, unpacked = new_marks(marks), new_marks(marks, True), new_marks(marks)
-    sums, other = np.zeros(1), np.zeros(1)
-    take_all(full, sums, rewards[:n], Block.NEAR)
-    take_all(compact, other, rewards[:n], Block.NEAR)
-    unpack_marks(unpacked[0], compact[0], other)
-    for i in range(n, rewards.size):
-        take_all(full, sums, rewards[i : i + 1], Block.NEAR)
-        take_all(unpacked, other, rewards[i : i + 1], Block.NEAR)
-        assert sums[0] == other[0]
-        found = (blocks_of(made, by_length, Block.NEAR).tolist() for made in (full, unpacked))
-        assert next(found) == next(found)
-
-
-@pytest.mark.parametrize("block", KINDS)
-@pytest.mark.parametrize("marks", [4, 8])
-def test_unpacked_marks_serve_the_same_blocks(marks, block):
-    """The level of an arm's blocks is that of a full record at every number of rewards."""
-    full, compact, kind = new_marks(marks), new_marks(marks, True), Block[block.upper()]
-    sums, other = np.zeros(1), np.zeros(1)
-    for _ in range(100):
-        take_all(full, sums, np.ones(1), kind)
-        take_all(compact, other, np.ones(1), kind)
-        unpacked = new_marks(marks)
-        unpack_marks(unpacked[0], compact[0], other, kind)
-        assert unpacked[0].level[0] == full[0].level[0]
-
-
-def test_a_compact_record_beyond_its_reach_is_unpacked_by_a_straight_line():
-    compact, unpacked, sums = new_marks(8, True), new_marks(8), np.zeros(1)
-    n = (1 << 22) + 12_345
-    if not DISABLED:
-        take_all(compact, sums, np.ones(n), Block.NEAR)
-        unpack_marks(unpacked[0], compact[0], sums)
-        m = unpacked[0]
-        length, total = block_of(unpacked, n - 5, int(m.level[0]), Block.NEAR)
-        assert total == pytest.approx(length, rel=1e-9)

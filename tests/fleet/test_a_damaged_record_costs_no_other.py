@@ -17,7 +17,7 @@ from trials import short_and_long
 POLICY = lb.LBSDALM(minimum=4, scale=0.5)
 ARMS = 3
 SIZE = 70
-OPTIONS = {"arms": ARMS, "size": SIZE, "seed": 7, "memory": "compact"}
+OPTIONS = {"arms": ARMS, "size": SIZE, "seed": 7}
 
 
 def play(fleet, batches=30):
@@ -69,7 +69,7 @@ def test_any_changed_byte_of_a_closed_file_is_found(path):
     lb.Fleet.open(path).close()
 
 
-@pytest.mark.parametrize("field", ["sums", "rewards"])
+@pytest.mark.parametrize("field", ["sums", "prefix"])
 def test_a_wrong_sum_of_rewards_and_a_wrong_reward_are_found(path, field):
     records = contents(path)
     (records if field == "sums" else records["history"])[field][30] += 1.0
@@ -193,7 +193,6 @@ def test_files_of_killed_processes_open(tmp_path, kills):
         {"key": [2**70] * 4},
         {"policy": None},
         {"policy": {"name": "GLR", "parameters": {}}},
-        {"memory": 7},
         {"layout": None},
     ],
 )

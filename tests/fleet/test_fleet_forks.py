@@ -9,7 +9,7 @@ import pytest
 import lastblock as lb
 
 POLICY = lb.LBSDALM(minimum=4, scale=0.5)
-OPTIONS = {"arms": 3, "size": 5000, "seed": 7, "memory": "compact", "threads": 2}
+OPTIONS = {"arms": 3, "size": 5000, "seed": 7, "threads": 2}
 IDS = np.arange(5000)
 
 

@@ -7,20 +7,16 @@ import re
 
 import numpy as np
 import pytest
-from compact_plays import PAPER
 
 import lastblock as lb
 from lastblock.fleet import member as fleet_bandit
 
 ARMS = 3
 SEED = 7
-FULL = {"policy": PAPER["LBSDALM"], "memory": "full"}
-COMPACT = {"policy": PAPER["LBSDALM"], "memory": "compact"}
-WINDOW = {"policy": PAPER["SWLBSDA"], "memory": "compact"}
-both = pytest.mark.parametrize("kind", [FULL, COMPACT], ids=["full", "compact"])
-all_three = pytest.mark.parametrize(
-    "kind", [FULL, COMPACT, WINDOW], ids=["full", "compact", "window"]
-)
+FULL = {"policy": lb.LBSDALM(minimum=4, scale=0.5)}
+WINDOW = {"policy": lb.SWLBSDA(window=60)}
+both = pytest.mark.parametrize("kind", [FULL], ids=["full"])
+all_three = pytest.mark.parametrize("kind", [FULL, WINDOW], ids=["full", "window"])
 
 
 def new_fleet(kind, size=20):
@@ -96,20 +92,6 @@ def play_labels(bandit, n):
     return {bandit.ask().arm for _ in range(n)}
 
 
-def test_a_long_lived_window_is_copied_with_its_stamps():
-    """Beyond 2¹⁶ rounds, with rewards of different ages."""
-    fleet = new_fleet(WINDOW)
-    fleet.tell([1], fleet.ask([1]), [1.0])
-    fleet._states["round"][1] += 70_000  # the windows are empty then
-    bandit = fleet.bandit(1)
-    play(bandit, 200)
-    other = bandit.copy()
-    assert play(other, 200, 200) == play(bandit, 200, 200)
-    s, compact = other._desk.live.s, fleet._states[1]
-    assert s.expires[:ARMS].tolist() == compact.expires.tolist()
-    assert s.history.kept[:ARMS].tolist() == compact.history.kept.tolist()
-
-
 def test_a_policy_that_keeps_every_reward_cannot_grow_in_a_fleet():
     fleet = lb.Fleet(lb.LBSDA(), arms=ARMS, size=3, seed=SEED, horizon=63)
     bandit = fleet.bandit(1)
@@ -181,8 +163,8 @@ def test_it_explains_what_it_planned_and_sums_up_what_it_knows(kind):
 
 
 def test_explained_duels_are_those_of_an_ordinary_bandit():
-    fleet = lb.Fleet(**COMPACT, arms=ARMS, size=1, seed=SEED)
-    bandit, ordinary = fleet.bandit(0), lb.Bandit(COMPACT["policy"], ARMS, seed=SEED)
+    fleet = lb.Fleet(**FULL, arms=ARMS, size=1, seed=SEED)
+    bandit, ordinary = fleet.bandit(0), lb.Bandit(FULL["policy"], ARMS, seed=SEED)
     for t in range(0, 400, 3):
         assert play(bandit, 3, t) == play(ordinary, 3, t)
         assert bandit.explain().duels == ordinary.explain().duels
@@ -196,15 +178,14 @@ def test_refusals_change_nothing(kind):
     bandit = fleet.bandit(2)
     decision = bandit.ask()
     before = fleet._states.tobytes()
-    largest = "1e+290" if kind is FULL else "1e+38"
     for act, message in [
         (
             lambda: bandit.apply(("add_arm", None, 3, 3)),
             "of a fleet cannot come or go",
         ),
         (lambda: bandit.apply(("retire_arm", None, 1, None)), "of a fleet cannot come or go"),
-        (lambda: bandit.tell(decision, 1e300), f"must be finite and below {largest} in size"),
-        (lambda: bandit.tell_many([decision], [np.nan]), f"finite and below {largest} in size"),
+        (lambda: bandit.tell(decision, 1e300), "must be finite and below 1e+290 in size"),
+        (lambda: bandit.tell_many([decision], [np.nan]), "finite and below 1e+290 in size"),
         (lambda: fleet.bandit(20), "id=20 is not one of this fleet's bandits, 0 to 19"),
         (lambda: fleet.bandit(-1), "id=-1 is not"),
         (lambda: fleet.bandit(1.5), "id=1.5 must be a whole number"),

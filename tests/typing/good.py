@@ -2,7 +2,7 @@
 
 import tempfile
 from pathlib import Path
-from typing import Literal, NamedTuple, assert_type
+from typing import NamedTuple, assert_type
 
 import numpy as np
 
@@ -124,8 +124,7 @@ def decide_by_number() -> None:
     bandit = lb.Bandit(lb.LBSDALM(), arms=3, floor={0: 0.1}, room=4)
     assert_type(bandit, lb.Bandit[int])
     assert_type(bandit.ask().arm, int)
-    fleet = lb.Fleet(lb.LBSDALM(), arms=3, size=10, memory="compact", seed=1)
-    assert_type(fleet.memory, Literal["full", "compact"])
+    fleet = lb.Fleet(lb.LBSDALM(), arms=3, size=10, seed=1)
     assert_type(fleet.bandit(3), lb.FleetBandit)
     assert_type(fleet.bandit(3).ask().arm, int)
 

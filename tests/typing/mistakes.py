@@ -45,7 +45,6 @@ lb.SWKLUCB.tuned(horizon=1000, changes=2, family="normal")  # mistake
 lb.GLR(family="binomial")  # mistake
 lb.Thompson(family="cauchy")  # mistake
 lb.theory.kl(0.1, 0.2, "bernouli")  # mistake
-lb.Fleet(lb.LBSDALM(), arms=3, size=10, memory="small")  # mistake
 lb.Store("shop.db", durability="sometimes")  # mistake
 lb.Store("shop.db").get_or_create("button", lb.UCB1())  # mistake
 lb.Bandit(lb.UCB1(), arms=2).ask(context={"age": 40})  # mistake

@@ -12,13 +12,6 @@ subtraction: a duel costs O(1) however long its blocks are. Cumulative sums must
 Sums of whole numbers below 2⁵³ are exact, so that ties are ties. What no sum of floats can do is to
 keep small rewards beside a huge one: while a reward 10¹⁶ times larger than the others is in the
 ring, the others are lost in its rounding error.
-
-In a compact record the ring holds the rewards themselves, as float32, beside the sum of those that
-are kept. A block is added up one by one, from its shorter side: O(n), for a memory of some dozens
-of rewards. A sum of n float32 numbers is exact in a float64 as long as the largest of them is at
-most 2²⁹ / n times the smallest; for others the sum is taken anew once a lap, so that rounding
-errors do not pile up. Which kind of history it is shows in its fields, so that compiled code has no
-trace of the other kind.
 """
 
 from collections.abc import Sequence
@@ -27,48 +20,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.core.layout import COUNT, capacity, record, whole_type, within
+from lastblock.core.layout import COUNT, capacity, record, within
 from lastblock.core.protocol import Held, Record
 from lastblock.kernels.exact_sums import two_sum
 from lastblock.kernels.jit import kernel
 
 SMALLEST_RING = 64
 
-SMALLEST_COMPACT_RING = 8
-
 LARGEST_RINGS = (1 << 31) - 1
 """The largest size of all rings in bytes, because numpy's records are no larger."""
 
 STRETCH = 1 << 20
 
-LARGEST_COMPACT_REWARD = 1e38
-"""The largest reward that fits a float32, with room to spare."""
 
-
-def history_dtype(arms: int, rewards: int, *, compact: bool = False) -> np.dtype[Any]:
+def history_dtype(arms: int, rewards: int) -> np.dtype[Any]:
     """Return the type of a field with room for at least the last `rewards` rewards of each arm.
-
-    A `compact` one keeps them as float32.
 
     Raises
     ------
     ValueError
         If the rewards do not fit into a record.
     """
-    if compact:
-        ring = capacity(rewards, SMALLEST_COMPACT_RING)
-        return record(
-            [
-                # modulo a multiple of the ring
-                ("written", within(whole_type(ring), 0, np.iinfo(whole_type(ring)).max), (arms,)),
-                ("kept", within(whole_type(ring), 0, ring), (arms,)),
-                ("sum", np.float64, (arms,)),  # of the kept rewards
-                ("error", np.float64, (0,)),
-                ("prefix", np.float64, (arms, 0)),
-                ("rewards", np.float32, (arms, ring)),
-            ],
-            packed=True,
-        )
     ring = capacity(rewards + 1, SMALLEST_RING)  # one slot is the sum that a full ring starts from
     if arms * ring * 8 > LARGEST_RINGS:
         raise ValueError(
@@ -82,7 +54,6 @@ def history_dtype(arms: int, rewards: int, *, compact: bool = False) -> np.dtype
             ("sum", np.float64, (arms,)),  # since the last rebase …
             ("error", np.float64, (arms,)),  # … and what rounding took away from it
             ("prefix", np.float64, (arms, ring)),
-            ("rewards", np.float32, (arms, 0)),  # only in a compact history
         ]
     )
 
@@ -94,9 +65,8 @@ def clear(h: Record) -> None:
         h.written[k] = 0
         h.kept[k] = 0
         h.sum[k] = 0.0
-        if h.prefix.shape[1] > 0:  # this and its like are known at compile time
-            h.error[k] = 0.0
-            h.prefix[k, 0] = 0.0
+        h.error[k] = 0.0
+        h.prefix[k, 0] = 0.0
 
 
 @kernel
@@ -104,35 +74,20 @@ def append(h: Record, arm: int, reward: float) -> None:
     """Add the newest reward of `arm`; a full ring loses its oldest."""
     n = int(h.written[arm])
     ring = h.prefix.shape[1]
-    if ring > 0:
-        if n & (min(ring, STRETCH) - 1) == 0:
-            if ring <= STRETCH:
-                newest = h.prefix[arm, 0]
-                for i in range(ring):
-                    h.prefix[arm, i] -= newest
-            h.sum[arm] = 0.0
-            h.error[arm] = 0.0
-        total, error = two_sum(h.sum[arm], reward)
-        h.sum[arm] = total
-        h.error[arm] += error
-        h.prefix[arm, (n + 1) & (ring - 1)] = total + h.error[arm]
-        h.written[arm] = n + 1
-        if h.kept[arm] < ring - 1:
-            h.kept[arm] += 1
-    else:
-        mask = h.rewards.shape[1] - 1
-        if h.kept[arm] > mask:
-            h.sum[arm] -= h.rewards[arm, n & mask]
-        else:
-            h.kept[arm] += 1
-        h.rewards[arm, n & mask] = reward
-        h.sum[arm] += h.rewards[arm, n & mask]
-        h.written[arm] = (n + 1) & ((1 << (8 * h.written.itemsize - 1)) - 1)
-        if n & mask == mask:
-            total = 0.0
-            for i in range(n + 1 - int(h.kept[arm]), n + 1):
-                total += np.float64(h.rewards[arm, i & mask])
-            h.sum[arm] = total
+    if n & (min(ring, STRETCH) - 1) == 0:
+        if ring <= STRETCH:  # this and its like are known at compile time
+            newest = h.prefix[arm, 0]
+            for i in range(ring):
+                h.prefix[arm, i] -= newest
+        h.sum[arm] = 0.0
+        h.error[arm] = 0.0
+    total, error = two_sum(h.sum[arm], reward)
+    h.sum[arm] = total
+    h.error[arm] += error
+    h.prefix[arm, (n + 1) & (ring - 1)] = total + h.error[arm]
+    h.written[arm] = n + 1
+    if h.kept[arm] < ring - 1:
+        h.kept[arm] += 1
 
 
 @kernel
@@ -141,14 +96,6 @@ def block_sum(h: Record, arm: int, n: int) -> float:
     ring = h.prefix.shape[1]
     newest = int(h.written[arm])
     oldest = newest - int(n)
-    if ring == 0:
-        kept = int(h.kept[arm])
-        mask = h.rewards.shape[1] - 1
-        mostly = kept - n < n  # then the others are fewer
-        total = 0.0
-        for i in range(newest - kept if mostly else oldest, oldest if mostly else newest):
-            total += np.float64(h.rewards[arm, i & mask])
-        return float(h.sum[arm] - total) if mostly else total
     total = h.prefix[arm, newest & (ring - 1)]
     if ring > STRETCH:
         start = (newest - 1) & ~(STRETCH - 1)
@@ -175,17 +122,13 @@ def forget_oldest(h: Record, arm: int) -> None:
 @kernel
 def forget_if(h: Record, arm: int, due: bool) -> None:
     """Forget the oldest reward of `arm` if `due`, without a branch in the compiled code."""
-    if h.prefix.shape[1] == 0:
-        oldest = (int(h.written[arm]) - int(h.kept[arm])) & (h.rewards.shape[1] - 1)
-        h.sum[arm] -= h.rewards[arm, oldest] if due else np.float32(0.0)
     h.kept[arm] -= due
 
 
 @kernel
 def is_full(h: Record, arm: int) -> bool:
     """Return whether the next reward of `arm` would push an older one out."""
-    room = h.prefix.shape[1] - 1 if h.prefix.shape[1] > 0 else h.rewards.shape[1]
-    return bool(h.kept[arm] == room)
+    return bool(h.kept[arm] == h.prefix.shape[1] - 1)
 
 
 @kernel
@@ -196,7 +139,7 @@ def span_sum(h: Record, arm: int, first: int, n: int) -> float:
     """
     last = first + n
     total = h.prefix[arm, last]
-    if h.prefix.shape[1] > STRETCH:  # known at compile time
+    if h.prefix.shape[1] > STRETCH:
         start = (last - 1) & ~(STRETCH - 1)
         while start > first:
             total += h.prefix[arm, start]
@@ -236,14 +179,9 @@ def held(h: Record, arm: int, origin: float = 0.0) -> Held:
 
 
 def kept_rewards(h: Record, arm: int) -> npt.NDArray[np.float64]:
-    """Return the kept rewards of an arm, oldest first.
-
-    They are the steps between cumulative sums, except in a compact history, which keeps them.
-    """
+    """Return the kept rewards of an arm, oldest first: the steps between cumulative sums."""
     ring = h.prefix.shape[1]
     numbers = int(h.written[arm]) - int(h.kept[arm]) + np.arange(h.kept[arm] + 1)
-    if ring == 0:
-        return np.asarray(h.rewards[arm, numbers[:-1] % h.rewards.shape[1]], np.float64)
     sums = h.prefix[arm, numbers % ring]
     before = sums[:-1]
     if ring > STRETCH:  # the sums start again there
@@ -258,19 +196,11 @@ def histories_in(s: Record) -> list[Record]:
     return [s[name] for name in s.dtype.names if s.dtype[name].names == ours]
 
 
-def is_compact(h: Record) -> bool:
-    """Return whether a history keeps the rewards themselves.
-
-    In such a history `written` is a place in the ring, and does not count all rewards.
-    """
-    return bool(h.prefix.shape[1] == 0)
-
-
 def forget_overwritten(h: Record, newer: Sequence[int]) -> None:
     """Replace by NaN what later rewards have written over.
 
     `h` has got back its counters of an earlier time, and so many rewards of each arm came since.
     """
     for k, n in enumerate(newer):
-        ring, first = (h.rewards[k], 0) if is_compact(h) else (h.prefix[k], 1)
-        ring[(int(h.written[k]) + first + np.arange(min(n, ring.size))) % ring.size] = np.nan
+        ring = h.prefix[k]
+        ring[(int(h.written[k]) + 1 + np.arange(min(n, ring.size))) % ring.size] = np.nan

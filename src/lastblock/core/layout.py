@@ -78,19 +78,10 @@ _ARMS = np.dtype(np.int64, metadata={"holds": "the number of arms"})
 FIRST_ROOM = 1023
 """Rewards of an arm that a live bandit's first record holds, if the policy keeps all of them."""
 
-MOST_LOST = 2**15 - 1
-"""Where the count of lost decisions stops, so that it fits two bytes. In a compact record the count
-of decisions that are waited for stops there, too."""
+MOST_STALE = 2**31 - 1
+"""The largest number of decisions of an arm that are out and no longer waited for."""
 
-SMALL_COUNT = np.uint32
-
-LARGEST_COUNT = 2**32 - 1
-"""Where counts of rewards in a compact record stop."""
-
-MOST_OUT = 2**31 - 1
-"""Where the count of unanswered decisions stops in a compact record."""
-
-MOST_WAITED_FOR = MOST_OUT - (1 << 20)
+MOST_WAITED_FOR = MOST_STALE - (1 << 20)
 """The largest number of decisions of an arm that are waited for in a sound record."""
 
 NOBODY = INDEX(2**32 - 1)
@@ -138,37 +129,28 @@ def room_for(arms: int) -> int:
     return capacity(arms, 2)
 
 
-def record(fields: Layout, *, packed: bool = False) -> np.dtype[Any]:
+def record(fields: Layout) -> np.dtype[Any]:
     """Return the type of a record whose fields read as attributes, compiled or not.
 
-    Every field starts at a multiple of eight bytes or, if `packed`, of the size of its numbers.
-    (Numpy's own `align` is lost in nested records.) The record's size is a multiple of eight.
+    Every field starts at a multiple of eight bytes, since numpy's own `align` is lost in nested
+    records. The record's size is a multiple of eight, too.
     """
     formats = [np.dtype(field[1:] if len(field) > 2 else field[1]) for field in fields]
     offsets, end = [], 0
     for format in formats:
-        small = packed and not format.names
-        offsets.append(_up(end, format.base.itemsize if small else WORD))
+        offsets.append(_up(end))
         end = offsets[-1] + format.itemsize
     plain: Any = {
         "names": [field[0] for field in fields],
         "formats": formats,
         "offsets": offsets,
-        "itemsize": _up(end, WORD),
+        "itemsize": _up(end),
     }
     return np.dtype((fields_class(tuple(plain["names"])), np.dtype(plain)))
 
 
-def _up(n: int, step: int) -> int:
-    return -(-n // step) * step
-
-
-def whole_type(largest: int) -> np.dtype[Any]:
-    """Return the smallest type for whole numbers from −`largest` to `largest`.
-
-    It is signed, so that differences are right without the JIT, too.
-    """
-    return np.min_scalar_type(-largest - 1)
+def _up(n: int) -> int:
+    return -(-n // WORD) * WORD
 
 
 def state_dtype(
@@ -198,40 +180,14 @@ def state_dtype(
 
 
 def fleet_dtype(
-    policy: Policy,
-    arms: int,
-    horizon: int | None,
-    *,
-    compact: bool = False,
-    sealed: bool = False,
+    policy: Policy, arms: int, horizon: int | None, *, sealed: bool = False
 ) -> np.dtype[Any]:
     """Return the type of the state of a fleet's bandit, which counts the rewards told.
 
-    A `sealed` one, in a file, begins with a seal. A `compact` one has smaller numbers;
-    docs/decisions/0011-fleet.md says which.
+    A `sealed` one, in a file, begins with a seal.
     """
     check_arms(policy, arms)
-    if not compact:
-        return record_of(policy, slots(arms), horizon, counts=True, sealed=sealed)
-    room = slots(arms)
-    few = within(whole_type(MOST_LOST), 0, MOST_LOST)
-    header: Layout = [
-        *(_SEAL if sealed else []),
-        ("stream", _STREAM, (STREAM_WORDS,)),
-        ("round", _ROUND),
-        ("arms", _ARMS),
-        ("queued", within(INDEX, 0, room)),
-        ("taken", within(INDEX, 0, room)),
-        ("queue", below_arms(np.min_scalar_type(room)), (room,)),
-        ("out", few, (room,)),
-        ("stale", few, (room,)),
-        ("lost", few, (room,)),
-        ("told", SMALL_COUNT, (room,)),
-        ("unanswered", within(np.int32, 0, MOST_OUT), (room,)),
-        *([MARK] if is_checked(policy) else []),
-    ]
-    fields = getattr(policy, "compact_layout", policy.layout)(room, horizon)
-    return record(header + fields + _END, packed=True)
+    return record_of(policy, slots(arms), horizon, counts=True, sealed=sealed)
 
 
 def grows(policy: Policy, arms: int) -> bool:
@@ -266,7 +222,7 @@ def record_of(
         ("taken", within(INDEX, 0, room)),
         ("queue", below_arms(INDEX), (room,)),
         ("out", within(np.int64, 0, MOST_WAITED_FOR), (room,)),
-        ("stale", within(np.int32, 0, MOST_OUT), (room,)),
+        ("stale", within(np.int32, 0, MOST_STALE), (room,)),
         ("lost", COUNT, (room,)),
         ("told", COUNT, (room if counts else 0,)),
         ("unanswered", COUNT, (room if counts else 0,)),

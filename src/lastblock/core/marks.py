@@ -19,11 +19,6 @@ Sums must not lose digits:
 
 Sums of whole numbers below 2⁵³ are exact. Blocks of n and n' rewards are compared by n' · sum and
 n · sum', exactly where the products are close, so that ties are ties.
-
-In a compact record the marks are float32, and hold what the rewards from each mark to the next
-contribute: their sum, divided by the step (so that it cannot overflow). A block is added up, from
-the newest reward on: O(S log n). Sums of whole numbers below 2²⁴ between two marks are exact. Which
-kind of marks it is shows in its fields, so that compiled code has no trace of the other kind.
 """
 
 from enum import IntEnum
@@ -31,18 +26,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lastblock.core.layout import COUNT, LARGEST_COUNT, SMALL_COUNT, record, within
+from lastblock.core.layout import COUNT, record, within
 from lastblock.core.protocol import Record
 from lastblock.kernels.bits import trailing_zeros
 from lastblock.kernels.exact_sums import two_product, two_sum
-from lastblock.kernels.jit import kernel, plain, routine
+from lastblock.kernels.jit import kernel, routine
 
 LONGEST_BLOCK = 2 * 10**8
 """How many rewards the marks reach back. A challenger that has more, of 10⁹ rewards in all, is
 about as good as the leader."""
-
-LONGEST_COMPACT_BLOCK = 750_000
-"""How many rewards the marks of a compact record reach back."""
 
 RARE = 13
 """The first level to which marks move so rarely that `move_far` does it, outside the kernel."""
@@ -73,25 +65,21 @@ def levels(marks: int, longest: int) -> int:
     return 1 + (-(-longest // (marks - 2)) - 1).bit_length()
 
 
-def marks_dtype(arms: int, marks: int, *, compact: bool = False) -> np.dtype[Any]:
+def marks_dtype(arms: int, marks: int) -> np.dtype[Any]:
     """Return the type of a field with `marks` marks, an even number, on each level.
 
     Level 0 has the first two rows, level j row j + 1.
     """
-    longest = LONGEST_COMPACT_BLOCK if compact else LONGEST_BLOCK
-    rows = (arms, levels(marks, longest) + 1, marks // 2)
-    none = (arms, 0, 0)
+    rows = (arms, levels(marks, LONGEST_BLOCK) + 1, marks // 2)
     return record(
         [
-            ("written", SMALL_COUNT if compact else COUNT, (arms,)),  # rewards
+            ("written", COUNT, (arms,)),  # rewards
             ("level", within(np.uint8, 0, rows[1] - 2), (arms,)),  # for a block of so many
-            ("base", np.float64, (0 if compact else arms,)),  # the sum up to the base …
-            ("error", np.float64, (0 if compact else arms,)),  # … what rounding took from it …
-            ("total", np.float64, (0 if compact else arms,)),  # … and the sum since then
-            ("sum", np.float64, none if compact else rows),  # of the rewards up to a mark
-            ("part", np.float32, rows if compact else none),  # from a mark to the next
-        ],
-        packed=compact,
+            ("base", np.float64, (arms,)),  # the sum up to the base …
+            ("error", np.float64, (arms,)),  # … what rounding took from it …
+            ("total", np.float64, (arms,)),  # … and the sum since then
+            ("sum", np.float64, rows),  # of the rewards up to a mark
+        ]
     )
 
 
@@ -107,29 +95,24 @@ def clear_arm(m: Record, arm: int) -> None:
     """Forget all rewards of `arm`."""
     m.written[arm] = 0
     m.level[arm] = 0
-    if m.sum.shape[1] > 0:  # this and its like are known at compile time
-        m.base[arm] = 0.0
-        m.error[arm] = 0.0
-        m.total[arm] = 0.0
-        for i in range(m.sum.shape[1]):
-            for slot in range(m.sum.shape[2]):
-                m.sum[arm, i, slot] = 0.0
-    else:
-        for i in range(m.part.shape[1]):
-            for slot in range(m.part.shape[2]):
-                m.part[arm, i, slot] = 0.0
+    m.base[arm] = 0.0
+    m.error[arm] = 0.0
+    m.total[arm] = 0.0
+    for i in range(m.sum.shape[1]):
+        for slot in range(m.sum.shape[2]):
+            m.sum[arm, i, slot] = 0.0
 
 
 @kernel
 def half_of(m: Record) -> int:
     """Return the length of a row, half the marks of a level; known at compile time."""
-    return int(max(m.sum.shape[2], m.part.shape[2]))
+    return int(m.sum.shape[2])
 
 
 @kernel
 def levels_of(m: Record) -> int:
     """Return the number of levels; known at compile time."""
-    return int(max(m.sum.shape[1], m.part.shape[1])) - 1
+    return int(m.sum.shape[1]) - 1
 
 
 @kernel
@@ -174,9 +157,6 @@ def take_in(m: Record, sums: Any, arm: int, reward: float, block: Block | BlockW
     """Take in a reward of `arm`: mark it, and add it to the arm's entry in `sums`."""
     n: Any = np.int64(m.written[arm])
     half = half_of(m)
-    compact = m.sum.shape[1] == 0
-    if compact and n == LARGEST_COUNT:  # there an arm learns no more
-        return
     # Every second time a mark moves to level 1, every fourth time one to level 2, and so on: one
     # each time. The marks between those that move stay behind until they are overwritten.
     level = trailing_zeros(n) + 1
@@ -185,14 +165,9 @@ def take_in(m: Record, sums: Any, arm: int, reward: float, block: Block | BlockW
     elif n > 0:
         move_far(m, arm, level, n)
     row = row_of(0, n, half)
-    if compact:
-        rounded = np.float32(reward)  # here, too: equal rewards stay equal
-        m.part[arm, row, turn(n, half)] = rounded
-        sums[arm] += np.float64(rounded)
-    else:
-        m.sum[arm, row, turn(n, half)] = m.total[arm]
-        m.total[arm] += reward
-        sums[arm] = m.base[arm] + (m.error[arm] + m.total[arm])
+    m.sum[arm, row, turn(n, half)] = m.total[arm]
+    m.total[arm] += reward
+    sums[arm] = m.base[arm] + (m.error[arm] + m.total[arm])
     m.written[arm] = n + 1
     level = int(m.level[arm])
     if n >= reach(level, half, block) and level < levels_of(m) - 1:
@@ -204,8 +179,7 @@ def move_far(m: Record, arm: int, level: int, n: int) -> None:
     """Do what is rarely due: move a mark to a high level, or move the base."""
     if level < levels_of(m):
         move_up(m, arm, level, (n - delay(level, half_of(m))) >> level)
-    if m.sum.shape[1] > 0:
-        move_base(m, arm)
+    move_base(m, arm)
 
 
 @kernel
@@ -213,13 +187,7 @@ def move_up(m: Record, arm: int, level: int, i: int) -> None:
     """Move mark number `i` of a level to it, from the level below."""
     half = half_of(m)
     below = row_of(level - 1, 2 * i, half)
-    if m.sum.shape[1] > 0:
-        m.sum[arm, level + 1, turn(i, half)] = m.sum[arm, below, turn(2 * i, half)]
-    else:
-        first = np.float64(m.part[arm, below, turn(2 * i, half)])
-        below = row_of(level - 1, 2 * i + 1, half)
-        second = np.float64(m.part[arm, below, turn(2 * i + 1, half)])
-        m.part[arm, level + 1, turn(i, half)] = np.float32(0.5 * (first + second))
+    m.sum[arm, level + 1, turn(i, half)] = m.sum[arm, below, turn(2 * i, half)]
 
 
 @kernel
@@ -261,29 +229,8 @@ def block_sum(m: Record, arm: int, place: int, level: int, block: Block | BlockW
     if half == 2 or block == Block.SHORT:  # it may still lie on a level below
         while level > 0 and place + delay(level, half) >= written:
             level -= 1
-    if m.sum.shape[1] == 0:
-        return sum_parts(m, arm, place, level)
     i = place >> level
     return float(m.total[arm] - m.sum[arm, row_of(level, i, half), turn(i, half)])
-
-
-@routine
-def sum_parts(m: Record, arm: int, place: int, level: int) -> float:
-    """Return the same sum from a compact record: level by level, up to that of the mark."""
-    half = half_of(m)
-    newest: Any = np.int64(m.written[arm]) - 1
-    end = newest + 1
-    total = 0.0
-    step = 1.0
-    for j in range(level + 1):
-        end_above = ((newest - delay(j + 1, half)) >> (j + 1)) + 1
-        part = 0.0
-        for i in range(max(0, place >> level if level == j else 2 * end_above), end):
-            part += np.float64(m.part[arm, row_of(j, i, half), turn(i, half)])
-        total += step * part
-        step *= 2.0
-        end = end_above
-    return total
 
 
 @kernel
@@ -296,37 +243,3 @@ def is_at_least(a: float, n: int, b: float, m: int) -> bool:
         _, y_error = two_product(b, float(n))
         return bool(x - y >= y_error - x_error)
     return bool(x >= y)
-
-
-def unpack_marks(
-    m: Record, compact: Record, sums: Any, block: Block | BlockWord = Block.NEAR
-) -> None:
-    """Fill marks from those of a compact record, given the sums of all rewards of each arm.
-
-    `block` is that of `take_in`. This is plain Python. Marks that are older than those of the
-    compact record lie on a straight line between its oldest one and the first reward.
-    """
-    half, levels, known = m.sum.shape[2], m.sum.shape[1] - 1, compact.part.shape[1] - 1
-    waits, reached = plain(wait)(half), plain(reach)
-    for arm in range(m.written.size):
-        written, level = int(compact.written[arm]), int(compact.level[arm])
-        while level < levels - 1 and written > reached(level, half, block):
-            level += 1
-        m.written[arm], m.level[arm] = written, level
-        m.base[arm], m.error[arm], m.total[arm] = sums[arm], 0.0, 0.0
-        end, younger = written, 0.0  # of this level; the sum of what lies on those below
-        oldest, since = 0, 0.0  # the oldest mark, and the sum since then
-        for j in range(levels):
-            end_above = ((written - 1 - (waits << j)) >> (j + 1)) + 1
-            total = younger
-            for i in range(end - 1, max(0, end - (2 - (j > 0)) * half) - 1, -1):
-                row = j + 1 if j > 0 else i % (2 * half) // half
-                if j < known:
-                    total += float(compact.part[arm, row, i % half]) * 2.0**j
-                    oldest, since = i << j, total
-                else:
-                    total = since + (float(sums[arm]) - since) * (1.0 - (i << j) / oldest)
-                m.sum[arm, row, i % half] = -total
-                if i == 2 * end_above:
-                    younger = total
-            end = end_above

@@ -12,7 +12,6 @@ each policy; with the JIT off the very same methods run as they are.
     full(self, s, arm)                   optional: no room for one more reward of this arm
     support(self)                        optional: the smallest and the largest reward it takes, or
                                          a word, `@policy(support="unit")`; any number if left out
-    compact_layout(self, arms, horizon)  optional, Python: the fields in a compact record of a fleet
     check(self, arms)                    optional, Python: can it play so many arms?
     resized(self, s, before, arm)        optional, Python: arms came or went, see `resized` below
     replanned(self, s, planned, kept)    optional, Python: it decided without some arms, see below
@@ -21,7 +20,6 @@ each policy; with the JIT off the very same methods run as they are.
     duels(self, s)                       optional, Python: why the last round was what it was
     chosen_by(self, s)                   optional, Python: the numbers it chose by, see `chosen_by`
     aside(self, s)                       optional, Python: a wrapper's own reason, see `aside`
-    unpacked(self, s, compact)           optional, Python: a compact record was filled into `s`
     remedy(self)                         optional, Python: what to do about a reward that it refuses
 
 A change detector is a value of the same sort, decorated with `@detector`; wrappers keep its record:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.core.layout import ARM, LINE, NOBODY
-from lastblock.core.protocol import Policy, Record
+from lastblock.core.protocol import Record
 
 
 def keep(old: Record, new: Record, wider: np.dtype[Any], kept: list[int]) -> None:
@@ -98,55 +98,15 @@ def copy_streams(old: Record, new: Record) -> None:
 
 
 def copy(old: Record, new: Record) -> None:
-    """Copy a record into one that has the same fields with more room."""
-    for name in old.dtype.names or ():
+    """Copy a record into one that has the same fields with more room, or without the counts."""
+    for name in new.dtype.names or ():
         if old.dtype[name].names:
             copy(old[name], new[name])
         elif old.dtype[name].shape:
-            new[name][tuple(slice(n) for n in old.dtype[name].shape)] = old[name]
+            part = new[name][tuple(slice(n) for n in old.dtype[name].shape)]
+            part[...] = old[name][tuple(slice(n) for n in part.shape)]
         else:
             new[name] = old[name]
-
-
-def unpack(policy: Policy, old: Record, new: Record) -> None:
-    """Copy the record of a fleet's bandit, which may be compact, into an ordinary one.
-
-    The kept rewards become cumulative sums, from the beginning of the ring on. If there are more
-    than fit, the oldest are left behind: a compact ring is full one reward later. The
-    policy fills in whatever else a compact record holds in another form.
-    """
-    history = None
-    compact = False
-    if "history" in old.dtype.names and "rewards" in old.dtype["history"].names:
-        history = old["history"] if old["history"]["prefix"].size == 0 else None
-    for name in new.dtype.names or ():
-        if history is not None and name == "history":
-            _add_up(history, new["history"])
-        elif history is not None and old.dtype[name].shape == history["rewards"].shape:
-            compact = True  # beside the ring: for the policy
-        elif new.dtype[name].names and "part" in new.dtype[name].names:
-            if old.dtype[name] == new.dtype[name]:
-                copy(old[name], new[name])
-            else:
-                compact = True
-        elif new.dtype[name].names:
-            copy(old[name], new[name])
-        elif new[name].size > 0:
-            new[name] = old[name]
-    if compact and hasattr(policy, "unpacked"):
-        policy.unpacked(new, old)
-
-
-def _add_up(old: Record, new: Record) -> None:
-    ring, room = old["rewards"].shape[1], new["prefix"].shape[1] - 1
-    for k in range(old["kept"].size):
-        kept = min(int(old["kept"][k]), room)
-        numbers = int(old["written"][k]) - kept + np.arange(kept)
-        sums = np.cumsum(old["rewards"][k, numbers % ring], dtype=np.float64)
-        new["prefix"][k, : kept + 1] = [0.0, *sums]
-        new["written"][k] = new["kept"][k] = kept
-        new["sum"][k] = new["prefix"][k, kept]
-        new["error"][k] = 0.0
 
 
 def _room(dtype: np.dtype[Any], wider: np.dtype[Any]) -> int:

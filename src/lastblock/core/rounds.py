@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 
 from lastblock.core.checked import check_arm, check_round
-from lastblock.core.layout import HEADER, LARGEST_COUNT, MOST_LOST, MOST_OUT, NOBODY
+from lastblock.core.layout import HEADER, NOBODY
 from lastblock.core.protocol import Policy, Record
 from lastblock.kernels.fences import fence
 from lastblock.kernels.jit import in_kernels, kernel, kernel_of
-from lastblock.kernels.record_memory import WORD
 from lastblock.kernels.streams import POLICY, Stream, below, seed_stream
 
 
@@ -108,11 +107,9 @@ def take_arm(s: Record) -> Any:
     """Hand out the next arm of the round."""
     arm: Any = np.int64(s.queue[s.taken])
     s.taken += 1
-    if s.out.itemsize == WORD or s.out[arm] < MOST_LOST:
-        s.out[arm] += 1
+    s.out[arm] += 1
     if s.unanswered.shape[0] > 0:  # known at compile time
-        if s.unanswered.itemsize == WORD or s.unanswered[arm] < MOST_OUT:
-            s.unanswered[arm] += 1
+        s.unanswered[arm] += 1
     return arm
 
 
@@ -155,26 +152,15 @@ def _count_reward(s: Record, arm: int) -> None:
     come_back(s, arm)
     s.lost[arm] = 0
     if s.told.shape[0] > 0:  # known at compile time
-        count_up(s.told, arm)
+        s.told[arm] += 1
         s.unanswered[arm] -= 1
-
-
-@kernel
-def count_up(counts: Any, arm: int) -> None:
-    """Return the count plus one; a counter of four bytes stops at its largest number.
-
-    Compiled code knows the type of the counter, so the test costs nothing.
-    """
-    if counts.itemsize == WORD or counts[arm] < LARGEST_COUNT:
-        counts[arm] += 1
 
 
 @kernel_of(HEADER)
 def lose_arm(s: Record, arm: int) -> None:
     """Note that the reward of a decision that was out will never come."""
     come_back(s, arm)
-    if s.lost[arm] < MOST_LOST:
-        s.lost[arm] += 1
+    s.lost[arm] += 1
     if s.unanswered.shape[0] > 0:
         s.unanswered[arm] -= 1
 

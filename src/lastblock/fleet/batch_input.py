@@ -8,6 +8,7 @@ import numpy.typing as npt
 from lastblock.core.protocol import Policy
 from lastblock.core.support import first_outside, refusal, support_of
 from lastblock.engine.fleet import NOWHERE, Numbers
+from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.live.decisions import no_context
 
 LARGEST_FLEET = NOWHERE - 1
@@ -38,19 +39,19 @@ def check_arm_numbers(arms: npt.ArrayLike, limit: int, n: int) -> Numbers:
     return np.ascontiguousarray(numbers, np.int64)
 
 
-def check_rewards(
-    rewards: npt.ArrayLike, largest: float, n: int, policy: Policy
-) -> npt.NDArray[np.float64]:
-    """Return n rewards as an array; each must be below `largest` in size, and fit the policy."""
+def check_rewards(rewards: npt.ArrayLike, n: int, policy: Policy) -> npt.NDArray[np.float64]:
+    """Return n rewards as an array; each must be finite, and fit the policy."""
     given = _array(rewards, "rewards", "biuf", "numbers")
     if given.size != n:
         raise ValueError(f"{given.size} rewards for {n} ids; give one for each")
     with np.errstate(over="ignore"):  # long doubles may become infinite, which we refuse below
         values = np.ascontiguousarray(given, np.float64)
-    if n > 0 and not (values.min() > -largest and values.max() < largest):  # NaN fails as well
-        wrong = int(np.argmin(np.abs(values) < largest))
+    if n > 0 and not (
+        values.min() > -LARGEST_REWARD and values.max() < LARGEST_REWARD
+    ):  # NaN fails as well
+        wrong = int(np.argmin(np.abs(values) < LARGEST_REWARD))
         raise ValueError(
-            f"rewards[{wrong}]={given[wrong]} must be finite and below {largest:g} in size; "
+            f"rewards[{wrong}]={given[wrong]} must be finite and below {LARGEST_REWARD:g} in size; "
             "to drop the decision, forget it"
         )
     wrong_at = first_outside(values, support_of(policy))

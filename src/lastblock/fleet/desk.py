@@ -27,12 +27,10 @@ class FleetDesk(JournalledDesk[int]):
         self,
         live: Live,
         *,
-        largest_reward: float,
         lock: threading.RLock,
         seal: RecordSeal,
     ) -> None:
         super().__init__(live, range(int(live.s.arms)), lock=lock)
-        self.largest_reward = largest_reward
         self.seal = seal
         self.refresh()
 
@@ -103,4 +101,4 @@ def desk_on(plan: FleetPlan, records: Records, number: int, lock: threading.RLoc
         depth=plan.horizon if plan.grows else None,
         states=record,
     )
-    return FleetDesk(live, largest_reward=plan.largest_reward, lock=lock, seal=seal)
+    return FleetDesk(live, lock=lock, seal=seal)

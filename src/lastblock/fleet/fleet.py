@@ -18,7 +18,7 @@ from lastblock.fleet.file import FleetFile
 from lastblock.fleet.forks import open_fleets
 from lastblock.fleet.member import CLOSED, FleetBandit, FleetBandits
 from lastblock.fleet.messages import HALF_DONE, SHARED, is_corrupt
-from lastblock.fleet.plan import FleetPlan, RecordForm, plan_in
+from lastblock.fleet.plan import FleetPlan, plan_in
 from lastblock.kernels.streams import Seed, key_of
 from lastblock.support.checks import flag, whole
 from lastblock.support.parallel import check_threads
@@ -45,10 +45,6 @@ class Fleet:
         Anything that `numpy.random.SeedSequence` takes; None for a fresh seed.
     horizon
         For a policy that keeps every reward: the number of rewards per arm that a record holds.
-    memory
-        "full", or "compact" for smaller records: rewards as float32, counts in as few bytes as
-        they need. If float32 holds the rewards exactly, such as small whole numbers, the arms are
-        the same; see docs/how-to/a-million-bandits.md.
     threads
         The number of threads; by default one per core.
 
@@ -71,10 +67,9 @@ class Fleet:
         size: int,
         seed: Seed = None,
         horizon: int | None = None,
-        memory: RecordForm = "full",
         threads: int | None = None,
     ) -> None:
-        plan = FleetPlan(policy, arms, size, key_of(seed), horizon, memory, sealed=False)
+        plan = FleetPlan(policy, arms, size, key_of(seed), horizon, sealed=False)
         batches = Batches(plan, check_threads(threads))
         self._begin(batches, plan.new_records())
 
@@ -88,7 +83,6 @@ class Fleet:
         size: int,
         seed: Seed = None,
         horizon: int | None = None,
-        memory: RecordForm = "full",
         threads: int | None = None,
         reserve: bool = False,
     ) -> "Fleet":
@@ -98,7 +92,7 @@ class Fleet:
         ----------
         path
             The file; there must be none of this name.
-        policy, arms, size, seed, horizon, memory, threads
+        policy, arms, size, seed, horizon, threads
             As for `Fleet`.
         reserve
             Take all the space on the disk now. Otherwise the file takes it when bandits are first
@@ -114,7 +108,7 @@ class Fleet:
         OSError, ValueError
             If there is such a file, or no room for it, or an argument is out of range.
         """
-        plan = FleetPlan(policy, arms, size, key_of(seed), horizon, memory, sealed=True)
+        plan = FleetPlan(policy, arms, size, key_of(seed), horizon, sealed=True)
         batches = Batches(plan, check_threads(threads))
         file = FleetFile.create(Path(path), plan.about(), plan.nbytes, reserve=reserve)
         return cls._on(batches, file)
@@ -207,11 +201,6 @@ class Fleet:
     def arms(self) -> int:
         """The number of arms of each bandit."""
         return self._plan.arms
-
-    @property
-    def memory(self) -> RecordForm:
-        """How records keep numbers: "full" as float64, or "compact" in fewer bytes."""
-        return self._plan.memory
 
     @property
     def threads(self) -> int:
@@ -325,7 +314,7 @@ class Fleet:
         """
         batch = check_ids(ids, self._plan.size)
         numbers = check_arm_numbers(arms, self._plan.arms, batch.size)
-        values = check_rewards(rewards, self._plan.largest_reward, batch.size, self._plan.policy)
+        values = check_rewards(rewards, batch.size, self._plan.policy)
         with self._lock:
             self._batches.tell(self._open_records, batch, numbers, values)
 

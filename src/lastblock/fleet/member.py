@@ -296,7 +296,7 @@ class FleetBandit(BanditView[int]):
         arms = int(old.s.arms)
         depth = None if old.depth is None else max(old.depth, int(max(old.s.told)))
         new = Live(self.policy, arms, width=old.width, depth=depth)
-        resizing.unpack(self.policy, old.s, new.s)
+        resizing.copy(old.s, new.s)
         old.notes.keep(new.notes, list(range(arms)))
         whole = JournalledDesk(new.with_room(room_for(arms)), desk.labels)
         whole.out, whole.next_id = dict(desk.out), desk.next_id

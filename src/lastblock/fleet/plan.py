@@ -1,33 +1,26 @@
 """The parameters of a fleet: checked, and as plain data for its file."""
 
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from lastblock.core.history import LARGEST_COMPACT_REWARD
 from lastblock.core.layout import fleet_dtype, grows, layout_id
 from lastblock.core.protocol import Policy, States
 from lastblock.core.registry import build, describe, require_policy
 from lastblock.fleet.batch_input import LARGEST_FLEET
 from lastblock.fleet.file import FleetFile
 from lastblock.fleet.messages import does_not_fit
-from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.streams import STREAM_WORDS, Stream
 from lastblock.support.checks import at_least, whole
 from lastblock.support.errors import UNREADABLE
 
-RecordForm: TypeAlias = Literal["full", "compact"]
-FULL: Final = "full"
-COMPACT: Final = "compact"
-MEMORIES = (FULL, COMPACT)
-
 
 class FleetPlan:
-    """The policy, arms, size, seed, horizon and memory of a fleet, and the layout of its records.
+    """The policy, arms, size, seed and horizon of a fleet, and the layout of its records.
 
     Parameters
     ----------
-    policy, arms, size, horizon, memory
+    policy, arms, size, horizon
         As in `Fleet`.
     key
         The seed, as four words.
@@ -43,7 +36,6 @@ class FleetPlan:
         size: int,
         key: Stream,
         horizon: int | None,
-        memory: RecordForm,
         *,
         sealed: bool,
     ) -> None:
@@ -61,12 +53,7 @@ class FleetPlan:
             )
         if self.horizon is not None:
             at_least(1, self.horizon, "horizon")
-        if memory not in MEMORIES:
-            raise ValueError(f"memory={memory!r} must be 'full' or 'compact'")
-        self.memory: RecordForm = memory
-        self.dtype = fleet_dtype(
-            policy, self.arms, self.horizon, compact=memory == COMPACT, sealed=sealed
-        )
+        self.dtype = fleet_dtype(policy, self.arms, self.horizon, sealed=sealed)
 
     @property
     def is_sealed(self) -> bool:
@@ -80,8 +67,7 @@ class FleetPlan:
         except (MemoryError, ValueError):  # ValueError: more than numpy can count
             raise MemoryError(
                 f"size={self.size} bandits take {self.nbytes} bytes, more memory than there is; "
-                "choose a smaller size, memory='compact', or keep them in a file with "
-                "Fleet.create()"
+                "choose a smaller size, or keep them in a file with Fleet.create()"
             ) from None
 
     @property
@@ -94,11 +80,6 @@ class FleetPlan:
         """The size of all records in bytes."""
         return self.size * self.state_size
 
-    @property
-    def largest_reward(self) -> float:
-        """The bound that the absolute value of a reward must stay below."""
-        return LARGEST_REWARD if self.memory == FULL else LARGEST_COMPACT_REWARD
-
     def about(self) -> dict[str, Any]:
         """Return the plan as plain data, for a file."""
         return {
@@ -107,7 +88,6 @@ class FleetPlan:
             "arms": self.arms,
             "size": self.size,
             "horizon": self.horizon,
-            "memory": self.memory,
             "key": self.key.tolist(),
         }
 
@@ -123,7 +103,6 @@ class FleetPlan:
             about["size"],
             key,
             about["horizon"],
-            about["memory"],
             sealed=sealed,
         )
         if about["layout"] != layout_id(plan.dtype):

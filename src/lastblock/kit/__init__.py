@@ -25,9 +25,8 @@ it takes, as does ``@policy(support="unit")``; `remedy(self)` says what to do ab
 `resized(self, s, before, arm)` brings along what was derived from the number of arms when an arm
 has come or gone, `replanned(self, s, planned, kept)` puts right what a decision without some arms
 has left. `held(self, s, arm)`, `chosen_by(self, s)` and `duels(self, s)` say what it knows and why
-it acted: see `lastblock.kit.describing`. `compact_layout(self, arms, horizon)` and
-`unpacked(self, s, compact)` are for fleets. ``@policy(optimistic=True)`` promises a field `index`
-of upper bounds, for `Master`. A class method `examples(cls)` returns policies to test.
+it acted: see `lastblock.kit.describing`. ``@policy(optimistic=True)`` promises a field `index` of
+upper bounds, for `Master`. A class method `examples(cls)` returns policies to test.
 
 =================  ================================================================================
 `whole` *          a whole number, or a `ValueError` that names the argument
@@ -57,9 +56,6 @@ wrapper has the wrapped policy as a parameter, and its record in the field `inne
 `record_of` *      the whole record of another policy, for a wrapper
 `capacity` *       the next power of two, for the length of a ring
 `FIRST_ROOM`       rewards of an arm to make room for when there is no horizon
-`SMALL_COUNT`      a counter in a compact record
-`whole_type` *     the smallest type for whole numbers up to a limit
-`count_up`         count one more; a small counter stops at its end
 =================  ================================================================================
 
 **The round.** `start` and `plan` queue at least one arm.
@@ -213,19 +209,17 @@ from lastblock.core.layout import (
     INDEX,
     LINE,
     NOBODY,
-    SMALL_COUNT,
     WEIGHT,
     below_arms,
     capacity,
     record,
     record_of,
-    whole_type,
     within,
 )
 from lastblock.core.protocol import Detector, Layout, Policy, Record, check_arms, resized
 from lastblock.core.registry import detector, policy, require_detector, require_policy
 from lastblock.core.restarts import clear_restarts, note_restart, restart_fields
-from lastblock.core.rounds import count_up, enqueue, enqueue_all, shuffle, stop_waiting
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle, stop_waiting
 from lastblock.core.support import Support, support_of
 from lastblock.core.verdicts import (
     DOUBTED,
@@ -300,7 +294,6 @@ __all__ = [
     "REASONS",
     "RESET",
     "SILENT",
-    "SMALL_COUNT",
     "WAITS",
     "WEIGHT",
     "WON",
@@ -331,7 +324,6 @@ __all__ = [
     "clear_restarts",
     "clipped",
     "coin",
-    "count_up",
     "describing",
     "detector",
     "divergences",
@@ -389,7 +381,6 @@ __all__ = [
     "update_leader",
     "update_obligation",
     "whole",
-    "whole_type",
     "window",
     "wins_duel",
     "within",

@@ -12,7 +12,6 @@
 `levels_of`            how many levels there are: likewise
 `Block`                which mark to take: the nearest one, the one before or the one after
 `BlockWord`            the same as a word
-`unpack_marks` *       fill the marks of an ordinary record from those of a compact one
 =====================  ============================================================================
 
 A policy with marks keeps them in a field, and hands the field over::
@@ -34,7 +33,6 @@ from lastblock.core.marks import (
     levels_of,
     marks_dtype,
     take_in,
-    unpack_marks,
 )
 
 __all__ = [
@@ -49,5 +47,4 @@ __all__ = [
     "levels_of",
     "marks_dtype",
     "take_in",
-    "unpack_marks",
 ]

@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.core.history import forget_overwritten, histories_in, is_compact
+from lastblock.core.history import forget_overwritten, histories_in
 from lastblock.core.layout import NOBODY
 from lastblock.core.protocol import (
     Aside,
@@ -202,7 +202,7 @@ def _as_planned(policy: Policy, now: States, planned: npt.NDArray[np.uint64]) ->
 def _appended(policy: Policy, s: Record) -> list[npt.NDArray[np.int64]]:
     """Return, for each history of a policy, how many rewards of each arm it has received."""
     histories = histories_in(innermost(policy, s)[1])
-    return [np.array(s["told"] if is_compact(h) else h["written"], np.int64) for h in histories]
+    return [np.array(h["written"], np.int64) for h in histories]
 
 
 def _verdicts(policy: Policy, s: Record) -> list[Verdict]:

@@ -53,10 +53,6 @@ class LBSDA(NamedTuple):
         room = FIRST_ROOM if horizon is None else horizon
         return [*duel_fields(arms), ("history", history_dtype(arms, room))]
 
-    def compact_layout(self, arms: int, horizon: int | None) -> Layout:
-        room = FIRST_ROOM if horizon is None else horizon
-        return [*duel_fields(arms), ("history", history_dtype(arms, room, compact=True))]
-
     def start(self, s: Record) -> None:
         clear_duels(s)
         clear(s.history)

@@ -23,7 +23,6 @@ from lastblock.core.marks import (
     levels_of,
     marks_dtype,
     take_in,
-    unpack_marks,
 )
 from lastblock.core.protocol import Held, Layout, Record
 from lastblock.core.registry import policy
@@ -101,16 +100,10 @@ class LBSDAGM(NamedTuple):
             )
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
-        return self._layout(arms, marks_dtype(arms, self.marks))
-
-    def compact_layout(self, arms: int, horizon: int | None) -> Layout:
-        return self._layout(arms, marks_dtype(arms, self.marks, compact=True))
-
-    def _layout(self, arms: int, marks: np.dtype[Any]) -> Layout:
         return [
             *duel_fields(arms),
             ("block_sum", np.float64, (arms,)),  # the leader's in the last duel: for `explain`
-            ("marks", marks),
+            ("marks", marks_dtype(arms, self.marks)),
         ]
 
     def start(self, s: Record) -> None:
@@ -154,10 +147,6 @@ class LBSDAGM(NamedTuple):
         half, levels = plain(half_of)(m), plain(levels_of)(m)
         n = lead - plain(begin_block)(lead, own, int(m.level[arm]), self.block, half, levels)
         return own, float(s.sums[arm]) / own, n, float(s.block_sum[arm]) / n
-
-    def unpacked(self, s: Record, compact: Record) -> None:
-        """Turn the marks of a compact record into sums."""
-        unpack_marks(s.marks, compact.marks, s.sums, self.block)
 
     def held(self, s: Record, arm: int) -> Held:
         return Held(float(s.marks.written[arm]), float(s.sums[arm]))

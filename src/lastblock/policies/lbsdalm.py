@@ -1,7 +1,7 @@
 """LB-SDA-LM: LB-SDA in limited memory (Baudry, Russac & Cappé, 2021, appendix B)."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,10 +14,10 @@ from lastblock.core.duels import (
     wins_duel,
 )
 from lastblock.core.history import append, clear, forget_oldest, held, history_dtype
-from lastblock.core.layout import COUNT, SMALL_COUNT
+from lastblock.core.layout import COUNT
 from lastblock.core.protocol import Held, Layout, Record
 from lastblock.core.registry import policy
-from lastblock.core.rounds import count_up, enqueue, enqueue_all, shuffle
+from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.core.verdicts import Verdict, judge
 from lastblock.kernels.divergences import Family, FamilyWord, family_support
 from lastblock.kernels.jit import kernel, plain
@@ -172,19 +172,12 @@ class LBSDALM(NamedTuple):
         return max(self.minimum, growing + self.offset)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
-        return self._layout(arms, COUNT, history_dtype(arms, self._largest_memory()))
-
-    def compact_layout(self, arms: int, horizon: int | None) -> Layout:
-        history = history_dtype(arms, self._largest_memory(), compact=True)
-        return self._layout(arms, SMALL_COUNT, history)
-
-    def _layout(self, arms: int, count: Any, history: np.dtype[Any]) -> Layout:
         return [
             *duel_fields(arms),
             ("memory", COUNT),  # m_r …
             ("memory_lasts", np.float64),  # … up to this round
-            ("pulls", count, (arms,)),
-            ("history", history),
+            ("pulls", COUNT, (arms,)),
+            ("history", history_dtype(arms, self._largest_memory())),
         ]
 
     def start(self, s: Record) -> None:
@@ -224,7 +217,7 @@ class LBSDALM(NamedTuple):
         if s.history.kept[arm] >= s.memory:
             forget_oldest(s.history, arm)
         append(s.history, arm, reward)
-        count_up(s.pulls, arm)
+        s.pulls[arm] += 1
         s.sums[arm] += reward
 
     def duels(self, s: Record) -> list[Verdict]:

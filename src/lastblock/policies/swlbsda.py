@@ -27,9 +27,6 @@ from lastblock.theory.tunings import garivier_window
 
 NEVER = 1 << 62
 
-LONGEST_SHORT_WINDOW = 1 << 15
-"""The longest window in which the ages of rewards fit two bytes."""
-
 
 @kernel
 def patience(window: int, arms: int, reference: bool) -> int:
@@ -52,7 +49,7 @@ def expire(s: Record, window: int, now: int) -> None:
         due = s.expires[k] <= now
         forget_if(h, k, due)
         kept = h.kept[k]
-        age = stamp_of(s, now - s.stamp[k, (h.written[k] - kept) & mask])
+        age = stamp_of(now - s.stamp[k, (h.written[k] - kept) & mask])
         following = now - age + window if kept > 0 else NEVER
         s.expires[k] = following if due else s.expires[k]
         while s.expires[k] <= now:
@@ -67,15 +64,14 @@ def drop_oldest(s: Record, arm: int, window: int, now: int) -> None:
     s.expires[arm] = NEVER
     if h.kept[arm] > 0:
         oldest = (h.written[arm] - h.kept[arm]) & (s.stamp.shape[1] - 1)
-        age = stamp_of(s, now - s.stamp[arm, oldest])
+        age = stamp_of(now - s.stamp[arm, oldest])
         s.expires[arm] = now - age + window
 
 
 @kernel
-def stamp_of(s: Record, ticks: int) -> int:
+def stamp_of(ticks: int) -> int:
     """Return a time or an age modulo the range of a stamp."""
-    held: int = ticks & ((1 << (8 * s.stamp.itemsize)) - 1)
-    return held
+    return ticks & 0xFFFFFFFF
 
 
 @kernel
@@ -169,18 +165,6 @@ class SWLBSDA(NamedTuple):
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         history = history_dtype(arms, self.window)
-        return self._layout(arms, history, np.uint32, history["prefix"].shape)
-
-    def compact_layout(self, arms: int, horizon: int | None) -> Layout:
-        # By the authors' clock, any number of ticks may pass between two rounds.
-        short = self.window <= LONGEST_SHORT_WINDOW and not self.reference
-        history = history_dtype(arms, self.window, compact=True)
-        stamp = np.uint16 if short else np.uint32
-        return self._layout(arms, history, stamp, history["rewards"].shape)
-
-    def _layout(
-        self, arms: int, history: np.dtype[Any], stamp: Any, ring: tuple[int, ...]
-    ) -> Layout:
         return [
             ("leader", ARM),
             ("since", COUNT),  # the round after which it became the leader
@@ -194,7 +178,7 @@ class SWLBSDA(NamedTuple):
             ("candidate", FLAG, (arms,)),
             ("history", history),
             ("expires", COUNT, (arms,)),  # when the oldest reward of the arm falls out
-            ("stamp", stamp, ring),  # when each reward arrived, modulo 2³² or 2¹⁶
+            ("stamp", np.uint32, history["prefix"].shape),  # when each reward arrived, modulo 2³²
         ]
 
     def start(self, s: Record) -> None:
@@ -254,23 +238,12 @@ class SWLBSDA(NamedTuple):
         h = s.history
         s.time += 1
         clock = s.time if self.reference else s.round
-        s.stamp[arm, h.written[arm] & (s.stamp.shape[1] - 1)] = stamp_of(s, clock)
+        s.stamp[arm, h.written[arm] & (s.stamp.shape[1] - 1)] = stamp_of(clock)
         if is_full(h, arm):  # only late rewards can bring more than one a round
             drop_oldest(s, arm, self.window, clock)
         append(h, arm, reward)
         if h.kept[arm] == 1:
             s.expires[arm] = clock + self.window
-
-    def unpacked(self, s: Record, compact: Record) -> None:
-        """Fill in the stamps of the kept rewards, which now lie at the beginning of the ring."""
-        now = int(s.time if self.reference else s.round)
-        for k in range(s.arms):
-            kept = int(s.history.kept[k])
-            numbers = int(compact.history.written[k]) - kept + np.arange(kept)
-            stamps = compact.stamp[k, numbers % compact.stamp.shape[1]].astype(np.int64)
-            times = now - ((now - stamps) & ((1 << (8 * compact.stamp.itemsize)) - 1))
-            s.stamp[k, :kept] = times & 0xFFFFFFFF
-            s.expires[k] = times[0] + self.window if kept > 0 else NEVER
 
     def duels(self, s: Record) -> list[Verdict]:
         return judge(s, s.history.kept)
