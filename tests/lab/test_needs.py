@@ -13,7 +13,6 @@ GIB = 1 << 30
 
 @pytest.fixture
 def small_machine(monkeypatch):
-    monkeypatch.setattr(amounts, "machine_memory", lambda: 8 * GIB)
     monkeypatch.setattr(needs, "machine_memory", lambda: 8 * GIB)
     monkeypatch.setattr(needs, "cores", lambda: 2)
 
@@ -52,19 +51,6 @@ def test_the_command_refuses_in_one_line(small_machine, tmp_path, capsys):
         "lastblock: error: scenario 'stationary': 1,000,000,000,000 replications"
     )
     assert line.endswith(" replications")
-
-
-def test_a_simulation_of_too_many_replications(small_machine):
-    with pytest.raises(ValueError, match=r"replications=1000000000000: .* would need .* PiB of"):
-        lb.simulate(
-            lb.UCB1(), scenario().environment, horizon=1000, replications=10**12, progress=False
-        )
-
-
-def test_a_simulation_that_nobody_waits_for():
-    arms = lb.Stationary([lb.Bernoulli(0.4), lb.Bernoulli(0.6)])
-    with pytest.raises(ValueError, match=r"10 replications of .* would take at least .* years? on"):
-        lb.simulate(lb.UCB1(), arms, horizon=10**15, replications=10, threads=1)
 
 
 def test_the_estimate_is_no_less_than_what_the_tables_take(tmp_path):

@@ -18,7 +18,6 @@ from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.simulation.delays import Delay, book_of, check_delay
 from lastblock.simulation.identification import Examiner, check_world
 from lastblock.simulation.run import Environment, Run, Trace
-from lastblock.support.amounts import refuse_too_long, refuse_too_much
 from lastblock.support.checks import at_least, whole
 from lastblock.support.intervals import check_confidence
 from lastblock.support.parallel import check_threads, compilation_bar, run_in_threads
@@ -205,10 +204,6 @@ class Player:
         """
         return Outcome.empty(replications, *self._shape, traced)
 
-    def outcome_size(self, traced: int = 0) -> int:
-        """Return the bytes that the outcome of one replication takes."""
-        return sum(table.nbytes for table in self.room(1, traced))
-
     def play(self, first: int, outcome: Outcome) -> None:
         """Play replications `first`, `first + 1`, … until `outcome` is full."""
         run, arguments = self.compile()._run, self._arguments(first, outcome)
@@ -293,17 +288,6 @@ def _play(
 ) -> tuple[Outcome, float]:
     """Play all replications; return the outcome and the seconds it took, without compilation."""
     horizon = player.horizon
-    refuse_too_long(
-        f"{replications:,} replications of {horizon:,} steps",
-        float(replications) * horizon,
-        threads,
-        "ask for fewer replications or a shorter horizon",
-    )
-    refuse_too_much(
-        f"replications={replications}: the outcome at {player.times.size} times",
-        player.outcome_size(traced) * replications,
-        "ask for fewer replications, or for the regret at fewer times",
-    )
     if not player.is_compiled:
         with compilation_bar(type(player.policy).__name__, progress):
             player.compile()
