@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 import lastblock as lb
+from lastblock.cli import running
 from lastblock.core import registry
 from lastblock.core.layout import state_dtype
 from lastblock.lab.work import chunks, runner
@@ -261,6 +262,7 @@ def test_a_worker_of_another_version_is_told(tmp_path, monkeypatch):
         ({"threads": 0}, "threads=0 must be at least 1"),
         ({"threads": 1.5}, "threads=1.5 must be a whole number"),
         ({"replications": 0}, "replications=0 must be at least 1"),
+        ({"replications": 10**12}, "replications=1000000000000 must be at most 100,000,000"),
     ],
 )
 def test_bad_arguments(tmp_path, arguments, message):
@@ -344,3 +346,35 @@ def test_a_link_to_nothing_in_the_place_of_the_chunks_is_told(tmp_path):
     inner.symlink_to(tmp_path / "gone")
     with pytest.raises(lb.lab.ResultError, match=f"{inner.name} is not a folder .* remove"):
         lb.lab.run(scenario(), out=tmp_path)
+
+
+def test_progress_of_a_run_that_goes_on_starts_where_it_was(tmp_path, monkeypatch):
+    made = scenario(horizon=10_000, replications=600, policies={"memory": lb.LBSDALM()})
+    lb.lab.run(made, out=tmp_path, replications=400)
+    shown = []
+
+    class Bar:
+        def __init__(self, total, progress, *, unit, name=None, done=0):
+            shown.append((total, done))
+
+        def update(self, steps):
+            shown.append(steps)
+
+        def set_description(self, text):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            pass
+
+    monkeypatch.setattr(runner, "progress_bar", Bar)
+    lb.lab.run(made, out=tmp_path)
+    assert shown == [(6_000_000, 4_000_000), 2_000_000]
+    shown.clear()
+    monkeypatch.setattr(running, "progress_bar", Bar)
+    meter = running.Meter(6_000_000, 2_000_000, quiet=False)
+    meter.update(2_000_000)
+    assert shown == [(6_000_000, 4_000_000), 2_000_000]
+    assert meter.steps == 2_000_000  # the pace counts what was computed now

@@ -127,6 +127,7 @@ def test_the_shortest_horizon_pulls_each_arm_once():
         ({"horizon": 1000.0}, "horizon=1000.0 must be a whole number"),
         ({"horizon": True}, "horizon=True must be a whole number"),
         ({"replications": 0}, "replications=0 must be at least 1"),
+        ({"replications": 10**9}, "must be at most 100,000,000; run more in parts"),
         ({"replications": "ten"}, "replications='ten' must be a whole number"),
         ({"threads": 0}, "threads=0 must be at least 1"),
         ({"times": [0, 10]}, "times must increase, from at least 1"),

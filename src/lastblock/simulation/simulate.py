@@ -23,6 +23,9 @@ from lastblock.support.intervals import check_confidence
 from lastblock.support.parallel import check_threads, compilation_bar, run_in_threads
 
 LONGEST_HORIZON = 1 << 53
+MOST_REPLICATIONS = 100_000_000
+"""Results keep some numbers of each replication in memory."""
+
 _STEPS_KEPT = 1 << 21
 """How many arms and rewards a thread keeps at once for an examiner: 32 MiB of them."""
 
@@ -251,6 +254,11 @@ def check_size(
     horizon = whole(horizon, "horizon")
     replications = at_least(1, replications, "replications")
     threads = check_threads(threads)
+    if replications > MOST_REPLICATIONS:
+        raise ValueError(
+            f"replications={replications} must be at most {MOST_REPLICATIONS:,}; "
+            "run more in parts, each with a seed of its own"
+        )
     if horizon > LONGEST_HORIZON:
         raise ValueError(f"horizon={horizon} must be at most {LONGEST_HORIZON}")
     if horizon < environment.n_arms:

@@ -18,7 +18,6 @@ from lastblock.lab.results import FORMAT, Result, check_place
 from lastblock.lab.scenario import Scenario
 from lastblock.lab.work.aggregate import Aggregate, concatenate
 from lastblock.lab.work.chunks import Chunk, Course, Shelf, compute, cut, sources_hash
-from lastblock.lab.work.needs import check_needs
 from lastblock.simulation.compiling import Job, compile_all
 from lastblock.simulation.simulate import times_taken
 from lastblock.support.parallel import check_threads, progress_bar
@@ -71,7 +70,7 @@ def run(
     Raises
     ------
     ScenarioError
-        If the scenario has a mistake, or would need more memory than this machine has, or years.
+        If the scenario has a mistake.
     ResultError
         If the results cannot be written to this place, or a worker has other versions.
     """
@@ -167,8 +166,7 @@ def scenario_steps(scenario: Scenario) -> int:
 
 
 def _cut(scenario: Scenario) -> dict[str, list[Chunk]]:
-    """Return the chunks of every policy; refuse a run that is too large."""
-    check_needs(scenario)
+    """Return the chunks of every policy."""
     times = tuple(times_taken(None, scenario.horizon).tolist())
     fixed = scenario.environment, scenario.horizon, scenario.seed, times, scenario.delay
     courses = {label: Course(policy, *fixed) for label, policy in scenario.policies.items()}
