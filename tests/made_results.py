@@ -18,7 +18,6 @@ def made_result(
     restarts=None,
     parameters=None,
     lai_robbins=None,
-    claims=(),
 ):
     """A result with these final regrets (a dict from label to array); curves rise like √t."""
     labels = list(regrets)
@@ -74,7 +73,6 @@ def made_result(
                 label: {"name": "P", "parameters": (parameters or {}).get(label, {})}
                 for label in labels
             },
-            "claims": [claim.describe() for claim in claims],
         },
         "source": None,
         "changes": list(changes),

@@ -107,13 +107,14 @@ def test_reproduce_runs_what_is_named(lastblock, folder, monkeypatch):
     figures = sorted(path.name for path in (folder / "results/figures").iterdir())
     assert figures == ["means.png", "stationary.png", "takeover.png"]
     page = (folder / "results/report.html").read_text()
-    for part in ("stationary", "Table 1", "Figure 1", '<section id="authors">'):
+    parts = "Table 1", "Figure 1", '<section id="authors">', "Limited memory costs LB-SDA little"
+    for part in ("stationary", *parts):
         assert part in page
     # The page again, from what lies there.
     (folder / "results/report.html").unlink()
     assert lastblock("report")[:2] == (0, "report: results/report.html\n")
     again = (folder / "results/report.html").read_text()
-    for part in ("stationary", "Table 1", "Figure 1", '<section id="authors">'):
+    for part in ("stationary", *parts):
         assert part in again
     (one,) = json.loads(lastblock("reproduce", "stationary", *small, "--json")[1])
     assert [row["policy"] for row in one["authors"]] == ["LB-SDA", "LB-SDA-LM", "kl-UCB"]

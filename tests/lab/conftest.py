@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from odd_reports import FIRST, HORIZON, HOSTILE, MEMORY, PNG, POLICIES, SECOND, SVG, WINDOW, claim
+from odd_reports import FIRST, HORIZON, HOSTILE, MEMORY, PNG, POLICIES, SECOND, SVG, WINDOW
 
 import lastblock as lb
 from lastblock.lab.descriptions import describe_environment
@@ -44,10 +44,6 @@ def results(tmp_path_factory):
             60,
             title="Three coins",
             source='title = "Three coins"\n',
-            claims=(
-                claim("remembering helps", "order", "memory", "window"),
-                claim("forgetting helps", "order", "window", "memory"),
-            ),
         ),
         "steady": steady,
         "single": run("single", lb.Stationary(FIRST), {"a": WINDOW, "b": MEMORY}, 1),
@@ -59,7 +55,6 @@ def results(tmp_path_factory):
             2,
             title=HOSTILE,
             source=HOSTILE,
-            claims=(claim(HOSTILE, "best", HOSTILE),),
         ),
         "drift": replace(steady, about={**about, "lai_robbins": None}),
     }

@@ -25,7 +25,3 @@ SVG = (
     b'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20">'
     b"<script>document.evil = 1</script></svg>"
 )
-
-
-def claim(text, check, *policies, margin=None):
-    return lb.lab.Claim(text, check, policies, margin)

@@ -3,10 +3,11 @@
 import errno
 import os
 import re
+from html import escape
 
 import pandas as pd
 import pytest
-from odd_reports import POLICIES
+from odd_reports import HOSTILE, POLICIES
 
 import lastblock as lb
 from lastblock.lab.report.page import write_report
@@ -77,15 +78,16 @@ def test_tables_are_called_by_their_names(results, tmp_path):
 
 
 def test_claims_are_marked_with_their_figures(results, tmp_path):
-    result = results["changing"]
-    html = write_report(tmp_path / "report.html", result).read_text()
-    verdicts = [claim.judge(result) for claim in result.claims]
-    assert [verdict.seen for verdict in verdicts] == [True, False]
+    rows = [("changing", HOSTILE, True, "a 1, b 2"), ("steady", "it is late", False, "a 3, b 2")]
+    frame = pd.DataFrame(rows, columns=["scenario", "claim", "seen", "figures"])
+    path = write_report(tmp_path / "report.html", results["changing"], claims=frame)
+    html = path.read_text()
     listed = texts(html.split('<ul class="claims">')[1].split("</ul>")[0], r"<li>.*?</li>")
     assert listed == [
-        f"✓ seenremembering helps{verdicts[0].figures}",
-        f"✗ not seenforgetting helps{verdicts[1].figures}",
+        f"✓ seenchanging: {escape(HOSTILE)}a 1, b 2",
+        "✗ not seensteady: it is latea 3, b 2",
     ]
+    assert "<dt>Claims seen</dt><dd>1 <small>of 2</small>" in html
 
 
 def test_what_was_run_and_how_to_run_it_again(results, tmp_path, page_path):

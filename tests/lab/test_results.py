@@ -16,7 +16,6 @@ SCENARIO = lb.lab.Scenario(
     horizon=300,
     policies={"window": lb.SWLBSDA(window=60), "memory": lb.LBSDALM()},
     replications=20,
-    claims=(lb.lab.Claim("The memory is enough", "best", ("memory",)),),
 )
 
 
@@ -43,7 +42,6 @@ def test_loaded_is_what_was_saved(finished):
     assert (loaded.name, loaded.title) == ("coins", "coins")
     assert (loaded.horizon, loaded.replications, loaded.seed) == (300, 20, 1)
     assert loaded.changes == []
-    assert loaded.claims == list(SCENARIO.claims)
     assert loaded.lai_robbins == lb.theory.lai_robbins(SCENARIO.environment)
 
 

@@ -63,7 +63,6 @@ def environment(load, text):
 def test_scenarios_of_the_package_are_as_large_as_the_papers(name):
     scenario = lb.lab.Scenario.load(name)
     assert (scenario.name, scenario.horizon, scenario.replications) == (name, 10_000, 2000)
-    assert scenario.claims
     assert scenario.source is not None
 
 
@@ -306,28 +305,6 @@ def test_defaults_and_overrides(load):
     assert (scenario.seed, scenario.replications) == (0, 9)
 
 
-def test_claims(load):
-    text = f"""{HEAD}{ARMS}
-[[policies]]
-policy = "LBSDA"
-label = "A"
-[[policies]]
-policy = "UCB1"
-label = "B"
-[[claims]]
-text = "one"
-best = "A"
-margin = 0.5
-[[claims]]
-text = "two"
-order = ["A", "B"]
-"""
-    assert load(text).claims == (
-        lb.lab.Claim("one", "best", ("A",), 0.5),
-        lb.lab.Claim("two", "order", ("A", "B")),
-    )
-
-
 def test_a_mark_before_the_text_and_windows_line_ends_change_nothing(load, tmp_path):
     text = f"{HEAD}{ARMS}{POLICY}"
     file = tmp_path / "windows.toml"
@@ -341,7 +318,6 @@ def test_the_template_runs_as_it_is(tmp_path, monkeypatch):
     result = lb.lab.run("mine.toml", replications=4, threads=1)
     assert result.name == "mine"
     assert result.changes == [2500]
-    assert len(result.claims) == 2
     assert (result.final.groupby("policy", observed=True).size() == 4).all()
 
 

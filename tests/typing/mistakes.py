@@ -82,5 +82,4 @@ bandit.forget(numbered.ask())  # mistake
 number: int = bandit.ask().arm  # mistake
 lb.Bandit(lb.LBSDALM(), arms=3, floor={"red": 0.1})  # mistake
 bandit.pulls[0]  # mistake
-lb.lab.Claim("A wins.", "winner", ("A",))  # mistake
 lb.policy(support="unot")  # mistake

@@ -1,7 +1,4 @@
-"""The paper's exhibits besides regret: the arms' means, figure 1 (a takeover), table 1.
-
-And the comparison of final regrets with the figures of the authors' code.
-"""
+"""The paper's exhibits besides regret: claims, the authors' figures, means, figure 1, table 1."""
 
 import argparse
 import math
@@ -11,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lastblock.cli.finishing import figure_path, write_table
-from lastblock.cli.running import run_scenarios, say
+from lastblock.cli.running import Ran, run_scenarios, say
 from lastblock.cli.tables import table
 from lastblock.support import files
 
@@ -23,6 +20,7 @@ if TYPE_CHECKING:
 _CHANGING = ("bernoulli-changes", "gaussian-changes")
 _TABLE1 = "table1.csv"
 _AUTHORS = "authors.csv"
+_CLAIMS = "claims.csv"
 
 
 def make_extras(wanted: Collection[str], options: argparse.Namespace) -> dict[str, Any]:
@@ -63,6 +61,17 @@ def make_extras(wanted: Collection[str], options: argparse.Namespace) -> dict[st
         write_table(options.out, "table1", csv, latex(frame))
         say(options, f"table1: storage and cost, measured\n{_describe(frame)}\n")
     return extras
+
+
+def judge_claims(ran: "Sequence[Ran]", options: argparse.Namespace) -> dict[str, Any]:
+    """Return whether the results show what the paper says of them, for `write_report`."""
+    from lastblock.lab.paper import claims  # noqa: PLC0415  # slow to import
+
+    frame = claims.compare([one.result for one in ran])
+    if frame.empty:
+        return {}
+    files.write(options.out / _CLAIMS, frame.to_csv(index=False).encode())
+    return {"claims": frame}
 
 
 def compare_with_authors(
@@ -142,8 +151,7 @@ def read_extras(out: Path) -> dict[str, Any]:
     extras: dict[str, Any] = {
         name: path for name in ("means", "takeover") if (path := figure_path(out, name)).is_file()
     }
-    if (out / _TABLE1).is_file():
-        extras["table1"] = pd.read_csv(out / _TABLE1)
-    if (out / _AUTHORS).is_file():
-        extras["authors"] = pd.read_csv(out / _AUTHORS)
+    for name in (_TABLE1, _AUTHORS, _CLAIMS):
+        if (out / name).is_file():
+            extras[name.removesuffix(".csv")] = pd.read_csv(out / name)
     return extras

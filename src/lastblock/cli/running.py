@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lastblock.lab.scenario import Scenario
 
 
-_TAKEN = ("report.html", "figures", "tables", "table1.csv", "authors.csv")
+_TAKEN = ("report.html", "figures", "tables", "table1.csv", "authors.csv", "claims.csv")
 """Names in --out that no scenario may have, because other files use them."""
 
 

@@ -1,6 +1,5 @@
 """Scenarios, runs, results, figures and reports."""
 
-from lastblock.lab.claims import Claim
 from lastblock.lab.comparisons import comparison, latex
 from lastblock.lab.distributions import tails
 from lastblock.lab.ranks import wins
@@ -12,7 +11,6 @@ from lastblock.lab.work.runner import run
 from lastblock.support.errors import ResultError, ScenarioError
 
 __all__ = [
-    "Claim",
     "ClusterError",
     "Result",
     "ResultError",

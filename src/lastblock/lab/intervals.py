@@ -1,16 +1,12 @@
 """Confidence intervals for means, differences of means, and ratios of means."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 Sample = npt.NDArray[np.floating[Any]]
-
-RESAMPLES = 4000
-_SEED = 1
-_DRAWS_AT_ONCE = 1 << 21
 
 
 class Interval(NamedTuple):
@@ -71,23 +67,6 @@ def holm(p: npt.ArrayLike) -> Sample:
         largest = max(largest, min(1.0, (len(order) - rank) * values[i]))
         adjusted[i] = largest
     return adjusted
-
-
-def resample(
-    statistic: Callable[[npt.NDArray[np.int64]], Sample],
-    size: int,
-    resamples: int = RESAMPLES,
-    seed: int = _SEED,
-) -> Sample:
-    """Return a statistic of each of many rows of indices, drawn with replacement from range(size).
-
-    Every call with the same arguments draws the same rows. `statistic` gets them in blocks, so that
-    memory does not grow with their number, and returns one value, or one row of values, per row.
-    """
-    stream = np.random.Generator(np.random.PCG64(seed))
-    rows = max(1, _DRAWS_AT_ONCE // size)
-    blocks = (min(rows, resamples - i) for i in range(0, resamples, rows))
-    return np.concatenate([statistic(stream.integers(size, size=(n, size))) for n in blocks])
 
 
 def _estimate(samples: Sequence[Sample], signs: Sequence[float], confidence: float) -> Interval:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lastblock.lab import distributions, figures, notebook, ranks, statistics, sweeps
-from lastblock.lab.claims import Claim
 from lastblock.lab.intervals import Sample
 from lastblock.lab.sweeps import Sweep
 from lastblock.support import files
@@ -124,14 +123,6 @@ class Result:
             scenario has no sweep.
         """
         return sweeps.sweep_table(self, confidence)
-
-    @property
-    def claims(self) -> list[Claim]:
-        """The claims of the scenario: what it expects the results to show."""
-        return [
-            Claim(**{**claim, "policies": tuple(claim["policies"])})
-            for claim in self.about["scenario"]["claims"]
-        ]
 
     def final_regret(self, policy: str) -> Sample:
         """Return the regret at the horizon of each replication.

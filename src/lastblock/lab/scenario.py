@@ -10,7 +10,6 @@ from lastblock.core.layout import state_dtype
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import POLICIES, describe, require_policy
 from lastblock.core.support import check_fit
-from lastblock.lab.claims import Claim
 from lastblock.lab.descriptions import describe_environment
 from lastblock.lab.sweeps import Sweep, swept
 from lastblock.simulation.delays import Delay, check_delay, describe_delay
@@ -42,8 +41,6 @@ class Scenario:
         How many replications to run.
     seed
         The seed of all random streams; a whole number of at least 0.
-    claims
-        What you expect of the results; the report says whether they show it.
     delay
         How late rewards come, such as ``FixedDelay(100)``; None: at once.
     sweeps
@@ -76,7 +73,6 @@ class Scenario:
     title: str = ""
     replications: int = 2000
     seed: int = 1
-    claims: tuple[Claim, ...] = ()
     delay: Delay | None = None
     sweeps: tuple[Sweep, ...] = ()
     source: str | None = field(default=None, compare=False, repr=False)
@@ -112,8 +108,6 @@ class Scenario:
                     f"{where}: a phase starts at {start}, beyond the horizon {self.horizon}; "
                     "give a longer horizon or remove the phase"
                 )
-        for claim in self.claims:
-            claim.check_labels(list(self.policies), where)
 
     @classmethod
     def load(
@@ -197,8 +191,7 @@ class Scenario:
         Returns
         -------
         Scenario
-            The copy. The versions of the policy are labelled ``"LABEL, PARAMETER = VALUE"``. Claims
-            about the policy are left out.
+            The copy. The versions of the policy are labelled ``"LABEL, PARAMETER = VALUE"``.
 
         Raises
         ------
@@ -221,8 +214,7 @@ class Scenario:
             )
         ((parameter, given),) = values.items()
         policies, sweep = swept(self.policies, label, parameter, given)
-        claims = tuple(claim for claim in self.claims if label not in claim.policies)
-        return self.replace(policies=policies, sweeps=(*self.sweeps, sweep), claims=claims)
+        return self.replace(policies=policies, sweeps=(*self.sweeps, sweep))
 
     def with_reference(self) -> "Scenario":
         """Return a copy that follows the authors' code where it differs from the paper.
@@ -243,7 +235,6 @@ class Scenario:
             "environment": describe_environment(self.environment),
             **({} if self.delay is None else {"delay": describe_delay(self.delay)}),
             "policies": {label: describe(policy) for label, policy in self.policies.items()},
-            "claims": [claim.describe() for claim in self.claims],
             **({"sweeps": [sweep.describe() for sweep in self.sweeps]} if self.sweeps else {}),
         }
 

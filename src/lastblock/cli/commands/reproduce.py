@@ -65,6 +65,7 @@ def execute(options: argparse.Namespace) -> int:
     """Run the scenarios asked for, make the other exhibits, and write the report."""
     from lastblock.cli.extras import (  # noqa: PLC0415  # slow to import
         compare_with_authors,
+        judge_claims,
         make_extras,
     )
     from lastblock.cli.finishing import finish  # noqa: PLC0415  # slow to import
@@ -87,4 +88,4 @@ def execute(options: argparse.Namespace) -> int:
     ran = run_scenarios(scenarios, options)
     compared = compare_with_authors(scenarios, options)
     extras = make_extras(wanted, options)
-    return finish(ran, options, {**extras, **compared})
+    return finish(ran, options, {**extras, **compared, **judge_claims(ran, options)})

@@ -1,1 +1,1 @@
-"""The paper's own exhibits besides its experiments: figure 1 and table 1."""
+"""The paper's exhibits besides its experiments: claims, the authors' figures, figure 1, table 1."""

@@ -112,7 +112,7 @@ def as_published(scenarios: Sequence[Scenario]) -> list[Scenario]:
         chosen = scenario.with_reference().policies
         policies = {label: policy for label, policy in chosen.items() if label in known}
         if policies and scenario.horizon == HORIZON:
-            found.append(scenario.replace(policies=policies, claims=()))
+            found.append(scenario.replace(policies=policies))
     return found
 
 

@@ -23,19 +23,23 @@ def title(results: "Sequence[Result]") -> str:
     return f"Bandit policies in {len(results)} scenarios"
 
 
-def tiles(results: "Sequence[Result]", seen: int, authors: "pd.DataFrame | None" = None) -> str:
-    """Return the large numbers at the top; `seen` is how many claims are seen.
+def tiles(
+    results: "Sequence[Result]", claims: "pd.DataFrame | None", authors: "pd.DataFrame | None"
+) -> str:
+    """Return the large numbers at the top.
 
-    `authors` compares with the authors' figures; see `lastblock.lab.paper.authors`.
+    `claims` and `authors` are the paper's, from `lastblock.lab.paper`.
     """
     if not results:
         return ""
     steps = sum(len(r.labels) * r.replications * r.horizon for r in results)
     seconds = sum(float(result.timing["seconds"].sum()) for result in results)
-    claimed = sum(len(result.claims) for result in results)
     figures = [
-        ("Claims seen", f"{seen} <small>of {claimed}</small>" if claimed else ""),
-        ("Agree with the authors' code", _agreed(authors)),
+        ("Claims seen", "" if claims is None else _share(claims["seen"], "")),
+        (
+            "Agree with the authors' code",
+            "" if authors is None else _share(authors["agrees"] == "yes", " figures"),
+        ),
         ("Scenarios", str(len(results)) if len(results) > 1 else ""),
         ("Curves", str(sum(len(result.labels) for result in results))),
         ("Replications", _span([result.replications for result in results])),
@@ -46,10 +50,8 @@ def tiles(results: "Sequence[Result]", seen: int, authors: "pd.DataFrame | None"
     return f'<dl class="tiles">{"".join(shown)}</dl>'
 
 
-def _agreed(authors: "pd.DataFrame | None") -> str:
-    if authors is None:
-        return ""
-    return f"{int((authors['agrees'] == 'yes').sum())} <small>of {len(authors)} figures</small>"
+def _share(holds: "pd.Series[bool]", what: str) -> str:
+    return f"{int(holds.sum())} <small>of {len(holds)}{what}</small>"
 
 
 def _span(values: Sequence[int]) -> str:
@@ -65,33 +67,24 @@ def _large(value: int) -> str:
 
 
 def glance(
-    results: "Sequence[Result]",
-    links: Sequence[str],
-    seen: Sequence[int],
-    looks: Sequence[dict[str, Style]],
+    results: "Sequence[Result]", links: Sequence[str], looks: Sequence[dict[str, Style]]
 ) -> str:
-    """Return the table of each scenario's best policy, and of how many of its claims are seen."""
+    """Return the table of each scenario's best policy."""
     rows = []
-    for result, link, found, styles in zip(results, links, seen, looks, strict=False):
+    for result, link, styles in zip(results, links, looks, strict=True):
         frame = result.summary().sort_values("mean", kind="stable")
         label, mean, se = (frame[name].iloc[0] for name in ("policy", "mean", "se"))
-        claimed = len(result.claims)
-        kind = "seen" if found == claimed else "not-seen"
         rows.append(
             [
                 Cell(f'<a href="{link}">{escape(result.title)}</a>', numeric=False),
                 markup.policy(label, styles[label]),
                 Cell(f"{numbers.show(mean)} <small>± {numbers.show(se, 3)}</small>", mean),
-                Cell(markup.badge(f"{found} of {claimed} seen", kind), found / claimed)
-                if claimed
-                else Cell("–"),
             ]
         )
     columns = [
         Column("Scenario", left=True),
         Column("Smallest regret", left=True),
         Column("Mean ± SE", "of the final regret"),
-        Column("Claims", left=True),
     ]
-    caption = "The policy with the smallest mean regret at the horizon, and the claims checked."
+    caption = "The policy with the smallest mean regret at the horizon."
     return "<h2>At a glance</h2>" + markup.table(columns, rows, "At a glance", caption)

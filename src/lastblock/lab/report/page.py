@@ -27,6 +27,7 @@ def write_report(
     path: str | Path,
     results: "Result | Sequence[Result]",
     *,
+    claims: "pd.DataFrame | None" = None,
     authors: "pd.DataFrame | None" = None,
     table1: "pd.DataFrame | None" = None,
     takeover: Image | None = None,
@@ -41,6 +42,8 @@ def write_report(
         The HTML file to write.
     results
         One result or several, in the order of the page; may be empty if there is anything else.
+    claims
+        What the paper says of its figures, from `lastblock.lab.paper.claims.compare`.
     authors
         Final regrets beside those of the authors' code, from `lastblock.lab.paper.authors.compare`.
     table1
@@ -62,11 +65,12 @@ def write_report(
         If there is nothing to report.
     """
     results = list(results) if isinstance(results, Sequence) else [results]
-    others = paper.sections(authors, table1, takeover, means)
+    others = paper.sections(claims, authors, table1, takeover, means)
     if not results and not others:
         raise ResultError("nothing to report; give at least one result")
     path = Path(path)
-    page = _page(results, others, commands, authors)
+    tiles = overview.tiles(results, claims, authors)
+    page = _page(results, others, commands, tiles)
     path.parent.mkdir(parents=True, exist_ok=True)
     files.write(path, page.encode())
     return path
@@ -82,18 +86,16 @@ def _page(
     results: "Sequence[Result]",
     others: Sequence[tuple[str, str, str]],
     commands: Sequence[str],
-    authors: "pd.DataFrame | None",
+    tiles: str,
 ) -> str:
     looks = markup.styles_together([result.policy_names for result in results])
     sections: list[_Section] = []
-    seen: list[int] = []
     for i, result in enumerate(results):
-        html, found = _scenario(result, looks[i], results)
+        html = _scenario(result, looks[i], results)
         sections.append(_Section(f"scenario-{i + 1}", result.name, html))
-        seen.append(found)
     if len(results) > 1:
         links = [f"#{section.key}" for section in sections]
-        glance = overview.glance(results, links, seen, looks)
+        glance = overview.glance(results, links, looks)
         sections.insert(0, _Section("glance", "At a glance", glance))
     sections += [_Section(*other) for other in others]
     if results or commands:
@@ -105,7 +107,7 @@ def _page(
         overview.title(results),
         script=asset("report.js"),
         marks=mark_symbols(),
-        tiles=overview.tiles(results, sum(seen), authors),
+        tiles=tiles,
         links="\n".join(f'<li><a href="#{s.key}">{escape(s.name)}</a></li>' for s in sections),
         sections="\n".join(f'<section id="{s.key}">\n{s.html}\n</section>' for s in sections),
     )
@@ -113,13 +115,11 @@ def _page(
 
 def _scenario(
     result: "Result", styles: "dict[str, markup.Style]", report: "Sequence[Result]"
-) -> tuple[str, int]:
-    """Return the section of one scenario of the report, and how many of its claims are seen."""
-    claims, seen = results.claims(result)
+) -> str:
+    """Return the section of one scenario of the report."""
     parts = [
         setup.head(result),
         results.figure(result, styles, report),
-        claims,
         results.sweeps(result, report),
         results.final_regret(result, styles),
         distribution(result, styles),
@@ -128,4 +128,4 @@ def _scenario(
         results.pulls(result, styles),
         setup.setup(result, styles),
     ]
-    return "\n".join(part for part in parts if part), seen
+    return "\n".join(part for part in parts if part)

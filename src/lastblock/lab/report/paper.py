@@ -1,4 +1,4 @@
-"""The sections of a report on the paper: the authors' figures, table 1, a takeover, the means."""
+"""The sections of a report on the paper: claims, the authors' figures, table 1, two pictures."""
 
 import math
 from base64 import b64encode
@@ -24,6 +24,7 @@ _RULES = {"paper": "both", "authors' code": "their code's"}
 
 
 def sections(
+    claims: "pd.DataFrame | None",
     authors: "pd.DataFrame | None",
     table1: "pd.DataFrame | None",
     takeover: Image | None,
@@ -31,6 +32,9 @@ def sections(
 ) -> list[tuple[str, str, str]]:
     """Return a section for each exhibit that is not None: a key, a short name, and HTML."""
     found = []
+    if claims is not None:
+        lead = "What the paper says of its figures: seen where every comparison is significant."
+        found.append(("claims", "Claims", _section("The paper's claims", lead, _claims(claims))))
     if authors is not None:
         lead = (
             "The mean final regret that the authors' published code has, and ours. Their code "
@@ -78,6 +82,17 @@ def image(picture: Image, description: str) -> str:
     source = f"data:{kind};base64,{b64encode(data).decode()}"
     alt = escape(description)
     return f'<div class="picture" tabindex="0"><img src="{source}" alt="{alt}"></div>'
+
+
+def _claims(frame: "pd.DataFrame") -> str:
+    """Return the claims with their verdicts and figures as HTML."""
+    items = []
+    for row in frame.to_dict("records"):
+        mark = markup.badge(*(("✓ seen", "seen") if row["seen"] else ("✗ not seen", "not-seen")))
+        text = f"{row['scenario']}: {row['claim']}"
+        figures = escape(str(row["figures"]))
+        items.append(f'<li>{mark}<p>{escape(text)}</p><p class="figures">{figures}</p></li>')
+    return f'<ul class="claims">\n{chr(10).join(items)}\n</ul>'
 
 
 def _authors(frame: "pd.DataFrame") -> str:

@@ -1,4 +1,4 @@
-"""The parts of a report on the results of one scenario: figure, claims, tables."""
+"""The parts of a report on the results of one scenario: figure and tables."""
 
 import math
 from collections.abc import Sequence
@@ -95,22 +95,6 @@ def pooled(times: Sequence[int], shares: Sequence[float]) -> list[float]:
             first += 1
         found.append((pulls[-1] - pulls[first]) / (starts[j + 1] - starts[first]))
     return found
-
-
-def claims(result: "Result") -> tuple[str, int]:
-    """Return the claims with their verdicts, and how many of them are seen."""
-    items, seen = [], 0
-    for claim in result.claims:
-        verdict = claim.judge(result)
-        seen += verdict.seen
-        mark = markup.badge(*(("✓ seen", "seen") if verdict.seen else ("✗ not seen", "not-seen")))
-        items.append(
-            f"<li>{mark}<p>{escape(claim.text)}</p>"
-            f'<p class="figures">{escape(verdict.figures)}</p></li>'
-        )
-    if not items:
-        return "", 0
-    return f'<h3>Claims</h3>\n<ul class="claims">\n{chr(10).join(items)}\n</ul>', seen
 
 
 def final_regret(result: "Result", styles: Styles) -> str:

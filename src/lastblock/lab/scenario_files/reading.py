@@ -7,7 +7,6 @@ from lastblock.core.protocol import Policy
 from lastblock.environments.drifting import Drifting
 from lastblock.environments.prior import Prior
 from lastblock.lab.scenario import NAME, Scenario
-from lastblock.lab.scenario_files.claims import read_claims
 from lastblock.lab.scenario_files.delay import read_delay
 from lastblock.lab.scenario_files.document import TomlTable, parse, read_text
 from lastblock.lab.scenario_files.environment import read_environment
@@ -36,7 +35,6 @@ _KEYS = (
     "prior",
     "delay",
     "policies",
-    "claims",
 )
 
 TEMPLATE = (Path(__file__).parent / "template.toml").read_text(encoding="utf-8")
@@ -123,7 +121,6 @@ def read(
             changes = _read_changes(top, environment, steps)
             made, sweeps = read_policies(top, World(environment, steps, changes))
             policies = made if len(document.mistakes) == before else None
-    claims = read_claims(top, policies)
     delay = read_delay(top)
     document.report()
     if environment is None or policies is None:
@@ -133,7 +130,6 @@ def read(
         title=title,
         environment=environment,
         policies=policies,
-        claims=claims,
         delay=delay,
         sweeps=sweeps,
         source=document.text,
@@ -165,13 +161,13 @@ class ScenarioNumbers:
             raise self.error(key, error) from None
 
     def check(self, environment: Environment) -> None:
-        """Raise an error if the horizon does not fit the arms of the environment."""
+        """Raise an error if a number is too large, or the horizon does not fit the arms."""
         if "horizon" not in self.values:
             return
         try:
-            check_size(environment, self.values["horizon"], 1, 1)
+            check_size(environment, self.values["horizon"], self.values.get("replications", 1), 1)
         except ValueError as error:
-            raise self.error("horizon", error) from None
+            raise self.error(str(error).partition("=")[0], error) from None
 
     def error(self, key: str, message: object) -> ScenarioError:
         """Return an error about a number; without a key if the caller gave the number."""
