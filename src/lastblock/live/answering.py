@@ -223,9 +223,4 @@ def end(
     told = {id: parts[id].value if id in parts else reward for id in numbers}
     answers = [(id, desk.out[id], value) for id, value in told.items() if value is not None]
     dropped = [(id, desk.out[id]) for id, value in told.items() if value is None]
-    if notes or (answers and dropped):
-        desk.end_each(answers, dropped, notes)
-    elif answers:
-        desk.tell_each(answers)
-    else:
-        desk.forget_each(dropped)
+    desk.end_each(answers, dropped, notes)

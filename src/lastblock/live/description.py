@@ -17,7 +17,6 @@ from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import Label, check_labels
 from lastblock.live.ledger import Ledger, restore_ledger
 from lastblock.live.notes import Notes
-from lastblock.live.selective import SelectiveDesk
 from lastblock.live.state import Live
 from lastblock.support.checks import flag, number, whole
 from lastblock.support.errors import UNREADABLE, StateFileError
@@ -46,7 +45,7 @@ class Described(NamedTuple):
         return [self.labels[i] for i in self.numbers]
 
 
-def describe_desk(desk: SelectiveDesk[Any], *, with_out: bool = True) -> dict[str, Any]:
+def describe_desk(desk: JournalledDesk[Any], *, with_out: bool = True) -> dict[str, Any]:
     """Return everything in a desk but the record and its notes, as plain data.
 
     If `with_out` is False, the list of decisions that are out stays empty: a store keeps them.

@@ -14,11 +14,22 @@ from lastblock.core.last_round import BEGINNING
 from lastblock.core.restarts import restarts_of
 from lastblock.core.reward_stats import Told
 from lastblock.core.support import support_of
+from lastblock.engine.events import Event
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.jit import is_foreign
 from lastblock.live.changes import last_change
 from lastblock.live.clock import Clock
 from lastblock.live.decisions import Decision, Generations, Pending, StoredDecision, never_asked
+from lastblock.live.eligibility import (
+    Restricted,
+    Wanted,
+    check_resizable,
+    eligible_places,
+    explain_restricted,
+    explain_side,
+    restriction,
+    take_among,
+)
 from lastblock.live.event_replay import replay_events, settle_out
 from lastblock.live.explanation import Explanation, explained
 from lastblock.live.labels import L, Label
@@ -47,8 +58,8 @@ _new = object.__new__
 class Desk(Generic[L]):
     """Everything in a live bandit that changes over time, and the operations that change it.
 
-    Its changes, from `ask_arm` to `retire`, expect checked arguments, and use neither locks nor
-    journals. `SelectiveDesk` has some more.
+    Its changes, from `ask_arm` to `set_floors`, expect checked arguments, and use neither locks nor
+    journals.
 
     Parameters
     ----------
@@ -71,7 +82,8 @@ class Desk(Generic[L]):
         self.active = list(self.labels)  # labels of the arms in the record, in its order
         self.numbers = list(range(len(self.labels)))  # where `labels` has those of `active`
         self.retired: dict[L, Told] = {}
-        self.paused: frozenset[L] = frozenset()  # for `SelectiveDesk`
+        self.paused: frozenset[L] = frozenset()
+        self.restricted: Restricted[L] | None = None  # the last decision among some arms, if known
         self.floor_of_all = floor_of_all
         self.out: dict[int, int] = {}  # decision → place of its arm, or −1 − i if labels[i] retired
         self.chances: dict[int, float] = {}  # decision → probability, if there are floors
@@ -81,6 +93,9 @@ class Desk(Generic[L]):
         self.next_id = 0  # the number of the next decision; `Generations` turns numbers into ids
         self.generations = ONLY_ONE
         self.last: Explanation[L] | None = None  # kept when arms change, and the record loses it
+
+    def choose_ways(self) -> None:
+        """Choose between fast and slow ways, for desks that have both."""
 
     def refresh(self) -> None:
         """Bring the notes up to date, for subclasses whose record others may change."""
@@ -121,11 +136,20 @@ class Desk(Generic[L]):
         }
 
     def explain(self) -> Explanation[L]:
-        """Return an explanation of the last round."""
-        now = self.live.copy()
+        """Return an explanation of the last round, and of arms that could not be chosen."""
+        now, some = self.live.copy(), self.restricted
         if self.last is not None and self.last.round == now.s.round:
             return self.last
-        return explained(self.live.policy, now.states, now.planned[BEGINNING:], self.active)
+        if some is not None and some.side is not None and some.side.s.round == now.s.round:
+            found = explain_side(some.side, some.kept)
+        else:
+            planned = now.planned[BEGINNING:]
+            found = explained(self.live.policy, now.states, planned, self.active)
+        if some is None or some.id != self.next_id - 1:
+            return found
+        s = self.live.s
+        waiting = s.queue[int(s.taken) : int(s.queued)].tolist()
+        return explain_restricted(found, some, [self.active[k] for k in waiting])
 
     def gather(self, confidence: float) -> "Gathered[L]":
         """Return what a summary needs."""
@@ -204,6 +228,68 @@ class Desk(Generic[L]):
 
     # The changes.
 
+    def kept_for(self, count: int, wanted: Wanted) -> list[int] | None:
+        """Return the places of the arms that may be chosen; None if all may. Or raise an error."""
+        kept, there = None, len(self.active)
+        if self.paused or wanted.among is not None or wanted.without is not None:
+            kept = eligible_places(
+                self.active, self.paused, self.retired, wanted.among, wanted.without
+            )
+        if kept is not None:
+            there = len(kept)
+            check_resizable(self.live.policy, max(2, there))
+        if wanted.distinct and count > 1:
+            if count > there:
+                raise ValueError(
+                    f"n={count} different arms cannot be chosen: only {there} are eligible; "
+                    "ask for fewer, or allow more arms"
+                )
+            check_resizable(self.live.policy, max(2, there - 1))
+        return kept
+
+    def take_each(
+        self, count: int, kept: list[int] | None, distinct: bool
+    ) -> tuple[list[Decision[L]], list[Event]]:
+        """Take decisions among the arms at the places `kept`; also return their events."""
+        asked: list[Decision[L]] = []
+        events: list[Event] = []
+        first = self.next_id
+        if kept is None and not distinct:  # nearly always
+            asked = [self.ask_arm() for _ in range(count)]
+            events = [
+                ("ask", id, self.number(id), d.probability) for id, d in enumerate(asked, first)
+            ]
+            return asked, events
+        for id in range(first, first + count):
+            if kept is None:
+                each = self.ask_arm()
+                events.append(("ask", id, self.number(id), each.probability))
+            else:
+                numbers = restriction(self.numbers, kept)
+                each = self.ask_arm_among(kept)
+                value = {"probability": each.probability, **numbers}
+                events.append(("ask_among", id, self.number(id), value))
+            asked.append(each)
+            if distinct:
+                left = range(len(self.active)) if kept is None else kept
+                kept = [k for k in left if k != self.out[id]]
+        return asked, events
+
+    def ask_arm_among(self, kept: list[int]) -> Decision[L]:
+        """Take the next decision among the arms at these places: some of them, but not all."""
+        id = self.next_id
+        taken = take_among(self.live, id, kept)
+        self.note_out(id, taken.arm, taken.chance)
+        self.live.become(taken.live)
+        labels = [self.active[k] for k in kept]
+        side, of_side = taken.side, tuple(labels)
+        if side is None and self.restricted is not None:  # the round was planned before
+            side, of_side = self.restricted.side, self.restricted.kept
+        without = tuple(label for label in self.active if label not in labels)
+        arm = self.active[taken.arm]
+        self.restricted = Restricted(id, arm, without, len(kept) == 1, side, of_side)
+        return self.decision(arm, id + self.generations.tag, taken.chance)
+
     def ask_arm(self) -> Decision[L]:
         """Take the next decision."""
         id = self.next_id
@@ -261,36 +347,27 @@ class Desk(Generic[L]):
                 raise
             if self.tells_changes and restarts_of(self.live.s) > restarts:
                 _log.info("decision %d: %s", id, last_change(self.live.s, self.active))
+        self._settled(id)
+
+    def _settled(self, id: int) -> None:
+        """Drop what there is of a decision that is no longer out."""
         if self.chances:
             self.chances.pop(id, None)
         self.ledger.drop(id)
-
-    def tell_arms(self, answers: Iterable[Answer]) -> None:
-        """Learn the rewards of several decisions."""
-        for answer in answers:
-            self.tell_arm(*answer)
 
     def become_told(self, live: Live, answers: Iterable[Answer]) -> None:
         """Replace the record by `live`, which has learnt these rewards already."""
         self.live.become(live)
         for id, _, _ in answers:
             del self.out[id]
-            self.chances.pop(id, None)
-            self.ledger.drop(id)
+            self._settled(id)
 
     def forget_arm(self, id: int, arm: int) -> None:
         """Drop a decision whose reward will never come."""
         del self.out[id]
-        if self.chances:
-            self.chances.pop(id, None)
-        self.ledger.drop(id)
+        self._settled(id)
         if arm >= 0:
             self.live.forget(arm)
-
-    def forget_arms(self, found: Iterable[tuple[int, int]]) -> None:
-        """Drop several decisions."""
-        for id, arm in found:
-            self.forget_arm(id, arm)
 
     def add(self, label: L, live: Live, last: Explanation[L]) -> None:
         """Add an arm: `live` has it already, `last` explains the round before."""
@@ -303,6 +380,7 @@ class Desk(Generic[L]):
     def retire(self, arm: int, live: Live, last: Explanation[L]) -> None:
         """Retire an arm: `live` no longer has it, `last` explains the round before."""
         self.retired[self.active[arm]] = self.live.notes.told_of(arm)
+        self.paused = self.paused - {self.active[arm]}
         self.live.become(live)
         gone = -1 - self.numbers[arm]
         del self.active[arm], self.numbers[arm]
@@ -310,6 +388,18 @@ class Desk(Generic[L]):
             if old >= arm:
                 self.out[id] = gone if old == arm else old - 1
         self.last = last
+        self.choose_ways()
+
+    def set_paused(self, paused: frozenset[L]) -> None:
+        """Take no decision for these arms until they are resumed."""
+        self.paused = paused
+        self.choose_ways()
+
+    def set_floors(self, live: Live, floor_of_all: float | None) -> None:
+        """Replace the traffic floors: `live` has them already."""
+        self.live.become(live)
+        self.floor_of_all = floor_of_all
+        self.choose_ways()
 
     # Repeating past events, for a store.
 
@@ -376,6 +466,8 @@ class Desk(Generic[L]):
         self.labels, self.active, self.numbers = other.labels, other.active, other.numbers
         self.retired, self.out, self.chances = other.retired, other.out, other.chances
         self.ledger, self.next_id = other.ledger, other.next_id
+        self.paused, self.restricted = other.paused, other.restricted
+        self.floor_of_all = other.floor_of_all
 
     def copy(self) -> "Desk[L]":
         """Return an independent desk in the same state."""
@@ -392,6 +484,7 @@ class Desk(Generic[L]):
         other.next_id = self.next_id
         other.generations = self.generations
         other.last = self.last
+        other.paused, other.restricted = self.paused, self.restricted
         return other
 
 

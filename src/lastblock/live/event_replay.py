@@ -11,12 +11,27 @@ import numpy.typing as npt
 from lastblock.core.failures import explained, specialise
 from lastblock.core.restarts import note_extra
 from lastblock.core.rounds import hand_out
-from lastblock.engine.events import ASK, FORGET, NO_CHANCE, NOT_OURS, TELL
+from lastblock.engine.events import (
+    ASK,
+    FORGET,
+    KINDS,
+    NO_CHANCE,
+    NOT_OURS,
+    NOTES,
+    OBSERVE,
+    TELL,
+    Event,
+)
 from lastblock.engine.relive import relive
 from lastblock.kernels.background import SoonCompiled
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.jit import DISABLED, is_foreign, is_kept, plain, specialised_before
+from lastblock.kernels.streams import STREAM_WORDS
+from lastblock.live.eligibility import restricted_places
+from lastblock.live.floor_events import floors_by_label
+from lastblock.live.ledger import check_note
 from lastblock.live.state import Live
+from lastblock.support.errors import UNREADABLE, short
 
 FEW = 500
 """The most events that plain Python repeats; for more of them, compiling first takes less time."""
@@ -206,3 +221,82 @@ def _is_due(arguments: tuple[Any, ...], events: int) -> bool:
     before = _repeated.get(known_as, 0)
     _repeated[known_as] = total = before + events
     return total > MANY or (before <= FEW < total and is_kept(relive, *arguments))
+
+
+_OF_AN_ARM = ("retire_arm", "pause_arm", "resume_arm", OBSERVE)
+
+
+def apply_event(bandit: Any, desk: Any, event: Event) -> None:
+    """Make the change that another bandit has written to its journal, or raise a ValueError."""
+    if len(event) != 4 or event[0] not in (*KINDS, OBSERVE):
+        raise ValueError(f"event {event!r} is not known; give one of the kinds {(*KINDS, OBSERVE)}")
+    kind, id, place, value = event
+    if kind in ("ask", "ask_among"):
+        _apply_ask(bandit, desk, event)
+    elif kind in ("tell", "forget"):
+        if id not in desk.out:
+            raise desk.unknown(id, -1 if id is None else id)
+        if desk.number(id) != place:
+            raise ValueError(f"event {event!r} does not fit: the decision was for another arm")
+        found = desk.generations.id_of(id)
+        if kind == "forget":
+            bandit.forget(found)
+        elif desk.ledger.rule is None:
+            bandit.tell(found, value)
+        else:  # it is what several rewards came to
+            desk.tell_each([(id, desk.out[id], desk.check_reward(value))])
+    elif kind == "add_arm":
+        bandit.add_arm(value)
+    elif kind in _OF_AN_ARM and place in desk.numbers:
+        label = desk.active[desk.numbers.index(place)]
+        if kind == OBSERVE:
+            bandit.observe(label, value)
+        else:
+            getattr(bandit, kind)(label)
+    elif kind == "set_floors":
+        bandit.set_floors(floors_by_label(value, desk.numbers, desk.active))
+    elif kind == "reseed" and len(value) == STREAM_WORDS:
+        desk.settle()
+        desk.reseed(np.array(value, np.uint64))
+    elif kind in NOTES:
+        desk.settle()
+        try:
+            _check_note(desk, event)
+        except UNREADABLE as error:
+            raise ValueError(f"event {short(event)} does not fit the bandit: {error}") from None
+        desk.note_each([event])
+    else:
+        raise ValueError(f"event {event!r} does not fit the bandit")
+
+
+def _apply_ask(bandit: Any, desk: Any, event: Event) -> None:
+    """Take a decision again; raise a ValueError if it is not the same one."""
+    kind, id, number, value = event
+    among, chance = None, value
+    if kind == "ask_among":
+        among = [desk.active[k] for k in restricted_places(desk.numbers, value)]
+        chance = value["probability"]
+    elif desk.paused:
+        raise ValueError(f"event {event!r} does not fit: some arms are paused")
+    before = desk.copy()
+    asked = bandit.ask(among=among)
+    last = desk.next_id - 1
+    if (last, desk.number(last), asked.probability) != (id, number, chance):
+        desk.become(before)
+        raise ValueError(f"event {event!r} does not fit: the bandit decided {asked}")
+
+
+def _check_note(desk: Any, event: Event) -> None:
+    """Raise a ValueError if an event that changes the ledger only does not fit the bandit."""
+    _, id, arm, _ = event
+    check_note(event, desk.next_id, len(desk.labels))
+    if id is not None and arm is not None and (id not in desk.out or desk.number(id) != arm):
+        raise ValueError("the decision is not out for that arm")
+
+
+def repeat_among(desk: Any, id: int, number: int | None, value: Any) -> None:
+    """Repeat a decision among some arms, from a log; after a ValueError, do not use the desk."""
+    asked = desk.ask_arm_among(restricted_places(desk.numbers, value))
+    last = desk.next_id - 1
+    if (last, desk.number(last), asked.probability) != (id, number, value["probability"]):
+        raise ValueError(f"decision {id} was for another arm")

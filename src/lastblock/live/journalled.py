@@ -20,7 +20,6 @@ from lastblock.live.eligibility import ANY, Wanted, check_resizable
 from lastblock.live.hooks import BanditEvent, Hook, Hooks
 from lastblock.live.labels import L, Label, check_floor, check_labels
 from lastblock.live.memory import Remember, check_remember
-from lastblock.live.selective import SelectiveDesk
 from lastblock.live.state import Live
 from lastblock.support.checks import whole
 
@@ -28,7 +27,7 @@ SILENT = ("guard", "remember", "configure")
 """Kinds of events that functions given to `Bandit.on_event` are not told of."""
 
 
-class JournalledDesk(SelectiveDesk[L]):
+class JournalledDesk(Desk[L]):
     """A desk that several threads may use, and that tells a journal of every change.
 
     Callers hold the lock, except for `attach` and `enter`, which take it.
@@ -210,16 +209,14 @@ class JournalledDesk(SelectiveDesk[L]):
     ) -> None:
         """Do what `end_each` says; `told` has learnt the rewards already, if it is given."""
         if told is None:
-            self.tell_arms(answers)
+            for answer in answers:
+                self.tell_arm(*answer)
         else:
             self.become_told(told, answers)
-        self.forget_arms(dropped)
+        for decision in dropped:
+            self.forget_arm(*decision)
         if notes:
             self.take_notes(notes)
-
-    def forget_each(self, found: list[tuple[int, int]]) -> None:
-        """Drop several decisions."""
-        self.end_each([], found, [])
 
     def note_each(self, notes: list[Event]) -> None:
         """Make changes of the ledger."""

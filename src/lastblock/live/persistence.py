@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from lastblock.support.container import DIGEST_SIZE, HEAD, digest, encode, make_head, read_head
-from lastblock.support.errors import UNREADABLE, StateFileError
+from lastblock.support.errors import UNREADABLE, StateFileError, short
 
 MAGIC = b"lastblk\n"
 VERSION = 1
@@ -23,8 +23,9 @@ def pack(about: dict[str, Any], record: bytes) -> bytes:
     return body + digest(body)
 
 
-def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
+def unpack(data: Any) -> tuple[dict[str, Any], bytes]:
     """Return the description and the record that `pack` got, or raise a `StateFileError`."""
+    data = _as_bytes(data)
     head = read_head(data, MAGIC)
     if head is None:
         raise StateFileError("this is not a lastblock state: give a file that save() wrote")
@@ -91,3 +92,15 @@ def _check_version(version: int) -> None:
             f"the state has format {version}, this lastblock reads up to {VERSION}; "
             "upgrade lastblock to load it"
         )
+
+
+def _as_bytes(data: Any) -> bytes:
+    """Return the bytes of any buffer; `bytes` alone would take a number for a length."""
+    if isinstance(data, bytes):
+        return data
+    try:
+        return bytes(memoryview(data))
+    except TypeError:
+        raise StateFileError(
+            f"{short(data)} is not bytes; give what to_bytes() returned, or text to from_json()"
+        ) from None

@@ -1,8 +1,8 @@
 """Evaluate policies on a log of decisions, by replay and by inverse propensities."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import overload
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -107,16 +107,6 @@ class Replay:
         """The mean reward of each arm in the log, by label; NaN for an arm without events."""
         return dict(zip(self.arms, self._log.means().tolist(), strict=True))
 
-    def pairs(self) -> tuple[list[Label], list[float]]:
-        """Return the arms and the rewards of all events, in the order of time.
-
-        Returns
-        -------
-        tuple of lists
-            The labels and the rewards; `Bandit.learn` reads a log in this way.
-        """
-        return [self.arms[k] for k in self._log.arms.tolist()], self._log.rewards.tolist()
-
     @property
     def repeats(self) -> float:
         """How often two events in a row have the same arm, relative to chance.
@@ -133,6 +123,12 @@ class Replay:
 
     def __len__(self) -> int:
         return self._log.arms.size
+
+    def __iter__(self) -> Iterator[tuple[Any, float]]:
+        """Yield the arm and the reward of each event, in the order of time."""
+        log = self._log
+        labels = (log.labels[k] for k in log.arms.tolist())
+        return zip(labels, log.rewards.tolist(), strict=True)
 
     def __repr__(self) -> str:
         return (

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.engine.events import ASK, FORGET, KINDS, NO_CHANCE, NOT_OURS, NOTES
-from lastblock.live.applying import repeat_among
 from lastblock.live.bandit import Bandit
 from lastblock.live.desk import Desk
+from lastblock.live.event_replay import repeat_among
 from lastblock.live.ledger import check_note, recall
 from lastblock.live.view import desk_of
 from lastblock.store.storage import NoteRow, Part, Row
