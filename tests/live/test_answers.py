@@ -8,7 +8,7 @@ import pytest
 
 import lastblock as lb
 from lastblock.live import persistence
-from lastblock.live.aggregation import RULES
+from lastblock.live.ledger import RULES
 
 ARMS = ["red", "green", "blue"]
 EXPECTED = {"first": 0.25, "sum": 1.0, "max": 0.5, "last": 0.25}

@@ -10,7 +10,7 @@ from lives import new_bandit
 
 import lastblock as lb
 from lastblock.live import clock
-from lastblock.live.aggregation import RULES
+from lastblock.live.ledger import RULES
 from lastblock.store.opening import is_postgres
 from processes import run_trial
 from trials import short_and_long

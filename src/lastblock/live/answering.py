@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from lastblock.engine.events import Event
-from lastblock.live.aggregation import combined
 from lastblock.live.decisions import Decision
 from lastblock.live.desk import Answer
 from lastblock.live.eligibility import ANY, Wanted
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import L
-from lastblock.live.ledger import check_guarded
-from lastblock.live.memory import check_key
+from lastblock.live.ledger import check_guarded, combined
+from lastblock.live.memory import Ended, check_key
 from lastblock.live.reward_check import as_float, refused
 from lastblock.support.errors import (
     ExpiredDecisionError,
@@ -174,6 +173,29 @@ def number_of_token(desk: JournalledDesk[Any], token: str) -> int:
     if not 0 <= number < desk.next_id:
         raise desk.unknown(id, number)
     return number
+
+
+def number_out(
+    desk: JournalledDesk[Any], decision: Any, outcome: str | None
+) -> tuple[int, Ended | None]:
+    """Return the number of a decision that is out; of a token also how it ended, if so.
+
+    Raises
+    ------
+    UnknownDecisionError
+        If the decision is not out, and is not a token whose decision is remembered to have had this
+        outcome.
+    """
+    if type(decision) is not str or desk.tokens is None:
+        return desk.find(decision)[0], None
+    number = number_of_token(desk, decision)
+    if number in desk.out:
+        return number, None
+    ended = desk.ledger.memory.ended(number)
+    if ended is None or ended.outcome != outcome:
+        raise ended_error(desk, decision, number)
+    desk.check_open()
+    return number, ended
 
 
 def _check_told(desk: JournalledDesk[Any], decision: Any, number: int, value: float) -> None:

@@ -12,8 +12,7 @@ from lastblock.core.protocol import Policy
 from lastblock.engine.events import Event, Journal
 from lastblock.kernels.streams import Seed, key_of
 from lastblock.live import persistence as snapshot
-from lastblock.live.aggregation import Rewards, check_rule
-from lastblock.live.answering import answer, ask_again, end, ended_error, number_of_token
+from lastblock.live.answering import answer, ask_again, end, number_out
 from lastblock.live.decisions import Decision, Pending, no_context
 from lastblock.live.description import restore_desk
 from lastblock.live.eligibility import Wanted, check_resizable
@@ -22,6 +21,7 @@ from lastblock.live.floor_events import floors_event
 from lastblock.live.hooks import Hook
 from lastblock.live.journalled import JournalledDesk, new_desk
 from lastblock.live.labels import L, Label, check_floor, check_label
+from lastblock.live.ledger import Rewards, check_rule
 from lastblock.live.memory import Remember, check_remember
 from lastblock.live.observing import (
     MANY,
@@ -322,20 +322,11 @@ class Bandit(BanditView[L]):
             If a reward is not a finite number, or there are more or fewer than decisions.
         """
         desk = self._desk
-        asked = list(decisions)  # before we lock: a generator may run any code, and slowly
-        values = list(rewards)
-        if desk.ledger.rule is None:
-            values = [desk.check_reward(reward) for reward in values]
+        asked, values = list(decisions), list(rewards)  # before we lock: generators may be slow
         if len(asked) != len(values):
             raise ValueError(f"{len(values)} rewards for {len(asked)} decisions; give one for each")
         with desk.lock:
-            is_token = any(type(each) is str for each in asked)
-            if desk.ledger.rule is not None or key is not None or is_token:
-                answer(desk, asked, values, key)
-                return
-            desk.settle()
-            found = desk.find_each(asked)
-            desk.tell_each([(id, arm, x) for (id, arm), x in zip(found, values, strict=True)])
+            answer(desk, asked, values, key)
 
     def forget(self, decision: Decision[L] | Pending[L] | int | str) -> None:
         """Drop a decision whose reward will never come, and the rewards it has had so far.
@@ -353,18 +344,11 @@ class Bandit(BanditView[L]):
         desk = self._desk
         with desk.lock:
             desk.settle()
-            if type(decision) is not str or desk.tokens is None:
-                desk.end_each([], [desk.find(decision)], [])
-                return
-            number = number_of_token(desk, decision)
-            if number in desk.out:
-                note = "remember", number, None, ["forgotten", None, [number]]
-                desk.end_each([], [(number, desk.out[number])], [note])
-                return
-            ended = desk.ledger.memory.ended(number)
-            if ended is None or ended.outcome != "forgotten":
-                raise ended_error(desk, decision, number)
-            desk.check_open()
+            number, ended = number_out(desk, decision, "forgotten")
+            if ended is None:
+                note: Event = "remember", number, None, ["forgotten", None, [number]]
+                notes = [note] if type(decision) is str else []
+                desk.end_each([], [(number, desk.out[number])], notes)
 
     def close(
         self, decision: Decision[L] | Pending[L] | int | str, *, reward: float | None = None
@@ -394,16 +378,9 @@ class Bandit(BanditView[L]):
         value = None if reward is None else desk.check_reward(reward)
         with desk.lock:
             desk.settle()
-            if type(decision) is str and desk.tokens is not None:
-                number = number_of_token(desk, decision)
-                if number not in desk.out:
-                    ended = desk.ledger.memory.ended(number)
-                    if ended is None or ended.outcome != "closed":
-                        raise ended_error(desk, decision, number)
-                    desk.check_open()
-                    return ended.reward
-            else:
-                number, _ = desk.find(decision)
+            number, ended = number_out(desk, decision, "closed")
+            if ended is not None:
+                return ended.reward
             parts = desk.ledger.parts
             told = parts[number].value if number in parts else value
             notes: list[Event] = []
@@ -476,12 +453,7 @@ class Bandit(BanditView[L]):
             desk.settle()
             if desk.clock is None:
                 raise _no_times("activate()")
-            if type(decision) is str:
-                number = number_of_token(desk, decision)
-                if number not in desk.out:
-                    raise ended_error(desk, decision, number)
-            else:
-                number, _ = desk.find(decision)
+            number, _ = number_out(desk, decision, None)
             desk.note_each([("activate", number, desk.number(number), None)])
 
     def configure(

@@ -5,44 +5,18 @@ description: that every index lies within its list, for example, and that each a
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from lastblock.core.layout import LARGEST_COUNTED, layout_id, slots, state_dtype
+from lastblock.core.layout import LARGEST_COUNTED, grows, layout_id, slots, state_dtype
 from lastblock.core.protocol import Policy, check_arms
 from lastblock.core.registry import build, describe, require_policy
 from lastblock.core.reward_stats import Told
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import Label, check_labels
-from lastblock.live.ledger import Ledger, restore_ledger
-from lastblock.live.notes import Notes
+from lastblock.live.ledger import restore_ledger
 from lastblock.live.state import Live
 from lastblock.support.checks import flag, number, whole
 from lastblock.support.errors import UNREADABLE, StateFileError
-
-
-class Described(NamedTuple):
-    """The checked contents of a description."""
-
-    policy: Policy
-    labels: list[Label]
-    numbers: list[int]
-    """Where `labels` has the labels of the active arms."""
-    retired: dict[Label, Told]
-    width: int
-    depth: int | None
-    floored: bool
-    floor_of_all: float | None
-    next_id: int
-    out: dict[int, int]
-    chances: dict[int, float]
-    ledger: Ledger
-    paused: frozenset[Label]
-
-    @property
-    def active(self) -> list[Label]:
-        return [self.labels[i] for i in self.numbers]
 
 
 def describe_desk(desk: JournalledDesk[Any], *, with_out: bool = True) -> dict[str, Any]:
@@ -74,25 +48,16 @@ def describe_desk(desk: JournalledDesk[Any], *, with_out: bool = True) -> dict[s
 def restore_desk(about: dict[str, Any], record: bytes) -> JournalledDesk[Any]:
     """Return the desk of a description and a record, or raise a `StateFileError`."""
     try:
-        d = read_description(about)
-        live = Live(d.policy, len(d.active), width=d.width, depth=d.depth, floored=d.floored)
-        live.read(record)
-        live.check(len(d.active))
+        return _restored(about, record)
     except UNREADABLE as error:
         raise StateFileError(
             f"the state does not fit this version of lastblock: {error}; "
             "load it with the version that wrote it, or begin a new bandit"
         ) from error
-    desk: JournalledDesk[Any] = JournalledDesk(live, d.labels, d.floor_of_all)
-    desk.active, desk.numbers, desk.retired = d.active, d.numbers, d.retired
-    desk.next_id, desk.out, desk.chances, desk.ledger = d.next_id, d.out, d.chances, d.ledger
-    desk.paused = d.paused
-    desk.attach(None, None)  # since it goes by the ledger and the arms which ways are fast
-    return desk
 
 
-def read_description(about: dict[str, Any]) -> Described:
-    """Return the checked contents of a description, or raise one of the errors `UNREADABLE`."""
+def _restored(about: dict[str, Any], record: bytes) -> JournalledDesk[Any]:
+    """Return the desk of a description and a record, or raise one of the errors `UNREADABLE`."""
     policy: Any = build(about["policy"])
     require_policy(policy)
     labels = check_labels(about["arms"])
@@ -110,23 +75,25 @@ def read_description(about: dict[str, Any]) -> Described:
     next_id = _between(about["next_id"], 0, LARGEST_COUNTED, "next_id")
     out, chances = _decisions(about["out"], next_id, len(numbers), retired.keys())
     width, depth = about["room"]
-    made = Described(
-        policy,
-        labels,
-        numbers,
-        {labels[i]: told for i, told in retired.items()},
-        _between(width, len(numbers), LARGEST_COUNTED, "room"),
-        _depth(policy, depth),
-        flag(about["floored"], "floored"),
-        _share(about["floor_of_all"], "floor_of_all"),
-        next_id,
-        out,
-        chances,
-        restore_ledger(about["ledger"], next_id, len(labels)),
-        _paused(about["paused"], labels, numbers),
-    )
-    _check_layout(made, about["layout"])
-    return made
+    width = _between(width, len(numbers), LARGEST_COUNTED, "room")
+    depth = _depth(policy, len(numbers), depth)
+    floored = flag(about["floored"], "floored")
+    floor_of_all = _share(about["floor_of_all"], "floor_of_all")
+    ledger = restore_ledger(about["ledger"], next_id, len(labels))
+    paused = _paused(about["paused"], labels, numbers)
+    dtype = state_dtype(policy, len(numbers), depth, width)
+    if width != slots(width) or about["layout"] != layout_id(dtype):
+        raise ValueError(f"its record has another layout than that of {type(policy).__name__} here")
+    live = Live(policy, len(numbers), width=width, depth=depth, floored=floored)
+    live.read(record)
+    live.check(len(numbers))
+    desk: JournalledDesk[Any] = JournalledDesk(live, labels, floor_of_all)
+    desk.active, desk.numbers = [labels[i] for i in numbers], numbers
+    desk.retired = {labels[i]: told for i, told in retired.items()}
+    desk.next_id, desk.out, desk.chances, desk.ledger = next_id, out, chances, ledger
+    desk.paused = paused
+    desk.attach(None, None)  # since it goes by the ledger and the arms which ways are fast
+    return desk
 
 
 def read_floors(
@@ -136,22 +103,11 @@ def read_floors(
 
     A floor is None if the bandit has no floors at all. Nothing is compiled.
     """
-    d = read_description(about)
-    if not d.floored:
-        return dict.fromkeys(d.numbers, None), None
-    state = state_dtype(d.policy, len(d.numbers), d.depth, d.width)
-    notes = Notes(state, d.width)
-    begin = state.itemsize + notes.told.nbytes
-    floors = np.frombuffer(record[begin : begin + notes.floor.nbytes], "<f8").tolist()
-    return dict(zip(d.numbers, floors, strict=False)), d.floor_of_all or 0.0
-
-
-def _check_layout(made: Described, layout: object) -> None:
-    """Raise a ValueError unless this version makes such records; do so before compiling for it."""
-    dtype = state_dtype(made.policy, len(made.numbers), made.depth, made.width)
-    if made.width != slots(made.width) or layout != layout_id(dtype):
-        name = type(made.policy).__name__
-        raise ValueError(f"its record has another layout than that of {name} here")
+    desk = restore_desk(about, record)
+    if not desk.live.is_floored:
+        return dict.fromkeys(desk.numbers, None), None
+    floors = desk.live.notes.floor.tolist()
+    return dict(zip(desk.numbers, floors, strict=False)), desk.floor_of_all or 0.0
 
 
 def _decisions(
@@ -184,9 +140,9 @@ def _paused(
     return frozenset(labels[arm] for arm in rows)
 
 
-def _depth(policy: Policy, depth: object) -> int | None:
+def _depth(policy: Policy, arms: int, depth: object) -> int | None:
     """Return how many rewards per arm fit; None unless the policy keeps all rewards."""
-    if (depth is not None) != bool(getattr(policy, "grows", False)):
+    if (depth is not None) != grows(policy, arms):
         raise ValueError(f"room={depth!r} does not fit {type(policy).__name__}")
     return None if depth is None else _between(depth, 1, LARGEST_COUNTED, "room")
 

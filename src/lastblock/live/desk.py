@@ -195,13 +195,6 @@ class Desk(Generic[L]):
             )
         return number, arm
 
-    def find_each(self, decisions: Iterable[Any]) -> list[tuple[int, int]]:
-        """Return the numbers and arms of decisions that are out; raise an error on repetitions."""
-        found = [self.find(decision) for decision in decisions]
-        if len({id for id, _ in found}) < len(found):
-            raise UnknownDecisionError("a decision is given twice; tell each decision once")
-        return found
-
     def find_arm(self, label: object) -> int:
         """Return the place of an active arm in the record, or raise a ValueError."""
         if isinstance(label, str | int) and label in self.retired:

@@ -13,12 +13,12 @@ from lastblock.core.protocol import Policy
 from lastblock.core.registry import require_policy
 from lastblock.engine.events import OBSERVE, Event, Journal
 from lastblock.kernels.streams import Seed, Stream, key_of
-from lastblock.live.aggregation import Rewards, check_rule
 from lastblock.live.decisions import Decision, Generations, Pending
 from lastblock.live.desk import ONLY_ONE, Answer, Desk
 from lastblock.live.eligibility import ANY, Wanted, check_resizable
 from lastblock.live.hooks import BanditEvent, Hook, Hooks
 from lastblock.live.labels import L, Label, check_floor, check_labels
+from lastblock.live.ledger import Rewards, check_rule
 from lastblock.live.memory import Remember, check_remember
 from lastblock.live.state import Live
 from lastblock.support.checks import whole

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -11,17 +11,64 @@ from lastblock.core.reward_stats import Told, note_reward
 from lastblock.engine.events import ASK, Event
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.jit import plain
-from lastblock.live.aggregation import Collected, Rewards, check_rule, combined
 from lastblock.live.decisions import utc
 from lastblock.live.memory import DAY, MOST, Item, Memory, check_key, check_payload
 from lastblock.support.checks import at_least, number, whole
 from lastblock.support.errors import short
+
+Rewards: TypeAlias = Literal["first", "sum", "max", "last"]
+RULES = get_args(Rewards)
+
+
+class Collected(NamedTuple):
+    """The rewards of a decision so far."""
+
+    number: int
+    value: float
+    """The number that the policy would be told now."""
+
 
 Rows = npt.NDArray[np.float64]
 NOTHING = Told(0, 0.0, 0.0)
 
 LARGEST_GUARDED = 1e100
 """The values of a guardrail are smaller: their squares must be finite."""
+
+
+def check_rule(rewards: Any) -> Rewards | None:
+    """Return how a bandit collects rewards, or raise a ValueError."""
+    if rewards is None:
+        return None
+    for rule in RULES:
+        if isinstance(rewards, str) and rewards == rule:
+            found: Rewards = rule
+            return found
+    words = ", ".join(map(repr, RULES))
+    raise ValueError(f"rewards={short(rewards)} must be one of {words}, or None for one reward")
+
+
+def combined(rule: Rewards, before: Collected | None, reward: float) -> Collected:
+    """Return the rewards of a decision after one more.
+
+    Parameters
+    ----------
+    rule
+        "first": the first one counts; "sum", "max" or "last" of all.
+    before
+        What has been collected; None before the first reward.
+    reward
+        One more.
+    """
+    if before is None:
+        return Collected(1, reward)
+    value = before.value
+    if rule == "sum":
+        value += reward
+    elif rule == "max":
+        value = max(value, reward)
+    elif rule == "last":
+        value = reward
+    return Collected(before.number + 1, value)
 
 
 class Ledger:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from lastblock.live.aggregation import Rewards
+from lastblock.live.ledger import Rewards
 from lastblock.serve.keys import Right
 from lastblock.serve.message_types import (
     MOST_ARMS,

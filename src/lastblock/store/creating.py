@@ -8,9 +8,9 @@ from typing import Any, overload
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import describe, require_policy
 from lastblock.kernels.streams import Seed
-from lastblock.live.aggregation import Rewards
 from lastblock.live.bandit import Bandit
 from lastblock.live.labels import L, check_labels
+from lastblock.live.ledger import Rewards
 from lastblock.live.memory import Remember
 from lastblock.support.checks import line, number
 from lastblock.support.errors import BanditInUseError, StoreError
