@@ -10,26 +10,27 @@ from hypothesis import strategies as st
 
 import lastblock as lb
 from lastblock.core.marks import (
-    LONGEST_BLOCK,
     Block,
     begin_block,
     block_sum,
     clear_marks,
     half_of,
     is_at_least,
+    is_full,
     levels,
     levels_of,
     marks_dtype,
+    room_of,
     take_in,
 )
-from lastblock.kernels.jit import DISABLED
+from lastblock.kernels.jit import DISABLED, plain
 from oracle.lbsdagm import length_of_block, level_of
 
 KINDS = [kind.name.lower() for kind in Block]
 
 
-def new_marks(marks):
-    made = np.empty(1, marks_dtype(1, marks))
+def new_marks(marks, horizon=None):
+    made = np.empty(1, marks_dtype(1, marks, horizon))
     made.view(np.uint8)[:] = 0x5A  # it may hold anything before it is cleared
     clear_marks(made[0])
     return made
@@ -60,15 +61,19 @@ def blocks_of(marks, levels, block):
 
 
 @pytest.mark.parametrize("block", KINDS)
+@pytest.mark.parametrize("horizon", [None, 1, 260])
 @pytest.mark.parametrize("marks", [4, 6, 8])
-def test_every_block_at_every_time(marks, block):
+def test_every_block_at_every_time(marks, horizon, block):
     last = 40 if DISABLED else 260
+    if horizon == 1:  # the fewest levels, filled up
+        last = room_of(marks // 2, levels(marks, 1))
     rewards = np.random.default_rng(1).integers(-9, 10, last).astype(float)
     by_length = np.array([level_of(n, marks, block) for n in range(last + 1)])
-    made, sums, kind = new_marks(marks), np.zeros(1), Block[block.upper()]
+    made, sums, kind = new_marks(marks, horizon), np.zeros(1), Block[block.upper()]
     for written in range(1, last + 1):
         take_all(made, sums, rewards[written - 1 : written], kind)
         assert made[0].level[0] == by_length[written]
+        assert plain(is_full)(made[0], 0) == (horizon == 1 and written == last)
         assert sums[0] == rewards[:written].sum()
         so_far = np.concatenate([[0.0], np.cumsum(rewards[:written])])
         found = blocks_of(made, by_length, kind)
@@ -138,7 +143,7 @@ def test_means_are_compared_exactly(a, n, b, m):
 
 
 def test_sizes():
-    """For 10⁹ rounds, whatever the number of arms."""
-    assert levels(8, LONGEST_BLOCK) == 26
+    """For 10⁹ rounds, whatever the number of arms, or for fewer."""
+    assert [levels(8, horizon) for horizon in (None, 10**9, 10**5, 44, 45)] == [26, 26, 16, 4, 8]
     for marks, most in [(4, 640), (8, 1024), (16, 2048)]:
         assert lb.state_size(lb.LBSDAGM(marks), arms=4) / 4 <= most

@@ -251,9 +251,37 @@ def test_a_policy_that_keeps_every_reward_needs_a_horizon():
         new_fleet(GROWING, horizon=0)
 
 
-def test_a_full_record_is_an_error_that_changes_nothing():
-    fleet = new_fleet(GROWING, size=5, horizon=63)
-    room = 63
+def test_up_to_its_horizon_a_smaller_record_decides_the_same():
+    arms, rewards = replications(lb.LBSDAGM(), 20, 400)
+    fleets = [new_fleet(lb.LBSDAGM(), size=20, horizon=horizon) for horizon in (400, 10**4, None)]
+    for fleet in fleets:
+        follow(fleet, arms, rewards)
+    small, middle, large = (fleet.state_size for fleet in fleets)
+    assert small < middle < large
+
+
+def test_sizes():
+    """A million bandits of eight arms, for 10⁵ rewards of an arm."""
+    for policy, most in [
+        (lb.LBSDAGM(marks=6), 4.0),
+        (lb.LBSDAGM(), 5.0),
+        (lb.UCB1(), 0.6),
+        (lb.Thompson(), 0.6),
+    ]:
+        fleet = lb.Fleet(policy, arms=8, size=1_000_000, horizon=100_000)
+        assert fleet.nbytes <= most * 2**30
+
+
+@pytest.mark.parametrize(
+    ("policy", "room", "remedy"),
+    [
+        (GROWING, 63, "a longer horizon than 40, or of a policy of bounded memory"),
+        (lb.LBSDAGM(), 44, "a longer horizon than 40, or with none"),
+    ],
+    ids=["LBSDA", "LBSDAGM"],
+)
+def test_a_full_record_is_an_error_that_changes_nothing(policy, room, remedy):
+    fleet = new_fleet(policy, size=5, horizon=40)
     while fleet.pulls([1]).max() < room - 2:
         arms = fleet.ask([1])
         fleet.tell([1], arms, arms + 1.0)
@@ -263,8 +291,8 @@ def test_a_full_record_is_an_error_that_changes_nothing():
     positions = np.flatnonzero(arms == best)
     assert positions.size > 2
     before = records(fleet)
-    message = f"position {positions[2]}: the record of bandit 1 has no room .* arm {best}; make"
-    with pytest.raises(ValueError, match=message):
+    message = f"position {positions[2]}: the record of bandit 1 has no room .* arm {best}; make a"
+    with pytest.raises(ValueError, match=f"{message} fleet with {remedy}"):
         fleet.tell(ids, arms, np.ones(60))
     assert records(fleet) == before
     fleet.tell([1, 1], [best, best], [1.0, 1.0])

@@ -165,8 +165,8 @@ def state_dtype(
     arms
         The number of arms.
     horizon
-        The number of steps, for a policy that stores every reward. Without one its record starts
-        small and grows. Other policies ignore it.
+        The number of rewards of an arm that the record must hold. Without one it holds any number
+        or, if the policy stores every reward, starts small and grows.
     room
         The number of arms to make room for, if more are to come.
 
@@ -197,7 +197,11 @@ def grows(policy: Policy, arms: int) -> bool:
     """
     if not getattr(policy, "grows", False):
         return False
-    return record_of(policy, arms, 1) != record_of(policy, arms, 4096)
+    try:
+        longest = record_of(policy, arms, LARGEST_COUNTED)
+    except ValueError:  # more rewards than fit into a record
+        return True
+    return longest.itemsize > record_of(policy, arms, None).itemsize
 
 
 def record_of(
@@ -245,7 +249,7 @@ def state_size(
     arms
         The number of arms.
     horizon
-        The number of steps, for a policy that keeps every reward; other policies ignore it.
+        The number of steps, as in a simulation or fleet; without one, the state of a `Bandit`.
     room
         The number of arms to reserve room for, as in `Bandit`.
 

@@ -36,6 +36,8 @@ LONGEST_BLOCK = 2 * 10**8
 """How many rewards the marks reach back. A challenger that has more, of 10⁹ rewards in all, is
 about as good as the leader."""
 
+FEWEST_LEVELS = 4
+
 RARE = 13
 """The first level to which marks move so rarely that `move_far` does it, outside the kernel."""
 
@@ -60,17 +62,28 @@ class Block(IntEnum):
 BlockWord = Literal["near", "long", "short"]
 
 
-def levels(marks: int, longest: int) -> int:
-    """Return the number of levels that blocks of up to `longest` rewards need."""
-    return 1 + (-(-longest // (marks - 2)) - 1).bit_length()
+def levels(marks: int, horizon: int | None = None) -> int:
+    """Return the number of levels that blocks of up to `LONGEST_BLOCK` rewards need.
+
+    Up to a `horizon` of rewards an arm, fewer levels give the same blocks. Their number is a
+    multiple of four, so that few layouts, hence few compilations, serve all horizons.
+    """
+    most = 1 + (-(-LONGEST_BLOCK // (marks - 2)) - 1).bit_length()
+    if horizon is None:
+        return most
+    needed = FEWEST_LEVELS
+    while needed < most and room_of(marks // 2, needed) < horizon:
+        needed += FEWEST_LEVELS
+    return min(needed, most)
 
 
-def marks_dtype(arms: int, marks: int) -> np.dtype[Any]:
+def marks_dtype(arms: int, marks: int, horizon: int | None = None) -> np.dtype[Any]:
     """Return the type of a field with `marks` marks, an even number, on each level.
 
-    Level 0 has the first two rows, level j row j + 1.
+    Level 0 has the first two rows, level j row j + 1. With a `horizon` it may have room for no
+    more than so many rewards an arm; see `is_full`.
     """
-    rows = (arms, levels(marks, LONGEST_BLOCK) + 1, marks // 2)
+    rows = (arms, levels(marks, horizon) + 1, marks // 2)
     return record(
         [
             ("written", COUNT, (arms,)),  # rewards
@@ -153,6 +166,24 @@ def reach(level: int, half: int, block: Block | BlockWord) -> int:
 
 
 @kernel
+def room_of(half: int, levels: int) -> int:
+    """Return for how many rewards of an arm these levels give the same blocks as more of them."""
+    return reach(levels - 1, half, Block.LONG)
+
+
+@kernel
+def is_full(m: Record, arm: int) -> bool:
+    """Return whether `arm` has as many rewards as fit into a record made for a horizon."""
+    half = half_of(m)
+    levels = levels_of(m)
+    if (2 * half - 2) << (
+        levels - 1
+    ) >= LONGEST_BLOCK:  # all levels, which is known at compile time
+        return False
+    return bool(m.written[arm] >= room_of(half, levels))
+
+
+@kernel
 def take_in(m: Record, sums: Any, arm: int, reward: float, block: Block | BlockWord) -> None:
     """Take in a reward of `arm`: mark it, and add it to the arm's entry in `sums`."""
     n: Any = np.int64(m.written[arm])
@@ -161,7 +192,8 @@ def take_in(m: Record, sums: Any, arm: int, reward: float, block: Block | BlockW
     # each time. The marks between those that move stay behind until they are overwritten.
     level = trailing_zeros(n) + 1
     if level < RARE:
-        move_up(m, arm, level, (n - delay(level, half)) >> level)
+        if level < levels_of(m):
+            move_up(m, arm, level, (n - delay(level, half)) >> level)
     elif n > 0:
         move_far(m, arm, level, n)
     row = row_of(0, n, half)

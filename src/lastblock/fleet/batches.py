@@ -99,7 +99,7 @@ class Batches:
         """Learn the rewards of decisions: all of them, or none on an error."""
         parts = self._sorted(batch)
         self._check_asked(records, parts, batch, arms)
-        if self.plan.grows:
+        if self.plan.is_limited:
             self._check_room(records, parts, batch, arms, rewards)
         self.each(parts, lambda words: self._tell(self.plan.policy, *records, words, arms, rewards))
 
@@ -220,8 +220,11 @@ class Batches:
             )
         )
         if wrong < NOWHERE:
+            other = (
+                "of a policy of bounded memory, such as LBSDAGM" if self.plan.grows else "with none"
+            )
             raise ValueError(
                 f"position {wrong}: the record of bandit {batch[wrong]} has no room for one more "
                 f"reward of arm {arms[wrong]}; make a fleet with a longer horizon than "
-                f"{self.plan.horizon}, or of a policy of bounded memory, such as LBSDAGM"
+                f"{self.plan.horizon}, or {other}"
             )

@@ -44,7 +44,8 @@ class Fleet:
     seed
         Anything that `numpy.random.SeedSequence` takes; None for a fresh seed.
     horizon
-        For a policy that keeps every reward: the number of rewards per arm that a record holds.
+        The number of rewards of an arm that a record must hold: needed for a policy that keeps
+        every reward, and a smaller record of `LBSDAGM`.
     threads
         The number of threads; by default one per core.
 

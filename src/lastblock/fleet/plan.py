@@ -54,6 +54,9 @@ class FleetPlan:
         if self.horizon is not None:
             at_least(1, self.horizon, "horizon")
         self.dtype = fleet_dtype(policy, self.arms, self.horizon, sealed=sealed)
+        unlimited = fleet_dtype(policy, self.arms, None, sealed=sealed)
+        self.is_limited = self.grows or self.dtype != unlimited
+        """Whether a record has room for so many rewards of an arm, and no more."""
 
     @property
     def is_sealed(self) -> bool:

@@ -14,7 +14,15 @@ import numpy.typing as npt
 from lastblock.core import resizing
 from lastblock.core.failures import soon_compiled
 from lastblock.core.last_round import ASKED, BEGINNING, TAKEN, WANTED, note_round
-from lastblock.core.layout import FIRST_ROOM, layout_id, record_of, room_for, slots, state_dtype
+from lastblock.core.layout import (
+    FIRST_ROOM,
+    grows,
+    layout_id,
+    record_of,
+    room_for,
+    slots,
+    state_dtype,
+)
 from lastblock.core.protocol import Policy, Record, States, resized
 from lastblock.engine.live import (
     ask_floored_live,
@@ -74,7 +82,7 @@ class Live:
     ) -> None:
         self.policy = policy
         self.width = room_for(arms) if width is None else slots(width)
-        self.depth = FIRST_ROOM if depth is None and getattr(policy, "grows", False) else depth
+        self.depth = FIRST_ROOM if depth is None and grows(policy, arms) else depth
         self.is_borrowed = states is not None
         if states is None:
             states = np.zeros(1, state_dtype(policy, arms, self.depth, self.width))

@@ -20,6 +20,7 @@ from lastblock.core.marks import (
     clear_marks,
     half_of,
     is_at_least,
+    is_full,
     levels_of,
     marks_dtype,
     take_in,
@@ -53,8 +54,8 @@ class LBSDAGM(NamedTuple):
 
     A duel needs the mean of about as many of the leader's last rewards as the challenger has. Sums
     that are marked ever more rarely towards the past give it, with a length that is off by a share
-    of 1 / (marks − 2) at most. The record has a fixed size, made for 10⁹ rounds, and it learns at
-    any gap.
+    of 1 / (marks − 2) at most. The record has a fixed size, made for 10⁹ rounds or, in simulations
+    and fleets, for a shorter horizon. It learns at any gap.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ class LBSDAGM(NamedTuple):
         return [
             *duel_fields(arms),
             ("block_sum", np.float64, (arms,)),  # the leader's in the last duel: for `explain`
-            ("marks", marks_dtype(arms, self.marks)),
+            ("marks", marks_dtype(arms, self.marks, horizon)),
         ]
 
     def start(self, s: Record) -> None:
@@ -134,6 +135,9 @@ class LBSDAGM(NamedTuple):
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
         take_in(s.marks, s.sums, arm, reward, self.block)
+
+    def full(self, s: Record, arm: int) -> bool:
+        return is_full(s.marks, arm)
 
     def duels(self, s: Record) -> list[Verdict]:
         return judge(s, s.marks.written, blocks=self._blocks)
