@@ -10,7 +10,7 @@ from lastblock.core.restarts import REMEMBERED, last_changes
 from oracle.adaptivelbsda import AdaptiveLBSDA
 from oracle.randomised import Sampler, Thompson, twin
 from oracle.restarting import Restarting, likelihood_ratio, mean_shift
-from oracle.worlds import KINDS, World, room
+from oracle.worlds import KINDS, World, follow, room
 from trials import mostly_trials, short_and_long
 
 
@@ -39,12 +39,7 @@ def outliers(rng, levels, t, arm):
 
 
 def assert_same(bandit, naive, world, horizon):
-    for t in range(horizon):
-        decision = bandit.ask()
-        assert decision.arm == naive.ask(), f"step {t}"
-        reward = world.reward(decision.arm)
-        bandit.tell(decision, reward)
-        naive.tell(decision.arm, reward)
+    follow(bandit, naive, world.reward, horizon)
     found = last_changes(bandit._desk.live.s)
     assert int(bandit._desk.live.s["restarts"]) == len(naive.restarts)
     for change, expected in zip(found, naive.restarts[-REMEMBERED:], strict=True):

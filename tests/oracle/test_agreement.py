@@ -1,7 +1,6 @@
 """Kernels and oracles take the same decisions, one by one."""
 
 import math
-import random
 from itertools import pairwise
 
 import pytest
@@ -14,7 +13,7 @@ import oracle.lbsdagm
 import oracle.lbsdalm
 import oracle.swlbsda
 from oracle import worlds
-from oracle.worlds import KINDS, World
+from oracle.worlds import KINDS, World, follow, follow_trace
 from trials import mostly_trials, short_and_long
 
 # In records for eight arms, with windows of up to 64 rounds: one or two compilations a policy
@@ -25,61 +24,54 @@ HORIZONS = st.integers(10, 400)
 KIND = st.sampled_from(KINDS)
 
 
-def assert_same_decisions(policy, twin, world, horizon, seed):
-    bandit = lb.Bandit(policy, twin.arms, seed=seed, room=8)
-    for t in range(horizon):
-        decision = bandit.ask()
-        assert decision.arm == twin.ask(), f"step {t}, round {twin.round}"
-        reward = world.reward(decision.arm)
-        bandit.tell(decision, reward)
-        twin.tell(decision.arm, reward)
+def same_decisions(name, arms, seed, horizon, kind, parameters):
+    make_policy, make_twin = TWINS[name]
+    bandit = lb.Bandit(make_policy(**parameters), arms, seed=seed, room=8)
+    twin = make_twin(arms, seed, **parameters)
+    follow(bandit, twin, World(kind, arms, seed).reward, horizon)
 
 
-@short_and_long("examples", 30, 120)
-def test_lbsda(examples):
-    @settings(max_examples=examples)
-    @given(ARMS, SEEDS, HORIZONS, KIND, st.booleans())
-    def agree(arms, seed, horizon, kind, reference):
-        policy = lb.LBSDA(reference=reference)
-        twin = oracle.lbsda.LBSDA(arms, seed, reference)
-        assert_same_decisions(policy, twin, World(kind, arms, seed), horizon, seed)
+TWINS = {
+    "LBSDA": (lb.LBSDA, oracle.lbsda.LBSDA),
+    "LBSDALM": (lb.LBSDALM, oracle.lbsdalm.LBSDALM),
+    "SWLBSDA": (lb.SWLBSDA, oracle.swlbsda.SWLBSDA),
+    "LBSDAGM": (lb.LBSDAGM, oracle.lbsdagm.LBSDAGM),
+}
+SOME_MEMORY = {
+    "minimum": st.integers(1, 63),
+    "scale": st.floats(0.0, 0.1),
+    "offset": st.integers(0, 20),
+    "reference": st.booleans(),
+}
+BLOCKS = st.sampled_from(["near", "long", "short"])
+GROWING_MEMORY = {
+    "minimum": st.integers(1, 20),
+    "scale": st.floats(0.5, 1.0),
+    "reference": st.booleans(),
+}
 
-    agree()
 
-
-@short_and_long("examples", 40, 150)
-def test_lbsdalm(examples):
-    @settings(max_examples=examples)
-    @given(
-        ARMS,
-        SEEDS,
-        HORIZONS,
-        KIND,
-        st.fixed_dictionaries(
-            {
-                "minimum": st.integers(1, 63),
-                "scale": st.floats(0.0, 0.1),
-                "offset": st.integers(0, 20),
-                "reference": st.booleans(),
-            }
+@pytest.mark.parametrize(
+    ("name", "arms", "parameters", "share"),
+    [
+        ("LBSDA", ARMS, {"reference": st.booleans()}, 1.0),
+        ("LBSDALM", ARMS, SOME_MEMORY, 1.3),
+        ("LBSDALM", st.just(3), GROWING_MEMORY, 0.5),
+        (
+            "LBSDAGM",
+            ARMS,
+            {"marks": st.just(8), "block": BLOCKS},
+            0.8,
         ),
-    )
-    def agree(arms, seed, horizon, kind, parameters):
-        policy = lb.LBSDALM(**parameters)
-        twin = oracle.lbsdalm.LBSDALM(arms, seed, **parameters)
-        assert_same_decisions(policy, twin, World(kind, arms, seed), horizon, seed)
-
-    agree()
-
-
-@short_and_long("examples", 15, 40)
-def test_lbsdalm_with_memory_that_grows(examples):
-    @settings(max_examples=examples)
-    @given(SEEDS, HORIZONS, KIND, st.integers(1, 20), st.floats(0.5, 1.0), st.booleans())
-    def agree(seed, horizon, kind, minimum, scale, reference):
-        policy = lb.LBSDALM(minimum=minimum, scale=scale, reference=reference)
-        twin = oracle.lbsdalm.LBSDALM(3, seed, minimum, scale, reference=reference)
-        assert_same_decisions(policy, twin, World(kind, 3, seed), horizon, seed)
+        ("LBSDAGM", st.just(3), {"marks": st.just(4)}, 0.2),
+    ],
+)
+@short_and_long("examples", 30, 120)
+def test_same_decisions(name, arms, parameters, share, examples):
+    @settings(max_examples=int(share * examples))
+    @given(arms, SEEDS, HORIZONS, KIND, st.fixed_dictionaries(parameters))
+    def agree(arms, seed, horizon, kind, chosen):
+        same_decisions(name, arms, seed, horizon, kind, chosen)
 
     agree()
 
@@ -92,10 +84,8 @@ def test_swlbsda(examples):
     @example(3, 1683, 40, worlds.gaussian, 1, True, False)
     @example(5, 5091, 40, worlds.dyadic, 2, True, False)
     def agree(arms, seed, horizon, kind, spare, reference, naive):
-        window = arms + spare
-        policy = lb.SWLBSDA(window=window, reference=reference, naive_leader=naive)
-        twin = oracle.swlbsda.SWLBSDA(arms, seed, window, reference, naive)
-        assert_same_decisions(policy, twin, World(kind, arms, seed), horizon, seed)
+        parameters = {"window": arms + spare, "reference": reference, "naive_leader": naive}
+        same_decisions("SWLBSDA", arms, seed, horizon, kind, parameters)
 
     agree()
 
@@ -104,31 +94,13 @@ def test_swlbsda(examples):
     ("seed", "reference"), [(1, False), (21, False), (22, False), (6, True), (18, True), (23, True)]
 )
 def test_swlbsda_flags_after_a_takeover(seed, reference):
-    """Flags count from the takeover when the new leader is beaten from its first round on.
-
-    Arms 0 and 1 are level. After a takeover arm 2 wins for long, and arm 3 raises its flag.
-    """
+    """Flags count from the takeover when the new leader is beaten from its first round on."""
     window = 500
     delay = 3 * math.log(window) ** 2
     delay = int(delay) if reference else math.ceil(delay)
     twin = oracle.swlbsda.SWLBSDA(4, seed, window, reference)
     bandit = lb.Bandit(lb.SWLBSDA(window=window, reference=reference), 4, seed=seed)
-    rng = random.Random(seed)
-    leader, stalled_until = None, 0
-    for t in range(3000):
-        decision = bandit.ask()
-        assert decision.arm == twin.ask(), f"step {t}, round {twin.round}"
-        if t >= max(300, stalled_until) and twin.leader != leader:
-            stalled_until = t + 200
-        leader = twin.leader
-        if t < stalled_until:
-            reward = [0.0, 0.0, 1.0, -1.0][decision.arm]
-        elif decision.arm < 2:
-            reward = float(rng.random() < 0.5)
-        else:
-            reward = [0.25, -1.0][decision.arm - 2]
-        bandit.tell(decision, reward)
-        twin.tell(decision.arm, reward)
+    follow(bandit, twin, worlds.stalls(twin, seed), 3000)
     led = 0  # rounds since the takeover
     at_once = 0
     for before, now in pairwise(twin.rounds):
@@ -161,57 +133,28 @@ SCENARIOS = {
         (7000, 0.9, 0.8, 0.4),
     ),
 }
-TWINS = {
-    "LBSDA": (lb.LBSDA, oracle.lbsda.LBSDA, {}),
-    "LBSDALM": (lb.LBSDALM, oracle.lbsdalm.LBSDALM, {"minimum": 1, "offset": 50}),
-    "SWLBSDA": (lb.SWLBSDA, oracle.swlbsda.SWLBSDA, {"window": 429}),
+PLAYED = {
+    "LBSDA": {},
+    "LBSDALM": {"minimum": 1, "offset": 50},
+    "SWLBSDA": {"window": 429},
 }
 
 
 @pytest.mark.usefixtures("shared_records")
 @pytest.mark.parametrize("reference", [False, True], ids=["paper", "reference"])
 @pytest.mark.parametrize("scenario", mostly_trials(SCENARIOS, {"bernoulli-changes"}))
-@pytest.mark.parametrize("name", TWINS)
+@pytest.mark.parametrize("name", PLAYED)
 def test_simulated(name, scenario, reference):
-    make_policy, make_twin, parameters = TWINS[name]
-    environment = SCENARIOS[scenario]
-    policy = make_policy(**parameters, reference=reference)
-    played = lb.trace(policy, environment, horizon=10_000, seed=2021)
-    twin = make_twin(environment.n_arms, 2021, **parameters, reference=reference)
-    for t, (arm, reward) in enumerate(
-        zip(played.arms.tolist(), played.rewards.tolist(), strict=True)
-    ):
-        assert twin.ask() == arm, f"step {t}, round {twin.round}"
-        twin.tell(arm, reward)
-
-
-@short_and_long("examples", 30, 120)
-def test_lbsdagm(examples):
-    @settings(max_examples=examples)
-    @given(
-        ARMS,
-        SEEDS,
-        HORIZONS,
-        KIND,
-        st.sampled_from([(8, "near"), (8, "long"), (8, "short"), (4, "near")]),
-    )
-    def agree(arms, seed, horizon, kind, parameters):
-        marks, block = parameters
-        arms = min(arms, 3) if marks == 4 else arms  # saves a compilation
-        policy = lb.LBSDAGM(marks=marks, block=block)
-        twin = oracle.lbsdagm.LBSDAGM(arms, seed, marks, block)
-        assert_same_decisions(policy, twin, World(kind, arms, seed), horizon, seed)
-
-    agree()
+    simulated_as_twin(name, scenario, **PLAYED[name], reference=reference)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_lbsdagm_simulated(scenario):
+    simulated_as_twin("LBSDAGM", scenario)
+
+
+def simulated_as_twin(name, scenario, **parameters):
+    make_policy, make_twin = TWINS[name]
     environment = SCENARIOS[scenario]
-    played = lb.trace(lb.LBSDAGM(), environment, horizon=10_000, seed=2021)
-    twin = oracle.lbsdagm.LBSDAGM(environment.n_arms, 2021)
-    for t, (arm, reward) in enumerate(
-        zip(played.arms.tolist(), played.rewards.tolist(), strict=True)
-    ):
-        assert twin.ask() == arm, f"step {t}, round {twin.round}"
-        twin.tell(arm, reward)
+    played = lb.trace(make_policy(**parameters), environment, horizon=10_000, seed=2021)
+    follow_trace(played, make_twin(environment.n_arms, 2021, **parameters))

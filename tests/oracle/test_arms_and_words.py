@@ -11,7 +11,7 @@ import oracle.lbsda
 import oracle.lbsdagm
 import oracle.lbsdalm
 import oracle.swlbsda
-from oracle.worlds import KINDS, World
+from oracle.worlds import KINDS, World, follow, stalls
 from trials import short_and_long
 
 ROOM = 5
@@ -178,27 +178,16 @@ def assert_same(one, other):
 
 
 def test_flags_are_told():
-    """Arms 0 and 1 are level; after a takeover arm 2 wins for long, and arm 3 raises its flag."""
-    seed, window = 21, 500
+    seed, window, told = 21, 500, 0
     bandit = lb.Bandit(lb.SWLBSDA(window=window), 4, seed=seed)
     twin = oracle.swlbsda.SWLBSDA(4, seed, window)
-    rng = random.Random(seed)
-    leader, stalled_until, told = None, 0, 0
-    for t in range(3000):
-        decision = bandit.ask()
-        twin.ask()
+    given = stalls(twin, seed)
+
+    def reward(arm):
+        nonlocal told
         if twin.rounds[-1].flagged:
             told += bandit.explain().flagged == tuple(twin.rounds[-1].flagged) == (3,)
-        if t >= max(300, stalled_until) and twin.leader != leader:
-            stalled_until = t + 200
-        leader = twin.leader
-        if t < stalled_until:
-            reward = [0.0, 0.0, 1.0, -1.0][decision.arm]
-        elif decision.arm < 2:
-            reward = float(rng.random() < 0.5)
-        else:
-            reward = [0.25, -1.0][decision.arm - 2]
-        bandit.tell(decision, reward)
-        twin.tell(decision.arm, reward)
+        return given(arm)
+
+    follow(bandit, twin, reward, 3000)
     assert told > 0
-    assert any(past.flagged for past in twin.rounds)

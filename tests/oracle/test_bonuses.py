@@ -11,7 +11,7 @@ import oracle.klucb
 import oracle.ucb
 from lastblock.policies._beta_quantiles import beta_quantile_above
 from oracle.test_klucb import shares
-from oracle.worlds import World, bandit_of, bernoulli, constant, gaussian, small_integers
+from oracle.worlds import World, bernoulli, constant, gaussian, play, small_integers
 
 ANY = [(constant, 4, 6), (gaussian, 2, 5), (small_integers, 3, 8)]
 UNIT = [(bernoulli, 4, 2), (shares, 3, 3)]
@@ -39,14 +39,7 @@ CASES = [
 def test_same_decisions(twins, name, parameters, worlds):
     for kind, arms, seed in worlds:
         twin = getattr(twins, name)(arms, seed, **parameters)
-        world = World(kind, arms, seed)
-        with bandit_of(lb.POLICIES[name](**parameters), arms, seed) as bandit:
-            for t in range(150):
-                decision = bandit.ask()
-                assert decision.arm == twin.ask(), f"{kind.__name__}, step {t}"
-                reward = world.reward(decision.arm)
-                bandit.tell(decision, reward)
-                twin.tell(decision.arm, reward)
+        play(lb.POLICIES[name](**parameters), twin, World(kind, arms, seed), 150, seed)
 
 
 @pytest.mark.parametrize("wins", [0, 1, 7, 300, 20_000])

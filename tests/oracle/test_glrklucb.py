@@ -7,7 +7,7 @@ import pytest
 
 import lastblock as lb
 import oracle.glrklucb
-from oracle.worlds import World, bernoulli, dyadic, gaussian, room, small_integers
+from oracle.worlds import World, bernoulli, dyadic, gaussian, play, small_integers
 
 
 def jumps(rng, levels, t, arm):
@@ -53,30 +53,17 @@ CASES = [
 @pytest.mark.parametrize(("parameters", "kind", "arms", "horizon", "alarmed"), CASES)
 def test_same_decisions(parameters, kind, arms, horizon, alarmed):
     seed = [arms, horizon]
-    bandit = lb.Bandit(lb.GLRKLUCB(**parameters), arms, seed=seed, room=room(arms))
     twin = oracle.glrklucb.GLRKLUCB(arms, seed, **parameters)
-    world = World(kind, arms, horizon)
-    for t in range(horizon):
-        decision = bandit.ask()
-        assert decision.arm == twin.ask(), f"step {t}"
-        reward = world.reward(decision.arm)
-        bandit.tell(decision, reward)
-        twin.tell(decision.arm, reward)
+    play(lb.GLRKLUCB(**parameters), twin, World(kind, arms, horizon), horizon, seed)
     assert twin.alarms > 0 or not alarmed
 
 
 def test_long_stretches_use_every_rung():
     """One long stretch without a change, then one: the splits on high rungs must be right."""
-    policy = lb.GLRKLUCB(exploration=0.0, delta=0.2)
-    bandit = lb.Bandit(policy, 2, seed=3, room=room(2))
-    twin = oracle.glrklucb.GLRKLUCB(2, 3, exploration=0.0, delta=0.2)
+    parameters = {"exploration": 0.0, "delta": 0.2}
+    twin = oracle.glrklucb.GLRKLUCB(2, 3, **parameters)
     world = World(lambda rng, levels, t, arm: float(rng.random() < 0.4 + 0.2 * (t > 1500)), 2, 3)
-    for t in range(1700):
-        decision = bandit.ask()
-        assert decision.arm == twin.ask(), f"step {t}"
-        reward = world.reward(decision.arm)
-        bandit.tell(decision, reward)
-        twin.tell(decision.arm, reward)
+    play(lb.GLRKLUCB(**parameters), twin, world, 1700, 3)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from lastblock.kernels.proportions import best_proportions
 from oracle.randomised import twin
 from oracle.test_klucb import eighths, halves, positive
 from oracle.test_randomised import assert_same_decisions, bernoulli, bounded, gaussian, thirds
-from oracle.worlds import World, bandit_of, constant, dyadic, small_integers
+from oracle.worlds import World, constant, dyadic, play, small_integers
 from oracle.worlds import bernoulli as coins
 from oracle.worlds import gaussian as normals
 
@@ -20,17 +20,10 @@ POISSON = {"family": "poisson"}
 EXPONENTIAL = {"family": "exponential"}
 
 
-def assert_same(policy, make, kind, arms, horizon):
+def assert_same(name, parameters, kind, arms, horizon):
     seed = [arms, horizon]
-    naive = make(arms, seed)
-    world = World(kind, arms, horizon)
-    with bandit_of(policy, arms, seed) as bandit:
-        for t in range(horizon):
-            decision = bandit.ask()
-            assert decision.arm == naive.ask(), f"step {t}"
-            reward = world.reward(decision.arm)
-            bandit.tell(decision, reward)
-            naive.tell(decision.arm, reward)
+    made = getattr(oracle.identification, name)(arms, seed, **parameters)
+    play(lb.POLICIES[name](**parameters), made, World(kind, arms, horizon), horizon, seed)
 
 
 def named(value):
@@ -52,11 +45,8 @@ def named(value):
     ids=named,
 )
 def test_lucb(parameters, kind):
-    def make(arms, seed):
-        return oracle.identification.LUCB(arms, seed, **parameters)
-
     for arms, horizon in [(2, 150), (4, 250)]:
-        assert_same(lb.LUCB(**parameters), make, kind, arms, horizon)
+        assert_same("LUCB", parameters, kind, arms, horizon)
 
 
 @pytest.mark.parametrize(
@@ -72,11 +62,8 @@ def test_lucb(parameters, kind):
     ids=named,
 )
 def test_track_and_stop(parameters, kind):
-    def make(arms, seed):
-        return oracle.identification.TrackAndStop(arms, seed, **parameters)
-
-    for arms, horizon in [(2, 120), (4, 120)]:
-        assert_same(lb.TrackAndStop(**parameters), make, kind, arms, horizon)
+    for arms in (2, 4):
+        assert_same("TrackAndStop", parameters, kind, arms, 120)
 
 
 @pytest.mark.parametrize("kind", [bernoulli, thirds, bounded, gaussian])

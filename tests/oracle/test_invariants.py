@@ -11,7 +11,7 @@ import lastblock as lb
 from lastblock.core.layout import NOBODY
 from oracle.rounds import Round
 from oracle.swlbsda import SWLBSDA
-from oracle.worlds import KINDS, World, bernoulli, dyadic, gaussian, regimes, small_integers
+from oracle.worlds import KINDS, World, bernoulli, dyadic, follow, gaussian, regimes, small_integers
 
 ARMS = st.sampled_from([2, 3, 5])
 SEEDS = st.integers(0, 2**32)
@@ -137,14 +137,13 @@ def test_flags_of_an_arm_are_rare(arms, reference):
         twin = SWLBSDA(arms, seed, window, reference)
         bandit = lb.Bandit(lb.SWLBSDA(window=window, reference=reference), arms, seed=seed)
         world = World(gaussian, arms, seed)
-        for t in range(1500):
-            decision = bandit.ask()
-            assert decision.arm == twin.ask()
-            # Arm 0 leads; every second window arm 1 beats it without a break. The others are poor.
-            level = [0.5, float(t // window % 2)][decision.arm] if decision.arm < 2 else 0.0
-            reward = level + world.reward(decision.arm) / 64
-            bandit.tell(decision, reward)
-            twin.tell(decision.arm, reward)
+
+        def reward(arm, world=world):
+            """Arm 0 leads; every second window arm 1 beats it without a break."""
+            level = [0.5, float(world.t // window % 2), 0.0, 0.0][arm]
+            return level + world.reward(arm) / 64
+
+        follow(bandit, twin, reward, 1500)
         for k in range(arms):
             times = [r for r, past in enumerate(twin.rounds) if k in past.flagged]
             assert all(b - a >= spacing for a, b in pairwise(times))

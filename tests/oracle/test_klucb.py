@@ -6,11 +6,11 @@ import lastblock as lb
 import oracle.klucb
 from oracle.worlds import (
     World,
-    bandit_of,
     bernoulli,
     constant,
     dyadic,
     gaussian,
+    play,
     regimes,
     small_integers,
 )
@@ -89,16 +89,9 @@ BOUNDED_KINDS = [bernoulli, uniforms, mixed, far_below_one]
 def test_same_decisions(name, parameters, model, kind, arms, horizon, share):
     seed = [arms, horizon]
     horizon = int(share * horizon)
-    policy = lb.POLICIES[name](**parameters, **model)
-    twin = getattr(oracle.klucb, name)(arms, seed, **parameters, **model)
-    world = World(kind, arms, horizon)
-    with bandit_of(policy, arms, seed) as bandit:
-        for t in range(horizon):
-            decision = bandit.ask()
-            assert decision.arm == twin.ask(), f"step {t}"
-            reward = world.reward(decision.arm)
-            bandit.tell(decision, reward)
-            twin.tell(decision.arm, reward)
+    given = {**parameters, **model}
+    twin = getattr(oracle.klucb, name)(arms, seed, **given)
+    play(lb.POLICIES[name](**given), twin, World(kind, arms, horizon), horizon, seed)
 
 
 @short_and_long("worlds", [(2, 60), (3, 100), (5, 30)], [(2, 200), (3, 250), (5, 150)])

@@ -8,7 +8,7 @@ import pytest
 import lastblock as lb
 import oracle.master
 from lastblock.kit import Layout, Record, enqueue, enqueue_all, policy
-from oracle.worlds import World, bandit_of, bernoulli
+from oracle.worlds import World, bernoulli, play
 
 
 def turning(rng, levels, t, arm):
@@ -25,14 +25,7 @@ def turning(rng, levels, t, arm):
 )
 def test_same_decisions_as_its_twin(kind, parameters):
     twin = oracle.master.Master(3, 5, **parameters)
-    world = World(kind, 3, 5)
-    with bandit_of(lb.Master(lb.UCB1(), **parameters), 3, 5) as bandit:
-        for t in range(500):
-            decision = bandit.ask()
-            assert decision.arm == twin.ask(), f"step {t}"
-            reward = world.reward(decision.arm)
-            bandit.tell(decision, reward)
-            twin.tell(decision.arm, reward)
+    play(lb.Master(lb.UCB1(), **parameters), twin, World(kind, 3, 5), 500, 5)
     if kind is turning:
         assert (twin.restarts > 0) == bool(parameters)
 

@@ -1,5 +1,6 @@
 """The randomised policies and their naive twins take the same decisions, one by one."""
 
+import itertools
 import random
 
 import pytest
@@ -18,7 +19,7 @@ from oracle.randomised import (
     Thompson,
     twin,
 )
-from oracle.worlds import bandit_of
+from oracle.worlds import bandit_of, follow
 from trials import short_and_long
 
 
@@ -48,13 +49,13 @@ def assert_same_decisions(policy, make, arms, kind, seed, horizon):
     levels = [rng.random() for _ in range(arms)]
     naive = make(arms, Sampler(seed))
     low, high = policy.support()
+    steps = itertools.count()
+
+    def reward(arm):
+        return min(max(kind(rng, levels[arm], next(steps)), low), high)
+
     with bandit_of(policy, arms, seed) as bandit:
-        for t in range(horizon):
-            decision = bandit.ask()
-            assert decision.arm == naive.ask(), f"step {t}"
-            reward = min(max(kind(rng, levels[decision.arm], t), low), high)
-            bandit.tell(decision, reward)
-            naive.tell(decision.arm, reward)
+        follow(bandit, naive, reward, horizon)
 
 
 GAUSSIAN = {"family": "gaussian", "prior_mean": 0.3, "prior_sigma": 0.8, "sigma": 0.4}

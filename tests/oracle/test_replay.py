@@ -56,6 +56,19 @@ def test_passes(policy, kind, events, seed, horizon):
     assert done.resampled[0] == pytest.approx(float(expected_mean), rel=1e-12)
 
 
+def assert_close(estimate, value, error):
+    assert estimate.value == pytest.approx(value, abs=1e-9)
+    assert estimate.standard_error == pytest.approx(error, rel=1e-9, abs=1e-9)
+
+
+def assert_estimated(found, events, target, logged):
+    assert_close(found.ips, *twin.ips(events, target))
+    *close, effective = twin.snips(events, target)
+    assert_close(found.snips, *close)
+    assert found.effective == pytest.approx(effective)
+    assert (found.events, found.left_out) == (len(events), logged - len(events))
+
+
 @settings(max_examples=60)
 @given(
     st.lists(
@@ -73,15 +86,7 @@ def test_weighted_estimates(log, shares):
         with pytest.raises(ValueError, match="which is never logged"):
             replay.estimate(target)
         return
-    found = replay.estimate(target)
-    value, error = twin.ips(log, target)
-    assert found.ips.value == pytest.approx(value, abs=1e-9)
-    assert found.ips.standard_error == pytest.approx(error, rel=1e-9, abs=1e-9)
-    value, error, effective = twin.snips(log, target)
-    assert found.snips.value == pytest.approx(value, abs=1e-9)
-    assert found.snips.standard_error == pytest.approx(error, rel=1e-9, abs=1e-9)
-    assert found.effective == pytest.approx(effective)
-    assert found.events == len(log)
+    assert_estimated(replay.estimate(target), log, target, len(log))
 
 
 @st.composite
@@ -111,17 +116,7 @@ def test_weighted_estimates_where_arms_come_and_go(log, shares):
         with pytest.raises(ValueError, match=r"never logged|no event in which|choices of no event"):
             replay.estimate(target)
     elif len(events) > 1:
-        found = replay.estimate(target)
-        value, error = twin.ips(events, target)
-        assert found.ips.value == pytest.approx(value, abs=1e-9)
-        assert found.ips.standard_error == pytest.approx(error, rel=1e-9, abs=1e-9)
-        value, error, effective = twin.snips(events, target)
-        assert found.snips.value == pytest.approx(value, abs=1e-9)
-        assert found.snips.standard_error == pytest.approx(error, rel=1e-9, abs=1e-9)
-        assert found.effective == pytest.approx(effective)
-        assert (found.events, found.left_out) == (len(events), len(log) - len(events))
+        assert_estimated(replay.estimate(target), events, target, len(log))
     if taken <= {arm for arm, *_ in log} and sum(bool(taken & {*event[3]}) for event in log) > 1:
-        value, error = twin.renormalised(log, target)
         found = replay.estimate(target, absent="renormalise")
-        assert found.ips.value == pytest.approx(value, abs=1e-9)
-        assert found.ips.standard_error == pytest.approx(error, rel=1e-9, abs=1e-9)
+        assert_close(found.ips, *twin.renormalised(log, target))

@@ -15,11 +15,11 @@ from lastblock.kernels.jit import plain
 from lastblock.policies.ldssda import sobol_point
 from oracle.worlds import (
     World,
-    bandit_of,
     bernoulli,
     constant,
     dyadic,
     gaussian,
+    play,
     regimes,
     shifted,
 )
@@ -41,14 +41,7 @@ def late_third(rng, levels, t, arm):
 
 
 def assert_same_decisions(policy, twin, kind, arms, horizon, seed):
-    world = World(kind, arms, seed)
-    with bandit_of(policy, arms, seed) as bandit:
-        for t in range(horizon):
-            decision = bandit.ask()
-            assert decision.arm == twin.ask(), f"step {t}"
-            reward = world.reward(decision.arm)
-            bandit.tell(decision, reward)
-            twin.tell(decision.arm, reward)
+    play(policy, twin, World(kind, arms, seed), horizon, seed)
 
 
 ANY = [bernoulli, constant, dyadic, gaussian, regimes, shifted, late_third]

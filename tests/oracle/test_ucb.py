@@ -6,10 +6,10 @@ import lastblock as lb
 import oracle.ucb
 from oracle.worlds import (
     World,
-    bandit_of,
     bernoulli,
     constant,
     gaussian,
+    play,
     regimes,
     small_integers,
 )
@@ -58,15 +58,7 @@ def contrasts(rng, levels, t, arm):
 def follow(name, parameters, kind, arms, seed, horizon):
     """Play both; the twin tells what it has been through."""
     twin = getattr(oracle.ucb, name)(arms, seed, **parameters)
-    world = World(kind, arms, seed)
-    with bandit_of(getattr(lb, name)(**parameters), arms, seed) as bandit:
-        for t in range(horizon):
-            decision = bandit.ask()
-            assert decision.arm == twin.ask(), f"step {t}"
-            reward = world.reward(decision.arm)
-            bandit.tell(decision, reward)
-            twin.tell(decision.arm, reward)
-    return twin
+    return play(getattr(lb, name)(**parameters), twin, World(kind, arms, seed), horizon, seed)
 
 
 @pytest.mark.parametrize(("name", "parameters", "kind", "arms", "seed"), CASES)

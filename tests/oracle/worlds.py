@@ -1,5 +1,6 @@
 """Rewards for the tests: some are kind, some are full of ties."""
 
+import itertools
 import random
 from contextlib import contextmanager
 
@@ -57,6 +58,27 @@ def regimes(rng, levels, t, arm):
 KINDS = [bernoulli, small_integers, dyadic, gaussian, constant, shifted, regimes]
 
 
+def stalls(twin, seed):
+    """Rewards of four arms: 0 and 1 are level, and after a takeover arm 2 wins for long.
+
+    Then arm 3 raises its flag.
+    """
+    rng, steps = random.Random(seed), itertools.count()
+    leader, stalled_until = None, 0
+
+    def reward(arm):
+        nonlocal leader, stalled_until
+        t = next(steps)
+        if t >= max(300, stalled_until) and twin.leader != leader:
+            stalled_until = t + 200
+        leader = twin.leader
+        if t < stalled_until:
+            return [0.0, 0.0, 1.0, -1.0][arm]
+        return float(rng.random() < 0.5) if arm < 2 else [0.25, -1.0][arm - 2]
+
+    return reward
+
+
 class World:
     """Rewards of a kind, the same ones for the same seed and the same sequence of arms."""
 
@@ -70,3 +92,28 @@ class World:
         reward = self.kind(self.rng, self.levels, self.t, arm)
         self.t += 1
         return reward
+
+
+def follow(bandit, twin, reward, horizon):
+    """A bandit takes the decisions of its twin, one by one; `reward` gives the reward of an arm."""
+    for t in range(horizon):
+        decision = bandit.ask()
+        assert decision.arm == twin.ask(), f"step {t}"
+        value = reward(decision.arm)
+        bandit.tell(decision, value)
+        twin.tell(decision.arm, value)
+
+
+def play(policy, twin, world, horizon, seed):
+    """The same for a policy; return the twin, to ask what it has been through."""
+    with bandit_of(policy, twin.arms, seed) as bandit:
+        follow(bandit, twin, world.reward, horizon)
+    return twin
+
+
+def follow_trace(played, twin):
+    """A twin takes the decisions of a bandit that has played."""
+    steps = zip(played.arms.tolist(), played.rewards.tolist(), strict=True)
+    for t, (arm, reward) in enumerate(steps):
+        assert twin.ask() == arm, f"step {t}, round {twin.round}"
+        twin.tell(arm, reward)
