@@ -1,334 +1,190 @@
-"""The code of a user's own classes is part of what determines a chunk."""
+"""The files of a user's own classes, and what they import, are part of what determines a chunk."""
 
 import hashlib
 import importlib
 import os
+import shutil
 import subprocess
 import sys
-from types import ModuleType, SimpleNamespace
-from typing import NamedTuple
+from types import ModuleType
 
-import numpy as np
 import pytest
 
 import lastblock as lb
 from lastblock.core.layout import state_dtype
-from lastblock.core.rounds import enqueue
-from lastblock.kernels import provenance
+from lastblock.kernels import fingerprint as module
 from lastblock.kernels.fingerprint import fingerprint
-from lastblock.kernels.jit import kernel
 
-BASE = '''
+OLD = (10**9, 10**9)
+MINE = """
 from typing import NamedTuple
-from lastblock.kernels.jit import kernel
-
-FACTOR = {factor}
-KINDS = frozenset(["one", "two", "three", "four"])
-
-def deeper(x, offset={offset}):
-    return x * FACTOR + {deep} + offset
-
-@kernel
-def helper(x):
-    return deeper(x) + {constant}
+{imports}
 
 class Mine(NamedTuple):
-    """{doc}"""
-
     level: float = 1.0
 
     def plan(self, s):
-        return helper(s) {operator} self.level
+        {method}
+        return f(s)
+"""
+FILES = {
+    "my_policy.py": MINE.format(imports="from my_helpers.first import f", method="pass"),
+    "my_helpers/__init__.py": "",
+    "my_helpers/first.py": "from .second import g\n\ndef f(s):\n    return g(s)\n",
+    "my_helpers/second.py": "def g(s):\n    import my_last\n    return my_last.h(s)\n",
+    "my_last.py": "from math import sqrt as h\n",
+    "apart.py": "UNUSED = 1\n",
+}
 
-    def validate(self):
-        return self.level in KINDS or self.level in {{"five", "six", "seven", "eight"}}
-'''
 
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Write files where Python finds them, older than this process; import what they define."""
+    monkeypatch.syspath_prepend(tmp_path)
 
-def mine(**changes):
-    parts = {
-        "factor": 2,
-        "offset": 0,
-        "deep": 3,
-        "constant": 4,
-        "operator": "+",
-        "doc": "A policy.",
-    }
-    space = {"__name__": "somebodys_module"}
-    exec(BASE.format(**{**parts, **changes}), space)
-    return space["Mine"]()
+    def written(files, name="my_policy", class_name="Mine"):
+        for path, text in files.items():
+            (tmp_path / path).parent.mkdir(exist_ok=True)
+            (tmp_path / path).write_text(text)
+            os.utime(tmp_path / path, OLD)
+        forget()
+        for cache in tmp_path.rglob("__pycache__"):
+            shutil.rmtree(cache)
+        importlib.invalidate_caches()
+        return getattr(importlib.import_module(name), class_name)
+
+    def forget():
+        tops = {path.partition("/")[0].removesuffix(".py") for path in FILES}
+        for known in [each for each in sys.modules if each.partition(".")[0] in tops]:
+            del sys.modules[known]
+
+    yield written
+    forget()
 
 
 def test_the_packages_own_classes_need_none():
     assert fingerprint(lb.LBSDALM(), lb.Stationary([lb.Bernoulli(0.5), lb.Dirac(1.0)])) == ""
 
 
-def test_the_same_code_is_the_same():
-    assert fingerprint(mine()) == fingerprint(mine()) != ""
-    assert fingerprint(mine()) == fingerprint(mine(doc="Other words."))
+def test_any_edit_of_a_file_that_is_imported_shows(write):
+    before = fingerprint(write(FILES)())
+    assert before == fingerprint(write(FILES)(level=2.0)) != ""
+    edits = {
+        "my_policy.py": FILES["my_policy.py"].replace("f(s)", "-f(s)"),
+        "my_helpers/__init__.py": "import sys\n",
+        "my_helpers/first.py": FILES["my_helpers/first.py"].replace("g(s)", "g(s) + 1"),
+        "my_helpers/second.py": FILES["my_helpers/second.py"] + "\n",
+        "my_last.py": "from math import log as h\n",  # the bytecode that uses it is the same
+    }
+    prints = {fingerprint(write({**FILES, path: text})()) for path, text in edits.items()}
+    assert len({before, *prints}) == 1 + len(edits)
+    assert fingerprint(write({**FILES, "apart.py": "UNUSED = 2\n"})()) == before
 
 
-def test_other_processes_agree():
-    program = "from test_fingerprint import fingerprint, mine; print(fingerprint(mine()))"
-    folder = os.path.dirname(__file__)
-    for seed in "1", "2":  # of the order in sets
+def test_other_processes_agree(write, tmp_path):
+    mine = fingerprint(write(FILES)())
+    program = (
+        "from my_policy import Mine\nfrom lastblock.kernels.fingerprint import fingerprint\n"
+        "print(fingerprint(Mine()))"
+    )
+    for folder in tmp_path, tmp_path / "moved":
+        if folder != tmp_path:
+            shutil.copytree(tmp_path, folder)
         told = subprocess.run(
             [sys.executable, "-c", program],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            cwd=folder,
+            env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": str(folder)},
             capture_output=True,
             text=True,
             check=True,
         )
-        assert told.stdout.strip() == fingerprint(mine())
+        assert told.stdout.strip() == mine
+
+
+def test_a_class_inside_of_others_is_seen(write):
+    outer = lb.Stationary([lb.Bernoulli(0.5), lb.Dirac(1.0)])
+    outer.extra = [{"mine": write(FILES)()}]
+    assert fingerprint(outer) == fingerprint(write(FILES)()) != ""
+    assert fingerprint(lb.Restarting(lb.LBSDALM(), lb.MeanShift())) == ""
 
 
 @pytest.mark.parametrize(
-    "values", [((1.0,), (2.0,)), ([1, [2]], [1, [3]]), (np.array([1.0]), np.array([2.0]))]
+    "code",
+    [
+        "class Mine(tuple): pass",
+        "def make():\n    class Inner(tuple): pass\n    return Inner\nMine = make()",
+        "Mine = lambda: [lambda s: s]",
+    ],
+    ids=["cell", "factory", "lambda"],
 )
-def test_constants_show(values):
-    first, other = (_using(weights=value) for value in values)
-    assert fingerprint(first) != fingerprint(other)
+def test_code_that_no_file_tells_has_none(code, write):
+    if code.startswith("class"):
+        space = {"__name__": "somebodys_cell"}
+        exec(code, space)
+        assert fingerprint(space["Mine"]()) is None
+        sys.modules["somebodys_cell"] = ModuleType("somebodys_cell")
+        sys.modules["somebodys_cell"].Mine = space["Mine"]
+        assert fingerprint(space["Mine"]()) is None
+        del sys.modules["somebodys_cell"]
+        return
+    assert fingerprint(write({"my_policy.py": code})()) is None
 
 
-def test_what_a_neighbour_defines_shows():
-    def neighbour(code):
-        module = ModuleType("somebodys_neighbour")
-        exec(code, module.__dict__)
-        return module
-
-    codes = "def f(): return 1", "def f(): return 2", "def f(): return 1\ndef unused(): return 3"
-    first, other, same = (fingerprint(_using(weights=neighbour(code))) for code in codes)
-    assert first == same != other
+@pytest.mark.parametrize("path", ["my_policy.py", "my_last.py"])
+def test_a_file_that_has_changed_since_python_started_tells_nothing(path, write, tmp_path):
+    mine = write(FILES)
+    (tmp_path / path).write_text(FILES[path])  # Python may have read another text
+    assert fingerprint(mine()) is None
+    (tmp_path / path).unlink()
+    assert fingerprint(mine()) is None or path == "my_last.py"
 
 
-def _using(weights):
-    """A policy whose code uses what is called `weights`, and `f` of it."""
-    space = {"__name__": "somebodys_module", "weights": weights}
-    exec("class Mine(tuple):\n    def plan(self): return weights.f()", space)
-    return space["Mine"]()
-
-
-def test_any_edit_shows():
-    edits = [{"factor": 5}, {"deep": 6}, {"constant": 7}, {"operator": "-"}, {"offset": 9}]
-    prints = {fingerprint(mine(**edit)) for edit in [{}, *edits]}
-    assert len(prints) == len(edits) + 1
-
-
-def test_a_class_inside_of_others_is_seen():
-    outer = lb.Stationary([lb.Bernoulli(0.5), lb.Dirac(1.0)])
-    outer.extra = [mine()]
-    changed = lb.Stationary([lb.Bernoulli(0.5), lb.Dirac(1.0)])
-    changed.extra = [mine(deep=8)]
-    assert "" != fingerprint(outer) != fingerprint(changed)
-
-
-def test_functions_that_call_themselves_end():
-    @kernel
-    def even(n):
-        return n == 0 or odd(n - 1)
-
-    @kernel
-    def odd(n):
-        return n != 0 and even(n - 1)
-
-    class Circular(NamedTuple):
-        n: int = 0
-
-        def plan(self, s: SimpleNamespace) -> bool:
-            return bool(even(self.n))
-
-    assert fingerprint(Circular()) != ""
-
-
-POLICY = """
-{imports}
-
-class Mine(tuple):
-    def plan(self, s):
-        return f(s)
-"""
-
-
-def reading(imports):
-    """The fingerprint of a policy that calls `f`, which this code defines."""
-    space = {"__name__": "somebodys_module"}
-    exec(POLICY.format(imports=imports), space)
-    return fingerprint(space["Mine"]())
-
-
-OTHERS = [  # what the name `f` refers to, before and after an edit that leaves the bytecode
-    ("from math import sqrt as f", "from math import log as f"),
-    ("import numpy as np; f = np.sqrt", "import numpy as np; f = np.log1p"),
-    ("f = abs", "f = float"),
-    ("f = max", "f = min"),
-    (
-        "from lastblock.kernels.streams import below as f",
-        "from lastblock.kernels.streams import uniform as f",
-    ),
-    ("import lastblock as lb; f = lb.UCB1", "import lastblock as lb; f = lb.IMED"),
-    ("from scipy.special import expit as f", "from scipy.special import logit as f"),
-    ("from scipy.stats import skew as f", "from scipy.stats import kurtosis as f"),
-    ("from math import sqrt as f", "from cmath import sqrt as f"),
-    ("f = str.lower", "f = str.upper"),
-    ("f = {1: 2}.get", "f = {1: 3}.get"),
-    ("from functools import partial; f = partial(max, 1)", "f = max"),
-    (
-        "from functools import partial; f = partial(max, 1)",
-        "from functools import partial; f = partial(max, 2)",
-    ),
-    (
-        "import functools\n@functools.lru_cache\ndef f(s): return s",
-        "import functools\n@functools.lru_cache\ndef f(s): return -s",
-    ),
-    (
-        "def a(s): return 1\ndef b(s): return 2\ndef g(s): return a(s) + b(s)\nf = [g, a]",
-        "def a(s): return 1\ndef b(s): return 2\ndef g(s): return a(s) + b(s)\nf = [g, b]",
-    ),
-    (
-        "import functools\nimport numpy as np\n@functools.wraps(np.dot)\ndef f(s): return 1",
-        "import functools\nimport numpy as np\n@functools.wraps(np.dot)\ndef f(s): return 2",
-    ),
-    (
-        "from contextlib import contextmanager\n@contextmanager\ndef f(s): yield 1",
-        "from contextlib import contextmanager\n@contextmanager\ndef f(s): yield 2",
-    ),
-    (
-        "from numba import njit\n@njit(fastmath=False)\ndef f(s): return s",
-        "from numba import njit\n@njit(fastmath=True)\ndef f(s): return s",
-    ),
-    (
-        "class Settings: pass\nf = Settings(); f.rate = 1",
-        "class Settings: pass\nf = Settings(); f.rate = 2",
-    ),
-    (
-        "from dataclasses import make_dataclass as m; f = m('S', [('a', int, 1)])",
-        "from dataclasses import make_dataclass as m; f = m('S', [('a', int, 2)])",
-    ),
-    ("import numpy as np; f = np.dtype('f4').type", "import numpy as np; f = np.dtype('f8').type"),
-    ("def g(): return 1\nf = {len, g}", "def g(): return 2\nf = {len, g}"),
-]
-
-
-@pytest.mark.parametrize(("before", "after"), OTHERS)
-def test_what_a_name_refers_to_shows(before, after):
-    assert reading(before) == reading(before) != ""
-    assert reading(before) != reading(after)
-
-
-def test_a_name_means_the_same_in_every_process():
-    program = (
-        "import scipy.optimize; from test_fingerprint import OTHERS, reading\n"
-        "for pair in OTHERS: print(*map(reading, pair))"
-    )
-    told = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONHASHSEED": "3"},
-        cwd=os.path.dirname(__file__),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert told.stdout.splitlines() == [f"{reading(a)} {reading(b)}" for a, b in OTHERS]
-
-
-def test_a_random_generator_is_known_by_its_kind_alone():
-    """Its state comes from the clock, and chunks would be computed again for ever."""
-    one, other = "from numpy.random import random as f", "from numpy.random import normal as f"
-    fresh = "import numpy as np; f = np.random.default_rng()"
-    assert reading(one) == reading(one) != reading(other)
-    assert reading(fresh) == reading(fresh)
-
-
-def test_a_file_of_the_users_may_be_named_like_one_of_pythons(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(tmp_path)
+def test_a_file_of_the_users_may_be_named_like_one_of_pythons(write, monkeypatch):
     prints = set()
     for result in 1, 2:
-        (tmp_path / "this.py").write_text(f"def f(s): return {result}" + " " * result)
         monkeypatch.delitem(sys.modules, "this", raising=False)
-        prints.add(reading("from this import f"))
+        own = MINE.format(imports="from this import f", method="pass")
+        files = {"my_policy.py": own, "this.py": f"def f(s): return {result}"}
+        prints.add(fingerprint(write(files)()))
+        monkeypatch.delitem(sys.modules, "this", raising=False)
     assert len(prints) == 2
 
 
-def test_what_is_imported_in_a_method_shows(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(tmp_path)
-    prints = set()
-    for result in 1, 2:
-        (tmp_path / "my_helper.py").write_text(f"def g(s): return {result}" + " " * result)
-        monkeypatch.delitem(sys.modules, "my_helper", raising=False)
-        prints.add(reading("def f(s):\n    from my_helper import g\n    return g(s)"))
-    assert len(prints) == 2
-
-
-def install(folder, version, code):
-    """Put a package into a folder of installed packages, as pip leaves it."""
-    module = folder / "somebodys_package.py"
-    module.write_text(code)
-    about = folder / "somebodys_package.dist-info"
-    about.mkdir(exist_ok=True)
-    (about / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: somebodys-package\nVersion: {version}\n"
-    )
-    digest = hashlib.sha256(code.encode()).hexdigest()
-    (about / "RECORD").write_text(f"somebodys_package.py,sha256={digest},{len(code)}\n")
-
-
-def test_installed_packages_are_known_by_version_and_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(provenance, "_site_folders", lambda: (str(tmp_path.resolve()),))
-    monkeypatch.syspath_prepend(tmp_path)
+def test_installed_packages_are_known_by_version_and_files(tmp_path, monkeypatch, write):
+    site = tmp_path / "site"
+    site.mkdir()
+    folders = *module._folders(), str(site.resolve())
+    monkeypatch.setattr(module, "_folders", lambda: folders)
+    monkeypatch.syspath_prepend(site)
     prints = []
     for version, code in [
-        ("1.0", "def g(s): return 1\ndef h(s): return 1"),
-        ("1.0", "def g(s): return 1\ndef h(s): return 1"),
-        ("1.1", "def g(s): return 1\ndef h(s): return 1"),
-        ("1.1", "def g(s): return 1\ndef h(s): return 22"),  # installed anew, of the same version
+        ("1.0", "def f(s): return 1"),
+        ("1.0", "def f(s): return 1"),
+        ("1.1", "def f(s): return 1"),
+        ("1.1", "def f(s): return 22"),  # installed anew, of the same version
     ]:
-        install(tmp_path, version, code)
+        (site / "somebodys_package.py").write_text(code)
+        about = site / "somebodys_package.dist-info"
+        about.mkdir(exist_ok=True)
+        (about / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: somebodys-package\nVersion: {version}\n"
+        )
+        digest = hashlib.sha256(code.encode()).hexdigest()
+        (about / "RECORD").write_text(f"somebodys_package.py,sha256={digest},{len(code)}\n")
         monkeypatch.delitem(sys.modules, "somebodys_package", raising=False)
-        importlib.invalidate_caches()
-        provenance.installed.cache_clear()
-        prints.append(reading("from somebodys_package import g as f"))
-        assert prints[-1] != reading("from somebodys_package import h as f")
+        module._version.cache_clear()
+        own = MINE.format(imports="from somebodys_package import f", method="import nowhere")
+        prints.append(fingerprint(write({"my_policy.py": own})()))
     assert prints[0] == prints[1]
     assert len(set(prints)) == 3
-    provenance.installed.cache_clear()
+    assert None not in prints
+    module._version.cache_clear()
 
 
-def test_what_belongs_to_a_lock_or_itself_is_no_trouble():
-    assert reading("import threading; f = threading.Lock()") != ""
-    assert reading("f = []; f.append(f)") != ""
-    assert reading("class S: pass\nf = S(); f.f = f") != ""
-    assert reading("import logging; f = logging.getLogger('x')") == reading(
-        "import logging; f = logging.getLogger('x')"
-    )
-
-
-def test_a_policys_own_use_does_not_change_it():
+def test_a_policys_own_use_does_not_change_it(write):
     """What is compiled or cached in between is not a matter of code."""
-    policy, world = Circling(), lb.Stationary([lb.Bernoulli(0.5), lb.Dirac(1.0)])
-    before = fingerprint(policy, world)
+    world = lb.Stationary([lb.Bernoulli(0.5), lb.Dirac(1.0)])
+    mine = write({"my_policy.py": MINE.format(imports="f = abs", method="pass")})()
+    before = fingerprint(mine, world)
     world.compile(10)
-    state_dtype(policy, 2, 10)
-    assert fingerprint(policy, world) == before != ""
-
-
-@lb.policy()
-class Circling(NamedTuple):
-    """Every arm in turn."""
-
-    step: int = 1
-
-    def layout(self, arms, horizon):
-        return []
-
-    def start(self, s):
-        enqueue(s, 0)
-
-    def plan(self, s):
-        enqueue(s, s.round % s.arms)
-
-    def observe(self, s, arm, reward):
-        pass
-
-
-del lb.POLICIES["Circling"]  # other tests go through all policies
+    state_dtype(lb.LBSDALM(), 2, 10)
+    assert fingerprint(mine, world) == before != ""

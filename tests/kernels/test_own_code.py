@@ -13,21 +13,10 @@ from lastblock.kernels.jit import DISABLED
 
 pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")
 
-PROGRAM = '''
-import sys
-import numpy as np
-import lastblock as lb
-from lastblock.core.layout import state_dtype
-from lastblock.engine.live import open_live
-from lastblock.kernels.jit import is_kept, specialise
-from lastblock.kernels.streams import key_of
-
 SOURCE = """
 from typing import NamedTuple
 import lastblock as lb
 from lastblock.kit import enqueue
-
-ARM = {arm}
 
 @lb.policy()
 class Constant(NamedTuple):
@@ -42,26 +31,43 @@ class Constant(NamedTuple):
     def observe(self, s, arm, reward):
         pass
 """
+PROGRAM = """
+import importlib
+import sys
+import numpy as np
+import lastblock as lb
+from lastblock.core.layout import state_dtype
+from lastblock.engine.live import open_live
+from lastblock.kernels.jit import is_kept, specialise
+from lastblock.kernels.streams import key_of
 
-for arm in map(int, sys.argv[1]):
-    space = {"__name__": "__main__"}  # as in a notebook: no file, and another class every time
-    exec(SOURCE.format(arm=arm), space)
-    policy = space["Constant"]()
+def opened(policy):
     states = np.zeros(1, state_dtype(policy, 2))
     arguments = policy, states, 2, key_of(1), 0
     kept = is_kept(open_live, *arguments)
     specialise(open_live, *arguments)(*arguments)
     print("kept" if kept else "compiled", states["queue"][0, 0])
-'''
+
+for arm in sys.argv[1]:
+    opened(importlib.import_module(f"always_{arm}").Constant())
+    lb.POLICIES.pop("Constant", None)
+if len(sys.argv) > 2:
+    exec(open(sys.argv[2]).read(), {"__name__": "__main__"})  # as in a notebook: no file
+    opened(lb.POLICIES["Constant"]())
+"""
 
 
-def run(arms, cache):
+def run(arms, folder, *more):
+    for arm in (0, 1):
+        file = folder / f"always_{arm}.py"
+        file.write_text(SOURCE.replace("ARM", str(arm)))
+        os.utime(file, (10**9, 10**9))
     variables = {
         **os.environ,
-        "PYTHONPATH": str(Path(lastblock.__file__).parents[1]),
-        "NUMBA_CACHE_DIR": str(cache),
+        "PYTHONPATH": f"{Path(lastblock.__file__).parents[1]}{os.pathsep}{folder}",
+        "NUMBA_CACHE_DIR": str(folder / "cache"),
     }
-    program = [sys.executable, "-c", PROGRAM, arms]
+    program = [sys.executable, "-c", PROGRAM, arms, *map(str, more)]
     done = subprocess.run(program, env=variables, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
@@ -75,6 +81,9 @@ def test_unchanged_classes_are_compiled_once_and_changed_ones_again(tmp_path):
     for file in tmp_path.rglob("*open_live*.nbc"):
         file.write_bytes(file.read_bytes()[:1000])
     assert run("1", tmp_path) == ["compiled 1"]
+    # Code without a file is never kept.
+    assert run("1", tmp_path, tmp_path / "always_0.py") == ["kept 1", "compiled 0"]
+    assert run("", tmp_path, tmp_path / "always_0.py") == ["compiled 0"]
 
 
 def test_the_oldest_of_many_folders_go(tmp_path, monkeypatch):
@@ -87,14 +96,3 @@ def test_the_oldest_of_many_folders_go(tmp_path, monkeypatch):
     current = own_code.own_folder(tmp_path, "new")
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {current.name, "own-1", "own-2", "engine"}
-
-
-def test_code_that_cannot_be_read_has_no_mark(monkeypatch):
-    def fail(*_):
-        raise RuntimeError("a descriptor of somebody's")
-
-    class Unreadable(tuple):
-        pass
-
-    monkeypatch.setattr("lastblock.kernels.fingerprint.fingerprint", fail)
-    assert own_code.mark_of((Unreadable,)) is None

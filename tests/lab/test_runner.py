@@ -1,6 +1,7 @@
 """Chunks: never computed twice, never half written, the same bytes however they came about."""
 
 import errno
+import importlib
 import os
 import shutil
 import signal
@@ -9,7 +10,6 @@ import sys
 import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -292,16 +292,40 @@ class Edited(NamedTuple):
 """
 
 
-def test_an_edited_policy_of_ones_own_is_other_chunks(monkeypatch):
-    """The bytecode is the same: only what a name refers to has changed."""
+@pytest.fixture
+def own(monkeypatch, tmp_path):
+    """Import a policy of one's own that takes this function from Python's module `math`."""
     monkeypatch.setattr(registry, "POLICIES", dict(lb.POLICIES))
-    addresses = set()
-    for function in "sqrt", "log", "sqrt":
-        space = {"__name__": "somebodys_module"}
-        monkeypatch.setitem(sys.modules, "somebodys_module", ModuleType("somebodys_module"))
-        exec(OWN.format(function=function), space)
-        addresses.add(chunks.Course(space["Edited"](), ENV, HORIZON, 1, (HORIZON,)).address)
-    assert len(addresses) == 2
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def imported(function):
+        file = tmp_path / "somebodys_module.py"
+        file.write_text(OWN.format(function=function))
+        os.utime(file, (10**9, 10**9))
+        sys.modules.pop("somebodys_module", None)
+        importlib.invalidate_caches()
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+        return importlib.import_module("somebodys_module").Edited()
+
+    yield imported
+    sys.modules.pop("somebodys_module", None)
+
+
+def test_an_edited_policy_of_ones_own_is_other_chunks(own):
+    """The bytecode is the same: only what a name refers to has changed."""
+    policies = map(own, ("sqrt", "log", "sqrt"))
+    courses = [chunks.Course(policy, ENV, HORIZON, 1, (HORIZON,)).address for policy in policies]
+    assert courses[0] == courses[2] != courses[1]
+
+
+def test_results_of_code_without_a_file_are_never_used_again(tmp_path, monkeypatch, computed):
+    monkeypatch.setattr(registry, "POLICIES", dict(lb.POLICIES))
+    space = {"__name__": "__main__"}  # as in a notebook
+    exec(OWN.format(function="sqrt"), space)
+    mine = scenario(policies={"own": space["Edited"]()}, replications=3)
+    results = [lb.lab.run(mine, out=tmp_path).final["regret"].tolist() for _ in range(2)]
+    assert results[0] == results[1]
+    assert len(set(computed)) == 2
 
 
 def a_chunk(out):

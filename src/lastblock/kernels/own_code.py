@@ -1,9 +1,10 @@
 """Keep on disk what is compiled for classes from outside the package.
 
 The name of the cache's folder covers the package's own sources. What is compiled for a user's
-class lies in a folder below it, named by a hash of the class's code and of everything that the
-code refers to (`lastblock.kernels.fingerprint`). So an edited class is compiled anew, and an
-unchanged one is not, in this process or another.
+class lies in a folder below it, named by a hash of the class's file and of the user's modules that
+the file imports (`lastblock.kernels.fingerprint`). So an edited class is compiled anew, and an
+unchanged one is not, in this process or another. Where no file tells the code, as in a notebook,
+it is compiled in memory.
 
 Numba's own cache cannot do this: it knows a signature by its types, which hold the class itself,
 and a class that a script or a notebook has defined is another one in every process.
@@ -33,13 +34,10 @@ def foreign_classes(value: object) -> Iterator[type[Any]]:
 
 @functools.cache
 def mark_of(classes: tuple[type[Any], ...]) -> str | None:
-    """Return the hash of the code of these classes, or None if it cannot be taken."""
+    """Return the hash of the code of these classes, or None if no file tells it."""
     from lastblock.kernels.fingerprint import fingerprint  # noqa: PLC0415  # slow to import
 
-    try:
-        return fingerprint(*classes) or None
-    except Exception:  # it looks at objects of any kind, whose methods may do anything
-        return None
+    return fingerprint(*classes) or None
 
 
 def own_folder(cache: Path, mark: str) -> Path:
