@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from lastblock.store.tallying import Tallied
 
 from lastblock.live.changes import Change
 from lastblock.serve.dashboard.charts import MOST_CURVES, chart, coarser
@@ -17,7 +18,6 @@ from lastblock.serve.dashboard.timelines import (
     length_for,
 )
 from lastblock.store.storage import Tally
-from lastblock.store.tallying import Tallied
 
 DAY = 86_400 * 10**6
 

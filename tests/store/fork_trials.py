@@ -13,14 +13,12 @@ import os
 import random
 import signal
 import sys
-import threading
 import time
-from contextlib import suppress
 from pathlib import Path
 
 from databases import store_at
 from lives import change, new_bandit
-from store_trials import ACKNOWLEDGED, NAME, READY, fork, main, wait_for, with_error
+from store_trials import ACKNOWLEDGED, NAME, READY, fork, main, with_error
 
 import lastblock as lb
 
@@ -79,45 +77,12 @@ def children(folder, durability):
         for each in (bandit, twin):
             change(each, step)
         if step % 10 == 5:
-            errors += said(child)
+            opened_again, *others = said(child)
+            errors += others
     store.close()
     with lb.Store(path) as again:
         assert again.bandit(NAME).to_bytes() == twin.to_bytes()
-    return sorted(set(errors))
-
-
-def closed_while_a_child_writes(folder):
-    """The parent closes its store; of what the child was acknowledged, nothing may be lost."""
-    path = store_at(folder)
-    with lb.Store(path) as store:
-        new_bandit(store.create, name="child")
-        new_bandit(store.create, name=NAME)
-    store = lb.Store(path)
-    bandit = store.bandit(NAME)
-    cells = memoryview(mmap.mmap(-1, 4096)).cast("q")
-
-    def child():
-        with suppress(lb.StoreError):
-            store = lb.Store(path)
-            mine = store.bandit("child")
-            for i in range(100):
-                mine.tell(mine.ask(), 1.0)
-                cells[ACKNOWLEDGED] = i + 1
-                cells[READY] = 1
-                if i == 10:
-                    time.sleep(0.3)
-        cells[READY] = 1
-
-    process = fork(child)
-    while not cells[READY]:
-        time.sleep(0.001)
-    bandit.ask()
-    store.close()
-    wait_for(process)
-    with lb.Store(path) as again:
-        assert sum(again.bandit("child").pulls.values()) == cells[ACKNOWLEDGED]
-        assert again.bandit(NAME).asked == 1
-    return True
+    return [opened_again, *errors]
 
 
 def killed_parent(folder):
@@ -150,49 +115,6 @@ def killed_parent(folder):
     with lb.Store(path) as store:
         assert store.bandit(NAME).asked == 51
     return pulls
-
-
-def busy_parent(folder, forks, others):
-    """While a thread writes and another one reads; children may use other stores."""
-    path = store_at(folder)
-    store = lb.Store(path, durability="interval", interval=0.001, snapshot_every=100)
-    bandit, told = new_bandit(store.create, name=NAME), 0
-    stop = threading.Event()
-
-    def write():
-        nonlocal told
-        while not stop.is_set():
-            bandit.tell(bandit.ask(), 1.0)
-            told += 1
-
-    def read():
-        while not stop.is_set():
-            store.verify(NAME)
-
-    threads = [threading.Thread(target=work) for work in (write, read)]
-    for thread in threads:
-        thread.start()
-
-    def child(i):
-        other = lb.Store(Path(others) / f"other {i}.db")
-        mine = new_bandit(other.create, name=NAME)
-        mine.tell(mine.ask(), 1.0)
-        other.close()
-        errors = [opened(path)]
-        with_error(bandit.ask, errors)
-        with_error(store.names, errors)
-        return errors
-
-    try:
-        errors = [error for i in range(int(forks)) for error in said(lambda i=i: child(i))]
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-    store.close()
-    with lb.Store(path) as again:
-        assert sum(again.bandit(NAME).pulls.values()) == told
-    return sorted(set(errors))
 
 
 def ends_like_a_program(folder):
@@ -287,7 +209,7 @@ def write_and_fork(path, steps, cells):
 
     def child(i):
         if i % 2:
-            is_refused = "was open in the parent process" in opened(path)
+            is_refused = "belongs to the parent process" in opened(path)
         else:
             errors = []
             with_error(bandit.ask, errors)

@@ -1,5 +1,6 @@
 """A bandit's life, step by step: whoever is in the same state does the same."""
 
+import json
 import random
 
 import lastblock as lb
@@ -55,6 +56,22 @@ def change(bandit, step):
         bandit.set_floors(rng.choice([None, 0.1, {rng.choice(there): 0.25}]))
     else:
         bandit.tell(out[0], -0.0)
+
+
+def lost_ids(bandit):
+    """The ids that crashes have lost, from a first one to an end."""
+    return json.loads(bandit.to_json())["bandit"]["lost"]
+
+
+def has_lost(bandit, twin):
+    """Whether a bandit has skipped ids that its twin has not."""
+    return lost_ids(bandit) != lost_ids(twin)
+
+
+def skip_lost(twin, bandit):
+    """Let a twin skip the ids that a crash has lost of a bandit."""
+    if has_lost(bandit, twin):
+        twin.apply(("skip", None, None, lost_ids(bandit)[-1][1]))
 
 
 def live(bandits, steps):

@@ -1,9 +1,6 @@
 """Times of decisions in a store: decisions expire by the clock, and replays read none."""
 
-import gzip
-import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from databases import fetch
@@ -11,14 +8,10 @@ from lives import change, new_bandit
 
 import lastblock as lb
 from lastblock.live import clock
-from lastblock.store import postgres_schema
-from lastblock.store.opening import is_postgres
-from lastblock.store.postgres_connections import Connections, read_address
 
 NAME = "button"
 HOUR = 3_600_000_000
 BEGIN = 1_700_000_000_000_000
-DATA = Path(__file__).parents[1] / "data" / "store_format_2"
 
 
 def utc(microseconds):
@@ -173,52 +166,3 @@ def test_many_expire_at_once(place, now):
         for decision in (asked[0], asked[-1]):
             with pytest.raises(lb.ExpiredDecisionError, match="it has expired"):
                 store.tell(decision.token, 1.0)
-
-
-def test_a_store_of_format_2_opens(tmp_path):
-    path = tmp_path / "shop.db"
-    path.write_bytes(gzip.decompress((DATA / "store.db.gz").read_bytes()))
-    states = json.loads((DATA / "states.json").read_text(encoding="utf-8"))
-    with lb.Store(path, keep_events=True) as store:
-        for name, text in states.items():
-            twin, bandit = lb.Bandit.from_json(text), store.bandit(name)
-            assert store.verify(name) > 0
-            assert bandit.to_bytes() == twin.to_bytes()
-            assert all(pending.time is not None for pending in bandit.pending)
-            for step in range(1000, 1050):
-                for each in (bandit, twin):
-                    change(each, step)
-            assert bandit.to_bytes() == twin.to_bytes()
-            store.verify(name)
-            decision = bandit.ask(key="a")
-            store.tell(decision.token, 1.0)
-            assert bandit.expire(older_than=timedelta(days=365_000)) == ()
-            assert len(bandit.expire(older_than=timedelta(0))) > 0
-
-
-def test_a_schema_of_two_migrations_is_migrated(url, monkeypatch):
-    both = postgres_schema.migrations()
-    monkeypatch.setattr(postgres_schema, "migrations", lambda: both[:2])
-    with pytest.raises(lb.StoreError):  # this lastblock needs the third, but makes the tables
-        lb.Store(url)
-    fetch(url, "INSERT INTO bandits (name, policy, layout, snapshot, last_event) VALUES"
-               " ('x', '', '', '', 5)")  # fmt: skip
-    for decision, time in ((1, 7000), (2, 9000)):
-        fetch(url, f"INSERT INTO pending VALUES (1, {decision}, 0, NULL, NULL)")
-        fetch(url, 'INSERT INTO events (bandit, event, "time", kind)'
-                   f" VALUES (1, {decision + 5}, {time}, 0)")  # fmt: skip
-    monkeypatch.undo()
-    with pytest.raises(lb.StoreError, match="has schema 2, this lastblock needs"):
-        lb.Store(url)
-    connections = Connections(read_address(url), "test")
-    try:
-        assert postgres_schema.migrate(connections)[0].number == 3
-    finally:
-        connections.close()
-    assert is_postgres(url)
-    assert fetch(url, 'SELECT decision, "time" FROM pending ORDER BY decision') == [
-        (1, 7000),
-        (2, 7000),
-    ]
-    assert len(fetch(url, "SELECT value FROM settings")[0][0]) == 32
-    lb.Store(url).close()

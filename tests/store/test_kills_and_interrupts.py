@@ -9,6 +9,7 @@ from lives import NAME, live, new_bandit
 
 import lastblock as lb
 from lastblock.store import owners, sqlite_file
+from lastblock.store import store as stores
 from lastblock.store.opening import is_postgres
 from lastblock.store.owners import Owners
 from processes import run_trial
@@ -245,7 +246,7 @@ def test_an_interrupt_leaves_no_owner(path, monkeypatch):
         monkeypatch.undo()
         assert is_free(0)
     with lb.Store(path) as store:
-        for owner, name in ((owners, "_lock"), (store, "_recover")):
+        for owner, name in ((owners, "_lock"), (stores, "recover")):
             interrupt_after(monkeypatch, owner, name)
             with pytest.raises(KeyboardInterrupt):
                 store.bandit(NAME)

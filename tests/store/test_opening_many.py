@@ -6,7 +6,8 @@ from lives import change, new_bandit
 
 import lastblock as lb
 from lastblock.live.view import desk_of
-from lastblock.store import open_bandits, postgres_ahead
+from lastblock.store import postgres_view
+from lastblock.store import store as stores
 
 NAMES = [f"bandit {k}" for k in range(5)]
 
@@ -14,7 +15,7 @@ NAMES = [f"bandit {k}" for k in range(5)]
 @pytest.fixture
 def filled(place, monkeypatch):
     """A store with five bandits, of which one has a snapshot and one has had nothing."""
-    monkeypatch.setattr(open_bandits, "TOGETHER", 2)
+    monkeypatch.setattr(stores, "TOGETHER", 2)
     with lb.Store(place, durability="never") as store:
         for k, name in enumerate(NAMES):
             bandit = new_bandit(store.create, name=name)
@@ -35,7 +36,7 @@ def facts(bandit):
 
 @pytest.mark.parametrize("ahead", [10, 1000])
 def test_all_are_as_they_would_be_one_by_one(filled, ahead, monkeypatch):
-    monkeypatch.setattr(postgres_ahead, "MOST", ahead)  # of most bandits events are read later
+    monkeypatch.setattr(postgres_view, "MOST_AHEAD", ahead)  # of most bandits events are read later
     with lb.Store(filled) as store:
         single = {name: facts(store.bandit(name)) for name in NAMES}
     with lb.Store(filled) as store:
@@ -50,15 +51,6 @@ def test_all_are_as_they_would_be_one_by_one(filled, ahead, monkeypatch):
         opened[NAMES[4]].tell_many(late, [1.0] * len(late))
         for name in NAMES:
             store.verify(name)
-
-
-def test_each_opening_begins_a_generation(filled):
-    query = "SELECT bandit, generation FROM bandits ORDER BY bandit"
-    before = fetch(filled, query)
-    for _ in range(2):
-        with lb.Store(filled) as store:
-            store.bandits(NAMES)
-    assert fetch(filled, query) == [(bandit, found + 2) for bandit, found in before]
 
 
 def test_those_of_others_are_left_out(filled):

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from databases import count, fetch
-from lives import NAME, change, live, new_bandit
+from lives import NAME, change, live, new_bandit, skip_lost
 from refusals import said
 
 import lastblock as lb
-from lastblock.store import postgres, postgres_snapshots
+from lastblock.store import postgres
 from lastblock.store.postgres_leases import clock
 from lastblock.support.errors import StoreError
 from processes import run_python, run_trial
@@ -45,19 +45,6 @@ def test_threads_share_a_commit(url):
             thread.join()
         assert sum(groups) == count(url) == 8 * 40
         assert len(groups) < sum(groups) / 2
-
-
-def test_a_snapshot_looks_through_its_events_once(url):
-    """Also in a table of which the server knows nothing yet: there it might choose a loop."""
-    with lb.Store(url, keep_events=True) as store:
-        bandit = new_bandit(store.create, name=NAME)
-        for _ in range(50):
-            bandit.tell(bandit.ask(), 1.0)
-    values = {"bandit": 1, "last": 0, "event": 1_000, "since": 0, "first_asked": 0}
-    for statement in (postgres_snapshots.ADD_ASKED, postgres_snapshots.DROP_ANSWERED):
-        plan = "\n".join(row for (row,) in fetch(url, f"EXPLAIN {statement % values}"))
-        assert "events" in plan
-        assert "Nested Loop Anti" not in plan, plan
 
 
 def test_a_refusal_is_for_those_whom_it_concerns(url):
@@ -141,8 +128,9 @@ def test_a_stale_owner_cannot_write(url, durability):
         store.flush()
         epoch = fetch(url, "SELECT epoch FROM owners WHERE bandit = 1")
         expire(url)
-        mine = other.bandit(NAME)
-        assert mine.to_bytes() == bandit.to_bytes()
+        mine, copy = other.bandit(NAME), bandit.copy()
+        skip_lost(copy, mine)  # a stale owner may give ids until it learns that it is one
+        assert mine.to_bytes() == copy.to_bytes()
         assert fetch(url, "SELECT epoch FROM owners WHERE bandit = 1") == [(epoch[0][0] + 1,)]
         mine.ask()
         before = count(url)

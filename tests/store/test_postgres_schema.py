@@ -8,9 +8,9 @@ from lives import NAME, live, new_bandit
 from refusals import said
 
 import lastblock as lb
-from lastblock.store import postgres, postgres_schema
+from lastblock.store import postgres, postgres_schema, schema
 from lastblock.store.postgres_connections import read_address
-from lastblock.store.postgres_schema import Migration, newest
+from lastblock.store.schema import Migration, migrations, newest
 from processes import run_python
 
 # Wrong addresses.
@@ -82,7 +82,9 @@ def test_a_newer_schema(url):
     lb.Store(url).close()
     fetch(url, "INSERT INTO migrations (number, name) VALUES (99, 'future')")
     for action in (lambda: lb.Store(url), lambda: migrated(url)):
-        assert f"has schema 99, this lastblock reads up to {newest()}; upgrade" in said(action)
+        assert f"has format 99, this lastblock reads up to {newest('postgresql')}; upgrade" in said(
+            action
+        )
 
 
 def test_a_schema_that_was_upgraded_meanwhile(url):
@@ -90,7 +92,7 @@ def test_a_schema_that_was_upgraded_meanwhile(url):
         new_bandit(store.create, name=NAME)
         store.release(NAME)
         fetch(url, "INSERT INTO migrations (number, name) VALUES (99, 'future')")
-        assert "has schema 99, this lastblock reads up to" in said(lambda: store.bandit(NAME))
+        assert "has format 99, this lastblock reads up to" in said(lambda: store.bandit(NAME))
 
 
 def migrated(url):
@@ -102,13 +104,14 @@ def migrated(url):
 
 
 def test_an_older_schema_is_migrated_when_nobody_uses_it(url, monkeypatch):
-    every, last = postgres_schema.migrations(), newest()
+    every, last = migrations("postgresql"), newest("postgresql")
     more = [Migration(last + 1, "one", "SELECT 1"), Migration(last + 2, "two", "SELECT 1")]
     with lb.Store(url) as store:
         bandit = new_bandit(store.create, name=NAME)
         live([bandit], range(20))
-        monkeypatch.setattr(postgres_schema, "migrations", lambda: every + more)
-        older = f"has schema {last}, this lastblock needs {last + 2}; close it everywhere and run"
+        for module in (schema, postgres_schema):
+            monkeypatch.setattr(module, "migrations", lambda database: every + more)
+        older = f"has format {last}, this lastblock needs {last + 2}; close it everywhere and run"
         assert older in said(lambda: lb.Store(url))
         assert f"is open in process {os.getpid()} on " in said(lambda: migrated(url))
         live([bandit], range(20, 25))  # it goes on

@@ -75,7 +75,7 @@ def test_the_nearest_file_is_named(tmp_path, shell_on):
 def test_formats_of_other_versions(tmp_path, shell_on):
     place = tmp_path / "shop.db"
     lb.Store(place).close()
-    for version, told in ((1, "run: lastblock store migrate"), (999, "upgrade lastblock")):
+    for version, told in ((0, "run: lastblock store migrate"), (999, "upgrade lastblock")):
         fetch(place, f"PRAGMA user_version = {version}")
         status, _, err = shell_on(place, "list")
         assert (status, told in err) == (2, True)

@@ -20,7 +20,8 @@ or a note, which leaves the record as it is:
 ("activate", decision, arm, None): the decision's clock starts again;
 ("guard", None, arm, [value]): a second number that came with a reward, which no policy sees;
 ("remember", decision or None, None, […]): what to answer if a request is repeated, see `Memory`;
-("configure", None, None, {"rewards": …, "remember": …}): how rewards are collected from now on.
+("configure", None, None, {"rewards": …, "remember": …}): how rewards are collected from now on;
+or ("skip", None, None, id): no id below this one is given from now on, since a crash has lost some.
 
 In an "ask_among" some active arms could not be chosen. It has those that could in "among", or those
 that could not in "without", whichever are fewer. An arm is given by its place among all arms of the
@@ -33,7 +34,7 @@ Journal: TypeAlias = Callable[[Sequence[Event]], None]
 KINDS = (
     *("ask", "tell", "forget", "add_arm", "retire_arm", "reseed"),
     *("partial", "activate", "remember", "configure"),
-    *("pause_arm", "resume_arm", "ask_among", "set_floors", "guard"),
+    *("pause_arm", "resume_arm", "ask_among", "set_floors", "guard", "skip"),
 )
 OBSERVE = "observe"
 """The kind that is no place in `KINDS`: logs have it as a tell without a decision."""

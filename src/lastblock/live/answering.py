@@ -41,8 +41,7 @@ def ask_again(
             "take another key for another request"
         )
     return [
-        desk.decision(desk.labels[arm], desk.generations.id_of(id), chance, found.time)
-        for id, arm, chance in found.rows
+        desk.decision(desk.labels[arm], id, chance, found.time) for id, arm, chance in found.rows
     ]
 
 
@@ -149,8 +148,7 @@ def _check_total(desk: JournalledDesk[Any], number: int, value: float) -> None:
         if total == value:
             raise
         raise ValueError(
-            f"with reward={value!r} the {rule} of decision {desk.generations.id_of(number)} would "
-            f"be refused: {error}"
+            f"with reward={value!r} the {rule} of decision {number} would be refused: {error}"
         ) from None
 
 
@@ -163,16 +161,15 @@ def _number(desk: JournalledDesk[Any], decision: Any) -> int:
     except SettledDecisionError:
         if desk.ledger.rule is None:
             raise
-        return desk.generations.number_of(int(getattr(decision, "id", decision)))
+        return int(getattr(decision, "id", decision))
 
 
 def number_of_token(desk: JournalledDesk[Any], token: str) -> int:
     """Return the number of a token's decision, which may have ended."""
     id = -1 if desk.tokens is None else desk.tokens.read(token)
-    number = desk.generations.number_of(id)
-    if not 0 <= number < desk.next_id:
-        raise desk.unknown(id, number)
-    return number
+    if id not in desk.out and not isinstance(error := desk.unknown(id), SettledDecisionError):
+        raise error
+    return id
 
 
 def number_out(
@@ -205,7 +202,7 @@ def _check_told(desk: JournalledDesk[Any], decision: Any, number: int, value: fl
         raise ended_error(desk, decision, number)
     if ended.reward != value:
         raise ToldOtherwiseError(
-            f"decision {desk.generations.id_of(number)} was told the reward {ended.reward!r} "
+            f"decision {number} was told the reward {ended.reward!r} "
             f"before, and now {value!r}; a decision has one reward",
             outcome=ended.outcome,
             reward=ended.reward,
@@ -214,24 +211,23 @@ def _check_told(desk: JournalledDesk[Any], decision: Any, number: int, value: fl
 
 def ended_error(desk: JournalledDesk[Any], decision: Any, number: int) -> UnknownDecisionError:
     """Return the error for a decision that is not out, with what is remembered of it."""
-    id = desk.generations.id_of(number)
     ended = desk.ledger.memory.ended(number)
     if ended is None:
         if type(decision) is not str:
-            return desk.unknown(id, number)
+            return desk.unknown(number)
         return ExpiredDecisionError(
-            f"decision {id} waits for no reward any more: it has expired, or was told or forgotten "
-            "too long ago or without its token; drop the reward"
+            f"decision {number} waits for no reward any more: it has expired, or was told or "
+            "forgotten too long ago or without its token; drop the reward"
         )
     outcome, reward = ended
     if outcome == "told":
         return SettledDecisionError(
-            f"decision {id} has been told already; tell each decision once",
+            f"decision {number} has been told already; tell each decision once",
             outcome=outcome,
             reward=reward,
         )
     return ExpiredDecisionError(
-        f"decision {id} was {outcome}, so it waits for no reward any more; drop the reward",
+        f"decision {number} was {outcome}, so it waits for no reward any more; drop the reward",
         outcome=outcome,
         reward=reward,
     )

@@ -425,8 +425,8 @@ class Bandit(BanditView[L]):
             if age is not None:
                 late = _older(desk, age)
             else:
-                newest = desk.next_id - 1 - limit
-                late = sorted(id for id in desk.out if id < newest)
+                newest = desk.asked - 1 - limit
+                late = sorted(id for id in desk.out if desk.asked_before(id) < newest)
             gone = tuple(desk.pending_at(id) for id in late)
             end(desk, late, value, [])
             return gone
@@ -510,7 +510,7 @@ class Bandit(BanditView[L]):
             if desk.tokens is None:
                 raise no_tokens()
             number, _ = desk.find(decision)
-            return desk.tokens.make(desk.generations.id_of(number))
+            return desk.tokens.make(number)
 
     @property
     def rewards(self) -> Rewards | None:
@@ -875,7 +875,6 @@ class Bandit(BanditView[L]):
             desk.copy_to(copied)
             if desk.clock is not None:
                 copied.ledger = desk.ledger.outside()
-            copied.enter(desk.generations)
             return bandit_on(copied)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,7 +1,6 @@
 """The decisions that a live bandit hands out, and their ids."""
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, NamedTuple
@@ -10,10 +9,6 @@ from lastblock.live.labels import L
 from lastblock.live.tokens import BanditTokens, no_tokens
 from lastblock.support.errors import UnknownDecisionError, short
 from lastblock.support.json_safe import json_fields
-
-TAG_BITS, TAGS = 40, 1 << 13
-"""An id is the number of a decision (0, 1, 2, …), plus 2⁴⁰ times the tag of its generation: the
-generation modulo 2¹³. So ids stay below 2⁵³, and floats and other languages can hold them."""
 
 
 @dataclass(slots=True)
@@ -146,6 +141,14 @@ def never_asked(id: object) -> UnknownDecisionError:
     )
 
 
+def was_lost(id: int) -> UnknownDecisionError:
+    """Return the error for an id that was reserved, and perhaps given, before a crash."""
+    return UnknownDecisionError(
+        f"decision {id} was lost: a crash came before it was written, and the bandit has been "
+        "opened again since; drop its reward"
+    )
+
+
 def no_context() -> TypeError:
     """Return the error for a call that gives a context."""
     return TypeError(
@@ -153,46 +156,3 @@ def no_context() -> TypeError:
         "keep a bandit for each (a name in a Store, an id in a Fleet); for many features use a "
         "contextual library, such as Vowpal Wabbit"
     )
-
-
-class Generations:
-    """The generations of a bandit's decisions, which turn their numbers into ids and back.
-
-    A store's bandit enters a new generation whenever it is opened. If a crash has lost decisions,
-    later decisions get the same numbers, but other ids, since their generation differs. A bandit
-    outside a store stays in generation 0, where the id of a decision is its number.
-
-    Parameters
-    ----------
-    begun
-        Pairs of a generation's first decision and the generation, in order.
-    """
-
-    def __init__(self, begun: Sequence[tuple[int, int]] = ((0, 0),)) -> None:
-        if not begun:
-            raise ValueError("the list of generations is empty")
-        self._firsts = [first for first, _ in begun]
-        self._tags = [(generation % TAGS) << TAG_BITS for _, generation in begun]
-        self.first = self._firsts[-1]
-        """The first decision of the latest generation."""
-        self._generation = begun[-1][1]
-        self.tag = self._tags[-1]
-        """The id minus the number of a decision, in the latest generation."""
-
-    def id_of(self, number: int) -> int:
-        """Return the id of the decision with this number."""
-        return number + self._tags[max(0, bisect_right(self._firsts, number) - 1)]
-
-    def number_of(self, id: int) -> int:
-        """Return the number of the decision with this id, or raise an error if it was lost."""
-        if id < 0:
-            return id
-        tag, number = id >> TAG_BITS << TAG_BITS, id % (1 << TAG_BITS)
-        if number < self._firsts[0] or tag == self.id_of(number) - number:
-            return number
-        if tag == self.tag or tag >> TAG_BITS >= min(TAGS, self._generation):
-            raise never_asked(id)
-        raise UnknownDecisionError(
-            f"decision {id} was lost: a crash came before it was written, and the bandit has been "
-            "opened again since; drop its reward"
-        )

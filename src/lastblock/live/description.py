@@ -39,6 +39,7 @@ def describe_desk(desk: JournalledDesk[Any], *, with_out: bool = True) -> dict[s
             for label, told in desk.retired.items()
         ],
         "next_id": desk.next_id,
+        "lost": desk.lost,
         "out": [[id, int(arm), desk.chances.get(id)] for id, arm in out],
         "ledger": desk.ledger.describe(for_store=not with_out, in_store=desk.clock is not None),
         "paused": sorted(number[label] for label in desk.paused),
@@ -73,6 +74,7 @@ def _restored(about: dict[str, Any], record: bytes) -> JournalledDesk[Any]:
         raise ValueError("its arms do not add up: each must be either active or retired, once")
     check_arms(policy, len(numbers))
     next_id = _between(about["next_id"], 0, LARGEST_COUNTED, "next_id")
+    lost = _lost(about["lost"], next_id)
     out, chances = _decisions(about["out"], next_id, len(numbers), retired.keys())
     width, depth = about["room"]
     width = _between(width, len(numbers), LARGEST_COUNTED, "room")
@@ -90,7 +92,8 @@ def _restored(about: dict[str, Any], record: bytes) -> JournalledDesk[Any]:
     desk: JournalledDesk[Any] = JournalledDesk(live, labels, floor_of_all)
     desk.active, desk.numbers = [labels[i] for i in numbers], numbers
     desk.retired = {labels[i]: told for i, told in retired.items()}
-    desk.next_id, desk.out, desk.chances, desk.ledger = next_id, out, chances, ledger
+    desk.next_id, desk.lost, desk.ledger = next_id, lost, ledger
+    desk.out, desk.chances = out, chances
     desk.paused = paused
     desk.attach(None, None)  # since it goes by the ledger and the arms which ways are fast
     return desk
@@ -128,6 +131,16 @@ def _decisions(
         if share is not None:
             chances[known] = share
     return out, chances
+
+
+def _lost(rows: Sequence[Any], next_id: int) -> tuple[tuple[int, int], ...]:
+    """Return the ids that crashes lost, in order."""
+    lost: list[tuple[int, int]] = []
+    for first, end in rows:
+        least = lost[-1][1] + 1 if lost else 0
+        begin = _between(first, least, next_id, "lost")
+        lost.append((begin, _between(end, begin + 1, next_id, "lost")))
+    return tuple(lost)
 
 
 def _paused(

@@ -19,7 +19,13 @@ from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.jit import is_foreign
 from lastblock.live.changes import last_change
 from lastblock.live.clock import Clock
-from lastblock.live.decisions import Decision, Generations, Pending, StoredDecision, never_asked
+from lastblock.live.decisions import (
+    Decision,
+    Pending,
+    StoredDecision,
+    never_asked,
+    was_lost,
+)
 from lastblock.live.eligibility import (
     Restricted,
     Wanted,
@@ -46,10 +52,7 @@ _log = logging.getLogger(__name__)
 
 DesksLike = TypeVar("DesksLike", bound="Desk[Any]")
 Answer = tuple[int, int, float]
-"""The number of a decision, the place of its arm in the record, and the decision's reward."""
-
-ONLY_ONE = Generations()
-"""The generations of every bandit outside a store: its ids are the numbers of its decisions."""
+"""The id of a decision, the place of its arm in the record, and the decision's reward."""
 
 _DECISIONS = (Decision, Pending)
 _new = object.__new__
@@ -90,8 +93,8 @@ class Desk(Generic[L]):
         self.ledger = Ledger()
         self.clock: Clock | None = None  # a store has one, and tokens
         self.tokens: BanditTokens | None = None
-        self.next_id = 0  # the number of the next decision; `Generations` turns numbers into ids
-        self.generations = ONLY_ONE
+        self.next_id = 0  # the id of the next decision
+        self.lost: tuple[tuple[int, int], ...] = ()  # ids that crashes lost: from a first to an end
         self.last: Explanation[L] | None = None  # kept when arms change, and the record loses it
 
     def choose_ways(self) -> None:
@@ -122,10 +125,19 @@ class Desk(Generic[L]):
         return tuple(self.pending_at(id) for id in sorted(self.out))
 
     def pending_at(self, id: int) -> Pending[L]:
-        """Return the decision with this number, which is out."""
-        label, age = self.label(self.out[id]), self.next_id - 1 - id
-        time = self.ledger.begun_at(id)
-        return Pending(label, self.generations.id_of(id), self.chances.get(id), age, time)
+        """Return the decision with this id, which is out."""
+        age = self.asked - 1 - self.asked_before(id)
+        label, time = self.label(self.out[id]), self.ledger.begun_at(id)
+        return Pending(label, id, self.chances.get(id), age, time)
+
+    @property
+    def asked(self) -> int:
+        """How many decisions were asked for."""
+        return self.asked_before(self.next_id)
+
+    def asked_before(self, id: int) -> int:
+        """Return how many decisions were asked for before the one with this id."""
+        return id - sum(min(end, id) - first for first, end in self.lost if first < id)
 
     def pulls(self) -> dict[L, int]:
         """Return how many rewards each arm has had, including retired arms."""
@@ -164,14 +176,14 @@ class Desk(Generic[L]):
             self.retired,
             self.paused,
             [self.label(arm) for arm in self.out.values()],
-            self.next_id,
+            self.asked,
             confidence,
         )
 
     # Checking what users give.
 
     def find(self, decision: Decision[L] | Pending[L] | int | str) -> tuple[int, int]:
-        """Return the number and the arm of a decision that is out, or raise an error."""
+        """Return the id and the arm of a decision that is out, or raise an error."""
         id: Any = decision
         label: L | None = None
         if isinstance(decision, _DECISIONS):
@@ -181,19 +193,16 @@ class Desk(Generic[L]):
         if type(id) is str and self.tokens is not None:
             id = self.tokens.read(id)
         if type(id) is not int:
-            raise self.unknown(id, -1)
-        number = id - self.generations.tag
-        if not self.generations.first <= number < self.next_id:
-            number = self.generations.number_of(id)
-        arm = self.out.get(number)
+            raise never_asked(id)
+        arm = self.out.get(id)
         if arm is None:
-            raise self.unknown(id, number)
+            raise self.unknown(id)
         if label is not None and not _same(label, self.label(arm)):
             raise UnknownDecisionError(
                 f"decision {id} was for arm {self.label(arm)!r}, not {label!r}; "
                 "tell what ask() returned, to the bandit that returned it"
             )
-        return number, arm
+        return id, arm
 
     def find_arm(self, label: object) -> int:
         """Return the place of an active arm in the record, or raise a ValueError."""
@@ -203,13 +212,15 @@ class Desk(Generic[L]):
             raise ValueError(f"arm {label!r} is not one of the arms {self.active}")
         return self.active.index(label)
 
-    def unknown(self, id: object, number: int) -> UnknownDecisionError:
+    def unknown(self, id: int) -> UnknownDecisionError:
         """Return the error to raise for a decision that is not out."""
-        if 0 <= number < self.next_id:
-            return SettledDecisionError(
-                f"decision {id} has been told or forgotten already; tell each decision once"
-            )
-        return never_asked(id)
+        if not 0 <= id < self.next_id:
+            return never_asked(id)
+        if any(first <= id < end for first, end in self.lost):
+            return was_lost(id)
+        return SettledDecisionError(
+            f"decision {id} has been told or forgotten already; tell each decision once"
+        )
 
     def check_reward(self, reward: Any, advice: str = FORGET) -> float:
         """Return a reward as a float whose sums stay finite, or raise a ValueError."""
@@ -281,7 +292,7 @@ class Desk(Generic[L]):
         without = tuple(label for label in self.active if label not in labels)
         arm = self.active[taken.arm]
         self.restricted = Restricted(id, arm, without, len(kept) == 1, side, of_side)
-        return self.decision(arm, id + self.generations.tag, taken.chance)
+        return self.decision(arm, id, taken.chance)
 
     def ask_arm(self) -> Decision[L]:
         """Take the next decision."""
@@ -291,8 +302,8 @@ class Desk(Generic[L]):
             arm, chance = asked if self.live.is_floored else (asked, None)
             self.note_out(id, arm, chance)
             if self.clock is None:
-                return Decision(self.active[arm], id + self.generations.tag, chance)
-            return self.decision(self.active[arm], id + self.generations.tag, chance)
+                return Decision(self.active[arm], id, chance)
+            return self.decision(self.active[arm], id, chance)
         except BaseException:
             self.catch_up()
             raise
@@ -316,6 +327,13 @@ class Desk(Generic[L]):
             self.ledger.asked_at[id] = self.clock.last
         if chance is not None:
             self.chances[id] = chance
+
+    def skip(self, end: int) -> None:
+        """Give no id below `end` from now on: a store may have given them before a crash."""
+        lost, first = self.lost, self.next_id
+        if lost and lost[-1][1] == first:
+            lost, first = lost[:-1], lost[-1][0]
+        self.lost, self.next_id = (*lost, (first, end)), end
 
     def catch_up(self) -> None:
         """After an interrupt, note a decision that the record took but `ask` did not return."""
@@ -458,7 +476,7 @@ class Desk(Generic[L]):
         self.live.become(other.live)
         self.labels, self.active, self.numbers = other.labels, other.active, other.numbers
         self.retired, self.out, self.chances = other.retired, other.out, other.chances
-        self.ledger, self.next_id = other.ledger, other.next_id
+        self.ledger, self.next_id, self.lost = other.ledger, other.next_id, other.lost
         self.paused, self.restricted = other.paused, other.restricted
         self.floor_of_all = other.floor_of_all
 
@@ -474,8 +492,7 @@ class Desk(Generic[L]):
         other.out = dict(self.out)
         other.chances = dict(self.chances)
         other.ledger = self.ledger.copy()
-        other.next_id = self.next_id
-        other.generations = self.generations
+        other.next_id, other.lost = self.next_id, self.lost
         other.last = self.last
         other.paused, other.restricted = self.paused, self.restricted
         return other

@@ -27,6 +27,7 @@ from lastblock.kernels.background import SoonCompiled
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.jit import DISABLED, is_foreign, is_kept, plain, specialised_before
 from lastblock.kernels.streams import STREAM_WORDS
+from lastblock.live.decisions import never_asked
 from lastblock.live.eligibility import restricted_places
 from lastblock.live.floor_events import floors_by_label
 from lastblock.live.ledger import check_note
@@ -235,14 +236,13 @@ def apply_event(bandit: Any, desk: Any, event: Event) -> None:
         _apply_ask(bandit, desk, event)
     elif kind in ("tell", "forget"):
         if id not in desk.out:
-            raise desk.unknown(id, -1 if id is None else id)
+            raise never_asked(id) if id is None else desk.unknown(id)
         if desk.number(id) != place:
             raise ValueError(f"event {event!r} does not fit: the decision was for another arm")
-        found = desk.generations.id_of(id)
         if kind == "forget":
-            bandit.forget(found)
+            bandit.forget(id)
         elif desk.ledger.rule is None:
-            bandit.tell(found, value)
+            bandit.tell(id, value)
         else:  # it is what several rewards came to
             desk.tell_each([(id, desk.out[id], desk.check_reward(value))])
     elif kind == "add_arm":
@@ -258,6 +258,9 @@ def apply_event(bandit: Any, desk: Any, event: Event) -> None:
     elif kind == "reseed" and len(value) == STREAM_WORDS:
         desk.settle()
         desk.reseed(np.array(value, np.uint64))
+    elif kind == "skip" and value > desk.next_id:
+        desk.settle()
+        desk.skip_to(value)
     elif kind in NOTES:
         desk.settle()
         try:

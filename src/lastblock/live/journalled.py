@@ -13,8 +13,8 @@ from lastblock.core.protocol import Policy
 from lastblock.core.registry import require_policy
 from lastblock.engine.events import OBSERVE, Event, Journal
 from lastblock.kernels.streams import Seed, Stream, key_of
-from lastblock.live.decisions import Decision, Generations, Pending
-from lastblock.live.desk import ONLY_ONE, Answer, Desk
+from lastblock.live.decisions import Decision, Pending
+from lastblock.live.desk import Answer, Desk
 from lastblock.live.eligibility import ANY, Wanted, check_resizable
 from lastblock.live.hooks import BanditEvent, Hook, Hooks
 from lastblock.live.labels import L, Label, check_floor, check_labels
@@ -23,14 +23,14 @@ from lastblock.live.memory import Remember, check_remember
 from lastblock.live.state import Live
 from lastblock.support.checks import whole
 
-SILENT = ("guard", "remember", "configure")
+SILENT = ("guard", "remember", "configure", "skip")
 """Kinds of events that functions given to `Bandit.on_event` are not told of."""
 
 
 class JournalledDesk(Desk[L]):
     """A desk that several threads may use, and that tells a journal of every change.
 
-    Callers hold the lock, except for `attach` and `enter`, which take it.
+    Callers hold the lock, except for `attach`, which takes it.
 
     Parameters
     ----------
@@ -85,12 +85,6 @@ class JournalledDesk(Desk[L]):
             self._journal, self._reload = journal, reload
             self.choose_ways()
 
-    def enter(self, generations: Generations) -> None:
-        """Make ids from these generations from now on."""
-        with self.lock:
-            self.generations = generations
-            self.choose_ways()
-
     def on_event(self, function: Hook) -> Callable[[], None]:
         """Call a function after each change from now on; return a function that ends this."""
 
@@ -111,7 +105,7 @@ class JournalledDesk(Desk[L]):
         (`is_plain`) also needs a bandit without floors or paused arms; that of `tell` (`is_quick`)
         needs a policy that cannot raise an error, and no log to tell of changes that it notices.
         """
-        is_simple = not self.is_followed and self.generations is ONLY_ONE
+        is_simple = not self.is_followed
         collects = self.ledger.rule is not None
         self.is_quick = is_simple and not self.may_raise and not self.tells_changes and not collects
         self.is_plain = is_simple and not self.live.is_floored and not self.paused
@@ -261,6 +255,10 @@ class JournalledDesk(Desk[L]):
         """Continue with other random streams."""
         self.log([("reseed", None, None, key.tolist())], self.live.reseed, key)
 
+    def skip_to(self, end: int) -> None:
+        """Give no id below `end` from now on."""
+        self.log([("skip", None, None, end)], self.skip, end)
+
     # How state and journal stay in agreement.
 
     def log(self, events: list[Event], change: Callable[..., None], *arguments: Any) -> None:
@@ -287,7 +285,7 @@ class JournalledDesk(Desk[L]):
         reward = value if kind in ("tell", OBSERVE) else value[0] if kind == "partial" else None
         return BanditEvent(
             kind,
-            None if decision is None else self.generations.id_of(decision),
+            decision,
             None if arm is None else self.labels[arm],
             reward,
         )

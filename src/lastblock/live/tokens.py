@@ -5,7 +5,7 @@ A token is 27 bytes in base64 for URLs, which is 36 characters:
 1 byte     version
 4 bytes    the store: a digest of its secret
 4 bytes    the number of the bandit in the store, which is never used again
-7 bytes    the id of the decision: the generation and the number
+7 bytes    the id of the decision
 11 bytes   BLAKE2b of the bytes before, keyed with the secret
 """
 

@@ -61,10 +61,9 @@ class BanditView(ABC, Generic[L]):
     def asked(self) -> int:
         """How many decisions have been asked for.
 
-        This is also the id of the next decision, except in a store: there ids also count how often
-        the bandit has been opened.
+        This is also the id of the next decision, unless crashes have lost ids of a store's bandit.
         """
-        return self._desk.next_id
+        return self._desk.asked
 
     @property
     def pending(self) -> tuple[Pending[L], ...]:

@@ -35,8 +35,7 @@ from lastblock.serve.peers import Peers
 from lastblock.serve.policies import read_policy
 from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.store.documents import Found
-from lastblock.store.open_bandits import TOGETHER
-from lastblock.store.store import Store
+from lastblock.store.store import TOGETHER, Store
 from lastblock.support.errors import BanditInUseError, StoreError
 from lastblock.support.spelling import nearest
 

@@ -31,7 +31,7 @@ def reason_of(hosted: Hosted, asked: Sequence[Decision[Label]]) -> Reason:
     if hosted.is_holdout:
         return _held_out(hosted)
     desk, last = desk_of(hosted.bandit), asked[-1].id
-    if desk.generations.number_of(last) == desk.next_id - 1:
+    if last == desk.next_id - 1:
         return hosted.bandit.explain().text
     return hosted.name, last
 

@@ -10,7 +10,7 @@ import msgspec
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Request
 from lastblock.serve.state import State
-from lastblock.store.logs import LoggedEvent
+from lastblock.store.event_logs import LoggedEvent
 from lastblock.support.errors import StoreError
 
 LOOK = 0.2

@@ -8,9 +8,9 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 from lastblock.store.opening import is_postgres, load_psycopg
-from lastblock.store.sqlite_connections import connect
-from lastblock.store.sqlite_errors import PATIENCE, explained
-from lastblock.store.sqlite_schema import APPLICATION, VERSION
+from lastblock.store.schema import Database, newest
+from lastblock.store.sqlite import APPLICATION
+from lastblock.store.sqlite_connections import PATIENCE, connect, explained
 from lastblock.support.errors import StoreError
 
 Read = Callable[[str], Sequence[tuple[Any, ...]]]
@@ -69,24 +69,29 @@ def _check_file(path: Path, closing: ExitStack) -> Iterator[StoreFinding]:
         if application != APPLICATION:
             yield StoreFinding(False, "it is not a store: another program has made the file")
             return
-        yield version_finding("format", version, VERSION, "open it with lb.Store to upgrade it")
+        yield format_finding(version, "sqlite")
         ((said,), *_) = read("PRAGMA quick_check")
         yield StoreFinding(
             said == "ok", "SQLite finds the file whole" if said == "ok" else str(said)
         )
-        if version == VERSION:
+        if version == newest("sqlite"):
             yield from bandit_findings(read)
 
 
-def version_finding(word: str, found: int, newest: int, advice: str) -> StoreFinding:
-    """Return what to say of the version of the tables."""
-    if found > newest:
+def format_finding(
+    found: int,
+    database: Database,
+    advice: str = "close it everywhere and run: lastblock store migrate",
+) -> StoreFinding:
+    """Return what to say of the format of the tables."""
+    known = newest(database)
+    if found > known:
         return StoreFinding(
-            False, f"{word} {found}, this lastblock reads up to {newest}: upgrade it"
+            False, f"format {found}, this lastblock reads up to {known}: upgrade it"
         )
-    if found < newest:
-        return StoreFinding(False, f"{word} {found}, this lastblock needs {newest}: {advice}")
-    return StoreFinding(True, f"{word} {found}, as this lastblock needs it")
+    if found < known:
+        return StoreFinding(False, f"format {found}, this lastblock needs {known}: {advice}")
+    return StoreFinding(True, f"format {found}, as this lastblock needs it")
 
 
 def bandit_findings(read: Read) -> Iterator[StoreFinding]:

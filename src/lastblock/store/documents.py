@@ -35,7 +35,8 @@ class Documents:
         collection
             The name of the collection.
         """
-        found = self._storage.documents(collection)
+        with self._storage.view() as view:
+            found = view.documents(collection)
         return {name: Found(each.version, json.loads(each.body)) for name, each in found.items()}
 
     def put(

@@ -11,7 +11,6 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from lastblock.engine.events import ASK, ASK_AMONG, FORGET, KINDS, NOTES, OBSERVE, TELL
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.live import persistence
-from lastblock.live.decisions import Generations
 from lastblock.live.description import read_floors
 from lastblock.live.eligibility import restricted_places
 from lastblock.live.floor_events import read_floors_event
@@ -107,17 +106,14 @@ _COLUMNS: dict[What, Columns] = {
 def _labelled(
     view: View, name: str, number: int, what: What, columns: list[str], labels: Sequence[Label]
 ) -> Iterator[list[list[Any]]]:
-    """Yield the rows, with labels of arms and ids of decisions instead of their numbers."""
-    words = _words(labels)
-    arm, decision = columns.index("arm"), columns.index("decision")
+    """Yield the rows, with labels of arms instead of their numbers."""
+    words, arm = _words(labels), columns.index("arm")
     with damage_explained(view, name):
-        ids = Generations(view.generations(number))
         parts = _decisions(view, number, words) if what == DECISIONS else _events(view, number)
         for part in parts:
             rows = [list(row) for row in part]
             for row in rows:
                 row[arm] = _word(words, row[arm])
-                row[decision] = None if row[decision] is None else ids.id_of(row[decision])
             yield rows
 
 

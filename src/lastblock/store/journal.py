@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lastblock.engine.events import KINDS, OBSERVE, TELL, Event
@@ -27,6 +27,10 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make
 _CODES = {kind: code for code, kind in enumerate(KINDS)} | {OBSERVE: TELL}
 _ASKS = ("ask", "ask_among")
 
+BLOCK = 65_536
+"""How many ids a bandit reserves at a time if decisions are given before they are written. A crash
+can lose decisions then, and none of the ids that are reserved is given again."""
+
 
 class EventLog:
     """Numbers the events of one bandit, writes them, and now and then writes a snapshot.
@@ -47,6 +51,10 @@ class EventLog:
         Raises a `StoreError` if the bandit may not take decisions now; None if it always may.
     tokens
         Makes the tokens of the bandit's decisions.
+    reserve
+        Notes up to which id the bandit may give decisions; None if each is written before.
+    reserved
+        Up to which id it may give them now.
     """
 
     def __init__(
@@ -58,14 +66,17 @@ class EventLog:
         recover: Callable[[Known], Recovered],
         check_owned: Callable[[int], None] | None,
         tokens: BanditTokens,
+        reserve: Callable[[Mapping[int, int]], None] | None,
+        reserved: int,
     ) -> None:
         self.bandit, self.number = made.bandit, number
         self.event, self.saved = made.event, made.saved  # the last event, and that of the snapshot
-        self._since = made.asked  # the number of decisions in the last snapshot
+        self._since = made.since  # the next decision's id in the last snapshot
         self._chosen: list[int] | None = None  # later decisions among some arms; None if unknown
         self._sure = made.event  # up to this event the bandit certainly agrees with the log
         self._snapshot_every = snapshot_every
         self._write, self._recover, self._check_owned = write, recover, check_owned
+        self._reserve, self._reserved = reserve, reserved
         self._reason: str | None = None
         self._repeated: SoonCompiled | None = None  # the loop that repeats events
         self._clock = Clock(made.time, made.event)
@@ -73,6 +84,14 @@ class EventLog:
         desk.live.compile_soon()
         desk.clock, desk.tokens = self._clock, tokens
         desk.attach(self, self.reload)
+        if made.reserved > self.next_id:
+            with desk.lock:
+                desk.skip_to(made.reserved)
+
+    @property
+    def next_id(self) -> int:
+        """The id of the bandit's next decision."""
+        return desk_of(self.bandit).next_id
 
     def __call__(self, events: Sequence[Event]) -> None:
         if self._reason is not None:
@@ -95,6 +114,10 @@ class EventLog:
         try:
             if self._check_owned is not None:
                 self._check_owned(number)
+            if self._reserve is not None and self.next_id > self._reserved:
+                end = self.next_id + BLOCK
+                self._reserve({number: end})
+                self._reserved = end
             if after - self.saved < self._snapshot_every:
                 self._write(rows, ())
             else:
@@ -126,7 +149,7 @@ class EventLog:
         """Write rows, and a snapshot of the bandit, whose state is that after `event`."""
         snapshot = snapshot_of(self.bandit, self.number, event, self._since, self._chosen)
         self._write(rows, [snapshot])
-        self.saved, self._since, self._chosen = event, snapshot.asked, []
+        self.saved, self._since, self._chosen = event, snapshot.next_id, []
 
     def reload(self) -> Desk[Any]:
         """Return the desk as the storage has it, including events that wait to be written."""
@@ -192,7 +215,7 @@ def snapshot_of(
         body = snapshot.pack(about, desk.live.to_bytes())
         policy, layout = json.dumps(about["policy"]), about["layout"]
         out = desk.out_among(range(since, desk.next_id) if chosen is None else chosen)
-        return Snapshot(number, event, bandit.asked, policy, layout, body, since, out, kept)
+        return Snapshot(number, event, desk.next_id, policy, layout, body, since, out, kept)
 
 
 def _kept(value: Any) -> Any:

@@ -2,51 +2,41 @@
 
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import psycopg
 
 from lastblock.engine.events import KINDS
 from lastblock.live.labels import Label
-from lastblock.store import postgres_documents
-from lastblock.store.messages import check_secret
+from lastblock.store import queries
 from lastblock.store.postgres_connections import (
     Connection,
     Connections,
     DedicatedConnection,
+    explained,
     is_broken,
     last_rows,
     read_address,
     run,
+    running,
 )
-from lastblock.store.postgres_errors import explained
 from lastblock.store.postgres_leases import LEASE, Leases
-from lastblock.store.postgres_rows import (
-    COPY_EVENTS,
-    begin,
-    copy_in,
-    event_lines,
-    receive,
-)
+from lastblock.store.postgres_rows import putting
 from lastblock.store.postgres_schema import prepare
-from lastblock.store.postgres_snapshots import keep_snapshot
 from lastblock.store.postgres_view import PostgresView
-from lastblock.store.storage import BanditHolder, Beginning, Copy, Document, Row, Snapshot, encoded
+from lastblock.store.schema import read_secret
+from lastblock.store.storage import BanditHolder, Copy, Kept, Row, Snapshot
 from lastblock.support.errors import StoreError
 
 Made = TypeVar("Made")
 
 _ADD_ARM = KINDS.index("add_arm")
-_TABLES = ("events", "pending", "generations", "arms", "bandits", "owners")
 
 _LAST = (
     "SELECT bandit, greatest(last_event, (SELECT max(event) FROM events "
     "WHERE events.bandit = bandits.bandit)) FROM bandits WHERE bandit = ANY(%s)"
 )
-
-
 _NEW_OWNER = (
     "INSERT INTO owners (bandit, epoch, holder, expires) VALUES "
     "(%s, 0, %s, clock_timestamp() + make_interval(secs => %s))"
@@ -84,7 +74,8 @@ class PostgresStorage:
         try:
             prepare(self._connections)
             self._sync = self._setting(sync)
-            self.secret = self._read_secret()
+            with self._connections.transaction() as connection:
+                self.secret = read_secret(running(connection), self.label)
         except BaseException:
             self.close()
             raise
@@ -97,11 +88,6 @@ class PostgresStorage:
             ((found,),) = run(connection, "SHOW synchronous_commit")
         # Whoever has chosen a stronger setting than `on`, for standby servers, keeps it.
         return "SET LOCAL synchronous_commit = on" if found == "off" else "SELECT 1"
-
-    def _read_secret(self) -> bytes:
-        with self._connections.transaction() as connection:
-            found = run(connection, "SELECT value FROM settings WHERE name = 'secret'").fetchone()
-        return check_secret(self.label, found)
 
     @property
     def is_lost(self) -> bool:
@@ -129,11 +115,6 @@ class PostgresStorage:
 
     # Reading.
 
-    def names(self) -> dict[str, int]:
-        """Return the number of each bandit, by name."""
-        with self.view() as view:
-            return view.names()
-
     def view(self, *, even_lost: bool = False) -> PostgresView:
         """Return a view of the database as it is at one moment; see `Storage.view`."""
         self._check_open()
@@ -160,44 +141,26 @@ class PostgresStorage:
     def create(self, name: str, snapshot: Snapshot, arms: Sequence[Label]) -> int:
         """Add a bandit and return its number; the name must be new."""
         self._check_open()
-        with self._naming(name), self._connections.transaction() as connection:
-            ((number,),) = run(
-                connection,
-                "INSERT INTO bandits (name, policy, layout, snapshot, last_event)"
-                " VALUES (%s, %s, %s, %s, %s) RETURNING bandit",
-                [name, snapshot.policy, snapshot.layout, snapshot.body, snapshot.event],
-            )
-            run(connection, "INSERT INTO generations VALUES (%s, 0, 0)", [number])
+        with self._connections.transaction() as connection:
+            kept = Kept.of(snapshot)
+            number = queries.add_bandit(running(connection), self.label, name, kept, arms)
             run(connection, _NEW_OWNER, [number, self._holder, LEASE])
-            for arm, label in enumerate(arms):
-                values = [number, arm, encoded(label)]
-                run(connection, "INSERT INTO arms VALUES (%s, %s, %s)", values)
-            return int(number)
+            return number
 
     def receive(self, name: str, copy: Copy, parts: Iterable[Sequence[Row]]) -> None:
         """Add a bandit that another storage has, with all its events."""
         self._check_open()
-        with self._naming(name), self._connections.transaction() as connection:
-            receive(connection, name, copy, parts)
-
-    @contextmanager
-    def _naming(self, name: str) -> Iterator[None]:
-        """Explain that a name is taken."""
-        try:
-            yield
-        except StoreError as error:
-            if isinstance(error.__cause__, psycopg.errors.UniqueViolation):
-                raise StoreError(
-                    f"{self.label} has a bandit {name!r} already; take another name, or delete it"
-                ) from error
-            raise
+        with self._connections.transaction() as connection:
+            change, put = running(connection), putting(connection)
+            number = queries.receive(change, put, self.label, name, copy, parts)
+            run(connection, _NEW_OWNER, [number, None, 0.0])
 
     def delete(self, bandit: int) -> None:
         """Remove a bandit and its events."""
 
         def remove(connection: Connection) -> None:
-            for table in _TABLES:
-                run(connection, f"DELETE FROM {table} WHERE bandit = %s", [bandit])
+            queries.remove_bandit(running(connection), bandit)
+            run(connection, "DELETE FROM owners WHERE bandit = %s", [bandit])
 
         self._change([bandit], remove)
 
@@ -220,12 +183,9 @@ class PostgresStorage:
         """Raise a `StoreError` if this store may not decide for a bandit; see `Storage`."""
         self._leases.check(bandit)
 
-    def begin(self, beginnings: Sequence[Beginning]) -> list[list[tuple[int, int]]]:
-        """Begin new generations; return all that may have decisions out. See `Storage.begin`."""
-        return self._change(
-            [each.bandit for each in beginnings],
-            lambda connection: begin(connection, beginnings, keep_all=self._keep_events),
-        )
+    def reserve(self, ends: Mapping[int, int]) -> None:
+        """Note up to which id some bandits may give decisions; see `Storage.reserve`."""
+        self._change(list(ends), lambda connection: queries.reserve(running(connection), ends))
 
     def disown(self, bandit: int) -> None:
         """Let others own a bandit."""
@@ -249,20 +209,17 @@ class PostgresStorage:
 
     # Documents.
 
-    def documents(self, collection: str) -> dict[str, Document]:
-        """Return the documents of a collection, by name."""
-        self._check_open()
-        return postgres_documents.documents(self._connections, collection)
-
     def put_document(self, collection: str, name: str, body: str, expected: int | None) -> int:
         """Write a document and return its version; see `Storage.put_document`."""
         self._check_open()
-        return postgres_documents.put_document(self._connections, collection, name, body, expected)
+        with self._connections.transaction() as connection:
+            return queries.put_document(running(connection), collection, name, body, expected)
 
     def drop_document(self, collection: str, name: str) -> bool:
         """Remove a document; return whether there was one."""
         self._check_open()
-        return postgres_documents.drop_document(self._connections, collection, name)
+        with self._connections.transaction() as connection:
+            return queries.drop_document(running(connection), collection, name)
 
     # Events.
 
@@ -326,10 +283,10 @@ class PostgresStorage:
     def _insert(
         self, connection: Connection, rows: Sequence[Row], snapshots: Sequence[Snapshot]
     ) -> None:
-        if rows:
-            copy_in(connection, COPY_EVENTS, event_lines(rows))
+        change, put = running(connection), putting(connection)
+        put("events", rows)
         for bandit, _, _, kind, _, arm, label in rows:
             if kind == _ADD_ARM:
-                run(connection, "INSERT INTO arms VALUES (%s, %s, %s)", [bandit, arm, label])
+                queries.add_arm(change, bandit, arm, label)
         for snapshot in snapshots:
-            keep_snapshot(connection, snapshot, self.label, self._keep_events)
+            queries.keep_snapshot(change, put, self.label, snapshot, self._keep_events)

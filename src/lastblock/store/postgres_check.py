@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from lastblock.store.checking import StoreFinding, bandit_findings, version_finding
+from lastblock.store.checking import StoreFinding, bandit_findings, format_finding
 from lastblock.store.holders import Holder
-from lastblock.store.postgres_connections import Connections, read_address, run
-from lastblock.store.postgres_errors import explained
-from lastblock.store.postgres_schema import newest, version
+from lastblock.store.postgres_connections import Connections, explained, read_address, run
+from lastblock.store.postgres_schema import version
+from lastblock.store.schema import newest
 
 _SAFE = {
     "fsync": ("on", "a power failure can damage the database"),
@@ -31,19 +31,20 @@ def check(url: str, closing: ExitStack) -> Iterator[StoreFinding]:
     yield StoreFinding(True, f"PostgreSQL {server} answers")
     schema = connections.address.schema
     found = version(connection, schema)
-    advice = "close it everywhere and run: lastblock store migrate URL"
     if found == 0:
         advice = "there are no tables yet; lb.Store or lastblock store migrate makes them"
-    yield version_finding("schema", found, newest(), advice)
+        yield format_finding(found, "postgresql", advice)
+        return
+    yield format_finding(found, "postgresql")
     for name, (wanted, otherwise) in _SAFE.items():
         ((value,),) = read(f"SHOW {name}")
         is_good = value == wanted or (name == "synchronous_commit" and value != "off")
         yield StoreFinding(is_good, f"{name} is {value}" + ("" if is_good else f": {otherwise}"))
-    if found != newest():
+    if found != newest("postgresql"):
         return
     rights = read(
         "SELECT table_name, right_name FROM unnest(ARRAY['bandits', 'events', 'owners', 'pending', "
-        "'arms', 'generations']) AS table_name, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', "
+        "'arms']) AS table_name, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', "
         f"'DELETE']) AS right_name WHERE NOT has_table_privilege('{schema}.' || table_name, "
         "right_name)"
     )

@@ -17,12 +17,15 @@ import psycopg
 
 from lastblock.store.holders import Holder, this_process
 from lastblock.store.postgres_connections import (
+    Connection,
     Connections,
     DedicatedConnection,
     run,
     transactions_of,
 )
-from lastblock.store.postgres_schema import newest, too_new, version
+from lastblock.store.postgres_schema import version
+from lastblock.store.queries import deleted
+from lastblock.store.schema import check_format
 from lastblock.store.storage import BanditHolder, TakenOverError
 from lastblock.support.errors import StoreError
 
@@ -107,7 +110,7 @@ class Leases:
         """Take those bandits that nobody has and nobody looks at, all at once; return them."""
         started = clock()
         with self._connections.transaction() as connection:
-            self._check_version(version(connection, self._connections.address.schema))
+            self._check_format(connection)
             values = {**self._values(), "bandits": list(bandits)}
             taken = dict(run(connection, _TAKE_FREE, values))
         for bandit, epoch in taken.items():
@@ -124,7 +127,7 @@ class Leases:
             started = clock()
             try:
                 with self._connections.transaction() as connection:
-                    self._check_version(version(connection, self._connections.address.schema))
+                    self._check_format(connection)
                     run(connection, "SET LOCAL lock_timeout = '1s'")
                     values = {**self._values(), "ended": ended, "bandit": bandit}
                     taken = run(connection, _TAKE, values).fetchone()
@@ -137,9 +140,7 @@ class Leases:
             with self._connections.transaction("READ ONLY") as connection:
                 found = run(connection, _OWNER, [bandit]).fetchone()
             if found is None:
-                raise StoreError(
-                    f"{self._label} no longer has this bandit (number {bandit}): it was deleted"
-                )
+                raise deleted(self._label, bandit)
             holder, owner, left = found[0], Holder(*found[1:4]), found[4]
             if holder and left > 0.0 and not owner.has_ended():
                 return owner.place()
@@ -164,10 +165,10 @@ class Leases:
             found[name] = BanditHolder(bandit, "" if is_over else holder)
         return found
 
-    def _check_version(self, found: int) -> None:
-        """Raise a `StoreError` if the schema was migrated since the store was opened."""
-        if found != newest():
-            raise too_new(self._label, found)
+    def _check_format(self, connection: Connection) -> None:
+        """Raise a `StoreError` if the tables were migrated since the store was opened."""
+        found = version(connection, self._connections.address.schema)
+        check_format(self._label, found, "postgresql")
 
     def _end_transactions(self, holder: str) -> None:
         """End the transactions of an owner that has lost its leases.

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from lastblock.store.holders import Holder
 from lastblock.store.postgres_connections import Connections, read_address
 from lastblock.store.postgres_leases import Leases
-from lastblock.store.postgres_schema import newest, too_new, version
+from lastblock.store.postgres_schema import version
 from lastblock.store.postgres_view import PostgresView
-from lastblock.support.errors import StoreError
+from lastblock.store.schema import check_format
 
 
 @contextmanager
@@ -18,14 +18,7 @@ def open_view(url: str) -> Iterator[tuple[PostgresView, Callable[[int], str | No
     try:
         with connections.transaction("READ ONLY") as connection:
             found = version(connection, connections.address.schema)
-        if found > newest():
-            raise too_new(connections.label, found)
-        if found < newest():
-            what = f"has schema {found}" if found else "has no tables of a store"
-            raise StoreError(
-                f"{connections.label} {what}, this lastblock needs {newest()}; "
-                "run: lastblock store migrate"
-            )
+        check_format(connections.label, found, "postgresql")
         with PostgresView(connections, Leases(connections, "reading")) as view:
             yield view, lambda bandit: _owner(view, bandit)
     finally:

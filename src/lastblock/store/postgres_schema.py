@@ -1,43 +1,28 @@
-"""The tables of a store on PostgreSQL: numbered migrations, applied under a lock."""
+"""The tables of a store on PostgreSQL: migrations are applied under a lock."""
 
 import zlib
-from functools import cache
-from importlib.resources import files
-from typing import NamedTuple
 
 import psycopg
 
-from lastblock.engine.events import KINDS
-from lastblock.store.postgres_connections import Connection, Connections, last_rows, run
-from lastblock.store.postgres_errors import explained
+from lastblock.store.postgres_connections import (
+    Connection,
+    Connections,
+    explained,
+    last_rows,
+    run,
+    running,
+)
+from lastblock.store.schema import (
+    Migration,
+    check_format,
+    check_not_newer,
+    complete,
+    migrations,
+)
 from lastblock.support.errors import StoreError
 
 OLDEST = 130000
 """The oldest server that knows all that we use."""
-
-
-class Migration(NamedTuple):
-    """One step of the schema: a file in the folder `migrations`."""
-
-    number: int
-    name: str
-    script: str
-
-
-@cache
-def migrations() -> list[Migration]:
-    """Return all migrations, in order."""
-    folder = files("lastblock.store").joinpath("migrations")
-    return sorted(
-        Migration(int(file.name[:4]), file.name[5:-4], file.read_text(encoding="utf-8"))
-        for file in folder.iterdir()
-        if file.name.endswith(".sql")
-    )
-
-
-def newest() -> int:
-    """Return the number of the last migration that this lastblock knows."""
-    return migrations()[-1].number
 
 
 def version(connection: Connection, schema: str) -> int:
@@ -53,14 +38,6 @@ def version(connection: Connection, schema: str) -> int:
     return int(number or 0)
 
 
-def too_new(label: str, found: int) -> StoreError:
-    """Return the error for a schema that a newer lastblock has made."""
-    return StoreError(
-        f"{label} has schema {found}, this lastblock reads up to {newest()}; "
-        "upgrade lastblock to open it"
-    )
-
-
 def prepare(connections: Connections) -> None:
     """Create the tables if there are none; raise a `StoreError` unless they are ours."""
     label, schema = connections.label, connections.address.schema
@@ -71,15 +48,9 @@ def prepare(connections: Connections) -> None:
                 f"upgrade the server to {OLDEST // 10000} or newer"
             )
         found = version(connection, schema)
-        kinds = run(connection, "SELECT count(*) FROM kinds").fetchone()[0] if found else 0
-    if found > newest():
-        raise too_new(label, found)
-    if found and found < newest():
-        raise StoreError(
-            f"{label} has schema {found}, this lastblock needs {newest()}; "
-            "close it everywhere and run: lastblock store migrate URL"
-        )
-    if not found or kinds < len(KINDS):
+    if found:
+        check_format(label, found, "postgresql")
+    else:
         migrate(connections)
 
 
@@ -97,9 +68,8 @@ def migrate(connections: Connections) -> list[Migration]:
         key = zlib.crc32(f"lastblock {schema}".encode())
         run(connection, "SELECT pg_advisory_xact_lock(%s)", [key])
         found = version(connection, schema)
-        if found > newest():
-            raise too_new(label, found)
-        missing = [each for each in migrations() if each.number > found]
+        check_not_newer(label, found, "postgresql")
+        missing = [each for each in migrations("postgresql") if each.number > found]
         if found and missing:
             _check_unused(connection, label)
         if not found:
@@ -112,12 +82,7 @@ def migrate(connections: Connections) -> list[Migration]:
                 "INSERT INTO migrations (number, name) VALUES (%s, %s)",
                 [each.number, each.name],
             )
-        for code, kind in enumerate(KINDS):
-            run(
-                connection,
-                "INSERT INTO kinds VALUES (%s, %s) ON CONFLICT DO NOTHING",
-                [code, kind],
-            )
+        complete(running(connection))
         return missing
 
 

@@ -2,34 +2,74 @@
 
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
-from lastblock.engine.events import ASK, ASK_AMONG, FORGET, TELL
-from lastblock.store.postgres_ahead import COLUMNS, COLUMNS_SENT, Ahead, read_ahead, read_columns
-from lastblock.store.postgres_connections import Connection, Connections, end, last_rows, run
-from lastblock.store.postgres_errors import explained
+import numpy as np
+import numpy.typing as npt
+
+from lastblock.engine.events import FORGET, NO_CHANCE, TELL
+from lastblock.store.postgres_connections import Connection, Connections, end, explained, last_rows
 from lastblock.store.postgres_leases import Leases
-from lastblock.store.shared_queries import NOTE, SharedQueries
-from lastblock.store.storage import (
-    NoteRow,
-    Out,
-    Part,
-    Row,
-    Snapshot,
-    Tally,
-)
+from lastblock.store.queries import NOTE, SharedView
+from lastblock.store.storage import NoteRow, Out, Part, Snapshot
 from lastblock.support.errors import StoreError
 
 _MODE = "ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _IDLE = 600  # seconds that a reader may compute between two reads
 
-_PART = (
-    f"SELECT {COLUMNS_SENT} FROM (SELECT {COLUMNS} "
-    "FROM events WHERE bandit = %s AND event > %s AND event <= %s ORDER BY event) AS part"
+MOST_AHEAD = 1000
+"""The most events of a bandit that are read ahead, so that little is in memory at a time."""
+
+_COLUMNS = (
+    "bandit, event, kind::float8, coalesce(decision, -1)::float8 AS decision, "
+    "coalesce(arm, -1)::float8 AS arm, "
+    f"CASE kind WHEN {TELL} THEN coalesce(reward, 'NaN') "
+    f'ELSE coalesce(probability, {NO_CHANCE}) END AS value, "time"::float8 AS times'
 )
+_SENT = ", ".join(
+    f"array_send(array_agg({name} ORDER BY event))"
+    for name in ("kind", "decision", "arm", "value", "times")
+)
+"""The events of a bandit as arrays, which `_read_columns` reads."""
+
+_PART = (
+    f"SELECT {_SENT} FROM (SELECT {_COLUMNS} "
+    "FROM events WHERE bandit = ? AND event > ? AND event <= ?) AS part"
+)
+_SNAPSHOTS = (
+    "SELECT bandit, last_event, next_id, policy, layout, snapshot, reserved, coalesce((SELECT "
+    "max(event) FROM events WHERE events.bandit = bandits.bandit), 0) FROM bandits "
+    "WHERE bandit = ANY(?)"
+)
+_PENDING = (
+    'SELECT bandit, decision, arm, probability, "time" FROM pending '
+    "WHERE bandit = ANY(?) AND answered IS NULL ORDER BY bandit, decision"
+)
+_SINCE = (
+    "FROM events JOIN unnest(?::bigint[], ?::bigint[]) AS opened (number, after) "
+    "ON bandit = number AND event > after"
+)
+_PARTS = f"SELECT bandit, {_SENT} FROM (SELECT {_COLUMNS} {_SINCE}) AS part GROUP BY bandit"
+_NOTES = (
+    f'SELECT bandit, event, "time", kind, decision, arm, extra {_SINCE} WHERE kind > {FORGET} '
+    "ORDER BY bandit, event"
+)
+_ELEMENT = np.dtype([("size", ">i4"), ("value", ">f8")])
+_HEAD = 20  # bytes before the elements of an array: dimensions, flags, type, length, lower bound
 
 
-class PostgresView(SharedQueries):
+class Ahead(NamedTuple):
+    """What was read of a bandit before it was asked for."""
+
+    snapshot: Snapshot
+    last: int
+    """Its last event; 0 if there is none."""
+    pending: list[Out]
+    part: Part | None
+    """Its events since the snapshot; None if there are none, or too many."""
+
+
+class PostgresView(SharedView):
     """A read transaction on a connection of the pool; `View` explains the methods."""
 
     def __init__(self, connections: Connections, leases: Leases) -> None:
@@ -67,58 +107,80 @@ class PostgresView(SharedQueries):
         return self._connection
 
     def _read(self, query: str, *values: Any) -> list[Any]:
-        with explained(self.label):
-            return list(run(self._open(), query.replace("?", "%s"), values).fetchall())
-
-    def names(self) -> dict[str, int]:
-        """Return the number of each bandit, by name."""
-        return dict(self._read('SELECT name, bandit FROM bandits ORDER BY name COLLATE "C"'))
+        with explained(self.label):  # binary, since text would double the bytes of a snapshot
+            words = query.replace("?", "%s").encode()
+            return list(self._open().execute(words, values, binary=True).fetchall())
 
     def read_ahead(self, bandits: Sequence[int]) -> None:
         """Read what opening these bandits takes with few queries, since each is a round trip."""
-        with explained(self.label):
-            self._ahead = read_ahead(self._open(), bandits)
+        wanted = list(bandits)
+        pending: dict[int, list[Out]] = {bandit: [] for bandit in wanted}
+        for bandit, *out in self._read(_PENDING, wanted):
+            pending[bandit].append((out[0], out[1], out[2], out[3]))
+        found: dict[int, tuple[Snapshot, int]] = {}
+        for *begin, body, reserved, last in self._read(_SNAPSHOTS, wanted):
+            bandit, event, next_id, policy, layout = begin
+            made = Snapshot(bandit, event, next_id, policy, layout, body, reserved=reserved)
+            found[bandit] = made, last
+        few = {
+            bandit: made.event
+            for bandit, (made, last) in found.items()
+            if 0 < last - made.event <= MOST_AHEAD
+        }
+        parts = self._parts(few) if few else {}
+        self._ahead = {
+            bandit: Ahead(made, last, pending[bandit], parts.get(bandit))
+            for bandit, (made, last) in found.items()
+        }
+
+    def _parts(self, after: dict[int, int]) -> dict[int, Part]:
+        """Return the events of bandits after some event of each."""
+        values = list(after), list(after.values())
+        changes: dict[int, list[tuple[int, NoteRow]]] = {bandit: [] for bandit in after}
+        for bandit, *note in self._read(_NOTES, *values):
+            event, time, kind, decision, arm, extra = note
+            place = event - after[bandit] - 1
+            changes[bandit].append((place, (event, time, kind, decision, arm, extra)))
+        return {
+            bandit: Part(*_read_columns(columns), changes[bandit])
+            for bandit, *columns in self._read(_PARTS, *values)
+        }
 
     def snapshot(self, bandit: int, *, first: bool = False) -> Snapshot:
         """Return the latest snapshot; with `first`, the earliest whose later events all exist."""
         if bandit in self._ahead and not first:
             return self._ahead[bandit].snapshot
-        which = "asked, snapshot, last_event"
-        if first:
-            which = (
-                "coalesce(first_asked, asked), coalesce(beginning, snapshot), "
-                "coalesce(first_event, last_event)"
-            )
-        with explained(self.label):  # binary, since text would double the bytes of a snapshot
-            cursor = self._open().execute(
-                f"SELECT policy, layout, {which} FROM bandits WHERE bandit = %s".encode(),
-                [bandit],
-                binary=True,
-            )
-            row = cursor.fetchone()
-        if row is None:
-            raise StoreError(
-                f"{self.label} no longer has this bandit (number {bandit}): it was deleted"
-            )
-        policy, layout, asked, body, event = row
-        return Snapshot(bandit, event, asked, policy, layout, bytes(body))
+        return super().snapshot(bandit, first=first)
 
     def pending(self, bandit: int, *, first: bool = False) -> list[Out]:
         """Return the decisions that were out at the snapshot that `snapshot` returns, in order."""
         if bandit in self._ahead and not first:
             return self._ahead[bandit].pending
-        which, values = "answered IS NULL", [bandit]
-        if first:
-            which = (
-                "decision < coalesce((SELECT first_asked FROM bandits WHERE bandit = ?), 1::bigint"
-                " << 62)"
+        return super().pending(bandit, first=first)
+
+    def last(self, bandit: int) -> int:
+        """Return the number of the last event; 0 if there is none."""
+        if bandit in self._ahead:
+            return self._ahead[bandit].last
+        return super().last(bandit)
+
+    def part(self, bandit: int, after: int, size: int) -> Part:
+        """Return up to `size` events after event `after`."""
+        ahead = self._ahead.get(bandit)
+        if ahead is not None and ahead.part is not None and after == ahead.snapshot.event:
+            if len(ahead.part.run) <= size:
+                return ahead.part
+        values = bandit, after, after + size
+        run, times = _read_columns(self._read(_PART, *values)[0])
+        changes: list[tuple[int, NoteRow]] = []
+        if (run[:, 0] > FORGET).any():
+            rows = self._read(
+                f"{NOTE} WHERE bandit = ? AND event > ? AND event <= ? AND kind > {FORGET} "
+                "ORDER BY event",
+                *values,
             )
-            values = [bandit, bandit]
-        return self._read(
-            'SELECT decision, arm, probability, "time" FROM pending '
-            f"WHERE bandit = ? AND {which} ORDER BY decision",
-            *values,
-        )
+            changes = [(row[0] - after - 1, row) for row in rows]
+        return Part(run, times, changes)
 
     def check_owned(self, bandit: int) -> None:
         """Raise a `TakenOverError` if the storage did not own the bandit at this moment."""
@@ -135,56 +197,17 @@ class PostgresView(SharedQueries):
         )
         return found[0] if found else None
 
-    def last(self, bandit: int) -> int:
-        """Return the number of the last event; 0 if there is none."""
-        if bandit in self._ahead:
-            return self._ahead[bandit].last
-        return super().last(bandit)
 
-    def part(self, bandit: int, after: int, size: int) -> Part:
-        """Return up to `size` events after event `after`."""
-        ahead = self._ahead.get(bandit)
-        if ahead is not None and ahead.part is not None and after == ahead.snapshot.event:
-            if len(ahead.part.run) <= size:
-                return ahead.part
-        values = bandit, after, after + size
-        with explained(self.label):
-            columns = self._open().execute(_PART.encode(), values, binary=True).fetchone()
-        run, times = read_columns(columns or ())
-        changes: list[tuple[int, NoteRow]] = []
-        if (run[:, 0] > FORGET).any():
-            rows = self._read(
-                f"{NOTE} WHERE bandit = ? AND event > ? AND event <= ? AND kind > {FORGET} "
-                "ORDER BY event",
-                *values,
-            )
-            changes = [(row[0] - after - 1, row) for row in rows]
-        return Part(run, times, changes)
+def _read_columns(
+    columns: Sequence[bytes],
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return events as rows of numbers, and their times."""
+    *numbers, times = [_read_array(column) for column in columns]
+    return np.column_stack(numbers), times
 
-    def rows(self, bandit: int, after: int, size: int) -> list[Row]:
-        """Return up to `size` events after event `after`, as complete rows."""
-        found = self._read(
-            'SELECT bandit, event, "time", kind, decision, arm, '
-            "coalesce(reward, probability), extra "
-            "FROM events WHERE bandit = ? AND event > ? ORDER BY event LIMIT ?",
-            bandit,
-            after,
-            size,
-        )
-        return [(*row[:6], row[7] if row[6] is None else row[6]) for row in found]
 
-    def tally(self, bandit: int, after: int, until: int, length: int) -> list[Tally]:
-        """Count decisions and rewards of the events after `after` up to `until`."""
-        found = self._read(
-            f'SELECT "time" / ?::bigint, arm, count(*) FILTER (WHERE kind <> {TELL}), '
-            f"count(*) FILTER (WHERE kind = {TELL}), coalesce(sum(reward), 0), "
-            # PostgreSQL refuses a square that is too large for a number.
-            "coalesce(sum(CASE WHEN abs(reward) < 1e150 THEN reward * reward END), 0) "
-            "FROM events WHERE bandit = ? AND event > ? AND event <= ? "
-            f"AND kind IN ({ASK}, {TELL}, {ASK_AMONG}) GROUP BY 1, 2",
-            length,
-            bandit,
-            after,
-            until,
-        )
-        return list(map(Tally._make, found))
+def _read_array(data: bytes | None) -> npt.NDArray[np.float64]:
+    """Return the numbers of an array, as `array_send` makes it from double precision."""
+    if data is None or len(data) <= _HEAD:
+        return np.empty(0)
+    return np.frombuffer(data, _ELEMENT, offset=_HEAD)["value"].astype(np.float64)

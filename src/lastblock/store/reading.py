@@ -18,9 +18,9 @@ from lastblock.store.messages import number_of, place_of
 from lastblock.store.opening import check_kind, is_postgres, load_psycopg
 from lastblock.store.owners import Owners
 from lastblock.store.recovery import damage_explained, recover
-from lastblock.store.sqlite_connections import connect
-from lastblock.store.sqlite_errors import NOT_A_STORE, PATIENCE, explained
-from lastblock.store.sqlite_schema import APPLICATION, VERSION
+from lastblock.store.schema import check_format
+from lastblock.store.sqlite import APPLICATION
+from lastblock.store.sqlite_connections import NOT_A_STORE, PATIENCE, connect, explained
 from lastblock.store.sqlite_view import SQLiteView
 from lastblock.store.storage import View
 from lastblock.support.errors import UNREADABLE, StateFileError, StoreError
@@ -81,9 +81,11 @@ class Reading:
         number = self.number(name)
         saved = self.view.snapshot(number)
         since = self.view.since_snapshot(number)
-        active, damage = 0, None
+        active, asked, damage = 0, 0, None
         try:
-            active = len(persistence.unpack(bytes(saved.body))[0]["active"])
+            described = persistence.unpack(bytes(saved.body))[0]
+            active = len(described["active"])
+            asked = saved.next_id - sum(end - first for first, end in described["lost"])
         except (StateFileError, *UNREADABLE) as error:
             damage = str(error)
         gone = since.get(RETIRE_ARM, 0)
@@ -94,7 +96,7 @@ class Reading:
             written_policy(saved.policy),
             arms,
             max(0, ever - arms),
-            saved.asked + since.get(ASK, 0) + since.get(ASK_AMONG, 0),
+            asked + since.get(ASK, 0) + since.get(ASK_AMONG, 0),
             self.view.last_time(number),
             self.owner(number),
             damage,
@@ -180,16 +182,7 @@ def _file_view(path: Path, label: str) -> Iterator[Reading]:
     with view:
         if application != APPLICATION:
             raise StoreError(f"{label} {NOT_A_STORE}")
-        if version > VERSION:
-            raise StoreError(
-                f"{label} has format {version}, this lastblock reads up to {VERSION}; "
-                "upgrade lastblock to open it"
-            )
-        if version < VERSION:
-            raise StoreError(
-                f"{label} has format {version}, this lastblock needs {VERSION}; "
-                "run: lastblock store migrate"
-            )
+        check_format(label, version, "sqlite")
         yield Reading(view, lambda bandit: _owner(path, view, bandit))
 
 

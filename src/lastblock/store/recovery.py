@@ -9,7 +9,6 @@ import numpy as np
 
 from lastblock.live import persistence as snapshot
 from lastblock.live.bandit import Bandit, bandit_on
-from lastblock.live.decisions import Generations
 from lastblock.live.description import restore_desk
 from lastblock.live.view import desk_of
 from lastblock.store.platforms import difference
@@ -32,10 +31,12 @@ class Recovered(NamedTuple):
     """Its last event."""
     saved: int
     """The last event that the snapshot includes from which it was recovered."""
-    asked: int
-    """The number of decisions in that snapshot."""
+    since: int
+    """The id of the next decision after that snapshot."""
     time: int = 0
     """The time of its last event; 0 if it has none."""
+    reserved: int = 0
+    """Ids below may have been given, even if no event has them."""
 
 
 class Known(NamedTuple):
@@ -119,7 +120,7 @@ def recover(
     _log.info(
         "opened %r of %s: %d events since its snapshot", name, view.label, event - saved.event
     )
-    return Recovered(bandit, event, saved.event, saved.asked, time)
+    return Recovered(bandit, event, saved.event, saved.next_id, time, saved.reserved)
 
 
 @contextmanager
@@ -155,36 +156,16 @@ def _restored(saved: Snapshot, origin: dict[str, Any]) -> Bandit[Any]:
     origin["time"] = whole(about["time"], "time")
     if about["event"] != saved.event:
         raise ValueError(f"the snapshot is of event {about['event']}, not {saved.event}")
+    whole(saved.reserved, "reserved")
     origin["remembers"] = whole(about["remembers"], "remembers")
-    if about["next_id"] != saved.asked:
-        raise ValueError(f"the snapshot has {about['next_id']} decisions, not {saved.asked}")
+    if about["next_id"] != saved.next_id:
+        raise ValueError(f"the snapshot has {about['next_id']} ids, not {saved.next_id}")
     return bandit_on(restore_desk(about, record))
 
 
 def state_of(made: Recovered) -> tuple[Any, ...]:
     """Return everything of a recovered bandit, to compare with another one."""
     return made.event, made.bandit.to_bytes(), desk_of(made.bandit).ledger.facts()
-
-
-def read_generations(
-    label: str, name: str, begun: list[tuple[int, int]], asked: int
-) -> Generations:
-    """Return the generations of a bandit of which `asked` decisions are known.
-
-    Raises
-    ------
-    StoreError
-        If they are not what a store has written.
-    """
-    numbers = [number for pair in begun for number in pair]
-    firsts = [first for first, _ in begun]
-    is_whole = all(type(n) is int and n >= 0 for n in numbers)
-    if not is_whole or firsts != sorted(set(firsts)) or firsts[-1:] != [asked]:
-        raise StoreError(
-            f"bandit {name!r} in {label} is damaged: its generations are not those of {asked} "
-            "decisions; restore the file from a copy"
-        )
-    return Generations(begun)
 
 
 def _parts(view: View, number: int, event: int, last: int, *, first: bool) -> Iterator[Part]:

@@ -3,36 +3,54 @@
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
-from typing import TypeVar
+from itertools import chain
+from typing import Any, Literal, TypeVar
 
-from lastblock.engine.events import KINDS
+from lastblock.engine.events import ASK, FORGET, KINDS, TELL
 from lastblock.live.labels import Label
-from lastblock.store import sqlite_schema
+from lastblock.store import queries
 from lastblock.store.messages import place_of
-from lastblock.store.sqlite_connections import Connection, connect
-from lastblock.store.sqlite_documents import drop_document, put_document
-from lastblock.store.sqlite_errors import PATIENCE, explained
-from lastblock.store.sqlite_file import SQLiteFile
-from lastblock.store.sqlite_rows import EVENTS, PENDING, begin, drop_events, insert, receive
-from lastblock.store.sqlite_schema import (
-    ADD_ASKED,
-    APPLICATION,
-    DROP_ANSWERED,
-    KEEP_ANSWERED,
-    VERSION,
-    Execute,
+from lastblock.store.queries import Run
+from lastblock.store.schema import (
+    Migration,
+    check_format,
+    check_not_newer,
+    complete,
+    migrations,
+    read_secret,
 )
+from lastblock.store.sqlite_connections import PATIENCE, Connection, connect, explained
+from lastblock.store.sqlite_file import SQLiteFile
 from lastblock.store.sqlite_view import BorrowedView, SQLiteView
-from lastblock.store.storage import BanditHolder, Beginning, Copy, Document, Row, Snapshot, encoded
+from lastblock.store.storage import BanditHolder, Copy, Kept, Row, Snapshot
 from lastblock.support.errors import StoreError
 
 Made = TypeVar("Made")
 
+APPLICATION = 0x6C617374  # "last": SQLite keeps this mark to say which program's file it is
+
 PAGES_FREE = 1024
 """How many empty pages to keep. Further ones go back to the disk if they outnumber full pages."""
+
+_ADD_ARM = KINDS.index("add_arm")
+_ROWS = (*(2**k for k in range(12)), 4000)  # × 7 parameters is below SQLite's limit of 32 766
+
+# One statement inserts many rows, since each statement releases and takes the interpreter's lock
+# once. It has few parameters, since passing a value takes as long as writing it.
+_INSERTS = {
+    "events": "INSERT INTO events SELECT column1, column2, column3, column4, column5, column6, "
+    f"iif(column4 = {TELL}, column7, NULL), iif(column4 = {ASK}, column7, NULL), "
+    f"iif(column4 > {FORGET}, column7, NULL) FROM (VALUES ",
+    "pending": "INSERT INTO pending SELECT column1, column2, column3, column4, column5, column6 "
+    "FROM (VALUES ",
+}
+_STATEMENTS = {
+    (table, rows): insert + ",".join([f"(?{',?' * (columns - 1)})"] * rows) + ") LIMIT ?"
+    for (table, insert), columns in zip(_INSERTS.items(), (7, 6), strict=True)
+    for rows in _ROWS
+}
 
 
 class SQLiteStorage:
@@ -46,9 +64,18 @@ class SQLiteStorage:
         Whether to keep events that a snapshot includes.
     sync
         Whether `write` waits for the disk.
+    migrate
+        Whether to bring the tables of an older lastblock up to date.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, keep_events: bool, sync: bool) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        keep_events: bool,
+        sync: bool,
+        migrate: bool = False,
+    ) -> None:
         self._keep_events, self._sync = keep_events, sync
         self._lock = threading.RLock()
         self._is_changing = False
@@ -56,7 +83,7 @@ class SQLiteStorage:
         try:
             self._file.open()
             with explained(self.label):
-                self._open()
+                self.migrated = self._open(migrate)
         except BaseException:
             self.close()
             raise
@@ -66,48 +93,44 @@ class SQLiteStorage:
         """The name of the storage in messages."""
         return self._file.label
 
-    def _open(self) -> None:
+    def _open(self, migrate: bool) -> list[Migration]:
+        """Open the file, and return the migrations that were applied to it."""
         size = self._file.size
         self._connection: Connection = connect(self._file.path, self._lock, timeout=PATIENCE)
         run = self._connection.execute
         if size == 0:
             run("PRAGMA auto_vacuum = INCREMENTAL")  # it must come before the first table
-            run("PRAGMA journal_mode = WAL")
         ((application,),) = run("PRAGMA application_id")
-        ((version,),) = run("PRAGMA user_version")
+        ((found,),) = run("PRAGMA user_version")
         ((tables,),) = run("SELECT count(*) FROM sqlite_schema")
-        if application != APPLICATION and tables:
+        if tables and application != APPLICATION:
             raise StoreError(f"{self.label} is another program's database; give another file")
-        if version > VERSION:
-            raise StoreError(
-                f"{self.label} has format {version}, this lastblock reads up to {VERSION}; "
-                "upgrade lastblock to open it"
-            )
-        if tables and version < VERSION:
-            self._upgrade(version)
+        check_not_newer(self.label, found, "sqlite")
+        missing = [each for each in migrations("sqlite") if each.number > found]
+        if tables and missing:
+            if not migrate:
+                check_format(self.label, found, "sqlite")
+            self._use_alone()
         run("PRAGMA journal_mode = WAL")
         self._synchronise(self._sync)
         run(f"PRAGMA journal_size_limit = {1 << 22}")
         # Even without tables to make, this raises an error if the file is read-only.
-        self._change(sqlite_schema.make if not tables else sqlite_schema.complete)
-        self.secret = sqlite_schema.read_secret(run, self.label)
+        self._change(lambda run: _apply(run, missing))
+        self.secret = read_secret(run, self.label)
         self._file.is_ready()
+        return missing
 
-    def _upgrade(self, version: int) -> None:
-        """Upgrade a file that nobody else has open, since others may write the old format."""
+    def _use_alone(self) -> None:
+        """Raise a `StoreError` if another program has the file open."""
         run = self._connection.execute
         run("PRAGMA busy_timeout = 1000")
         try:
             run("PRAGMA journal_mode = DELETE")
         except sqlite3.OperationalError as error:
             raise StoreError(
-                f"{self.label} was made by an older lastblock and is in use; close it everywhere, "
-                "then open it again"
+                f"{self.label} is in use; close it everywhere, then migrate it"
             ) from error
         run(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
-        self._change(lambda run: sqlite_schema.upgrade(run, version))
-        with suppress(OSError):
-            os.unlink(f"{self._file.path}-owners")  # the old format noted owners there
 
     def _synchronise(self, is_synchronous: bool) -> None:
         self._connection.execute(f"PRAGMA synchronous = {'FULL' if is_synchronous else 'NORMAL'}")
@@ -116,6 +139,11 @@ class SQLiteStorage:
     def is_lost(self) -> bool:
         """Whether the file or its log was moved, deleted or replaced."""
         return self._file.is_lost
+
+    @property
+    def is_remote(self) -> bool:
+        """Return False: each call may as well write its own events, and locks last."""
+        return False
 
     def close(self) -> None:
         """Close the file and release its locks; closing twice is not an error."""
@@ -133,7 +161,7 @@ class SQLiteStorage:
         self._lock = threading.RLock()
         self._file.abandon()
 
-    def _change(self, work: Callable[[Execute], Made]) -> Made:
+    def _change(self, work: Callable[[Run], Made]) -> Made:
         """Do `work` in a transaction: all of it or nothing, even after an interrupt."""
         # Not a context manager: an interrupt might come after its begin and before the `with`.
         with self._lock:
@@ -174,11 +202,6 @@ class SQLiteStorage:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 
-    def names(self) -> dict[str, int]:
-        """Return the number of each bandit, by name."""
-        with self.view() as view:
-            return view.names()
-
     def view(self, *, even_lost: bool = False) -> SQLiteView:
         """Return a view of the file as it is at one moment; see `Storage.view`."""
         if not self._file.is_open:
@@ -191,46 +214,20 @@ class SQLiteStorage:
     def create(self, name: str, snapshot: Snapshot, arms: Sequence[Label]) -> int:
         """Add a bandit and return its number; the name must be new."""
 
-        def work(run: Execute) -> int:
-            if run("SELECT 1 FROM bandits WHERE name = ?", (name,)).fetchone():
-                raise StoreError(f"{self.label} has a bandit {name!r} already; take another name")
-            number = run(
-                "INSERT INTO bandits (name, policy, layout, snapshot, last_event, owner)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    name,
-                    snapshot.policy,
-                    snapshot.layout,
-                    snapshot.body,
-                    snapshot.event,
-                    os.getpid(),
-                ),
-            ).lastrowid
-            run("INSERT INTO generations VALUES (?, 0, 0)", (number,))
-            for arm, label in enumerate(arms):
-                run("INSERT INTO arms VALUES (?, ?, ?)", (number, arm, encoded(label)))
-            return int(number or 0)
+        def work(run: Run) -> int:
+            number = queries.add_bandit(run, self.label, name, Kept.of(snapshot), arms)
+            _note_owner(run, [number])
+            return number
 
         return self._change(work)
 
     def receive(self, name: str, copy: Copy, parts: Iterable[Sequence[Row]]) -> None:
         """Add a bandit that another storage has, with all its events."""
-
-        def work(run: Execute) -> None:
-            if run("SELECT 1 FROM bandits WHERE name = ?", (name,)).fetchone():
-                raise StoreError(f"{self.label} has a bandit {name!r} already; delete it first")
-            receive(run, name, copy, parts)
-
-        self._change(work)
+        self._change(lambda run: queries.receive(run, putting(run), self.label, name, copy, parts))
 
     def delete(self, bandit: int) -> None:
         """Remove a bandit and its events."""
-
-        def remove(run: Execute) -> None:
-            for table in ("bandits", "arms", "events", "pending", "generations"):
-                run(f"DELETE FROM {table} WHERE bandit = ?", (bandit,))
-
-        self._change(remove)
+        self._change(lambda run: queries.remove_bandit(run, bandit))
         self._shrink()
 
     @property
@@ -254,21 +251,17 @@ class SQLiteStorage:
     def check_owned(self, bandit: int) -> None:
         """Do nothing: the system's locks last as long as the process."""
 
-    @property
-    def is_remote(self) -> bool:
-        """Return False: each call may as well write its own events, and locks last."""
-        return False
+    def reserve(self, ends: Mapping[int, int]) -> None:
+        """Note up to which id some bandits may give decisions; see `Storage.reserve`."""
 
-    def begin(self, beginnings: Sequence[Beginning]) -> list[list[tuple[int, int]]]:
-        """Begin new generations; return all that may have decisions out. See `Storage.begin`."""
-
-        def enter(run: Execute) -> list[list[tuple[int, int]]]:
-            return [begin(run, each, keep_all=self._keep_events) for each in beginnings]
+        def work(run: Run) -> None:
+            queries.reserve(run, ends)
+            _note_owner(run, ends)
 
         with self._lock:
             try:
-                self._synchronise(True)  # or a power failure could make us use it a second time
-                return self._change(enter)
+                self._synchronise(True)  # or a power failure could make us give ids twice
+                self._change(work)
             finally:
                 self._synchronise(self._sync)
 
@@ -280,86 +273,26 @@ class SQLiteStorage:
     def write(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
         """Write everything or nothing."""
 
-        def work(run: Execute) -> None:
-            insert(run, EVENTS, rows)
+        def work(run: Run) -> None:
+            put = putting(run)
+            put("events", rows)
             for bandit, _, _, kind, _, arm, label in rows:
                 if kind == _ADD_ARM:
-                    run("INSERT INTO arms VALUES (?, ?, ?)", (bandit, arm, label))
+                    queries.add_arm(run, bandit, arm, label)
             for snapshot in snapshots:
-                self._keep(run, snapshot)
+                queries.keep_snapshot(run, put, self.label, snapshot, self._keep_events)
 
         self._change(work)
         if snapshots and not self._keep_events:
             self._shrink()
 
-    def documents(self, collection: str) -> dict[str, Document]:
-        """Return the documents of a collection, by name."""
-        with self.view() as view:
-            return view.documents(collection)
-
     def put_document(self, collection: str, name: str, body: str, expected: int | None) -> int:
         """Write a document and return its version; see `Storage.put_document`."""
-        return self._change(partial(put_document, collection, name, body, expected))
+        return self._change(lambda run: queries.put_document(run, collection, name, body, expected))
 
     def drop_document(self, collection: str, name: str) -> bool:
         """Remove a document; return whether there was one."""
-        return self._change(partial(drop_document, collection, name))
-
-    def _keep(self, run: Execute, snapshot: Snapshot) -> None:
-        bandit = snapshot.bandit
-        found = run(
-            "SELECT last_event, asked, first_asked FROM bandits WHERE bandit = ?", (bandit,)
-        ).fetchone()
-        if found is None:
-            raise StoreError(
-                f"{self.label} no longer has this bandit (number {bandit}): it was deleted"
-            )
-        last, asked, first_asked = found
-        pruned = last if first_asked is None else 0  # earlier events were dropped before
-        if self._keep_events and first_asked is None:
-            run(
-                "UPDATE bandits SET (beginning, first_event, first_asked)"
-                " = (snapshot, last_event, asked) WHERE bandit = ?",
-                (bandit,),
-            )
-            first_asked = asked
-        elif not self._keep_events and first_asked is not None:
-            run("DELETE FROM pending WHERE bandit = ? AND answered IS NOT NULL", (bandit,))
-            run(
-                "UPDATE bandits SET (beginning, first_event, first_asked) = (NULL, NULL, NULL)"
-                " WHERE bandit = ?",
-                (bandit,),
-            )
-            first_asked = None
-        values = {
-            "bandit": bandit,
-            "last": last,
-            "event": snapshot.event,
-            "since": max(asked, snapshot.since),
-            "first_asked": first_asked or 0,
-        }
-        # Earlier decisions that are out are stored already.
-        out = [(bandit, *each[:3], None, each[3]) for each in snapshot.out if each[0] >= asked]
-        insert(run, PENDING, out)
-        run(ADD_ASKED, values)
-        if first_asked:
-            run(KEEP_ANSWERED, values)
-        if run("SELECT 1 FROM pending WHERE bandit = ? LIMIT 1", (bandit,)).fetchone():
-            run(DROP_ANSWERED, values)
-        if not self._keep_events:
-            drop_events(run, snapshot, pruned)
-        run(
-            "UPDATE bandits SET policy = ?, layout = ?, snapshot = ?, last_event = ?, asked = ?"
-            " WHERE bandit = ?",
-            (
-                snapshot.policy,
-                snapshot.layout,
-                snapshot.body,
-                snapshot.event,
-                snapshot.asked,
-                bandit,
-            ),
-        )
+        return self._change(lambda run: queries.drop_document(run, collection, name))
 
     def _shrink(self) -> None:
         """Give empty pages back to the disk if there are many."""
@@ -371,4 +304,33 @@ class SQLiteStorage:
                 self._connection.executescript(f"PRAGMA incremental_vacuum({free - PAGES_FREE})")
 
 
-_ADD_ARM = KINDS.index("add_arm")
+def _note_owner(run: Run, bandits: Iterable[int]) -> None:
+    for bandit in bandits:
+        run("UPDATE bandits SET owner = ? WHERE bandit = ?", (os.getpid(), bandit))
+
+
+def _apply(run: Run, missing: Sequence[Migration]) -> None:
+    """Bring the tables of a file up to date; make them in an empty one."""
+    for each in missing:
+        for statement in each.script.split(";"):
+            run(statement, ())
+        run(f"PRAGMA application_id = {APPLICATION}", ())
+        run(f"PRAGMA user_version = {each.number}", ())
+    if missing:
+        complete(run)
+
+
+def putting(run: Run) -> queries.Put:
+    """Return a function that inserts many rows with few statements."""
+
+    def put(table: Literal["events", "pending"], rows: Iterable[Sequence[Any]]) -> None:
+        every = list(rows)
+        for first in range(0, len(every), _ROWS[-1]):
+            part = every[first : first + _ROWS[-1]]
+            room = next(size for size in _ROWS if size >= len(part))
+            values: list[Any] = list(chain.from_iterable(part))
+            values += [None] * (len(part[0]) * (room - len(part)))
+            values.append(len(part))
+            run(_STATEMENTS[table, room], values)
+
+    return put

@@ -1,4 +1,4 @@
-"""The SQLite connections of this process, and how they are kept safe when it forks.
+"""SQLite connections: how they are opened and left alone in a forked child; SQLite's errors.
 
 SQLite notes its locks in the memory of the process. A fork copies these notes, but the locks stay
 with the parent. A child that opened one of its parent's files would believe that it holds locks
@@ -10,111 +10,68 @@ connections either, not even when it ends.
 import ctypes
 import os
 import sqlite3
-import threading
-import time
 import weakref
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from lastblock.support.errors import StoreError
 
+PATIENCE = 60.0
+"""Seconds to wait while other processes write to the same file."""
+
+NOT_A_STORE = "is not a store, since it is not an SQLite file; give another file"
+
 Identity: TypeAlias = tuple[int, int]
 """Device and inode of a file, which are the same under all its names."""
 
-PAUSE = 5.0
-"""The most seconds that a fork waits for SQLite statements of other threads. A thread in the middle
-of one would leave SQLite's mutexes locked in the child for ever."""
-
-_MOMENT = 0.001
-"""Seconds after which a thread that wants to connect looks again whether another one forks."""
-
-
-class Use:
-    """The entry of a connection in `_open`, from before it is opened until it is closed."""
-
-    def __init__(self, file: Identity, lock: Any) -> None:
-        self.file, self.lock = file, lock
-        self.process = os.getpid()
-        self.connection: Callable[[], Connection | None] = lambda: None
-
-    def end(self, _: object = None) -> None:
-        """Remove the entry, since the connection is closed."""
-        _open.pop(id(self), None)
-
 
 class Connection(sqlite3.Connection):
-    """A connection that removes its entry when it is closed."""
+    """A connection with its file, and a lock for the threads that share it."""
 
-    use: Use
+    file: Identity
+    lock: Any
 
     def close(self) -> None:
         """Close the connection; closing it twice is not an error."""
         super().close()
-        self.use.end()
+        _open.discard(self)
 
 
-# No lock guards these: each operation on them is atomic, and a lock could be held at a fork.
-_open: dict[int, Use] = {}
+_open: weakref.WeakSet[Connection] = weakref.WeakSet()
 _inherited: set[Identity] = set()
-_paused: dict[int, list[tuple[Use, Connection | None, bool]]] = {}
-"""For each thread that is forking: all uses, their connections (which must not be freed now), and
-whether the thread got the lock."""
 
 
-def connect(database: str | Path, lock: Any, **options: Any) -> Connection:
+def connect(path: Path, lock: Any, **options: Any) -> Connection:
     """Return a connection to an existing file; raise a `StoreError` if it was open at a fork."""
-    path = Path(database)
     file = identity(path)
     if file is None:
         raise StoreError(f"the store {str(path)!r} was deleted while it was opened; open it again")
     check_not_inherited(path, f"the store {str(path)!r}")
-    until = time.monotonic() + PAUSE
-    while True:
-        with lock:
-            use = Use(file, lock)
-            _open[id(use)] = use
-            # A fork that began before does not wait for this lock. Later ones do.
-            if not _others_fork() or time.monotonic() > until:
-                return _connected(path, use, options)
-            use.end()
-        time.sleep(_MOMENT)
-
-
-def _others_fork() -> bool:
-    """Return whether another thread is forking now."""
-    return any(thread != threading.get_ident() for thread in tuple(_paused))
-
-
-def _connected(path: Path, use: Use, options: dict[str, Any]) -> Connection:
-    try:
-        connection: Connection = sqlite3.connect(
-            f"{path.as_uri()}?mode=rw",  # so that SQLite never creates a file
-            uri=True,
-            isolation_level=None,
-            check_same_thread=False,
-            factory=Connection,
-            **options,
-        )
-        connection.use, use.connection = use, weakref.ref(connection, use.end)
-    except BaseException:
-        use.end()
-        raise
+    connection: Connection = sqlite3.connect(
+        f"{path.as_uri()}?mode=rw",  # so that SQLite never creates a file
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=Connection,
+        **options,
+    )
+    connection.file, connection.lock = file, lock
+    _open.add(connection)
     return connection
 
 
 def check_not_inherited(path: Path, label: str) -> None:
     """Raise a `StoreError` if the file was open when this process was forked."""
-    file = identity(path)
-    if file is None:
-        return
-    foreign = {use.file for use in tuple(_open.values()) if use.process != os.getpid()}
-    if file in _inherited or file in foreign:
-        raise StoreError(
-            f"{label} was open in the parent process when it forked; start workers by spawn, or "
-            "open the store after the fork only (gunicorn: leave out --preload)"
-        )
+    if identity(path) in _inherited:
+        raise StoreError(f"{label} {INHERITED}")
+
+
+INHERITED = (
+    "was opened before a fork and belongs to the parent process; start workers by spawn, or open "
+    "the store after the fork only (gunicorn: leave out --preload)"
+)
 
 
 def identity(path: str | Path) -> Identity | None:
@@ -125,35 +82,40 @@ def identity(path: str | Path) -> Identity | None:
     return None
 
 
-def _before_fork() -> None:
-    """Wait until no thread is inside SQLite; its locks would stay in the child."""
-    until = time.monotonic() + PAUSE
-    paused = _paused[threading.get_ident()] = []
-    for use in tuple(_open.values()):
-        left = max(0.0, until - time.monotonic())
-        paused.append((use, use.connection(), use.lock.acquire(timeout=left)))
-
-
-def _after_fork() -> None:
-    paused = _paused.pop(threading.get_ident(), None)
-    if paused is None:  # forked by somebody who does not call what must be called before
-        return
-    for use, _, is_held in paused:
-        if is_held:
-            use.lock.release()
-
-
 def _after_in_child() -> None:
-    for use in tuple(_open.values()):
-        _inherited.add(use.file)
+    for connection in tuple(_open):
+        _inherited.add(connection.file)
         # This reference is never given back: freeing the connection would close it.
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(use.connection()))
-    _after_fork()
-    _paused.clear()
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
     _open.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_in_child
-    )
+    os.register_at_fork(after_in_child=_after_in_child)
+
+
+@contextmanager
+def explained(label: str) -> Iterator[None]:
+    """Turn SQLite's errors into a `StoreError` about the store with this label."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreError(f"{label} {_meaning(error)}") from error
+
+
+def _meaning(error: sqlite3.Error) -> str:
+    """Return what is wrong and what to do, as the end of a sentence."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if isinstance(error, sqlite3.ProgrammingError):
+        return "is closed; open it again with Store()"
+    meanings = {
+        sqlite3.SQLITE_FULL: "cannot grow: the disk is full; free some space and call again",
+        sqlite3.SQLITE_IOERR: f"cannot be read or written ({error}); check the disk",
+        sqlite3.SQLITE_READONLY: "is read-only; change its permissions, or copy it",
+        sqlite3.SQLITE_CANTOPEN: "cannot be opened; check its folder and permissions",
+        sqlite3.SQLITE_PERM: "is read-only; change its permissions, or copy it",
+        sqlite3.SQLITE_NOTADB: NOT_A_STORE,
+        sqlite3.SQLITE_CORRUPT: "is damaged, perhaps cut short; restore it from a copy",
+        sqlite3.SQLITE_BUSY: f"is busy: others have been writing for {PATIENCE:g} s; call again",
+    }
+    return meanings.get(code, f"failed: {error}")

@@ -4,8 +4,7 @@ import os
 from pathlib import Path
 
 from lastblock.store.owners import SIDES, Owners
-from lastblock.store.sqlite_connections import check_not_inherited, identity
-from lastblock.store.sqlite_errors import NOT_A_STORE
+from lastblock.store.sqlite_connections import NOT_A_STORE, check_not_inherited, identity
 from lastblock.support.errors import StoreError
 
 _SMALLEST = 512  # bytes; an SQLite file that is not empty has at least these

@@ -11,22 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.engine.events import ASK, ASK_AMONG, FORGET, NO_CHANCE, TELL
-from lastblock.store.shared_queries import NOTE, SharedQueries
-from lastblock.store.sqlite_connections import Connection, connect
-from lastblock.store.sqlite_errors import PATIENCE, explained
-from lastblock.store.storage import (
-    Document,
-    Out,
-    Part,
-    Row,
-    Snapshot,
-    Tally,
-)
-from lastblock.support.errors import StoreError
+from lastblock.engine.events import FORGET, NO_CHANCE, TELL
+from lastblock.store.queries import NOTE, SharedView
+from lastblock.store.sqlite_connections import PATIENCE, Connection, connect, explained
+from lastblock.store.storage import Part
 
 
-class SQLiteView(SharedQueries):
+class SQLiteView(SharedView):
     """A read transaction on a connection of its own, so that writers do not wait for it.
 
     `View` explains the methods.
@@ -34,7 +25,7 @@ class SQLiteView(SharedQueries):
 
     def __init__(self, connection: Connection, label: str) -> None:
         self.label = label
-        self._connection, self._lock = connection, connection.use.lock
+        self._connection, self._lock = connection, connection.lock
         self._begin()
 
     @classmethod
@@ -75,41 +66,8 @@ class SQLiteView(SharedQueries):
         with explained(self.label), self._lock:
             return self._connection.execute(query, values).fetchall()
 
-    def names(self) -> dict[str, int]:
-        """Return the number of each bandit, by name."""
-        return dict(self._read("SELECT name, bandit FROM bandits ORDER BY name"))
-
     def read_ahead(self, bandits: Sequence[int]) -> None:
         """Do nothing: a query of a file takes microseconds."""
-
-    def snapshot(self, bandit: int, *, first: bool = False) -> Snapshot:
-        """Return the latest snapshot; with `first`, the earliest whose later events all exist."""
-        which = "asked, snapshot, last_event"
-        if first:
-            which = (
-                "ifnull(first_asked, asked), ifnull(beginning, snapshot), "
-                "ifnull(first_event, last_event)"
-            )
-        rows = self._read(f"SELECT policy, layout, {which} FROM bandits WHERE bandit = ?", bandit)
-        if not rows:
-            raise StoreError(
-                f"{self.label} no longer has this bandit (number {bandit}): it was deleted"
-            )
-        policy, layout, asked, body, event = rows[0]
-        return Snapshot(bandit, event, asked, policy, layout, body)
-
-    def pending(self, bandit: int, *, first: bool = False) -> list[Out]:
-        """Return the decisions that were out at the snapshot that `snapshot` returns, in order."""
-        which = "answered IS NULL"
-        if first:
-            which = (
-                "decision < ifnull((SELECT first_asked FROM bandits WHERE bandit = ?1), 1 << 62)"
-            )
-        return self._read(
-            "SELECT decision, arm, probability, time FROM pending "
-            f"WHERE bandit = ?1 AND {which} ORDER BY decision",
-            bandit,
-        )
 
     def owner(self, bandit: int) -> int:
         """Return the number of the last process that opened the bandit; 0 if unknown."""
@@ -134,37 +92,6 @@ class SQLiteView(SharedQueries):
         table = numbers.reshape(-1, 5)
         changes = [(row[0] - after - 1, row) for row in rows]
         return Part(np.ascontiguousarray(table[:, :4]), table[:, 4], changes)
-
-    def rows(self, bandit: int, after: int, size: int) -> list[Row]:
-        """Return up to `size` events after event `after`, as complete rows."""
-        return self._read(
-            "SELECT bandit, event, time, kind, decision, arm, coalesce(reward, probability, extra) "
-            "FROM events WHERE bandit = ? AND event > ? ORDER BY event LIMIT ?",
-            bandit,
-            after,
-            size,
-        )
-
-    def tally(self, bandit: int, after: int, until: int, length: int) -> list[Tally]:
-        """Count decisions and rewards of the events after `after` up to `until`."""
-        found = self._read(
-            f"SELECT time / ?, arm, sum(kind <> {TELL}), sum(kind = {TELL}), total(reward), "
-            "total(reward * reward) FROM events WHERE bandit = ? AND event > ? AND event <= ? "
-            f"AND kind IN ({ASK}, {TELL}, {ASK_AMONG}) GROUP BY 1, 2",
-            length,
-            bandit,
-            after,
-            until,
-        )
-        return list(map(Tally._make, found))
-
-    def documents(self, collection: str) -> dict[str, Document]:
-        """Return the documents of a collection, by name."""
-        found = self._read(
-            "SELECT name, version, body FROM documents WHERE collection = ? ORDER BY name",
-            collection,
-        )
-        return {name: Document(version, body) for name, version, body in found}
 
 
 class BorrowedView(SQLiteView):

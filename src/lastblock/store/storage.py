@@ -4,8 +4,7 @@ A storage keeps rows and bytes, and does not know what a bandit is. Its methods 
 with a message of one line; then nothing has been written.
 """
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -23,7 +22,7 @@ Row: TypeAlias = tuple[int, int, int, int, int | None, int | None, Any]
 - the number of the event, 1, 2, … for each bandit;
 - the time, in microseconds since 1970;
 - the kind, as a place in `KINDS`;
-- the number of the decision, or None;
+- the id of the decision, or None;
 - the arm, as its place among all arms of the bandit, including retired ones, or None;
 - a value: the probability of an ask, the reward of a tell; otherwise JSON: the label of a new arm,
   or the words of a new seed.
@@ -32,7 +31,7 @@ It is a plain tuple because each call makes one, and tuples are quickest to make
 
 
 Out: TypeAlias = tuple[int, int, float | None, int | None]
-"""A decision that is out: its number, the number of its arm, its probability, and its time."""
+"""A decision that is out: its id, the number of its arm, its probability, and its time."""
 
 NoteRow: TypeAlias = tuple[int, int, int, int | None, int | None, str | None]
 """The event, time, kind, decision, arm and JSON of an event that is not an ask, tell or forget."""
@@ -63,13 +62,14 @@ class Snapshot(NamedTuple):
 
     bandit: int
     event: int
-    asked: int  # the number of decisions
+    next_id: int  # of the next decision after it
     policy: str  # JSON
     layout: str
     body: bytes
     since: int = 0
     out: Sequence[Out] = ()  # those of which an "ask" does not tell all, and perhaps others
     remembers: int = 1 << 62  # the first event that must be kept for the bandit's memory
+    reserved: int = 0  # ids below may have been given; only `create` writes it
 
     def after(self, earlier: "Snapshot | None") -> "Snapshot":
         """Return this snapshot, with what is out in an `earlier` one that may not be stored yet."""
@@ -90,16 +90,6 @@ class Part(NamedTuple):
 
     changes: Sequence[tuple[int, NoteRow]]
     """The events that are not an ask, tell or forget, each with its row in `run`."""
-
-
-class Beginning(NamedTuple):
-    """A bandit that is being opened, and where its new generation begins."""
-
-    bandit: int
-    asked: int
-    """The first decision of the new generation."""
-    oldest: int
-    """The oldest decision that may be out."""
 
 
 class Tally(NamedTuple):
@@ -143,11 +133,18 @@ class Kept(NamedTuple):
     layout: str
     snapshot: bytes
     last_event: int
-    asked: int
+    next_id: int
     beginning: bytes | None
     first_event: int | None
-    first_asked: int | None
-    generation: int
+    first_id: int | None
+    reserved: int
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> "Kept":
+        """Return what is kept of a new bandit."""
+        policy, layout, body = snapshot.policy, snapshot.layout, snapshot.body
+        begin = snapshot.event, snapshot.next_id
+        return cls(policy, layout, body, *begin, None, None, None, snapshot.reserved)
 
 
 class Copy(NamedTuple):
@@ -155,7 +152,6 @@ class Copy(NamedTuple):
 
     kept: Kept
     arms: Sequence[Label]
-    generations: Sequence[tuple[int, int]]
     pending: Sequence[tuple[int, int, float | None, int | None, int | None]]
     """Decision, arm, probability, the snapshot since which it is not out any more, and the time."""
 
@@ -177,11 +173,6 @@ class Document(NamedTuple):
     body: str
 
 
-def encoded(label: Label) -> str:
-    """Return a label as storages keep it."""
-    return json.dumps(label, ensure_ascii=False)
-
-
 class View(Protocol):
     """Bandits and their events as they were at one moment, even if others write meanwhile."""
 
@@ -200,9 +191,6 @@ class View(Protocol):
 
     def pending(self, bandit: int, *, first: bool = False) -> list[Out]:
         """Return the decisions that were out at the snapshot that `snapshot` returns, in order."""
-
-    def generations(self, bandit: int) -> list[tuple[int, int]]:
-        """Return pairs of a generation's first decision and the generation, in order."""
 
     def keeps(self, bandit: int) -> bool:
         """Return whether all events after the earliest snapshot are kept."""
@@ -257,6 +245,9 @@ class View(Protocol):
     def arms(self, bandit: int) -> list[Label]:
         """Return the labels of all arms, including retired ones."""
 
+    def documents(self, collection: str) -> dict[str, Document]:
+        """Return the documents of a collection, by name."""
+
     def copy(self, bandit: int) -> Copy:
         """Return everything of a bandit but its events, for another storage."""
 
@@ -271,9 +262,6 @@ class Storage(Protocol):
     @property
     def secret(self) -> bytes:
         """Random bytes that were made with the storage, for the checks in tokens."""
-
-    def names(self) -> dict[str, int]:
-        """Return the number of each bandit, by name."""
 
     def view(self, *, even_lost: bool = False) -> AbstractContextManager[View]:
         """Return a view to read from; others can write meanwhile.
@@ -310,11 +298,10 @@ class Storage(Protocol):
         It is a `TakenOverError` if another store has the bandit.
         """
 
-    def begin(self, beginnings: Sequence[Beginning]) -> list[list[tuple[int, int]]]:
-        """Begin a new generation of each of these bandits, and write that to the disk.
+    def reserve(self, ends: Mapping[int, int]) -> None:
+        """Note that some bandits may give ids below these from now on, and write it to the disk.
 
-        Returns for each bandit pairs of a generation's first decision and the generation, for all
-        generations that may have decisions out.
+        The store skips them when it opens such a bandit after a crash, which may have lost some.
         """
 
     def disown(self, bandit: int) -> None:
@@ -322,9 +309,6 @@ class Storage(Protocol):
 
     def write(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
         """Write everything or nothing. A snapshot's events are stored already, or among `rows`."""
-
-    def documents(self, collection: str) -> dict[str, Document]:
-        """Return the documents of a collection, by name."""
 
     def put_document(self, collection: str, name: str, body: str, expected: int | None) -> int:
         """Write a document and return its version, one more than that of the one it replaces.

@@ -41,7 +41,8 @@ def copy_bandit(source: Storage, target: Storage, name: str, advance: Advance) -
     StoreError
         If the bandit is open, or the target has one of this name, or the copy differs.
     """
-    number = number_of(source.label, name, source.names())
+    with source.view() as view:
+        number = number_of(source.label, name, view.names())
     where = source.own([number])
     if where:
         raise open_elsewhere(source.label, name, where[number])

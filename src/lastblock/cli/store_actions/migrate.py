@@ -4,8 +4,10 @@ import argparse
 import json
 
 from lastblock.cli.arguments import Parser
-from lastblock.cli.store_actions.places import add_json, add_place, open_existing
+from lastblock.cli.store_actions.places import add_json, add_place, check_exists
 from lastblock.store.opening import is_postgres, load_psycopg
+from lastblock.store.schema import Migration
+from lastblock.store.sqlite import SQLiteStorage
 
 
 def add(actions: "argparse._SubParsersAction[Parser]") -> Parser:
@@ -25,8 +27,10 @@ def add(actions: "argparse._SubParsersAction[Parser]") -> Parser:
 def execute(options: argparse.Namespace) -> int:
     """Migrate the store, and print what was done."""
     if not is_postgres(options.store):
-        open_existing(options.store).close()  # opening a file brings it up to date
-        _say(options, options.store, [])
+        check_exists(options.store)
+        file = SQLiteStorage(options.store, keep_events=True, sync=True, migrate=True)
+        file.close()
+        _say(options, file.label, file.migrated)
         return 0
     load_psycopg()
     from lastblock.store.postgres_connections import (  # noqa: PLC0415  # needs psycopg
@@ -36,20 +40,19 @@ def execute(options: argparse.Namespace) -> int:
     from lastblock.store.postgres_schema import migrate  # noqa: PLC0415  # needs psycopg
 
     connections = Connections(read_address(options.store), "migrate")
-    done: list[dict[str, object]] = []
     try:
-        for each in migrate(connections):
-            done.append({"number": each.number, "name": each.name})
-            if not options.json:
-                print(f"migration {each.number}: {each.name}", flush=True)
+        done = migrate(connections)
     finally:
         connections.close()
     _say(options, connections.label, done)
     return 0
 
 
-def _say(options: argparse.Namespace, label: str, done: list[dict[str, object]]) -> None:
+def _say(options: argparse.Namespace, label: str, done: list[Migration]) -> None:
     if options.json:
-        print(json.dumps({"store": label, "migrations": done}, indent=2, ensure_ascii=False))
-    else:
-        print(f"{label} is up to date")
+        steps = [{"number": each.number, "name": each.name} for each in done]
+        print(json.dumps({"store": label, "migrations": steps}, indent=2, ensure_ascii=False))
+        return
+    for each in done:
+        print(f"migration {each.number}: {each.name}")
+    print(f"{label} is up to date")

@@ -32,10 +32,15 @@ def shown_time(microseconds: int | None) -> str:
     return f"{datetime.fromtimestamp(microseconds / 1e6, UTC):%Y-%m-%d %H:%M:%S}"
 
 
-def open_existing(place: str) -> Storage:
-    """Open a store that must exist; a new file would help nobody."""
+def check_exists(place: str) -> None:
+    """Raise a `StoreError` if there is no such file."""
     if not is_postgres(place) and not Path(place).is_file():
         raise StoreError(f"there is no file {str(Path(place).absolute())!r}; give a store's path")
+
+
+def open_existing(place: str) -> Storage:
+    """Open a store that must exist; a new file would help nobody."""
+    check_exists(place)
     return open_any(place)
 
 

@@ -49,7 +49,7 @@ def execute(options: argparse.Namespace) -> int:
 
     with reading(options.store) as store:
         about, bandit = store.about(options.bandit), store.bandit(options.bandit)
-        begun = store.view.snapshot(store.number(options.bandit), first=True).asked
+        begun = store.view.snapshot(store.number(options.bandit), first=True).next_id
         try:
             summary = bandit.summary(confidence=options.confidence)
         except ValueError as error:

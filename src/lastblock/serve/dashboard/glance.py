@@ -72,7 +72,7 @@ def glance(hosted: Hosted) -> Glance:
         if place is None:
             leader = _best(dict(zip(desk.active, told, strict=False)))
         labels = desk.labels
-        decisions, waiting, policy = desk.next_id, len(desk.out), str(live.policy)
+        decisions, waiting, policy = desk.asked, len(desk.out), str(live.policy)
         at = -1 if leader is None else labels.index(leader)
     return Glance(
         hosted.name,

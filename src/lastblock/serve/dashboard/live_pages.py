@@ -13,7 +13,7 @@ from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Route
 from lastblock.serve.state import State
 from lastblock.serve.streams import follow
-from lastblock.store.logs import LoggedEvent
+from lastblock.store.event_logs import LoggedEvent
 
 BEAT = 2.0
 """Seconds between two looks at a bandit; a page is told at most this often to look again."""
