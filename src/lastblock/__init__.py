@@ -108,7 +108,7 @@ from lastblock.support.spelling import nearest as _nearest
 if TYPE_CHECKING:  # at run time when they are first used: see `_ON_FIRST_USE`
     from lastblock import lab as lab
     from lastblock import testing as testing
-    from lastblock.fleet import Fleet, FleetBandit
+    from lastblock.fleet import Fleet
     from lastblock.live.summary import ArmSummary, Summary
     from lastblock.live.verdict import BestArmVerdict
     from lastblock.live.warming import Warmed, Warmth, warm
@@ -194,7 +194,6 @@ __all__ = [
     "Family",
     "FixedDelay",
     "Fleet",
-    "FleetBandit",
     "Gaussian",
     "GeometricDelay",
     "Giro",
@@ -262,7 +261,6 @@ _ON_FIRST_USE = {
     "Evaluations": "replay.evaluations",
     "FixedDelay": "simulation.delays",
     "Fleet": "fleet",
-    "FleetBandit": "fleet",
     "GeometricDelay": "simulation.delays",
     "Identification": "simulation.identification",
     "PairedDifference": "replay.evaluations",

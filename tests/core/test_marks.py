@@ -9,11 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lastblock as lb
+from lastblock.core import resizing
+from lastblock.core.layout import record
 from lastblock.core.marks import (
     Block,
     begin_block,
     block_sum,
     clear_marks,
+    fill_levels,
     half_of,
     is_at_least,
     is_full,
@@ -147,3 +150,27 @@ def test_sizes():
     assert [levels(8, horizon) for horizon in (None, 10**9, 10**5, 44, 45)] == [26, 26, 16, 4, 8]
     for marks, most in [(4, 640), (8, 1024), (16, 2048)]:
         assert lb.state_size(lb.LBSDAGM(marks), arms=4) / 4 <= most
+
+
+@pytest.mark.parametrize("block", KINDS)
+@pytest.mark.parametrize("marks", [4, 8])
+def test_a_copy_without_the_horizon_has_all_marks(marks, block):
+    """However many rewards the shorter record has had; the base has moved since the first one."""
+    kind, room = Block[block.upper()], room_of(marks // 2, levels(marks, 4100))
+    rewards = np.random.default_rng(3).integers(-9, 10, room + 4500).astype(float)
+    by_length = np.array([level_of(n, marks, block) for n in range(rewards.size + 1)])
+    for n in (5, 4500, room):
+        full, sums = new_marks(marks), np.zeros(1)
+        small, copied = (
+            np.zeros(1, record([("marks", marks_dtype(1, marks, horizon))]))
+            for horizon in (4100, None)
+        )
+        take_all(full, sums, rewards[:n], kind)
+        take_all(small["marks"], sums, rewards[:n], kind)
+        resizing.copy(small[0], copied[0])
+        fill_levels(small[0], copied[0])
+        for later in np.array_split(rewards[n:], 2 if DISABLED else 20):
+            take_all(full, sums, later, kind)
+            take_all(copied["marks"], sums, later, kind)
+            found = [blocks_of(made, by_length, kind) for made in (full, copied["marks"])]
+            assert found[0].tolist() == found[1].tolist()

@@ -110,19 +110,13 @@ def test_flush_seals_whole_records_and_work_goes_on(path):
         kinds = fleet._states["seal"] & np.uint64(3)
         assert set(kinds.tolist()) == {0, int(ALL_SEALED)}
         fleet.ask([0, 1])
-        bandit = fleet.bandit(2)
-        bandit.tell(bandit.ask(), 1.0)
+        fleet.tell([2], fleet.ask([2]), [1.0])
         fleet.forget([3], [np.flatnonzero(fleet._states["unanswered"][3])[0]])
         kinds = fleet._states["seal"][:4] & np.uint64(3)
         assert set(kinds.tolist()) == {int(BEGINNING_SEALED)}
         fleet.flush()
         kinds = fleet._states["seal"][:4] & np.uint64(3)
         assert set(kinds.tolist()) == {int(ALL_SEALED)}
-        bandit.tell(bandit.ask(), 1.0)
-        bandit.reseed(3)
-        for event in [("ask", bandit.asked, 0, 0.5), ("tell", 99, 0, 0.0)]:
-            with pytest.raises(ValueError, match=r"decision|event"):
-                bandit.apply(event)
     lb.Fleet.open(path).close()
 
 

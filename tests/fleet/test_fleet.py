@@ -332,6 +332,82 @@ def test_a_fleet_that_does_not_fit_says_so(monkeypatch):
         new_fleet(size=2**32 - 1)
 
 
+def play(fleet, i, steps, start=0):
+    """Rewards of bandit i, told at once; returns the arms."""
+    arms = []
+    for t in range(start, start + steps):
+        (arm,) = fleet.ask([i])
+        fleet.tell([i], [arm], [(arm * 7 + t * t) % 5])
+        arms.append(arm)
+    return arms
+
+
+@pytest.mark.parametrize(
+    ("policy", "horizon", "steps"),
+    [
+        (POLICY, None, 300),
+        (lb.SWLBSDA(window=60), None, 300),
+        (GROWING, 300, 100),
+        (lb.LBSDAGM(), 44, 50),
+        (lb.LBSDAGM(marks=4, block="short"), 20, 25),
+        (lb.Restarting(lb.LBSDAGM(marks=6), lb.MeanShift()), 28, 30),
+    ],
+    ids=repr,
+)
+def test_a_bandit_is_a_copy_that_goes_on_alike(policy, horizon, steps):
+    """Also beyond the horizon of the fleet, which the copy does not have."""
+    fleet = new_fleet(policy, size=5, horizon=horizon)
+    other = new_fleet(policy, size=5, horizon=10_000)
+    assert play(fleet, 3, steps) == play(other, 3, steps)
+    out = fleet.ask([3, 3]).tolist()
+    assert other.ask([3, 3]).tolist() == out
+    before = records(fleet)
+    bandit = fleet.bandit(np.int64(3))
+    assert type(bandit) is lb.Bandit
+    assert list(bandit.pulls.values()) == fleet.pulls([3])[0].tolist()
+    assert [(late.id, late.arm) for late in bandit.pending] == list(enumerate(sorted(out), steps))
+    for copied in (lb.Bandit.from_bytes(bandit.to_bytes()), bandit):
+        for late in copied.pending:
+            copied.tell(late, 1.0)
+        arms = []
+        for t in range(1000):
+            decision = copied.ask()
+            copied.tell(decision, (decision.arm * 7 + t * t) % 5)
+            arms.append(decision.arm)
+        assert decision.id == steps + 1001
+    assert records(fleet) == before
+    other.tell([3, 3], sorted(out), [1.0, 1.0])
+    assert play(other, 3, 1000) == arms
+    bandit.add_arm("new")
+    assert "new" in {bandit.ask().arm for _ in range(5)}
+
+
+def test_a_bandit_that_nobody_has_asked_begins_like_the_one_in_the_fleet():
+    fleet = new_fleet()
+    bandit = fleet.bandit(7)
+    assert [bandit.ask().arm for _ in range(3)] == fleet.ask([7, 7, 7]).tolist()
+    for id, message in [(300, "id=300 is not one of"), (-1, "id=-1 is not"), (1.5, "whole number")]:
+        with pytest.raises(ValueError, match=message):
+            fleet.bandit(id)
+
+
+def test_a_bandit_does_not_know_what_the_fleet_did_not_note():
+    fleet = new_fleet()
+    play(fleet, 2, 40)
+    bandit = fleet.bandit(2)
+    assert "a fleet planned it. Call ask()" in str(bandit.explain())
+    summary = bandit.summary()
+    assert "A fleet took some of these rewards." in str(summary)
+    assert [row.pulls for row in summary.arms] == fleet.pulls([2])[0].tolist()
+    for row in summary.arms:
+        assert row.held_low <= row.held_mean <= row.held_high
+        assert (row.mean, row.low, row.high) == (None, -np.inf, np.inf)
+    assert (summary.best, summary.sure, summary.contenders) == (None, None, ())
+    while not bandit.explain().duels:  # until the round has been handed out
+        bandit.ask()
+    assert bandit.explain().leader == summary.leader
+
+
 def test_threads_of_the_user_lose_nothing():
     fleet = new_fleet(size=10)
 

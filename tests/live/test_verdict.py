@@ -123,16 +123,14 @@ def test_a_fleet():
     seen = lb.Bandit(lb.Thompson(), 3, seed=1)
 
     def told(policy, steps=250):
-        """A bandit that others have used: it does not know the means of their rewards."""
+        """A bandit out of a fleet: it does not know the means of the rewards."""
         fleet, world = lb.Fleet(policy, arms=3, size=2, seed=7), random.Random(1)
-        other = fleet.bandit(1)
         for _ in range(steps):
-            decision = other.ask()
-            reward = float(world.random() < RATES[decision.arm])
-            other.tell(decision, reward)
+            (arm,) = fleet.ask([1])
+            reward = float(world.random() < RATES[arm])
+            fleet.tell([1], [arm], [reward])
             if policy == lb.Thompson():
-                seen.observe(decision.arm, reward)
-        del other, decision
+                seen.observe(int(arm), reward)
         return fleet.bandit(1)
 
     gaussian = lb.Thompson(family="gaussian")  # it takes any number

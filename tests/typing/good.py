@@ -125,7 +125,7 @@ def decide_by_number() -> None:
     assert_type(bandit, lb.Bandit[int])
     assert_type(bandit.ask().arm, int)
     fleet = lb.Fleet(lb.LBSDALM(), arms=3, size=10, seed=1)
-    assert_type(fleet.bandit(3), lb.FleetBandit)
+    assert_type(fleet.bandit(3), lb.Bandit[int])
     assert_type(fleet.bandit(3).ask().arm, int)
 
 

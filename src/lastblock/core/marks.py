@@ -275,3 +275,17 @@ def is_at_least(a: float, n: int, b: float, m: int) -> bool:
         _, y_error = two_product(b, float(n))
         return bool(x - y >= y_error - x_error)
     return bool(x >= y)
+
+
+def fill_levels(old: Record, new: Record) -> None:
+    """Mark the levels that `old`, made for a horizon, did not have in `new`, a copy of it.
+
+    Until `old` is full, the only mark that may have moved there is the one before all rewards.
+    """
+    for name in old.dtype.names or ():
+        kind = old.dtype[name].names or ()
+        if "level" in kind and "base" in kind:
+            arms, rows, _ = old[name].sum.shape
+            new[name].sum[:arms, rows:, 0] = old[name].sum[:, -1, :1]
+        elif kind:
+            fill_levels(old[name], new[name])

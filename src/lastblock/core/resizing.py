@@ -44,7 +44,7 @@ def _keep(
             _keep(old[name], new[name], wider[name], kept, number)
         elif not kind.shape:
             new[name] = number[_known(old[name], number)] if _holds(kind, ARM) else old[name]
-        else:
+        elif new.dtype[name].shape != (0,):  # a fleet's counts are not kept
             values = old[name]
             if _holds(kind, ARM) or _holds(kind, LINE):
                 values = number[_known(values, number)]
@@ -98,13 +98,12 @@ def copy_streams(old: Record, new: Record) -> None:
 
 
 def copy(old: Record, new: Record) -> None:
-    """Copy a record into one that has the same fields with more room, or without the counts."""
-    for name in new.dtype.names or ():
+    """Copy a record into one that has the same fields with more room."""
+    for name in old.dtype.names or ():
         if old.dtype[name].names:
             copy(old[name], new[name])
         elif old.dtype[name].shape:
-            part = new[name][tuple(slice(n) for n in old.dtype[name].shape)]
-            part[...] = old[name][tuple(slice(n) for n in part.shape)]
+            new[name][tuple(slice(n) for n in old.dtype[name].shape)] = old[name]
         else:
             new[name] = old[name]
 

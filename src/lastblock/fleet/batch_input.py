@@ -83,23 +83,12 @@ def _first_outside(numbers: npt.NDArray[Any], limit: int) -> int | None:
     return int(np.argmax((numbers < 0) | (numbers >= limit)))
 
 
-def check_all_arms(
-    context: object, among: object, without: object, distinct: object = False
-) -> None:
+def check_all_arms(context: object, among: object, without: object) -> None:
     """Raise a TypeError for a context, or if a call says which arms may be chosen."""
     if context is not None:
         raise no_context()
-    if among is not None or without is not None or distinct:
+    if among is not None or without is not None:
         raise TypeError(
             "the bandits of a fleet choose among all their arms; for a decision among some, take a "
-            "copy of the bandit out of the fleet: fleet.bandit(i).copy().ask(among=…)"
-        )
-
-
-def check_no_key(key: object) -> None:
-    """Raise a TypeError for the key of a request."""
-    if key is not None:
-        raise TypeError(
-            "the bandits of a fleet do not remember keys; take a copy of the bandit out of the "
-            "fleet (fleet.bandit(i).copy()), or keep it in a store"
+            "copy of the bandit out of the fleet: fleet.bandit(i).ask(among=…)"
         )

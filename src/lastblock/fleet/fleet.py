@@ -13,13 +13,13 @@ from lastblock.core.protocol import Policy, States
 from lastblock.engine.fleet import Numbers
 from lastblock.fleet.batch_input import check_all_arms, check_arm_numbers, check_ids, check_rewards
 from lastblock.fleet.batches import Batches, Records
-from lastblock.fleet.desk import desk_on
+from lastblock.fleet.copies import bandit_of
 from lastblock.fleet.file import FleetFile
 from lastblock.fleet.forks import open_fleets
-from lastblock.fleet.member import CLOSED, FleetBandit, FleetBandits
 from lastblock.fleet.messages import HALF_DONE, SHARED, is_corrupt
 from lastblock.fleet.plan import FleetPlan, plan_in
 from lastblock.kernels.streams import Seed, key_of
+from lastblock.live.bandit import Bandit
 from lastblock.support.checks import flag, whole
 from lastblock.support.parallel import check_threads
 
@@ -173,9 +173,8 @@ class Fleet:
         self._records: Records | None = Records.of(states)
         self._file = file
         self._lock = threading.RLock()
-        self._bandits = FleetBandits()
         self._repaired: dict[int, str] = {}
-        self._unusable = CLOSED
+        self._unusable = "this fleet is closed; open its file again, or make a new one"
         open_fleets.add(self)
 
     @property
@@ -238,7 +237,6 @@ class Fleet:
         """Flush, then release file and memory; the fleet and its bandits cannot be used again."""
         with self._lock:
             self.flush()
-            self._bandits.close(self._unusable)
             self._records = None
             self._batches.close()
             if self._file is not None:
@@ -255,7 +253,6 @@ class Fleet:
             self._lock.release()
             return
         self._lock = threading.RLock()
-        self._bandits.close(self._unusable)
         self._records = None
         if self._file is not None:
             self._file.abandon()
@@ -354,8 +351,8 @@ class Fleet:
         with self._lock:
             return self._states["told"][batch, : self._plan.arms].astype(np.int64)
 
-    def bandit(self, id: int) -> FleetBandit:
-        """Return a live bandit that works on one record of the fleet; its arms are 0, 1, …
+    def bandit(self, id: int) -> Bandit[int]:
+        """Return an ordinary bandit, a copy of one in the fleet; its arms are 0, 1, …
 
         Parameters
         ----------
@@ -364,10 +361,9 @@ class Fleet:
 
         Returns
         -------
-        FleetBandit
-            It and the fleet change the same record. Its `pending` and its means include only what
-            went through it, not through the fleet. Its arms cannot come or go; a copy, or a saved
-            one, is independent. It remembers its decisions even if you do not keep the object.
+        Bandit
+            It continues as the bandit in the fleet would, and the two share nothing. Its `pending`
+            has the decisions that are out, by arm. The means of the rewards so far are not known.
 
         Raises
         ------
@@ -378,10 +374,8 @@ class Fleet:
         if not 0 <= i < plan.size:
             raise ValueError(f"id={id} is not one of this fleet's bandits, 0 to {plan.size - 1}")
         with self._lock:
-            records, bandit = self._open_records, self._bandits.get(i)
-            if bandit is None:
-                bandit = self._bandits.make(i, desk_on(plan, records, i, self._lock))
-            return bandit
+            record = self._states[i].copy()
+        return bandit_of(plan, record, i)
 
     def __repr__(self) -> str:
         plan, where = self._plan, "" if self._file is None else f" in {self._file.path}"

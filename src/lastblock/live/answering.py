@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lastblock.engine.events import Event
+from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.live.decisions import Decision
 from lastblock.live.desk import Answer
 from lastblock.live.eligibility import ANY, Wanted
@@ -106,8 +107,8 @@ def _collect(
     ledger, notes = desk.ledger, list[Event]()
     for decision, number, reward, more in zip(decisions, numbers, rewards, guarded, strict=True):
         value = as_float(reward)
-        if not abs(value) < desk.largest_reward:
-            raise refused(reward, value, desk.largest_reward, desk.live.policy)
+        if not abs(value) < LARGEST_REWARD:
+            raise refused(reward, value, desk.live.policy)
         known = None if key is None else ledger.memory.part(number, key)
         if known is not None:
             if known != value:

@@ -74,8 +74,6 @@ class Desk(Generic[L]):
         The least share of decisions of every arm, including arms added later.
     """
 
-    largest_reward = LARGEST_REWARD
-
     def __init__(self, live: Live, labels: Iterable[L], floor_of_all: float | None = None) -> None:
         self.live = live
         self.may_raise = is_foreign(live.policy)
@@ -99,9 +97,6 @@ class Desk(Generic[L]):
 
     def choose_ways(self) -> None:
         """Choose between fast and slow ways, for desks that have both."""
-
-    def refresh(self) -> None:
-        """Bring the notes up to date, for subclasses whose record others may change."""
 
     # Reading the state.
 
@@ -226,9 +221,9 @@ class Desk(Generic[L]):
         """Return a reward as a float whose sums stay finite, or raise a ValueError."""
         value = reward + 0.0 if type(reward) is float else as_float(reward)
         low, high = self.support
-        if -self.largest_reward < value < self.largest_reward and low <= value <= high:
+        if -LARGEST_REWARD < value < LARGEST_REWARD and low <= value <= high:
             return value
-        raise refused(reward, value, self.largest_reward, self.live.policy, advice)
+        raise refused(reward, value, self.live.policy, advice)
 
     # The changes.
 

@@ -36,8 +36,6 @@ class JournalledDesk(Desk[L]):
     ----------
     live, labels, floor_of_all
         As in `Desk`.
-    lock
-        A lock to share, such as a fleet's; by default a new one.
     """
 
     def __init__(
@@ -45,11 +43,9 @@ class JournalledDesk(Desk[L]):
         live: Live,
         labels: Iterable[L],
         floor_of_all: float | None = None,
-        *,
-        lock: "threading.RLock | None" = None,
     ) -> None:
         super().__init__(live, labels, floor_of_all)
-        self._use_lock(threading.RLock() if lock is None else lock)
+        self._use_lock(threading.RLock())
         self._journal: Journal | None = None
         self._reload: Callable[[], Desk[L]] | None = None
         self._is_unsure = False  # True if an interrupted change may have reached only one of them

@@ -4,6 +4,7 @@ from typing import Any
 
 from lastblock.core.protocol import Policy
 from lastblock.core.support import refusal
+from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.support.errors import short
 
 FORGET = "to drop the decision, forget it"
@@ -11,26 +12,22 @@ LEAVE_OUT = "leave it out"
 """What to do about a reward that nobody knows: of a decision, and of an observation."""
 
 
-def refused(
-    reward: Any, value: float, largest: float, policy: Policy, advice: str = FORGET
-) -> ValueError:
+def refused(reward: Any, value: float, policy: Policy, advice: str = FORGET) -> ValueError:
     """Return the error for a reward that a bandit does not take.
 
     Parameters
     ----------
     reward, value
         What the user gave, and the same as a float.
-    largest
-        Rewards must be smaller in size than this.
     policy
         The policy, which may take some rewards only.
     advice
         What to do instead if the reward is not finite.
     """
-    if -largest < value < largest:
+    if -LARGEST_REWARD < value < LARGEST_REWARD:
         return refusal(policy, f"reward={short(reward)}")
     return ValueError(  # it may also be NaN
-        f"reward={short(reward)} must be finite and below {largest:g} in size; {advice}"
+        f"reward={short(reward)} must be finite and below {LARGEST_REWARD:g} in size; {advice}"
     )
 
 

@@ -1,7 +1,6 @@
 """A bandit's record, its notes, and the kernels for both: plain Python until they are compiled.
 
-The record may lie in an array that belongs to somebody else, such as a fleet. Arms are places in
-the record here; labels and decisions belong to the desk.
+Arms are places in the record here; labels and decisions belong to the desk.
 """
 
 from collections.abc import Callable, Sequence
@@ -60,14 +59,11 @@ class Live:
     arms
         The number of arms.
     width
-        The number of arms that fit; by default, the next of 2, 4, 8, 16 … Others come from
-        fleets.
+        The number of arms that fit; by default, the next of 2, 4, 8, 16 …
     depth
         The number of rewards per arm that fit, for a policy that keeps all rewards.
     floored
         Whether there are traffic floors.
-    states
-        An array with one record to work on, of somebody else's; by default, a new one.
     """
 
     def __init__(
@@ -78,15 +74,11 @@ class Live:
         width: int | None = None,
         depth: int | None = None,
         floored: bool = False,
-        states: States | None = None,
     ) -> None:
         self.policy = policy
         self.width = room_for(arms) if width is None else slots(width)
         self.depth = FIRST_ROOM if depth is None and grows(policy, arms) else depth
-        self.is_borrowed = states is not None
-        if states is None:
-            states = np.zeros(1, state_dtype(policy, arms, self.depth, self.width))
-        self.states = states
+        self.states = states = np.zeros(1, state_dtype(policy, arms, self.depth, self.width))
         self._note(Notes(states.dtype, self.width))
         self.is_floored = floored
         record = (policy, states[:0])
@@ -96,8 +88,6 @@ class Live:
         self._open = soon_compiled(open_live, *record, 0, _KEY, 0)
         self._full = soon_compiled(full_live, *record, 0)
         self._map: RecordMap | None = None  # of this layout; made when it is needed
-        if self.is_borrowed:  # a fleet compiles anyway, and its file must not show half a change
-            self.compile()
         self.bind()
 
     def _asking(self) -> SoonCompiled:
@@ -168,18 +158,18 @@ class Live:
         for kernel in self.kernels:
             kernel.wait()
 
-    def start(self, arms: int, key: Stream) -> None:
-        """Start the policy in the record."""
-        self._start(self.states, arms, key)
+    def start(self, arms: int, key: Stream, replication: int = 0) -> None:
+        """Start the policy in the record, with the random stream of this replication."""
+        self._start(self.states, arms, key, replication)
         self.note_start()
 
     def note_start(self) -> None:
         """Start the notes, for a record that has started."""
         plain(note_round)(self.s, self.planned, 0)
 
-    def _start(self, states: States, arms: int, key: Stream) -> None:
+    def _start(self, states: States, arms: int, key: Stream, replication: int = 0) -> None:
         """Start the policy in a record, in plain Python: this happens rarely."""
-        self._open.run_plain(self.policy, states, arms, key, 0)  # replication 0
+        self._open.run_plain(self.policy, states, arms, key, replication)
 
     @property
     def last_asked(self) -> tuple[int, int, float | None]:
@@ -204,21 +194,13 @@ class Live:
         other.__dict__.update(self.__dict__)
         other.states = self.states.copy() if states is None else states
         other._note(self.notes.copy())
-        other.is_borrowed = False
         other.bind()
         return other
 
     def become(self, other: "Live") -> None:
-        """Take over the contents of `other`, and its arrays too unless ours are borrowed."""
-        if self.is_borrowed:
-            if other.states.dtype != self.states.dtype:
-                raise ValueError("this bandit's record has another layout")
-            self.states[:] = other.states
-            self._note(other.notes)
-            self.bind()
-        else:
-            self.__dict__.update(other.__dict__)
-            self.bind()
+        """Take over the contents and arrays of `other`."""
+        self.__dict__.update(other.__dict__)
+        self.bind()
 
     def with_arm(self) -> "Live":
         """Return a copy with one more arm, in a larger record if need be."""
@@ -226,10 +208,6 @@ class Live:
         if arms < self.width:
             new = self.copy()
             new.states[:] = np.zeros(1, new.states.dtype)
-        elif self.is_borrowed:
-            raise ValueError(
-                f"this bandit's record has room for {self.width} arms only; add arms to a copy()"
-            )
         else:
             new = Live(self.policy, arms + 1, depth=self.depth, floored=self.is_floored)
         self._keep(new, list(range(arms)))
@@ -237,13 +215,6 @@ class Live:
         new._start(started, arms + 1, _KEY)
         resizing.enter(new.s, started[0], new._wider())
         resized(self.policy, new.s, self.s, arms)
-        return new
-
-    def with_room(self, width: int) -> "Live":
-        """Return a copy with room for this number of arms, without the notes of the last round."""
-        arms, floored = int(self.s.arms), self.is_floored
-        new = Live(self.policy, arms, width=width, depth=self.depth, floored=floored)
-        self._keep(new, list(range(arms)))
         return new
 
     def without_arm(self, arm: int) -> "Live":
@@ -283,10 +254,9 @@ class Live:
 
     def grown(self) -> "Live":
         """Return a copy with room for twice as many rewards."""
-        if self.is_borrowed or self.depth is None:
+        if self.depth is None:
             raise ValueError(
-                "this bandit's record is full and cannot grow; make a fleet with a larger horizon, "
-                "or continue with a copy()"
+                "this bandit's record is full and cannot grow; its policy must declare grows=True"
             )
         new = Live(
             self.policy,

@@ -1,4 +1,4 @@
-"""What every live bandit shows to its users, whether it is on its own or in a fleet."""
+"""What a live bandit shows to its users."""
 
 import os
 from abc import ABC, abstractmethod
@@ -46,7 +46,6 @@ class BanditView(ABC, Generic[L]):
     def pulls(self) -> Mapping[L, int]:
         """How many rewards each arm has had, including retired arms."""
         with self._desk.lock:
-            self._desk.refresh()
             return self._desk.pulls()
 
     @property
@@ -94,7 +93,6 @@ class BanditView(ABC, Generic[L]):
             The reasons as data; `print` it to read them in words.
         """
         with self._desk.lock:
-            self._desk.refresh()
             return self._desk.explain()
 
     def summary(
@@ -125,7 +123,6 @@ class BanditView(ABC, Generic[L]):
 
         confidence, limits = check_confidence(confidence), check_bounds(bounds)
         with self._desk.lock:
-            self._desk.refresh()
             found = self._desk.gather(confidence)
         return summarise(found, limits)  # it takes milliseconds, so others may go on
 
@@ -163,7 +160,6 @@ class BanditView(ABC, Generic[L]):
 
         confidence, limits = check_confidence(confidence), check_bounds(bounds)
         with self._desk.lock:
-            self._desk.refresh()
             found = self._desk.gather(confidence)
         return verdict_of(found, limits)
 
@@ -179,10 +175,6 @@ class BanditView(ABC, Generic[L]):
         """
         return self._desk.lock
 
-    def _whole(self) -> JournalledDesk[L]:
-        """Return the desk of an ordinary bandit in this state."""
-        return self._desk
-
     def to_bytes(self) -> bytes:
         """Return the whole bandit as bytes, with a version and a checksum.
 
@@ -192,7 +184,7 @@ class BanditView(ABC, Generic[L]):
             `Bandit.from_bytes` makes a bandit of them that continues bit for bit.
         """
         with self._desk.lock:
-            desk = self._whole()
+            desk = self._desk
             return snapshot.pack(describe_desk(desk), desk.live.to_bytes())
 
     def to_json(self) -> str:
@@ -204,7 +196,7 @@ class BanditView(ABC, Generic[L]):
             The description of the bandit, and its record in base64; `Bandit.from_json` reads it.
         """
         with self._desk.lock:
-            desk = self._whole()
+            desk = self._desk
             return snapshot.to_text(describe_desk(desk), desk.live.to_bytes())
 
     def save(self, path: str | os.PathLike[str]) -> None:

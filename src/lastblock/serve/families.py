@@ -221,9 +221,7 @@ def check_window(notes: dict[str, Any], policy: Policy) -> None:
     low, high = support_of(policy)
     if not (abs(reward) < LARGEST_REWARD and low <= reward <= high):
         advice = "give null to forget decisions"
-        raise ProblemError(
-            "invalid", f"default_{refused(reward, reward, LARGEST_REWARD, policy, advice)}"
-        )
+        raise ProblemError("invalid", f"default_{refused(reward, reward, policy, advice)}")
 
 
 def notes_of_change(hosted: Hosted, change: ChangedBandit) -> dict[str, Any]:

@@ -62,7 +62,6 @@ def glance(hosted: Hosted) -> Glance:
     waiting_there = sum(each.waiting for each in hosted.members[1:])
     desk = desk_of(hosted.bandit)
     with desk.lock:
-        desk.refresh()
         live = desk.live
         told = [live.notes.told_of(arm) for arm in range(len(desk.active))]
         own = [*told, *desk.retired.values()]
