@@ -4,7 +4,7 @@ from itertools import groupby
 from math import ceil, fsum, log, sqrt
 
 from oracle.rounds import Oracle
-from oracle.sampling import Sampling
+from oracle.sampling import Sampler
 
 
 class DirichletSampling(Oracle):
@@ -12,7 +12,7 @@ class DirichletSampling(Oracle):
         self, arms, seed, bonus="robust", rho=4.0, margin=0.0, alpha=0.05, memory=0, upper=1.0
     ):
         super().__init__(arms, seed, reference=False)
-        self.stream = Sampling(seed)
+        self.stream = Sampler(seed)
         self.bonus, self.rho, self.margin, self.alpha = bonus, rho, margin, alpha
         self.memory, self.upper = memory, upper
         self.rewards = [[] for _ in range(arms)]

@@ -1,8 +1,9 @@
 """GLR-kl-UCB: all rewards of each arm since its restart, and every split each time."""
 
-from math import ceil, floor, fsum, inf, log, sqrt
+from math import floor, fsum, inf, log, sqrt
 
 from oracle.klucb import Index, clip, kl, largest_mean
+from oracle.ucb import sessions
 
 
 def on_grid(split, n):
@@ -12,16 +13,6 @@ def on_grid(split, n):
     while distance >= 16 * step:
         step *= 2
     return split % step == 0
-
-
-def sessions(arms, alpha, age):
-    """Where sessions of diminishing exploration begin, up to an age; −K stands for none."""
-    begins = [-arms]
-    begin = ceil((arms / (4 * alpha)) ** 2)
-    while begin <= age:
-        begins.append(begin)
-        begin = max(begin + arms, ceil((sqrt(begin) + arms / (2 * alpha)) ** 2))
-    return begins
 
 
 class GLRKLUCB(Index):
@@ -42,23 +33,23 @@ class GLRKLUCB(Index):
         self.exploration, self.delta, self.local = exploration, delta, local
         self.growing, self.factor, self.all_splits = growing, factor, all_splits
         self.diminishing = diminishing
-        self.t = 0
+        self.now = 0
         self.since = [0] * arms
         self.rewards = [[] for _ in range(arms)]
         self.alarms = 0
 
     def ask(self):
-        self.t += 1
-        if self.diminishing and self.t > self.arms:
-            age = self.t - 1 - max(self.since)
+        self.now += 1
+        if self.diminishing and self.now > self.arms:
+            age = self.now - 1 - max(self.since)
             turn = age - sessions(self.arms, self.exploration, age)[-1]
             if turn < self.arms:
                 return turn
-        elif self.t > self.arms and self.exploration > 0.0:
+        elif self.now > self.arms and self.exploration > 0.0:
             share = self.exploration
             if self.growing:
                 share = min(0.99, share * sqrt((self.alarms + 1) * self.arms))
-            turn = (self.t - 1) % floor(self.arms / share)
+            turn = (self.now - 1) % floor(self.arms / share)
             if turn < self.arms:
                 return turn
         return super().ask()
@@ -68,7 +59,7 @@ class GLRKLUCB(Index):
         if n == 0:
             return inf
         mean = clip(self.family, fsum(self.rewards[k]) / n)
-        level = self.c * log(self.t - self.since[k]) / n
+        level = self.c * log(self.now - self.since[k]) / n
         return largest_mean(self.family, mean, level, self.sigma)
 
     def tell(self, arm, reward):
@@ -77,7 +68,7 @@ class GLRKLUCB(Index):
             self.alarms += 1
             for k in [arm] if self.local else range(self.arms):
                 self.rewards[k] = []
-                self.since[k] = self.t
+                self.since[k] = self.now
 
     def has_changed(self, rewards):
         n = len(rewards)

@@ -15,13 +15,8 @@ class LUCB(Index):
         self.delta, self.practical = 1.0 - confidence, practical
         self.rounds = 0
 
-    def ask(self):
-        if not self.queue:
-            self.rounds += 1
-            self.queue = self.pair()
-        return self.queue.pop(0)
-
-    def pair(self):
+    def plan(self):
+        self.rounds += 1
         means = {k: self.count_and_mean(k)[1] for k in range(self.arms)}
         leader = self.one_of(means)
         bounds = {k: self.index(k) for k in range(self.arms) if k != leader}
@@ -48,9 +43,7 @@ class LUCB(Index):
 class TrackAndStop(Index):
     """Garivier & Kaufmann (2016): D-tracking, weights by two bisections as in theorem 5."""
 
-    def ask(self):
-        if self.queue:
-            return self.queue.pop(0)
+    def plan(self):
         t = len(self.pulled)
         numbers, means = zip(*(self.count_and_mean(k) for k in range(self.arms)), strict=True)
         if min(numbers) < sqrt(t) - self.arms / 2:
@@ -58,8 +51,7 @@ class TrackAndStop(Index):
         else:
             weights = best_weights(means, self.family, self.sigma)
             owed = [t * w - n for w, n in zip(weights, numbers, strict=True)]
-        tied = [k for k in range(self.arms) if owed[k] == max(owed)]
-        return tied[0] if len(tied) == 1 else tied[self.stream.below(len(tied))]
+        return [self.largest(owed)]
 
 
 @cache

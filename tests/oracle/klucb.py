@@ -2,7 +2,7 @@
 
 from math import exp, fsum, inf, log, log1p, sqrt
 
-from oracle.stream import Stream
+from oracle import ucb
 
 BELOW_ONE = 1.0 - exp(-30)  # what is closer counts as 1
 
@@ -115,29 +115,10 @@ def largest_empirical_mean(rewards, level):
     return nu - n / fsum(1.0 / (nu - x) for x in rewards)
 
 
-class Index:
-    """Every arm once, in random order; then the largest index, ties at random."""
-
+class Index(ucb.Index):
     def __init__(self, arms, seed, family="bernoulli", sigma=1.0, c=1.0):
-        self.arms = arms
+        super().__init__(arms, seed)
         self.family, self.sigma, self.c = family, sigma, c
-        self.stream = Stream(seed)
-        self.queue = list(range(arms))
-        self.stream.shuffle(self.queue)
-        self.pulled = []  # (arm, reward), oldest first
-
-    def ask(self):
-        if self.queue:
-            return self.queue.pop(0)
-        indices = [self.index(k) for k in range(self.arms)]
-        tied = [k for k in range(self.arms) if indices[k] == max(indices)]
-        return tied[0] if len(tied) == 1 else tied[self.stream.below(len(tied))]
-
-    def tell(self, arm, reward):
-        self.pulled.append((arm, reward))
-
-    def rewards(self, k):
-        return [reward for arm, reward in self.pulled if arm == k]
 
     def weights(self):
         """What each of the pulls counts."""
@@ -211,16 +192,14 @@ class IMED(Index):
 
 
 class MED(IMED):
-    def ask(self):
-        if self.queue:
-            return self.queue.pop(0)
+    def plan(self):
         chances = [exp(-self.evidence(k)) for k in range(self.arms)]
         left = self.stream.uniform()
         for k, chance in enumerate(chances[:-1]):
             if left < chance / fsum(chances):
-                return k
+                return [k]
             left -= chance / fsum(chances)
-        return self.arms - 1
+        return [self.arms - 1]
 
 
 class KLUCBPlusPlus(Index):

@@ -3,25 +3,32 @@
 from fractions import Fraction
 from math import ceil, floor, fsum
 
-from oracle.sampling import IndexTwin
+from oracle.sampling import Sampler
+from oracle.ucb import Index
 
 
-class PHE(IndexTwin):
+class Drawn(Index):
+    stream_of = Sampler
+
+
+class PHE(Drawn):
     def __init__(self, arms, seed, a):
         super().__init__(arms, seed)
         self.a = a
 
-    def index(self, rewards):
+    def index(self, k):
+        rewards = self.rewards(k)
         coins = ceil(Fraction(str(self.a)) * len(rewards))
         return (fsum(rewards) + self.stream.binomial(coins, 0.5)) / (len(rewards) + coins)
 
 
-class Giro(IndexTwin):
+class Giro(Drawn):
     def __init__(self, arms, seed, a):
         super().__init__(arms, seed)
         self.a = a
 
-    def index(self, rewards):
+    def index(self, k):
+        rewards = self.rewards(k)
         exact = self.a * len(rewards)
         pseudo = floor(exact)
         if exact > pseudo and self.stream.uniform() < exact - pseudo:
@@ -42,12 +49,13 @@ class Giro(IndexTwin):
         return total / len(history)
 
 
-class NPTS(IndexTwin):
+class NPTS(Drawn):
     def __init__(self, arms, seed, bound):
         super().__init__(arms, seed)
         self.bound = bound
 
-    def index(self, rewards):
+    def index(self, k):
+        rewards = self.rewards(k)
         top = self.stream.gamma(rewards.count(1.0) + self.bound)
         weight = top
         if rewards.count(0.0) > 0:

@@ -2,47 +2,6 @@
 
 from math import e, exp, fsum, sqrt
 
-import numpy as np
-
-from lastblock.kernels import samplers
-from oracle.stream import Stream, mix
-
-
-class Sampler(Stream):
-    """A stream that can also call the library's samplers: what is tested is the policy."""
-
-    def call(self, sampler, *parameters):
-        state = np.array(self.state, dtype=np.uint64)
-        value = float(sampler(state, *parameters))
-        self.state = [int(word) for word in state]
-        return value
-
-    def normal(self):
-        return self.call(samplers.normal)
-
-    def beta(self, a, b):
-        return self.call(samplers.beta, a, b)
-
-    def gamma(self, shape):
-        return self.call(samplers.gamma, shape)
-
-    def coin(self, x):
-        """1 with probability x."""
-        if x <= 0:
-            return 0.0
-        if x >= 1:
-            return 1.0
-        return 1.0 if self.uniform() < x else 0.0
-
-    def split(self):
-        """Another stream, made from the next word of this one; this one stays as it is."""
-        copy = Sampler(0)
-        copy.state = list(self.state)
-        word = copy.word()
-        other = Sampler(0)
-        other.state = [mix((word + (i + 1) * 0x9E3779B97F4A7C15) % 2**64) for i in range(4)]
-        return other
-
 
 class Twin:
     def __init__(self, arms, stream):

@@ -4,45 +4,44 @@ import numpy as np
 
 from lastblock.kernels import count_samplers as counts
 from lastblock.kernels import samplers
-from oracle.stream import Stream
+from oracle.stream import Stream, mix
 
 
-class Sampling(Stream):
-    def binomial(self, n, p):
-        return int(self._call(counts.binomial, n, p))
-
-    def gamma(self, shape):
-        return float(self._call(samplers.gamma, float(shape)))
-
-    def exponential(self):
-        return float(self._call(samplers.exponential))
-
-    def _call(self, sampler, *parameters):
+class Sampler(Stream):
+    def call(self, sampler, *parameters):
         words = np.array(self.state, dtype=np.uint64)
-        value = sampler(words, *parameters)
+        value = float(sampler(words, *parameters))
         self.state = [int(word) for word in words]
         return value
 
+    def binomial(self, n, p):
+        return int(self.call(counts.binomial, n, p))
 
-class IndexTwin:
-    """Every arm once in random order, then the largest index; a subclass has the index."""
+    def normal(self):
+        return self.call(samplers.normal)
 
-    def __init__(self, arms, seed):
-        self.arms = arms
-        self.stream = Sampling(seed)
-        self.pulls = []  # (arm, reward), from the first
-        self.first = list(range(arms))
-        self.stream.shuffle(self.first)
+    def beta(self, a, b):
+        return self.call(samplers.beta, a, b)
 
-    def ask(self):
-        if self.first:
-            return self.first.pop(0)
-        indices = [self.index(self.rewards(k)) for k in range(self.arms)]
-        best = [k for k in range(self.arms) if indices[k] == max(indices)]
-        return best[0] if len(best) == 1 else best[self.stream.below(len(best))]
+    def gamma(self, shape):
+        return self.call(samplers.gamma, float(shape))
 
-    def rewards(self, arm):
-        return [reward for pulled, reward in self.pulls if pulled == arm]
+    def exponential(self):
+        return self.call(samplers.exponential)
 
-    def tell(self, arm, reward):
-        self.pulls.append((arm, reward))
+    def coin(self, x):
+        """1 with probability x."""
+        if x <= 0:
+            return 0.0
+        if x >= 1:
+            return 1.0
+        return 1.0 if self.uniform() < x else 0.0
+
+    def split(self):
+        """Another stream, made from the next word of this one; this one stays as it is."""
+        copy = Sampler(0)
+        copy.state = list(self.state)
+        word = copy.word()
+        other = Sampler(0)
+        other.state = [mix((word + (i + 1) * 0x9E3779B97F4A7C15) % 2**64) for i in range(4)]
+        return other

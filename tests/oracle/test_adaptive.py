@@ -8,8 +8,9 @@ import pytest
 import lastblock as lb
 from lastblock.core.restarts import REMEMBERED, last_changes
 from oracle.adaptivelbsda import AdaptiveLBSDA
-from oracle.randomised import Sampler, Thompson, twin
+from oracle.randomised import Thompson, twin
 from oracle.restarting import Restarting, likelihood_ratio, mean_shift
+from oracle.sampling import Sampler
 from oracle.worlds import KINDS, World, follow, room
 from trials import mostly_trials, short_and_long
 

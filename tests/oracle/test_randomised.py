@@ -15,10 +15,10 @@ from oracle.randomised import (
     EpsilonGreedy,
     OracleRestart,
     PlayTheWinner,
-    Sampler,
     Thompson,
     twin,
 )
+from oracle.sampling import Sampler
 from oracle.worlds import bandit_of, follow
 from trials import short_and_long
 

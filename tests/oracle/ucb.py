@@ -2,7 +2,6 @@
 
 from math import ceil, erfc, floor, fsum, log, sqrt
 
-from oracle.glrklucb import sessions
 from oracle.stream import Stream
 
 HALF_ROOT = sqrt(0.5)
@@ -10,11 +9,13 @@ ROOT_2 = sqrt(2.0)
 
 
 class Index:
-    """Every arm once in random order; then one pull at a time."""
+    """Every arm once in random order; then the largest index, ties at random."""
+
+    stream_of = Stream
 
     def __init__(self, arms, seed):
         self.arms = arms
-        self.stream = Stream(seed)
+        self.stream = self.stream_of(seed)
         self.pulled = []  # (arm, reward), oldest first
         self.queue = list(range(arms))
         self.stream.shuffle(self.queue)
@@ -29,6 +30,9 @@ class Index:
 
     def tell(self, arm, reward):
         self.pulled.append((arm, reward))
+
+    def rewards(self, k):
+        return of(k, self.pulled)
 
     @property
     def t(self):
@@ -121,6 +125,16 @@ class CUSUMUCB(Index):
             up = max(0.0, up + (x - level) - self.drift)
             down = max(0.0, down - (x - level) - self.drift)
         return up >= self.threshold or down >= self.threshold
+
+
+def sessions(arms, alpha, age):
+    """Where sessions of diminishing exploration begin, up to an age; −K stands for none."""
+    begins = [-arms]
+    begin = ceil((arms / (4 * alpha)) ** 2)
+    while begin <= age:
+        begins.append(begin)
+        begin = max(begin + arms, ceil((sqrt(begin) + arms / (2 * alpha)) ** 2))
+    return begins
 
 
 class MUCB(Index):
