@@ -2,7 +2,6 @@
 
 import gc
 import threading
-import weakref
 
 import numba
 import numpy as np
@@ -80,23 +79,6 @@ def test_an_error_in_a_kernel_reaches_python():
         compiled(1.5)
 
 
-def test_a_kernel_has_no_machine_code():
-    @kernel
-    def once(x):
-        return x + 1.0
-
-    def ours(x):
-        return once(x)
-
-    compiled = in_memory(ours)
-    assert compiled(1.0) == 2.0
-    (overload,) = once._numba_type_.dispatcher.overloads.values()
-    name = overload.fndesc.llvm_func_name
-    assert overload.library.get_pointer_to_function(name) == 0
-    (outside,) = compiled.overloads.values()
-    assert name not in outside.library.get_llvm_str()  # copied, then dropped
-
-
 @pytest.mark.parametrize(
     ("needed", "names"),
     [("_NEEDED", ("a_method_of_the_future",)), ("_ATTRIBUTES", {"an_attribute_of_the_future"})],
@@ -107,30 +89,6 @@ def test_another_numba_compiles_its_way(monkeypatch, needed, names):
     assert linking._compilers.__wrapped__() is None
     monkeypatch.setattr(linking, "_compilers", lambda: None)
     assert linking.linked(INLINE) == INLINE
-
-
-def test_what_llvm_has_read_is_no_garbage(monkeypatch):
-    """It is gone at once; otherwise a search would have to find it."""
-    read = []
-    take_apart = linking._take_apart
-
-    def watch(module):
-        blocks = [block for function in module.functions for block in function.blocks]
-        read.extend(weakref.ref(each) for block in blocks for each in block.instructions)
-        take_apart(module)
-
-    def ours(x):
-        return shifted(x) + x
-
-    monkeypatch.setattr(linking, "_take_apart", watch)
-    gc.disable()
-    try:
-        assert in_memory(ours)(3.0) == 15.0
-        left = sum(each() is not None for each in read)
-    finally:
-        gc.enable()
-    assert len(read) > 50
-    assert left < len(read) / 10
 
 
 @pytest.fixture

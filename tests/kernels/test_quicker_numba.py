@@ -1,19 +1,32 @@
 """The quicker forms of numba's functions return what numba's own do."""
 
+import importlib.util
+import inspect
 import itertools
 import math
 import operator
 
+import numba
 import numpy as np
 import pytest
 from numba import njit, typeof, types
-from numba.core import ir, registry
+from numba.core import errors, ir, postproc, registry
 from numba.core.compiler import Flags, run_frontend
 from numba.core.targetconfig import Option, TargetConfig
 from numba.extending import overload
 
 from lastblock.core import history
 from lastblock.kernels import quicker_numba, samplers
+
+pytestmark = pytest.mark.skipif(
+    not numba.__version__.startswith(quicker_numba.COMPARED),
+    reason="this version of numba keeps its own forms: compare, then add it to COMPARED",
+)
+
+
+def numbas_own(quick, name="numbas"):
+    """Numba's function behind a quicker one."""
+    return inspect.getclosurevars(quick).nonlocals[name]
 
 
 class Other(TargetConfig):
@@ -134,3 +147,86 @@ def test_what_a_user_registers_later_is_found():
 
     assert other(3) == 7
     assert other(0.25) == 1.5
+
+
+def test_errors_say_where_they_were_raised():
+    spec = importlib.util.find_spec("numba.core.errors")
+    numbas = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(numbas)
+    assert not hasattr(numbas.new_error_context, "is_quick")
+    said = []
+    for module in (numbas, errors):
+        outside, inside = ir.Loc("mine.py", 3), ir.Loc(module._numba_path + "/x.py", 4)
+        problem = module.TypingError("a problem", loc=outside)
+        context = module.new_error_context
+        with (
+            pytest.raises(module.TypingError),
+            context("{x} at {loc}", x=1, loc=outside),
+            context("{} inside", 2, loc=inside),
+            context("curly {}"),
+        ):
+            raise problem
+        with pytest.raises(ZeroDivisionError), context("nothing"):
+            raise ZeroDivisionError
+        said.append((str(problem), module.loc_info["loc"], module.loc_info["x"]))
+    assert said[0] == said[1]
+    assert "1 at mine.py (3)" in said[0][0].replace("\n", "")
+
+
+def loops(a, b):
+    total = 0.0
+    for k in range(a):
+        while total < b:
+            total += k
+            if total > 3.0:
+                break
+        if k == 7:
+            continue
+        b = total
+    return total, b
+
+
+@pytest.mark.parametrize("function", [loops, history.append, samplers.normal])
+def test_variables_live_where_numba_says(function):
+    run = postproc.PostProcessor.run
+    codes = [run_frontend(getattr(function, "compilable", function)) for _ in range(2)]
+    for code, way in zip(codes, (run, numbas_own(run)), strict=True):
+        way(postproc.PostProcessor(code))
+    quick, own = codes
+    assert list(quick.blocks) == list(own.blocks)
+    assert quick.variable_lifetime.livemap == own.variable_lifetime.livemap
+    for here, there in zip(quick.blocks.values(), own.blocks.values(), strict=True):
+        assert quick.get_block_entry_vars(here) == own.get_block_entry_vars(there)
+    with pytest.raises(KeyError):
+        quick.get_block_entry_vars(None)
+    for code, way in zip(codes, (run, numbas_own(run)), strict=True):
+        way(postproc.PostProcessor(code), True)
+    here, there = (
+        [str(line) for block in code.blocks.values() for line in block.body] for code in codes
+    )
+    assert here == there
+    assert any(line.startswith("del ") for line in here)
+
+
+def test_a_function_is_found_for_exactly_its_types():
+    @njit
+    def twice(x, y=2):
+        return x * y
+
+    assert (twice(3), twice(0.5), twice(3, 0.5)) == (6, 1.0, 1.5)
+    template = type(twice).get_call_template
+    given = [(types.int64,), (types.float64,), (types.int64, types.float64), (types.literal(3),)]
+    for args in given:
+        found, pysig, folded, kws = twice.get_call_template(args, {})
+        numbas, numbas_pysig, numbas_folded, numbas_kws = numbas_own(template, "numbas_template")(
+            twice, args, {}
+        )
+        assert (pysig, folded, kws) == (numbas_pysig, numbas_folded, numbas_kws)
+        (signature,) = found.cases
+        assert signature in numbas.cases
+        assert signature.args == tuple(folded)
+        assert twice.compile(tuple(folded)) == twice.overloads[tuple(folded)].entry_point
+    twice.disable_compile()
+    with pytest.raises(RuntimeError, match="disabled"):
+        twice.compile((types.complex128,))
+    assert twice.get_call_template((types.int64,), {})[0].cases == twice.nopython_signatures
