@@ -46,13 +46,6 @@ def test_thompson_on_arms_that_always_pay_is_an_urn():
     assert_law(first_pulls(lb.Thompson(), [1.0, 1.0], 6), np.full(7, 1 / 7))
 
 
-def test_thompson_on_arms_that_never_pay_is_another_urn():
-    def chance(arms):  # P(Beta(1, a) > Beta(1, b)) = b / (a + b)
-        return (1 + arms.count(1)) / (2 + len(arms))
-
-    assert_law(first_pulls(lb.Thompson(), [0.0, 0.0], 6), exact_law(chance, 6))
-
-
 def test_thompson_binarises():
     # The first reward is a coin: the second pull stays with probability ½ · ⅔ + ½ · ⅓ = ½ for
     # rewards ½, and ¾ · ⅔ + ¼ · ⅓ = 7/12 for rewards ¾.
@@ -61,44 +54,54 @@ def test_thompson_binarises():
         assert_law(counts, np.array([stays / 2, 1 - stays, stays / 2]))
 
 
-def test_thompson_on_poisson_arms_that_never_pay():
-    # Means of Gamma(1, 2 + n): exponential, so that the first is larger with chance b / (a + b).
-    def chance(arms):
-        a, b = (2 + arms.count(k) for k in (0, 1))
-        return b / (a + b)
-
-    policy = lb.Thompson("poisson", prior_mean=0.5, prior_sigma=0.5)
-    assert_law(first_pulls(policy, [0.0, 0.0], 6), exact_law(chance, 6))
+def other_urn(arms):
+    """P(Beta(1, a) > Beta(1, b)) = b / (a + b)."""
+    return (1 + arms.count(1)) / (2 + len(arms))
 
 
-def test_thompson_on_exponential_arms():
-    # Means b / G with G of Gamma(shape a): G₀ / (G₀ + G₁) has a Beta law.
-    def chance(arms):
-        n = [arms.count(k) for k in (0, 1)]
-        b = [2.0 + n[0] * 1.0, 2.0 + n[1] * 1.5]
-        share = b[0] / (b[0] + b[1])  # the first is larger when G₀ / (G₀ + G₁) is smaller
-        return stats.beta(3 + n[0], 3 + n[1]).cdf(share)
-
-    policy = lb.Thompson("exponential", prior_mean=1.0, prior_sigma=1.0)
-    assert_law(first_pulls(policy, [1.0, 1.5], 5), exact_law(chance, 5))
+def poisson_arms(arms):
+    """Means of Gamma(1, 2 + n): exponential, so that the first is larger with b / (a + b)."""
+    a, b = (2 + arms.count(k) for k in (0, 1))
+    return b / (a + b)
 
 
-def test_discounted_thompson_in_small_cases():
-    def chance(arms):
-        a, b = (
-            1 + sum(0.5 ** (len(arms) - 1 - t) for t, arm in enumerate(arms) if arm == k)
-            for k in (0, 1)
-        )
-        return a / (a + b)
-
-    assert_law(first_pulls(lb.DiscountedThompson(0.5), [1.0, 1.0], 6), exact_law(chance, 6))
+def exponential_arms(arms):
+    """Means b / G with G of Gamma(shape a): G₀ / (G₀ + G₁) has a Beta law."""
+    n = [arms.count(k) for k in (0, 1)]
+    b = [2.0 + n[0] * 1.0, 2.0 + n[1] * 1.5]
+    share = b[0] / (b[0] + b[1])  # the first is larger when G₀ / (G₀ + G₁) is smaller
+    return stats.beta(3 + n[0], 3 + n[1]).cdf(share)
 
 
-def test_sliding_window_thompson_in_small_cases():
-    def chance(arms):
-        return (1 + arms[-2:].count(0)) / (2 + len(arms[-2:]))
+def discounted(arms):
+    a, b = (
+        1 + sum(0.5 ** (len(arms) - 1 - t) for t, arm in enumerate(arms) if arm == k)
+        for k in (0, 1)
+    )
+    return a / (a + b)
 
-    assert_law(first_pulls(lb.SlidingWindowThompson(2), [1.0, 1.0], 6), exact_law(chance, 6))
+
+def windowed(arms):
+    return (1 + arms[-2:].count(0)) / (2 + len(arms[-2:]))
+
+
+@pytest.mark.parametrize(
+    ("policy", "rewards", "chance"),
+    [
+        (lb.Thompson(), [0.0, 0.0], other_urn),
+        (lb.Thompson("poisson", prior_mean=0.5, prior_sigma=0.5), [0.0, 0.0], poisson_arms),
+        (
+            lb.Thompson("exponential", prior_mean=1.0, prior_sigma=1.0),
+            [1.0, 1.5],
+            exponential_arms,
+        ),
+        (lb.DiscountedThompson(0.5), [1.0, 1.0], discounted),
+        (lb.SlidingWindowThompson(2), [1.0, 1.0], windowed),
+    ],
+    ids=repr,
+)
+def test_thompson_in_small_cases(policy, rewards, chance):
+    assert_law(first_pulls(policy, rewards, 6), exact_law(chance, 6))
 
 
 @pytest.mark.parametrize(
@@ -248,9 +251,8 @@ def test_oracle_restart_without_changes_is_the_policy(policy):
 @trial
 def test_oracle_restart_pays_for_each_phase_alone(scenarios, horizon):
     env = scenarios["bernoulli-changes"]
-    run = lb.simulate(
-        lb.OracleRestart(lb.LBSDA(), env), env, horizon=horizon, replications=300, seed=1
-    )
+    restarted = lb.OracleRestart(lb.LBSDA(), env)
+    run = lb.simulate(restarted, env, horizon=horizon, replications=300, seed=1)
     lengths = np.diff([*env.starts, horizon])
     # One horizon, hence one compilation; the regret is taken when the phase would have ended.
     alone = [

@@ -171,13 +171,7 @@ def test_the_pulls_have_their_exact_law(case):
     expected = law_of_pulls(choose, laws, horizon) * REPLICATIONS
     arms = [lb.Discrete(list(law), list(law.values())) for law in laws]
     run = lb.simulate(
-        policy,
-        lb.Stationary(arms),
-        horizon=horizon,
-        replications=REPLICATIONS,
-        seed=2020,
-        times=[horizon],
-        progress=False,
+        policy, lb.Stationary(arms), horizon=horizon, replications=REPLICATIONS, seed=2020
     )
     seen = np.bincount(run.pulls[:, 0], minlength=horizon + 1)
     assert seen[expected == 0.0].sum() == 0
@@ -200,6 +194,16 @@ def test_regret_is_near_that_of_the_family(policy, scenarios, horizon):
     assert 8.0 < run.mean()[-1] < 12.5
 
 
+def assert_moments(values, law):
+    """The moments of a weighted mean; `law` has values, and the parameters of their weights."""
+    weight = sum(a for _, a in law)
+    mean = sum(a * x for x, a in law) / weight
+    variance = (sum(a * x * x for x, a in law) / weight - mean**2) / (weight + 1.0)
+    assert abs(values.mean() - mean) < 4.0 * math.sqrt(variance / REPLICATIONS)
+    spread = ((values - mean) ** 2).std() / math.sqrt(REPLICATIONS)
+    assert abs(((values - mean) ** 2).mean() - variance) < 4.0 * spread
+
+
 @entry
 def dirichlet_means(states, bound, values):
     for i in range(values.size):
@@ -219,27 +223,14 @@ def test_dirichlet_means_have_their_mean_and_variance(bound):
     values = np.empty(REPLICATIONS)
     dirichlet_means(states, bound, values)
 
-    weight = len(rewards) + bound
-    mean = (sum(rewards) + bound) / weight
-    variance = ((sum(x * x for x in rewards) + bound) / weight - mean**2) / (weight + 1.0)
-    assert abs(values.mean() - mean) < 4.0 * math.sqrt(variance / REPLICATIONS)
-    spread = ((values - mean) ** 2).std() / math.sqrt(REPLICATIONS)
-    assert abs(((values - mean) ** 2).mean() - variance) < 4.0 * spread
+    assert_moments(values, [*((x, 1.0) for x in rewards), (1.0, bound)])
 
 
 @entry
 def resampled_means(policy, states, leader, values):
+    bonus, rho, margin, alpha, _, upper = policy
     for i in range(values.size):
-        values[i] = resampled_mean(
-            states[0],
-            0,
-            leader,
-            policy.bonus,
-            policy.rho,
-            policy.margin,
-            policy.alpha,
-            policy.upper,
-        )
+        values[i] = resampled_mean(states[0], 0, leader, bonus, rho, margin, alpha, upper)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +250,7 @@ def test_resampled_means_have_the_moments_of_their_dirichlet_law(bonus, pulls):
     resampled_means(policy, states, leader, values)
 
     each = pulls / 6
-    law = [(x, each) for x in rewards]  # rewards and bonus, with the parameters of their weights
+    law = [(x, each) for x in rewards]
     if bonus == "quantile":
         law[4:] = [(0.875, 2 * each)]
     left = rewards[:4] if bonus == "quantile" else rewards
@@ -267,9 +258,4 @@ def test_resampled_means_have_the_moments_of_their_dirichlet_law(bonus, pulls):
     factor = math.sqrt(math.log(1 + pulls)) if bonus == "robust" else policy.rho
     added = {"bounded": 1.1, "known": 2.0}.get(bonus, leader + factor * short)
     law.append((added, 1.0))
-    weight = sum(a for _, a in law)
-    mean = sum(a * x for x, a in law) / weight
-    variance = (sum(a * x * x for x, a in law) / weight - mean**2) / (weight + 1.0)
-    assert abs(values.mean() - mean) < 4.0 * math.sqrt(variance / REPLICATIONS)
-    spread = ((values - mean) ** 2).std() / math.sqrt(REPLICATIONS)
-    assert abs(((values - mean) ** 2).mean() - variance) < 4.0 * spread
+    assert_moments(values, law)
