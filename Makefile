@@ -34,7 +34,7 @@ test: ready  ## Everything, with each trial in its short form
 trials: ready  ## Kills, forks, soaks and laws of random draws, many times over
 	$(PYTEST) -m trial
 
-quick: .venv/ready  ## The tests that need the kernels of ten policies only: a minute, once compiled
+quick: .venv/ready  ## Policies, live bandits, replay and simulation: a minute, once compiled
 	$(BIN)/python -m pytest -q -n 2 --dist loadscope -m quick
 
 check: style types users-types layers  ## All that needs no test to run

@@ -215,7 +215,7 @@ def play(copy, plugin, arguments, seconds):
     out.unlink(missing_ok=True)
     process = fork.Process(target=child, args=(copy, plugin, arguments, out, seconds))
     process.start()
-    process.join(30 + 2 * seconds)
+    process.join(60 + seconds)
     for kind in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid or 0, kind)

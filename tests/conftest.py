@@ -136,71 +136,16 @@ def group(nodeid):
     return policy_of(nodeid) or (folder[0] if folder else nodeid.partition("::")[0])
 
 
-SLOW_FOLDERS = {"oracle", "smoke", "statistical", "testing"}
-SLOW_FILES = {  # many policies, many figures, other processes or servers, a browser, every page
-    "test_a_damaged_record_costs_no_other",
-    "test_alerts",
-    "test_checked",
-    "test_cli",
-    "test_cli_mistakes",
-    "test_client",
-    "test_cluster",
-    "test_collecting",
-    "test_compile_cache",
-    "test_copies",
-    "test_damaged_stores",
-    "test_dashboard_in_a_browser",
-    "test_declarations",
-    "test_documents",
-    "test_examples",
-    "test_figures",
-    "test_fingerprint",
-    "test_fleet_forks",
-    "test_fuzz",
-    "test_get_or_create",
-    "test_interrupts",
-    "test_kills_and_interrupts",
-    "test_many_out",
-    "test_marks",
-    "test_names",
-    "test_notebook",
-    "test_one_file_one_owner",
-    "test_own_code",
-    "test_platforms",
-    "test_postgres",
-    "test_postgres_schema",
-    "test_postgres_server_goes",
-    "test_programs_that_end_early",
-    "test_reading_while_others_write",
-    "test_report",
-    "test_report_in_a_browser",
-    "test_runner",
-    "test_server",
-    "test_service_examples",
-    "test_several_servers",
-    "test_site",
-    "test_snapshots",
-    "test_soak",
-    "test_store",
-    "test_store_forks",
-    "test_suite",
-    "test_suite_problems",
-    "test_the_program",
-    "test_theory",
-    "test_words_of_wrappers",
-}
+QUICK_FOLDERS = {"arms", "core", "environments", "live", "policies", "replay", "simulation"}
 
 
 def is_quick(item):
     """Return whether a test belongs to `make quick`."""
-    if item.get_closest_marker("trial"):
+    if item.get_closest_marker("trial") or item.nodeid.startswith("src/"):
         return False
-    policy = CONFORMANCE.match(item.nodeid)
-    if policy:
+    if policy := CONFORMANCE.match(item.nodeid):
         return policy[1] in QUICK_POLICIES and "test_jit" not in item.nodeid
-    is_doctest = item.nodeid.startswith("src/")
-    is_slow = item.path.parent.name in SLOW_FOLDERS or item.path.stem in SLOW_FILES
-    return not (is_doctest or is_slow or item.get_closest_marker("slow"))
+    return item.path.parent.name in QUICK_FOLDERS
 
 
 LONGEST_FILES = [  # those whose tests wait for other processes come first: others work meanwhile

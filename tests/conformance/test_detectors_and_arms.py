@@ -51,7 +51,6 @@ def test_arm(arm, check):
     FAMILY_CHECKS[check](arm)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("work", "subjects"),
     [(exact_alarms, DETECTORS), (exact_rewards, ARMS)],

@@ -10,8 +10,6 @@ from scipy import stats
 from lastblock.lab.statistics import differences
 from made_results import made_result
 
-pytestmark = pytest.mark.slow  # many trials
-
 TRIALS = 100
 REPLICATIONS = 40
 ERROR = np.sqrt(0.05 * 0.95 / TRIALS)

@@ -67,7 +67,6 @@ def unlike_weights(rng):
     return np.where(shown, "a", "b"), rng.random(300) < 0.3, np.where(shown, chance, 1.0 - chance)
 
 
-@pytest.mark.slow  # many logs
 @pytest.mark.parametrize(
     ("draw", "truth", "ips", "snips"),
     [

@@ -13,7 +13,6 @@ from trials import short_and_long
 SUMS, DRAWS = "LBSDALM", "Thompson"  # exact sums; logarithms and draws by rejection
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="plain x86-64 is of this kind only")
 @short_and_long("names", [DRAWS], [SUMS, DRAWS])
 def test_a_store_opens_on_a_plainer_processor(tmp_path, names):

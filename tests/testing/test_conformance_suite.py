@@ -26,7 +26,6 @@ def found():
     return json.loads(done.stdout)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["policies", "detectors", "arms"])
 def test_every_mistake_is_found(found, kind):
     escaped, told = found[kind]
@@ -34,7 +33,6 @@ def test_every_mistake_is_found(found, kind):
     assert all(message.partition(": ")[2] for message in told.values())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "checks"),
     [
@@ -69,7 +67,6 @@ class Rounding(NamedTuple):
         s.seen += np.float32(0.1) * 3 > 0.3  # compiled code computes this in double precision
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
 def test_compiled_code_that_differs_from_python_is_found():
     check = testing.POLICY_CHECKS["compiling_in_the_middle_changes_nothing"]
@@ -79,12 +76,10 @@ def test_compiled_code_that_differs_from_python_is_found():
             check(policy)
 
 
-@pytest.mark.slow
 def test_what_is_sound_passes(found):
     assert found["sound"] == [None, None, None]
 
 
-@pytest.mark.slow
 def test_all_failures_are_named_with_what_was_seen(found):
     head, *lines = found["all"].split("\n- ")
     assert head == "LazyReset(zeros=8) fails 2 of 7 checks"

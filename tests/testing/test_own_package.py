@@ -11,8 +11,6 @@ import pytest
 import lastblock as lb
 from lastblock.testing import POLICY_CHECKS
 
-pytestmark = pytest.mark.slow  # a policy of one's own is compiled anew in each process
-
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "own-policy.md"
 BLOCK = re.compile(r"^```(python|toml)\n(?:# (\w+\.py)\n)?(.*?)^```", re.DOTALL | re.MULTILINE)
 
