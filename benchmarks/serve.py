@@ -7,7 +7,7 @@ is the best of a few rounds, in which hello and the decisions take turns; "at ha
 get the same number of requests a second. Beside requests a second it prints the processor time of a
 request in the server, all threads together: on a busy machine that is more reliable.
 
-``--parts`` compares HTTP servers and frameworks instead: what docs/decisions/0032 rests on.
+``--parts`` compares the server with uvicorn instead, which must be installed with httptools.
 ``--memory N`` watches the memory over N decisions and their rewards, in batches.
 ``--start N`` measures the start with N bandits, in an SQLite file or, with ``--store URL``, in an
 empty schema of PostgreSQL.
@@ -16,11 +16,9 @@ empty schema of PostgreSQL.
 import http.client
 import os
 import re
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from tqdm import tqdm
 
@@ -31,14 +29,13 @@ from benchmarks.serve_servers import (
     CORES,
     GOALS,
     HEAD,
-    HELLO,
     ROUNDS,
-    STARLETTE_HELLO,
     Pace,
     best,
     call,
     cpu_seconds,
     free_port,
+    hello_command,
     make_store,
     measure,
     memory_of,
@@ -87,7 +84,7 @@ def main(durabilities: Sequence[str] = ("always", "interval")) -> None:
         for durability in durabilities:
             port, other = free_port(), free_port()
             with (
-                running(uvicorn_command(HELLO, other), other) as plain,
+                running(hello_command(other), other) as plain,
                 running(
                     serve_command(store, port, "--durability", durability), port, "/readyz"
                 ) as server,
@@ -116,33 +113,15 @@ def main(durabilities: Sequence[str] = ("always", "interval")) -> None:
 
 
 def parts() -> None:
-    """Print the speed of HTTP servers and frameworks with a bare hello."""
-    granian = [
-        str(Path(sys.executable).parent / "granian"),
-        "--interface",
-        "asgi",
-        "--no-access-log",
-    ]
-    port = free_port()
-    commands = {
-        "uvicorn, bare ASGI": uvicorn_command(HELLO, port),
-        "uvicorn, Starlette": uvicorn_command(STARLETTE_HELLO, port, "--factory"),
-    }
-    if Path(granian[0]).exists():
-        commands["granian, bare ASGI"] = [
-            *granian,
-            "--port",
-            str(port),
-            "--loop",
-            "uvloop",
-            HELLO,
-        ]
+    """Print the speed of HTTP servers with a bare hello."""
+    commands = {"granian in this process": hello_command, "uvicorn, httptools": uvicorn_command}
     found: dict[str, list[Pace]] = {name: [] for name in commands}
     for _ in range(ROUNDS):
         for name, command in commands.items():
-            with running(command, port) as server:
+            port = free_port()
+            with running(command(port), port) as server:
                 found[name].append(measure(port, server.pid, [request("GET", "/")]))
-    unit = best(found["uvicorn, bare ASGI"])
+    unit = best(found["uvicorn, httptools"])
     print(HEAD)
     for name, paces in found.items():
         print_pace(name, best(paces), unit)
@@ -205,9 +184,7 @@ def start(bandits: int, place: str | None) -> None:
 if __name__ == "__main__":
     parser = Parser("serve", __doc__, "about three minutes")
     instead = parser.add_mutually_exclusive_group()
-    instead.add_argument(
-        "--parts", action="store_true", help="compare HTTP servers and frameworks instead"
-    )
+    instead.add_argument("--parts", action="store_true", help="compare HTTP servers instead")
     instead.add_argument(
         "--memory", type=whole(1), metavar="N", help="watch the memory over N decisions instead"
     )

@@ -1,5 +1,6 @@
 """The servers that `benchmarks.serve` measures: starts them, calls them, and finds their pace."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -14,11 +15,12 @@ import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from starlette.applications import Starlette
-from starlette.responses import Response
-from starlette.routing import Route
+from lastblock.serve.listening import bound
+from lastblock.serve.server import Server
+from lastblock.serve.settings import Settings
 
 ROUNDS, SECONDS, CONNECTIONS = 3, 3.0, 256
 GOALS = "goals: 0.5 of hello, 100,000 decisions a second in batches, p99 5 ms at half the peak"
@@ -28,7 +30,6 @@ ROOT = Path(__file__).parents[1]
 CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 TICK = os.sysconf("SC_CLK_TCK")
 HELLO = "benchmarks.serve_servers:hello"
-STARLETTE_HELLO = "benchmarks.serve_servers:starlette_hello"
 
 
 async def hello(scope, receive, send):
@@ -43,13 +44,13 @@ async def hello(scope, receive, send):
     await send({"type": "http.response.body", "body": b"hello"})
 
 
-def starlette_hello():
-    """The same with Starlette."""
-
-    async def answer(request):
-        return Response(b"hello", media_type="text/plain")
-
-    return Starlette(routes=[Route("/", answer)])
+async def serve_hello(port: int) -> None:
+    """Serve the unit as the service itself is served."""
+    settings = Settings(port=port)
+    hello.state = SimpleNamespace(settings=settings, is_stopping=False)
+    server = Server(hello, bound(settings))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.finish)
+    await server.run()
 
 
 class Pace(NamedTuple):
@@ -170,14 +171,18 @@ def best(paces: Sequence[Pace]) -> Pace:
     )
 
 
-def uvicorn_command(app: str, port: int, *more: str) -> list[str]:
-    command = [sys.executable, "-m", "uvicorn", app, "--port", str(port), "--no-access-log"]
-    return [*command, "--log-level", "warning", "--loop", "uvloop", "--http", "httptools", *more]
+def uvicorn_command(port: int) -> list[str]:
+    command = [sys.executable, "-m", "uvicorn", HELLO, "--port", str(port), "--no-access-log"]
+    return [*command, "--log-level", "warning", "--loop", "uvloop", "--http", "httptools"]
+
+
+def hello_command(port: int) -> list[str]:
+    work = f"import asyncio, benchmarks.serve_servers as s; asyncio.run(s.serve_hello({port}))"
+    return [sys.executable, "-c", work]
 
 
 def serve_command(store: str, port: int, *more: str) -> list[str]:
-    command = [sys.executable, "-m", "lastblock", "serve", store, "--port", str(port)]
-    return [*command, "--log-level", "warning", *more]
+    return [sys.executable, "-m", "lastblock", "serve", store, "--port", str(port), *more]
 
 
 def call(port: int, method: str, path: str, body: object, key: str) -> Any:

@@ -1,7 +1,6 @@
 """Both clients against a real server, and against one that fails."""
 
 import asyncio
-import contextlib
 import json
 import logging
 import math
@@ -10,17 +9,18 @@ import socket
 import threading
 import time
 import urllib.request
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote
 
 import pytest
-import uvicorn
 
 import lastblock as lb
 from lastblock.client import AsyncClient, Client, ServedDecision, ServiceError
 from lastblock.client.options import CreateOptions, DecideOptions
+from lastblock.serve.app import App
 from lastblock.serve.messages import NewBandit, NewDecision
-from lastblock.serve.server import application, open_service
+from lastblock.serve.server import Server, open_service
 from lastblock.serve.settings import Settings
 
 ARMS = ["red", "green", {"label": "blue", "payload": [1]}]
@@ -36,19 +36,16 @@ def service(tmp_path_factory):
 
         async def serve():
             await state.host.open()
-            _, app = application(state)
-            config = uvicorn.Config(app, lifespan="off", ws="none", log_level="error")
-            server = uvicorn.Server(config)
-            server.capture_signals = contextlib.nullcontext
-            servers.append(server)
-            await server.serve([opened])
+            server = Server(App(state), opened)
+            ends.append(partial(asyncio.get_running_loop().call_soon_threadsafe, server.finish))
+            await server.run()
             await state.host.close()
 
-        servers = []
+        ends = []
         thread = threading.Thread(target=lambda: asyncio.run(serve()))
         thread.start()
         yield f"http://127.0.0.1:{opened.getsockname()[1]}", key
-        servers[0].should_exit = True
+        ends[0]()
         thread.join(30)
 
 

@@ -1,15 +1,12 @@
-"""A client that calls the ASGI application itself, or its connections without a network."""
+"""A client that calls the ASGI application itself, without a network."""
 
 import asyncio
 import json
 from dataclasses import dataclass
 from typing import Any
 
-import uvicorn
-from uvicorn.server import ServerState
-
-from lastblock.serve.quick import protocol_for
-from lastblock.serve.server import application, open_service
+from lastblock.serve.app import App
+from lastblock.serve.server import expire, open_service
 from lastblock.serve.settings import Settings
 
 
@@ -31,69 +28,14 @@ class Answer:
         return self.json["type"].removeprefix("urn:lastblock:problem:")
 
 
-class Wire(asyncio.Transport):
-    """What a connection writes to; a client may look at it or wait for an answer."""
-
-    def __init__(self, connection):
-        super().__init__()
-        self.connection = connection
-        self.written, self.is_closed, self.is_paused = b"", False, False
-        self.news = asyncio.Event()
-        connection.connection_made(self)
-
-    def get_extra_info(self, name, default=None):
-        places = {"peername": ("192.0.2.1", 5), "sockname": ("192.0.2.2", 80)}
-        return places.get(name, default)
-
-    def write(self, data):
-        assert not self.is_closed
-        self.written += data
-        self.news.set()
-
-    def is_closing(self):
-        return self.is_closed
-
-    def close(self):
-        if not self.is_closed:
-            self.is_closed = True
-            self.news.set()
-            asyncio.get_running_loop().call_soon(self.connection.connection_lost, None)
-
-    def pause_reading(self):
-        self.is_paused = True
-
-    def resume_reading(self):
-        self.is_paused = False
-
-    async def answer(self, has_body=True):
-        """Return the next answer; None if the connection is closed without one."""
-        while True:
-            head, found, rest = self.written.partition(b"\r\n\r\n")
-            first, *lines = head.decode("latin-1").split("\r\n")
-            headers = dict(line.split(": ", 1) for line in lines)
-            size = int(headers.get("content-length", 0)) if has_body else 0
-            if found and len(rest) >= size:
-                self.written = rest[size:]
-                return Answer(int(first.split()[1]), headers, rest[:size])
-            if self.is_closed:
-                return None
-            self.news.clear()
-            await self.news.wait()
-
-
 class Service:
-    """An open service, with an admin key.
+    """An open service, with an admin key."""
 
-    `way` is what requests are given to: "application", or "connection" for one after the other of
-    those that the server makes.
-    """
-
-    def __init__(self, place, way="application", **settings):
-        self.way = way
+    def __init__(self, place, **settings):
         self.runner = asyncio.Runner()
         self.state = open_service(Settings(store=str(place), **settings))
         self.key, self.admin = self.state.keys.create(["admin"])
-        self.app, self.around = application(self.state)
+        self.app = App(self.state)
         self.is_closed = False
         self.runner.run(self.state.host.open())
 
@@ -102,6 +44,10 @@ class Service:
             self.is_closed = True
             self.runner.run(self.state.host.close())
             self.runner.close()
+
+    def expire(self):
+        """End the wait for rewards that are too late."""
+        return expire(self.state, self.state.host.bandits.values())
 
     def send(self, *requests):
         """Send requests at once, each a dictionary of `request`'s arguments."""
@@ -117,12 +63,6 @@ class Service:
         lines = {"content-type": "application/json", **(headers or {})}
         if key:
             lines["authorization"] = f"Bearer {key}"
-        if self.way == "connection":
-            wire = self.connect()
-            wire.connection.data_received(written(method, path, lines, sent))
-            answer = await wire.answer(has_body=method != "HEAD")
-            wire.close()
-            return answer
         path, _, query = path.partition("?")
         scope = {
             "type": "http",
@@ -142,18 +82,10 @@ class Service:
         async def send(message):
             got.append(message)
 
-        await self.around(scope, receive, send)
+        await self.app(scope, receive, send)
         start, *bodies = got
         found = {k.decode(): v.decode() for k, v in start["headers"]}
         return Answer(start["status"], found, b"".join(each["body"] for each in bodies))
-
-    def connect(self):
-        """Return a new connection, of which the server knows as of a client's."""
-        settings = {"lifespan": "off", "ws": "none", "log_config": None, "access_log": False}
-        config = uvicorn.Config(self.around, http=protocol_for(self.app), **settings)
-        config.load()
-        state = ServerState()
-        return Wire(config.http_protocol_class(config, state, {}, asyncio.get_running_loop()))
 
     def call(self, method, path, body=None, **more):
         return self.runner.run(self.request(method, path, body, **more))
@@ -172,10 +104,3 @@ class Service:
 
     def delete(self, path, **more):
         return self.call("DELETE", path, **more)
-
-
-def written(method, path, headers, body=b""):
-    """Return a request as it is on the wire."""
-    lines = [f"{method} {path} HTTP/1.1", f"content-length: {len(body)}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    return "\r\n".join([*lines, "", ""]).encode("utf-8") + body

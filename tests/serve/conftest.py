@@ -7,18 +7,12 @@ from serve.visitor import Visitor
 
 
 @pytest.fixture
-def way():
-    """What requests are given to; see `Service`. Some modules try both ways."""
-    return "application"
-
-
-@pytest.fixture
-def service(tmp_path, way):
+def service(tmp_path):
     """Starts services on one store; each ends with the test at the latest."""
     made = []
 
     def start(**settings):
-        made.append(Service(tmp_path / "shop.db", way, **settings))
+        made.append(Service(tmp_path / "shop.db", **settings))
         return made[-1]
 
     yield start

@@ -164,10 +164,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--examples", type=int, default=200, help="requests for each operation")
     parser.add_argument("--only", default="", help="a part of a method and path")
-    parser.add_argument("--way", default="application", help="application or connection")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, compiling("never"):
-        service = Service(Path(folder) / "shop.db", options.way, durability="never")
+        service = Service(Path(folder) / "shop.db", durability="never")
         try:
             fuzzer = Fuzzer(service)
             fuzzer.try_all(options.examples, options.only)

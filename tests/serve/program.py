@@ -21,12 +21,14 @@ class Program:
     the compiler takes as long as all the rest.
     """
 
-    def __init__(self, store, *flags, jit=False):
-        variables = {"LASTBLOCK_LOG_LEVEL": "warning"}
-        if not jit:
-            variables |= WITHOUT_JIT
+    def __init__(self, store, *flags, jit=False, patience=None):
+        variables = {} if jit else WITHOUT_JIT
+        command = [sys.executable, "-m", "lastblock"]
+        if patience is not None:
+            words = f"import lastblock.serve.http as http; http.PATIENCE = {patience}"
+            command[1:] = ["-c", f"{words}; from lastblock.cli import program; program()"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "lastblock", "serve", str(store), "--port", "0", *flags],
+            [*command, "serve", str(store), "--port", "0", *flags],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,

@@ -52,7 +52,7 @@ class Server:
         command += ["--port", str(self.port)]
         with open(self.log, "a") as log:
             self.process = subprocess.Popen(
-                [*command, "--request-timeout", "1", "--log-level", "error"],
+                command,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,

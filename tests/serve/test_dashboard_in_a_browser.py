@@ -29,7 +29,7 @@ class Site:
     def __init__(self, folder):
         command = [sys.executable, "-m", "lastblock", "serve", str(folder / "shop.db")]
         self.process = subprocess.Popen(
-            [*command, "--port", "0", "--log-level", "warning"],
+            [*command, "--port", "0"],
             stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, **WITHOUT_JIT},

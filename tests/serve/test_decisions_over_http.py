@@ -5,16 +5,9 @@ import time
 import pytest
 
 import lastblock as lb
-from lastblock.serve.server import expire
 from store.databases import count, fetch
 
 DECIDE = "/v1/bandits/button/decisions"
-
-
-@pytest.fixture(params=["application", "connection", "worker"])
-def way(request):
-    """All ways of a request: to the application, straight from a connection, through a worker."""
-    return request.param
 
 
 def test_decisions_are_those_of_the_library(shop):
@@ -232,7 +225,7 @@ def test_a_default_reward_that_the_policy_refuses_is_refused_when_it_is_set(serv
     for name in ("clicks", "late"):
         shop.post(f"/v1/bandits/{name}/decisions")
     time.sleep(0.01)
-    assert expire(shop.state) == 1
+    assert shop.expire() == 1
     assert "clicks" in caplog.text
 
 
@@ -244,10 +237,10 @@ def test_late_decisions_expire_with_a_default_reward(service):
     made = shop.post("/v1/bandits", {**new, "reward_window": 0.2, "default_reward": 0.0})
     assert (made.json["reward_window"], made.json["default_reward"]) == (0.2, 0.0)
     tokens = [each["token"] for each in shop.post(DECIDE, {"n": 3}).json["decisions"]]
-    assert expire(shop.state) == 0
+    assert shop.expire() == 0
     time.sleep(0.21)
     assert shop.post(f"/v1/decisions/{tokens[0]}/activate").status == 204
-    assert expire(shop.state) == 2
+    assert shop.expire() == 2
     late = shop.put(f"/v1/decisions/{tokens[1]}/reward", {"reward": 1})
     assert (late.status, late.kind) == (410, "gone")
     assert shop.put(f"/v1/decisions/{tokens[0]}/reward", {"reward": 1}).status == 204

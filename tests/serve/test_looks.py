@@ -132,7 +132,7 @@ def stream(shop, wanted, act=nothing, headers=None):
                 *((k.encode(), v.encode()) for k, v in (headers or {}).items()),
             ],
         }
-        task = asyncio.ensure_future(shop.around(scope, receive, send))
+        task = asyncio.ensure_future(shop.app(scope, receive, send))
         while not shop.state.streams and not task.done():
             await asyncio.sleep(0.01)
         await act()

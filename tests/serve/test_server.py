@@ -2,14 +2,18 @@
 
 import asyncio
 import contextlib
+import re
 import shutil
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -27,8 +31,8 @@ NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], 
 def start(tmp_path, kept_kernels):
     programs = []
 
-    def begin(*flags, jit=False):
-        programs.append(Program(tmp_path / "shop.db", *flags, jit=jit))
+    def begin(*flags, **more):
+        programs.append(Program(tmp_path / "shop.db", *flags, **more))
         return programs[-1]
 
     yield begin
@@ -56,52 +60,98 @@ def test_what_was_answered_survives_kills_and_a_signal_ends_it_in_order(start, t
         assert sum(store.bandit("button").pulls.values()) == 2
 
 
-def test_slow_and_half_open_connections_do_not_stop_others(start):
-    shop = start("--request-timeout", "0.5")
+def test_slow_endless_and_half_open_requests_do_not_stop_others(start):
+    shop = start(patience=0.5)
     shop.call("POST", "/v1/bandits", NEW)
+    before = memory_of(shop)
     with contextlib.ExitStack() as stack:
-        slow = []
+
+        def send(text, received=None):
+            made = stack.enter_context(socket.socket())
+            if received is not None:
+                made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, received)
+            made.connect(("127.0.0.1", shop.port))
+            made.settimeout(10)
+            made.sendall(text.encode())
+            return made
+
         head = "POST /v1/bandits/button/decisions HTTP/1.1\r\nHost: x\r\n"
         head += f"Authorization: Bearer {shop.key}\r\n"
-        for rest in ("", "Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"):
-            for _ in range(20):
-                slow.append(stack.enter_context(socket.create_connection(("127.0.0.1", shop.port))))
-                slow[-1].sendall((head + rest).encode())
+        slow_heads = [send(head) for _ in range(20)]
+        body = "Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
+        slow_bodies = [send(head + body) for _ in range(20)]
         for path in ("events?after=0", "export"):  # who asks for much, and reads nothing of it
-            slow.insert(0, stack.enter_context(socket.socket()))
-            slow[0].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
-            slow[0].connect(("127.0.0.1", shop.port))
-            line = head.replace("POST", "GET").replace("decisions", path)
-            slow[0].sendall(f"{line}\r\n".encode())
-        gone = socket.create_connection(("127.0.0.1", shop.port))
+            send(head.replace("POST", "GET").replace("decisions", path) + "\r\n", received=1)
+        gone = send(f"{head}Content-Length: 2\r\n\r\n")
         gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        gone.sendall(f"{head}Content-Length: 2\r\n\r\n".encode())
         gone.close()  # a reset, in the middle of a request
+        endless_head, reads_nothing = send(head + "X: "), send("", received=1)
+        with pytest.raises(ConnectionError):
+            endless_head.sendall(b"x" * (64 << 20))
+        reads_nothing.settimeout(1)
+        with pytest.raises(TimeoutError):
+            reads_nothing.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 1_000_000)
         for _ in range(5):
             assert shop.call("POST", "/v1/bandits/button/decisions", {}, timeout=10)[0] == 201
-        for each in (slow[-1], slow[5]):  # of a body that does not come, and of a head
-            each.settimeout(10)
-            assert b" 408 " in each.recv(4096)
+        assert slow_heads[5].recv(4096) == b""
+        assert b" 408 " in slow_bodies[5].recv(4096)
+    assert memory_of(shop) < before + 64
     assert shop.call("GET", "/v1/bandits/button")[1]["decisions"] == 5
     assert shop.end(signal.SIGINT) == 0
 
 
+def memory_of(program):
+    """Return the memory of a program in MiB; 0 where the system does not say."""
+    with contextlib.suppress(FileNotFoundError):
+        text = Path(f"/proc/{program.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+) kB", text)[1]) / 1024
+    return 0.0
+
+
+def test_requests_under_way_are_finished_and_streams_end(start):
+    shop = start("--drain", "0.3")
+    shop.call("POST", "/v1/bandits", NEW)
+    line = f"HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {shop.key}\r\n"
+    with (
+        socket.create_connection(("127.0.0.1", shop.port), timeout=10) as asks,
+        socket.create_connection(("127.0.0.1", shop.port), timeout=10) as listens,
+    ):
+        listens.sendall(f"GET /v1/bandits/button/events {line}\r\n".encode())
+        assert listens.recv(4096).startswith(b"HTTP/1.1 200 ")
+        post = f"POST /v1/bandits/button/decisions {line}Content-Length: 2\r\n\r\n{{"
+        asks.sendall(post.encode())
+        shop.process.send_signal(signal.SIGTERM)
+        while (found := shop.call("GET", "/readyz"))[0] == 200:
+            pass
+        assert (found[0], found[1]["detail"]) == (503, "stopping")
+        time.sleep(0.5)
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", shop.port))
+        asks.sendall(b"}")
+        assert asks.recv(4096).startswith(b"HTTP/1.1 201 ")
+        assert shop.process.wait(10) == 0
+
+
 @pytest.fixture
 def certificate(tmp_path):
-    """A certificate for 127.0.0.1 that nobody has signed, and its key."""
+    """Makes a certificate for 127.0.0.1 that nobody has signed, and its key."""
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("there is no openssl to make a certificate with")
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    command = [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
-    command += ["-nodes", "-days", "2", "-subj", "/CN=lastblock", "-keyout", str(key)]
-    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-out", str(cert)]
-    subprocess.run(command, check=True, capture_output=True)
-    return str(cert), str(key)
+
+    def make(name):
+        command = [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+        command += ["-nodes", "-days", "2", "-subj", f"/CN={name}", "-keyout", str(key)]
+        command += ["-addext", "subjectAltName=IP:127.0.0.1", "-out", str(cert)]
+        subprocess.run(command, check=True, capture_output=True)
+        return str(cert), str(key)
+
+    return make
 
 
 def test_https(start, certificate):
-    cert, key = certificate
+    cert, key = certificate("lastblock")
     shop = start("--tls-cert", cert, "--tls-key", key)
     assert shop.url.startswith("https://")
     assert shop.call("POST", "/v1/bandits", NEW)[0] == 201
@@ -134,6 +184,30 @@ def test_https(start, certificate):
         plain.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
         with contextlib.suppress(ConnectionResetError):
             assert not plain.recv(4096).startswith(b"HTTP/")
+    assert shop.end() == 0
+
+
+def test_a_renewed_certificate_is_read_when_asked(start, certificate):
+    cert, key = certificate("first")
+    shop = start("--tls-cert", cert, "--tls-key", key)
+
+    def name():
+        context = ssl.create_default_context(cafile=cert)
+        with (
+            socket.create_connection(("127.0.0.1", shop.port), timeout=10) as plain,
+            context.wrap_socket(plain, server_hostname="127.0.0.1") as connection,
+        ):
+            ((_, found),) = connection.getpeercert()["subject"][0]
+            return found
+
+    assert name() == "first"
+    Path(cert).write_text("not a certificate")
+    shop.process.send_signal(signal.SIGHUP)  # the old one stays
+    time.sleep(0.2)
+    certificate("second")
+    shop.process.send_signal(signal.SIGHUP)
+    time.sleep(2.0)  # until the connections at the old listener have ended
+    assert [name() for _ in range(5)] == ["second"] * 5
     assert shop.end() == 0
 
 

@@ -17,7 +17,7 @@ def environment(tmp_path_factory, kept_kernels):
     """A running service, as the environment of a program."""
     store = tmp_path_factory.mktemp("examples") / "shop.db"
     command = [sys.executable, "-m", "lastblock", "serve", str(store), "--port", "0"]
-    server = subprocess.Popen([*command, "--log-level", "error"], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     with server.stdout:
         url = re.search(r"http://\S+", server.stdout.readline())[0]
         key = server.stdout.readline().split()[-1]

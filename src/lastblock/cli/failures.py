@@ -22,10 +22,9 @@ _EXTRAS = {  # optional dependency: the extra of the package that installs it
     "dask": "cluster",
     "distributed": "cluster",
     "psycopg": "postgres",
+    "granian": "serve",
+    "jinja2": "serve",
     "msgspec": "serve",
-    "starlette": "serve",
-    "uvicorn": "serve",
-    "uvloop": "serve",
 }
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _UNUSABLE = {

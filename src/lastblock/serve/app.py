@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lastblock.serve import openapi
 from lastblock.serve.dashboard.routes import Dashboard, is_page
-from lastblock.serve.http import ClientLeftError, Receive, Request, Response, Scope, Send, Watch
+from lastblock.serve.http import ClientLeftError, Receive, Request, Response, Scope, Send
 from lastblock.serve.peers import ElsewhereError
 from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.serve.routes import alerts, bandits, decisions, health, keys, looks
@@ -46,7 +46,6 @@ class App:
         """The operations that the description of the API has."""
         self.dashboard = Dashboard(state)
         self.router = Router([*self.api, *self.dashboard.routes()])
-        self.watch = Watch(state.settings.request_timeout)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -55,7 +54,7 @@ class App:
             return
         began = time.perf_counter()
         state, method, path = self.state, scope["method"], _NOWHERE
-        request = Request(scope, receive, state.settings.max_body, self.watch)
+        request = Request(scope, receive)
         state.metrics.in_flight += 1
         status = 499  # what is counted if the client leaves, as nginx does
         try:
@@ -98,8 +97,8 @@ class App:
         if not state.host.is_ready and route.path not in _HEALTH and not is_page(route.path):
             raise unavailable(f"the server is not ready: {state.host.why_not}")
         state.authorize(request, route.needs)
-        if route.path.startswith("/v1/"):  # probes of health may add what they like
-            route.check_query(request.query())
+        if request.scope["query_string"] and route.path.startswith("/v1/"):
+            route.check_query(request.query())  # probes of health may add what they like
         try:
             return await route.handler(request)
         except ElsewhereError as elsewhere:

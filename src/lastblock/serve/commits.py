@@ -1,15 +1,10 @@
 """Answers wait for the disk together: one commit for all requests of a moment."""
 
 import asyncio
-import logging
-from collections.abc import Sequence
 
-from lastblock.serve.problems import ProblemError, unavailable
-from lastblock.store.group_commit import WhenWritten
+from lastblock.serve.problems import unavailable
 from lastblock.store.store import Store
 from lastblock.support.errors import StoreError
-
-_log = logging.getLogger(__name__)
 
 MANY = 5_000
 """How many events may wait before answers wait for them, whatever the durability."""
@@ -31,9 +26,8 @@ class Commits:
 
     def __init__(self, store: Store, *, does_wait: bool) -> None:
         self._store, self._does_wait = store, does_wait
-        self._ready: list[WhenWritten] = []
-        self._gathering: list[WhenWritten] = []
-        self._writing: list[WhenWritten] = []
+        self._gathering: list[asyncio.Future[None]] = []
+        self._writing: list[asyncio.Future[None]] = []
 
     def check(self) -> None:
         """Raise a `ProblemError` unless the store takes events now; call this before each change.
@@ -44,42 +38,20 @@ class Commits:
         if problem is not None:
             raise unavailable(f"the last events could not be written: {problem}")
 
-    def when_written(self, function: WhenWritten) -> None:
-        """Call a function when all events so far are written, or cannot be: it gets the error.
+    async def written(self) -> None:
+        """Wait until all events so far are written, or raise a `ProblemError` if they cannot be.
 
-        The events may be written after all: who sends the same request again, with the same key,
-        gets the same answer. A service that answers at once waits only if the disk is far behind.
+        They may be written after all: a client that sends the same request again, with the same
+        key, gets the same answer. A service that answers at once waits only if the disk is far
+        behind.
         """
         if not self._does_wait and self._store.backlog.events < MANY:
-            self._ready.append(function)
-            if len(self._ready) == 1:
-                # After the other requests of this moment. Sending all answers in a row takes far
-                # less time than reading a request, sending its answer, reading the next one.
-                asyncio.get_running_loop().call_soon(self._answer)
             return
-        self._gathering.append(function)
+        loop = asyncio.get_running_loop()
+        mine = loop.create_future()
+        self._gathering.append(mine)
         if len(self._gathering) == 1 and not self._writing:
-            loop = asyncio.get_running_loop()
             loop.call_soon(self._write, loop)  # after the other requests of this moment
-
-    def _answer(self) -> None:
-        """Send the answers that need not wait."""
-        ready, self._ready = self._ready, []
-        tell_all(ready, None)
-
-    async def written(self) -> None:
-        """Wait until all events so far are written, or raise a `ProblemError`."""
-        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-        def told(error: StoreError | None) -> None:
-            if mine.done():  # cancelled
-                return
-            if error is None:
-                mine.set_result(None)
-            else:
-                mine.set_exception(not_written(error))
-
-        self.when_written(told)
         await mine
 
     def _write(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -95,18 +67,10 @@ class Commits:
         done, self._writing = self._writing, []
         if self._gathering:
             self._write(loop)
-        tell_all(done, error)
-
-
-def tell_all(functions: Sequence[WhenWritten], error: StoreError | None) -> None:
-    """Call functions that wait for the disk."""
-    for told in functions:
-        try:
-            told(error)
-        except Exception:  # or the others would wait for ever
-            _log.exception("a defect: an answer could not be sent")
-
-
-def not_written(error: StoreError) -> ProblemError:
-    """Return the problem of a request whose events could not be written yet."""
-    return unavailable(f"the events could not be written yet: {error}")
+        for each in done:
+            if each.done():  # the request was cancelled
+                continue
+            if error is None:
+                each.set_result(None)
+            else:
+                each.set_exception(unavailable(f"the events could not be written yet: {error}"))

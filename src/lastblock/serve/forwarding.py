@@ -3,12 +3,10 @@
 import asyncio
 import ssl
 import time
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from typing import Final, NamedTuple
 from urllib.parse import SplitResult, urlsplit
-
-import httptools
 
 from lastblock.serve.http import ClientLeftError, Request, Response, Send
 from lastblock.serve.problems import ProblemError, unavailable
@@ -26,7 +24,7 @@ LATER: Final = 120.0
 """Seconds in which it must begin to answer any other request, or go on with an answer."""
 
 IDLE: Final = 3.0
-"""Seconds after which a connection is not used again; uvicorn closes it after five."""
+"""Seconds after which a connection is not used again; the other server soon closes it."""
 
 KEPT: Final = 64
 """How many connections to a server are kept."""
@@ -35,115 +33,112 @@ _HOP = frozenset(
     (b"connection", b"keep-alive", b"transfer-encoding", b"te", b"trailer", b"upgrade", b"expect")
 )
 _ABOUT = frozenset((b"x-forwarded-for", b"x-forwarded-proto"))
-_OURS = _HOP | {b"content-length", b"date", b"server", HEADER, b"lastblock-only-check"}
-_SENT = _OURS | _ABOUT
-
-
-class _Incoming:
-    """What a parser has found of an answer so far."""
-
-    def __init__(self) -> None:
-        self.headers: list[tuple[bytes, bytes]] = []
-        self.parts: list[bytes] = []
-        self.has_headers = self.is_whole = False
-        self.parser = httptools.HttpResponseParser(self)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Note a header."""
-        self.headers.append((name.lower(), value))
-
-    def on_headers_complete(self) -> None:
-        """Note that a body may follow."""
-        self.has_headers = True
-
-    def on_body(self, body: bytes) -> None:
-        """Note a part of the body."""
-        self.parts.append(body)
-
-    def on_message_complete(self) -> None:
-        """Note that the answer is complete."""
-        self.is_whole = True
-
-    def take(self) -> bytes:
-        """Return what has come of the body since the last call."""
-        parts, self.parts = self.parts, []
-        return b"".join(parts)
+_OURS = _HOP | {b"date", b"server", HEADER, b"lastblock-only-check"}
+_SENT = _OURS | _ABOUT | {b"content-length"}
+_BROKEN = (OSError, EOFError, asyncio.LimitOverrunError, LookupError, ValueError)
+"""Errors of a connection that ends, takes too long (`TimeoutError`), or speaks no HTTP."""
 
 
 class _Connection(NamedTuple):
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
-    async def read(self, into: _Incoming, seconds: float) -> None:
-        """Read some more of an answer, or raise an error."""
-        async with asyncio.timeout(seconds):
-            data = await self.reader.read(1 << 16)
-        if not data:
-            raise ConnectionResetError("the connection was closed")
-        into.parser.feed_data(data)
+
+class _Answer:
+    """What another server answers: the head, and then the body as it comes.
+
+    Parameters
+    ----------
+    connection
+        The connection over which it comes.
+    """
+
+    def __init__(self, connection: _Connection) -> None:
+        self.connection = connection
+        self.status = 0
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.keeps = True
+        """Whether the connection can be used again."""
+
+    async def read_head(self) -> None:
+        """Read the status and the headers."""
+        head = await self.connection.reader.readuntil(b"\r\n\r\n")
+        first, *lines = head.split(b"\r\n")[:-2]
+        self.status = int(first.split()[1])
+        pairs = [line.partition(b":") for line in lines]
+        self.headers = [(name.lower(), value.strip()) for name, _, value in pairs]
+        self.keeps = (b"connection", b"close") not in self.headers
+
+    async def parts(self) -> AsyncIterator[bytes]:
+        """Yield the body as it comes; an error is raised unless it comes to its end."""
+        reader, headers = self.connection.reader, dict(self.headers)
+        if self.status in (204, 304):
+            return
+        if headers.get(b"transfer-encoding") == b"chunked":
+            while size := int((await reader.readuntil(b"\r\n")).partition(b";")[0], 16):
+                yield (await reader.readexactly(size + 2))[:-2]
+            await reader.readuntil(b"\r\n")
+            return
+        left = int(headers[b"content-length"])
+        while left:
+            part = await reader.read(min(left, 1 << 16))
+            if not part:
+                raise ConnectionResetError("the connection was closed")
+            left -= len(part)
+            yield part
 
 
 class Relayed(Response):
     """The answer of another server, which is handed on as it comes."""
 
-    __slots__ = ("_connection", "_forwarder", "_incoming", "_request", "_url")
+    __slots__ = ("_answer", "_forwarder", "_request", "_url")
 
-    def __init__(
-        self,
-        forwarder: "Forwarder",
-        url: str,
-        connection: _Connection,
-        incoming: _Incoming,
-        request: Request,
-    ) -> None:
-        super().__init__(b"", incoming.parser.get_status_code())
+    def __init__(self, forwarder: "Forwarder", url: str, answer: _Answer, request: Request) -> None:
+        super().__init__(b"", answer.status)
         self._forwarder, self._url, self._request = forwarder, url, request
-        self._connection, self._incoming = connection, incoming
+        self._answer = answer
 
     async def whole(self) -> bytes:
         """Return the body, which must not be a stream."""
-        incoming = self._incoming
         try:
-            while not incoming.is_whole:
-                await self._connection.read(incoming, LATER)
-        except (OSError, httptools.HttpParserError) as error:
-            self._connection.writer.close()
+            async with asyncio.timeout(LATER):
+                found = b"".join([part async for part in self._answer.parts()])
+        except _BROKEN as error:
+            self._answer.connection.writer.close()
             raise unreachable(error) from None
-        self._forwarder.keep(self._url, self._connection, incoming)
-        return incoming.take()
+        self._forwarder.keep(self._url, self._answer)
+        return found
 
     async def send(self, send: Send) -> None:
         """Send what comes, until it is complete or the client leaves."""
-        incoming, is_short = self._incoming, b"content-length" in dict(self._incoming.headers)
-        headers = [pair for pair in incoming.headers if pair[0] not in _OURS]
-        if is_short:
-            headers.append((b"content-length", dict(incoming.headers)[b"content-length"]))
+        headers = [pair for pair in self._answer.headers if pair[0] not in _OURS]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        left = None if incoming.is_whole else asyncio.ensure_future(self._request.until_left())
-        is_kept = False
+        left = asyncio.ensure_future(self._request.until_left())
+        sends = asyncio.ensure_future(self._send_parts(send))
         try:
-            while not incoming.is_whole:
-                if incoming.parts:
-                    part = incoming.take()
-                    await send({"type": "http.response.body", "body": part, "more_body": True})
-                reads = asyncio.ensure_future(self._connection.read(incoming, LATER))
-                await asyncio.wait([reads, left or reads], return_when=asyncio.FIRST_COMPLETED)
-                if not reads.done():
-                    reads.cancel()
-                    raise ClientLeftError
-                reads.result()
-            is_kept = True
-        except (OSError, httptools.HttpParserError):
+            await asyncio.wait([left, sends], return_when=asyncio.FIRST_COMPLETED)
+            if not sends.done():
+                raise ClientLeftError
+            sends.result()
+        except _BROKEN:
             # Half an answer must not look like a whole one: the connection is cut.
             raise ClientLeftError from None
         finally:
-            if left is not None:
-                left.cancel()
-            if is_kept:
-                self._forwarder.keep(self._url, self._connection, incoming)
+            left.cancel()
+            if sends.cancel() or sends.cancelled() or sends.exception() is not None:
+                self._answer.connection.writer.close()
             else:
-                self._connection.writer.close()
-        await send({"type": "http.response.body", "body": incoming.take()})
+                self._forwarder.keep(self._url, self._answer)
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _send_parts(self, send: Send) -> None:
+        parts = self._answer.parts()
+        while True:
+            async with asyncio.timeout(LATER):
+                part = await anext(parts, None)
+            if part is None:
+                return
+            await send({"type": "http.response.body", "body": part, "more_body": True})
 
 
 class Forwarder:
@@ -190,23 +185,22 @@ class Forwarder:
         ProblemError
             If there is no answer: a 503, after which the client may try again.
         """
-        sent = await request.whole() if body is None else body
-        incoming = _Incoming()
-        connection: _Connection | None = None
+        sent = await request.body() if body is None else body
+        writer: asyncio.StreamWriter | None = None
         try:
             connection = await self._connection(url)
-            connection.writer.write(self._head(request, url, len(sent), more) + sent)
-            while not incoming.has_headers:
-                await connection.read(incoming, seconds)
-        except (OSError, httptools.HttpParserError) as error:  # a TimeoutError is an OSError
-            if connection is not None:
-                connection.writer.close()
-            raise unreachable(error) from None
-        except BaseException:
-            if connection is not None:
-                connection.writer.close()
+            writer = connection.writer
+            writer.write(self._head(request, url, len(sent), more) + sent)
+            answer = _Answer(connection)
+            async with asyncio.timeout(seconds):
+                await answer.read_head()
+        except BaseException as error:
+            if writer is not None:
+                writer.close()
+            if isinstance(error, _BROKEN):
+                raise unreachable(error) from None
             raise
-        return Relayed(self, url, connection, incoming, request)
+        return Relayed(self, url, answer, request)
 
     def _head(
         self, request: Request, url: str, size: int, more: Iterable[tuple[bytes, bytes]]
@@ -251,13 +245,13 @@ class Forwarder:
             self._context = ssl.create_default_context()
         return self._context
 
-    def keep(self, url: str, connection: _Connection, incoming: _Incoming) -> None:
+    def keep(self, url: str, answer: _Answer) -> None:
         """Keep a connection for the next request, if the other server does."""
         idle = self._idle.setdefault(url, [])
-        if incoming.parser.should_keep_alive() and len(idle) < KEPT:
-            idle.append((connection, time.monotonic()))
+        if answer.keeps and len(idle) < KEPT:
+            idle.append((answer.connection, time.monotonic()))
         else:
-            connection.writer.close()
+            answer.connection.writer.close()
 
     async def close(self) -> None:
         """Close all connections."""

@@ -193,15 +193,10 @@ class Host:
             name, notes = f"{hosted.name}@@holdout", {"parent": hosted.name, "holdout": True}
             await self._make(hosted, name, notes)
 
-    def known(self, number: int) -> Hosted | None:
-        """Return the bandit with this number if it was asked for before; else None."""
-        found = self._by_number.get(number)
-        return None if found is None or found.is_gone else found
-
     async def numbered(self, number: int) -> Hosted | None:
         """Return the bandit with this number in the store; None if there is none any more."""
-        found = self.known(number)
-        if found is not None:
+        found = self._by_number.get(number)
+        if found is not None and not found.is_gone:
             return found
         self._by_number = {each.number: each for each in self.bandits.values()}
         if number not in self._by_number:

@@ -5,14 +5,12 @@ cost as much as all the rest of a decision.
 """
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
 
-from lastblock.serve.keys import Key
 from lastblock.serve.problems import MEDIA_TYPE, ProblemError, explained
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -26,59 +24,15 @@ JSON = b"application/json"
 JSON_TYPES = ("application/json", "application/merge-patch")
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
 
+LARGEST: Final = 1 << 20
+"""The most bytes of a request's body."""
+
+PATIENCE: Final = 10.0
+"""Seconds in which the head of a request must arrive, and then its body."""
+
 
 class ClientLeftError(Exception):
     """Raised if the client closed the connection before its request was complete."""
-
-
-class Watch:
-    """Ends requests whose bodies take too long to arrive.
-
-    A timer for each request would cost more than reading most of them; this looks at all of them
-    now and then.
-
-    Parameters
-    ----------
-    seconds
-        How long a body may take.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._begun: dict[asyncio.Task[Any], float] = {}
-        self._late: set[asyncio.Task[Any]] = set()
-
-    async def look(self) -> None:
-        """Look again and again; the task of the server that does this never ends by itself."""
-        while True:
-            await asyncio.sleep(min(1.0, self._seconds / 2))
-            last = time.monotonic() - self._seconds
-            for task, began in list(self._begun.items()):
-                if began < last:
-                    self._late.add(task)
-                    task.cancel()
-
-    def begin(self) -> "asyncio.Task[Any] | None":
-        """Note that the task that runs reads a body now."""
-        task = asyncio.current_task()
-        if task is not None:
-            self._begun[task] = time.monotonic()
-        return task
-
-    def end(self, task: "asyncio.Task[Any] | None") -> None:
-        """Note that a task has read what it wanted."""
-        if task is not None:
-            self._begun.pop(task, None)
-
-    def explain(self, task: "asyncio.Task[Any] | None") -> ProblemError | None:
-        """Return the problem if it was this that cancelled a task, which then goes on."""
-        if task is None or task not in self._late:
-            return None
-        self._late.discard(task)
-        task.uncancel()
-        return ProblemError(
-            "timeout", f"the body did not arrive within {self._seconds:g} s; send it faster"
-        )
 
 
 class Body(Generic[T]):
@@ -185,15 +139,13 @@ class Request:
         "_data",
         "_headers",
         "_receive",
-        "_watch",
         "caller",
-        "most",
         "parameters",
         "scope",
     )
 
-    def __init__(self, scope: Scope, receive: Receive, most: int, watch: Watch) -> None:
-        self.scope, self._receive, self.most, self._watch = scope, receive, most, watch
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self.scope, self._receive = scope, receive
         self._headers: dict[bytes, bytes] | None = None
         self._data: bytes | None = None
         self.parameters: tuple[str, ...] = ()
@@ -216,36 +168,30 @@ class Request:
 
     async def body(self) -> bytes:
         """Return the body, or raise a `ProblemError` if it is too long or comes too slowly."""
-        task = self._watch.begin()
-        try:
-            message = await self._receive()
-            data: bytes = message.get("body", b"")
-            if message.get("more_body"):
-                parts, size = [data], len(data)
-                while message.get("more_body") and size <= self.most:
-                    message = await self._receive()
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                data = b"".join(parts)
-        except asyncio.CancelledError:
-            problem = self._watch.explain(task)
-            if problem is None:
-                raise
-            raise problem from None
-        finally:
-            self._watch.end(task)
-        if message["type"] == "http.disconnect":
-            raise ClientLeftError
-        if len(data) > self.most:
-            raise ProblemError(
-                "too-large", f"the body may have at most {self.most} bytes; send less"
-            )
-        self._data = data
-        return data
+        if self._data is None:
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    self._data = await self._arrived()
+            except TimeoutError:
+                raise ProblemError(
+                    "timeout", f"the body did not arrive within {PATIENCE:g} s; send it faster"
+                ) from None
+        return self._data
 
-    async def whole(self) -> bytes:
-        """Return the body, also if it was read before."""
-        return await self.body() if self._data is None else self._data
+    async def _arrived(self) -> bytes:
+        """Return the body when all of it has come."""
+        data, is_whole = b"", False
+        while not is_whole:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientLeftError
+            data += message.get("body", b"")
+            if len(data) > LARGEST:
+                raise ProblemError(
+                    "too-large", f"the body may have at most {LARGEST} bytes; send less"
+                )
+            is_whole = not message.get("more_body")
+        return data
 
     async def until_left(self) -> None:
         """Return when the client has closed the connection; call it after `body`."""
@@ -263,22 +209,3 @@ class Request:
 
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
-
-
-class Whole(NamedTuple):
-    """A request that has arrived as a whole, and whose key is checked."""
-
-    headers: Mapping[bytes, bytes]
-    parameters: tuple[str, ...]
-    body: bytes
-    caller: Key
-
-    def header(self, name: bytes) -> str | None:
-        """Return a header, given in lower case; None if there is none."""
-        value = self.headers.get(name)
-        return None if value is None else str(value, "latin-1")
-
-
-QuickHandler: TypeAlias = Callable[[Whole], Response | None]
-"""Answers a request at once, without waiting for anything, or changes nothing and returns None, or
-raises an error and changes nothing: the handler then answers."""

@@ -7,6 +7,9 @@ import stat
 
 from lastblock.serve.settings import SettingError, Settings
 
+BACKLOG = 2048
+"""How many connections may wait until the server takes them."""
+
 
 def bound(settings: Settings) -> socket.socket:
     """Return a socket at the address, or raise a `SettingError` that says why there is none."""
@@ -15,7 +18,7 @@ def bound(settings: Settings) -> socket.socket:
     host, port = settings.host, settings.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise SettingError(
             f"cannot listen at {host}, port {port}: {error.strerror}; choose another --port or "
@@ -36,8 +39,8 @@ def _bound_path(path: str) -> socket.socket:
             if stat.S_ISSOCK(os.stat(path).st_mode):
                 os.unlink(path)
         made.bind(path)
-        os.chmod(path, 0o666)  # as uvicorn does: whoever enters the folder may connect
-        made.listen(2048)
+        os.chmod(path, 0o666)  # whoever enters the folder may connect
+        made.listen(BACKLOG)
     except OSError as error:
         made.close()
         raise SettingError(f"cannot listen at {path}: {error.strerror or error}") from None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from lastblock.serve.http import Body, Handler, QuickHandler
+from lastblock.serve.http import Body, Handler
 from lastblock.serve.keys import Right
 from lastblock.serve.problems import ProblemError
 from lastblock.support.spelling import advice
@@ -42,8 +42,6 @@ class Route:
     """The kinds of problems besides those that every operation may have."""
     parameters: Sequence[Parameter] = ()
     media_type: str = "application/json"
-    quick: QuickHandler | None = None
-    """Answers most requests of an operation on which speed depends."""
 
     @property
     def names(self) -> list[str]:

@@ -5,15 +5,22 @@ import contextlib
 import gc
 import logging
 import signal
+import socket
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
-import uvicorn
-from starlette.middleware.cors import CORSMiddleware
+from granian.constants import HTTPModes, Interfaces, SSLProtocols
+from granian.http import HTTP1Settings
+from granian.log import LogLevels
+from granian.net import SocketHolder  # type: ignore[attr-defined]
+from granian.server import embed
+from granian.utils.proxies import wrap_asgi_with_proxy_headers
 
 import lastblock
+from lastblock.serve import http
 from lastblock.serve.alerts import Alerts
 from lastblock.serve.app import App
 from lastblock.serve.commits import Commits
@@ -22,10 +29,9 @@ from lastblock.serve.hosted import Hosted
 from lastblock.serve.hosting import Host
 from lastblock.serve.keys import Keys
 from lastblock.serve.limits import Limits
-from lastblock.serve.listening import bound
+from lastblock.serve.listening import BACKLOG, bound
 from lastblock.serve.peers import address_for
-from lastblock.serve.quick import protocol_for
-from lastblock.serve.settings import SettingError, Settings
+from lastblock.serve.settings import SettingError, Settings, check_certificate
 from lastblock.serve.state import State
 from lastblock.serve.watching import AT_ONCE, Watcher
 from lastblock.store.storage import TakenOverError
@@ -52,7 +58,14 @@ SNAPSHOT_EVERY: Final = 1000
 """Events between two snapshots of a bandit. With each, the database notes which decisions since the
 one before have no reward yet, and whoever waits for its group waits for that, too."""
 
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
+FINISH: Final = 8
+"""Seconds that requests have to finish at the end; Docker kills a container after ten."""
+
+LARGEST_HEAD: Final = 1 << 16
+"""The most bytes of the head of a request."""
+
+MOST_CONNECTIONS: Final = 768
+"""How many connections are open; more wait. A process may often have 1024 files open."""
 
 
 def open_service(settings: Settings) -> State:
@@ -93,70 +106,84 @@ def open_service(settings: Settings) -> State:
         raise
 
 
-class Server(uvicorn.Server):
-    """A server that says where it listens, and whose end is ours to order.
+class Server(embed.Server):
+    """granian in this process: it reads requests, and calls the application on this event loop.
 
     Parameters
     ----------
-    config
-        The settings of uvicorn.
-    state
-        The service.
+    app
+        The application.
+    listener
+        Where to listen; the server closes it.
     """
 
-    def __init__(self, config: uvicorn.Config, state: State) -> None:
-        super().__init__(config)
-        self._state = state
-        self.listens = asyncio.Event()
+    def __init__(self, app: App, listener: socket.socket) -> None:
+        self._state, self._listener = app.state, listener
+        settings = app.state.settings
+        proxies = settings.forwarded_allow_ips
+        super().__init__(
+            wrap_asgi_with_proxy_headers(app, proxies) if proxies else app,
+            interface=Interfaces.ASGINL,
+            http=HTTPModes.http1,
+            http1_settings=HTTP1Settings(
+                header_read_timeout=int(1000 * http.PATIENCE), max_buffer_size=LARGEST_HEAD
+            ),
+            websockets=False,
+            backlog=BACKLOG,
+            backpressure=MOST_CONNECTIONS,
+            log_level=LogLevels.error,
+        )
+        self.workers_kill_timeout, self.respawn_interval = FINISH, 0.0
+        self._read_certificate()
 
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave signals to `run`: uvicorn would raise them again before the store is closed."""
-        yield
+    @property
+    def url(self) -> str:
+        """The address under which clients reach the server."""
+        settings = self._state.settings
+        if settings.uds:
+            return f"unix:{settings.uds}"
+        port = self._listener.getsockname()[1]
+        scheme = "https" if settings.tls_cert else "http"
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        return f"{scheme}://{host}:{port}{settings.root_path}"
 
-    async def startup(self, sockets: Any = None) -> None:
-        """Listen."""
-        await super().startup(sockets)
-        self.listens.set()
+    def _read_certificate(self) -> None:
+        settings = self._state.settings
+        if settings.tls_cert:
+            check_certificate(settings.tls_cert, settings.tls_key)
+            files = Path(settings.tls_cert), Path(settings.tls_key)
+            self.build_ssl_context(*files, None, SSLProtocols.tls12, None, [], False)
 
-    def address(self) -> str:
-        """Return the address under which clients reach the server."""
-        return url_of(self._state.settings, self.servers[0].sockets[0])
+    def _init_shared_socket(self) -> None:
+        """Listen at the socket that there is; granian closes this copy of it."""
+        copy = self._listener.dup().detach()
+        self._shd: Any = SocketHolder(copy, bool(self._state.settings.uds), self.backlog)  # type: ignore[call-arg]
 
-    def stop(self) -> None:
-        """End: not ready at once, no new connections after the time to drain."""
-        if self._state.is_stopping:
-            self.force_exit = True
+    def renew(self) -> None:
+        """Read the certificate again; open connections finish with the old one."""
+        try:
+            self._read_certificate()
+        except SettingError as error:
+            _log.warning("the server keeps its certificate: %s", error)
             return
+        self._init_shared_socket()
+        self.reload()  # type: ignore[no-untyped-call]
+
+    def end(self) -> None:
+        """Be not ready at once, and take no connections after the time to drain."""
+        drain = 0.0 if self._state.is_stopping else self._state.settings.drain
         self._state.is_stopping = True
-        drain = self._state.settings.drain
-        _log.info("stopping: not ready any more, the last new connection in %g s", drain)
-        asyncio.get_running_loop().call_later(drain, setattr, self, "should_exit", True)
+        asyncio.get_running_loop().call_later(drain, self.finish)
 
+    def finish(self) -> None:
+        """Take no more connections, and end when the requests under way are answered."""
+        self._listener.close()
+        self.stop()  # type: ignore[no-untyped-call]
 
-def url_of(settings: Settings, listener: Any) -> str:
-    """Return the address under which clients reach a service that listens at a socket."""
-    if settings.uds:
-        return f"unix:{settings.uds}"
-    port = listener.getsockname()[1]
-    scheme = "https" if settings.tls_cert else "http"
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"{scheme}://{host}:{port}{settings.root_path}"
-
-
-def application(state: State) -> tuple[App, Any]:
-    """Return the API, and the ASGI application around it."""
-    app = App(state)
-    if not state.settings.cors:
-        return app, app
-    around: Callable[[MutableMapping[str, Any], Any, Any], Awaitable[None]] = CORSMiddleware(
-        app,
-        allow_origins=state.settings.cors,
-        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
-        allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match"],
-        expose_headers=["ETag", "Location", "Retry-After"],
-    )
-    return app, around
+    async def run(self) -> None:
+        """Serve until `finish`, and not longer than `FINISH` after it."""
+        with contextlib.suppress(TimeoutError):
+            await self.serve()
 
 
 async def serve(settings: Settings, announce: Callable[[State, str], object]) -> None:
@@ -169,40 +196,38 @@ async def serve(settings: Settings, announce: Callable[[State, str], object]) ->
     announce
         Is called with the service and its address when it is ready.
     """
-    sockets = [bound(settings)]
+    listener = bound(settings)
     state = open_service(settings)
     try:
-        app, around = application(state)
-        server = Server(config_of(settings, around, protocol_for(app)), state)
+        app = App(state)
+        server = Server(app, listener)
         loop = asyncio.get_running_loop()
-        for number in SIGNALS:
-            with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
-                loop.add_signal_handler(number, server.stop)
-        await working(state, app, _open(state, server, announce), server.serve(sockets))
+        with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
+            loop.add_signal_handler(signal.SIGTERM, server.end)
+            loop.add_signal_handler(signal.SIGINT, server.end)
+            loop.add_signal_handler(signal.SIGHUP, server.renew)
+        await working(app, _open(state, server, announce), server.run())
     finally:
         await state.host.close()
 
 
 async def working(
-    state: State,
-    app: App,
-    opening: Coroutine[Any, Any, None],
-    serving: Coroutine[Any, Any, None],
+    app: App, opening: Coroutine[Any, Any, None], serving: Coroutine[Any, Any, None]
 ) -> None:
     """Serve, with all that a service does in the background.
 
     Parameters
     ----------
-    state, app
-        The service.
+    app
+        The application.
     opening
         Opens the bandits; if it raises an error, it has `serving` end, and the error is raised.
     serving
         Answers requests until the service is to end.
     """
+    state = app.state
     watcher, peers = Watcher(state.host, state.alerts), state.host.peers
     works: list[Callable[[], Awaitable[None]]] = [
-        app.watch.look,
         partial(_refresh, state),
         partial(_expire, state),
         app.dashboard.look,
@@ -242,31 +267,18 @@ async def always(work: Callable[[], Awaitable[None]]) -> None:
 async def _open(state: State, server: Server, announce: Callable[[State, str], object]) -> None:
     """Open the bandits while the server answers already that it is not ready."""
     try:
-        await server.listens.wait()
-        await open_bandits(state, server.address())
-        announce(state, server.address())
+        if state.host.peers is not None:
+            where = await asyncio.to_thread(address_for, state.settings, server.url)
+            await asyncio.to_thread(state.host.peers.publish, where)
+        await state.host.open()
+        # Python need never look again for garbage among what there is now. With the compiler that
+        # are 200 000 objects: a look takes 0.1 s, in which no request is answered.
+        gc.collect()
+        gc.freeze()
+        announce(state, server.url)
     except Exception:
-        server.should_exit = True
+        server.finish()
         raise
-
-
-def freeze() -> None:
-    """Let Python never look again for garbage among what there is when the server is ready.
-
-    With the compiler that are 200 000 objects, and a look at all of them takes 0.1 s, in which no
-    request is answered.
-    """
-    gc.collect()
-    gc.freeze()
-
-
-async def open_bandits(state: State, url: str) -> None:
-    """Open all bandits that nobody else has, and tell others where this server is."""
-    if state.host.peers is not None:
-        where = await asyncio.to_thread(address_for, state.settings, url)
-        await asyncio.to_thread(state.host.peers.publish, where)
-    await state.host.open()
-    freeze()
 
 
 async def _refresh(state: State) -> None:
@@ -293,12 +305,12 @@ async def _expire(state: State) -> None:
             _log.warning("decisions could not be expired yet: %s", error)
 
 
-def expire(state: State, some: Sequence[Hosted] | None = None) -> int:
-    """End the wait for rewards that are too late, of some bandits or all; return how many."""
+def expire(state: State, some: Sequence[Hosted]) -> int:
+    """End the wait for rewards that are too late, of some bandits; return how many."""
     if not state.host.is_ready or state.host.store.problem is not None:
         return 0
     expired = 0
-    for each in list(state.host.bandits.values()) if some is None else some:
+    for each in some:
         try:
             expired += 0 if each.is_gone else each.expire()
         except StoreError:
@@ -308,42 +320,10 @@ def expire(state: State, some: Sequence[Hosted] | None = None) -> int:
     return expired
 
 
-def config_of(settings: Settings, app: Any, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
-    """Return the settings of uvicorn."""
-    return uvicorn.Config(
-        app,
-        http=protocol,
-        host=settings.host,
-        port=settings.port,
-        uds=settings.uds or None,
-        root_path=settings.root_path,
-        log_level=settings.log_level,
-        access_log=settings.access_log,
-        ssl_certfile=settings.tls_cert or None,
-        ssl_keyfile=settings.tls_key or None,
-        timeout_graceful_shutdown=int(settings.shutdown_timeout) or None,
-        proxy_headers=bool(settings.forwarded_allow_ips),
-        forwarded_allow_ips=settings.forwarded_allow_ips or None,
-        lifespan="off",
-        server_header=False,
-        ws="none",
-    )
-
-
 def run(settings: Settings, announce: Callable[[State, str], object]) -> None:
     """Serve until a signal comes; see `serve`."""
     sys.setswitchinterval(SWITCH)
-    with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(serve(settings, announce))
-
-
-def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return what makes the event loop of a service; None for Python's own."""
-    if sys.platform == "win32":
-        return None
-    import uvloop  # noqa: PLC0415  # not on Windows
-
-    return uvloop.new_event_loop
+    asyncio.run(serve(settings, announce))
 
 
 def greeting(state: State, url: str) -> str:

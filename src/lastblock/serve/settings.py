@@ -1,7 +1,6 @@
-"""The settings of the service: flags before the environment before a file."""
+"""The settings of the service: flags come before the environment."""
 
 import ssl
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -13,7 +12,6 @@ from lastblock.support.errors import short
 from lastblock.support.spelling import advice
 
 PREFIX: Final = "LASTBLOCK_"
-LEVELS: Final = ("critical", "error", "warning", "info", "debug")
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
@@ -32,7 +30,6 @@ class AboutSetting(NamedTuple):
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
-    is_many: bool = False
 
 
 def _setting(default: Any, text: str, *, is_secret: bool = False, **about: Any) -> Any:
@@ -62,8 +59,6 @@ class Settings:
         "believe these proxies which address a request is from; commas between them",
         metavar="LIST",
     )
-    log_level: str = _setting("info", "how much to log", choices=LEVELS)
-    access_log: bool = _setting(False, "log every request")
     tls_cert: str = _setting("", "a file with the certificate, for HTTPS", metavar="FILE")
     tls_key: str = _setting("", "a file with the certificate's private key", metavar="FILE")
     insecure: bool = _setting(False, "let everybody do everything, without keys")
@@ -73,14 +68,8 @@ class Settings:
         choices=get_args(Durability),
     )
     keep_events: bool = _setting(True, "keep all events, for explanations, exports and replays")
-    max_body: int = _setting(
-        1 << 20, "the most bytes of a request's body", metavar="BYTES", low=1024, high=1 << 30
-    )
     rate_limit: float = _setting(
         0.0, "the most requests a second of each key; 0 for no limit", metavar="N", low=0, high=1e9
-    )
-    cors: tuple[str, ...] = _setting(
-        (), "let pages of this origin use the API; may be repeated", metavar="ORIGIN", is_many=True
     )
     alert_url: str = _setting("", "send alerts to this webhook", metavar="URL")
     alert_secret: str = _setting(
@@ -88,12 +77,6 @@ class Settings:
         "sign alerts with this; better in LASTBLOCK_ALERT_SECRET",
         metavar="TEXT",
         is_secret=True,
-    )
-    request_timeout: float = _setting(
-        10.0, "seconds in which a request must arrive", metavar="SECONDS", low=0.1, high=3600
-    )
-    shutdown_timeout: float = _setting(
-        30.0, "seconds that requests have to finish at the end", metavar="SECONDS", low=0, high=3600
     )
     drain: float = _setting(
         0.0,
@@ -124,10 +107,8 @@ def kind_of(name: str) -> type[Any]:
     return type(getattr(Settings(), name))
 
 
-def read_settings(
-    flags: Mapping[str, Any], environ: Mapping[str, str], file: str | None = None
-) -> Settings:
-    """Return the settings: flags come before the environment, and that before a file.
+def read_settings(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
+    """Return the settings: flags come before the environment.
 
     Parameters
     ----------
@@ -135,95 +116,50 @@ def read_settings(
         What the command line gives, by the names of settings; None for what it does not give.
     environ
         The environment, with variables such as ``LASTBLOCK_PORT``.
-    file
-        A TOML file; None for the one that ``LASTBLOCK_CONFIG`` names, if any.
 
     Raises
     ------
     SettingError
-        If a setting is unknown, of the wrong type, or out of range, or does not fit the others.
+        If a setting is of the wrong type, or out of range, or does not fit the others.
     """
     values: dict[str, Any] = {}
-    path = file or environ.get(f"{PREFIX}CONFIG")
-    if path:
-        values |= _from_file(Path(path))
     for name in NAMES:
         variable = f"{PREFIX}{name.upper()}"
-        if variable in environ:
-            values[name] = _from_text(environ[variable], name, variable)
-    for name, value in flags.items():
-        if name in NAMES and value is not None:
-            flag = f"--{name.replace('_', '-')}"
-            values[name] = _checked(tuple(value) if about(name).is_many else value, name, flag)
+        if flags.get(name) is not None:
+            values[name] = _checked(flags[name], name, f"--{name.replace('_', '-')}")
+        elif variable in environ:
+            values[name] = _checked(_parsed(environ[variable], name, variable), name, variable)
     return _fitting(Settings(**values))
 
 
-def _from_file(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as opened:
-            found = tomllib.load(opened)
-    except OSError as error:
-        raise SettingError(f"cannot read {str(path)!r}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingError(f"{path}: {error}") from None
-    values = {}
-    for key, value in found.items():
-        name = key.replace("-", "_")
-        if name not in NAMES:
-            raise SettingError(f"{path}: unknown setting {key!r}; {advice(name, NAMES)}")
-        given = tuple(value) if about(name).is_many and isinstance(value, list) else value
-        values[name] = _checked(given, name, f"{path}: {key}")
-    return values
-
-
-def _from_text(text: str, name: str, where: str) -> Any:
+def _parsed(text: str, name: str, where: str) -> Any:
     """Return a setting that the environment gives as text."""
     kind = kind_of(name)
-    value: Any = text
     if kind is bool:
         word = text.strip().lower()
         if word not in _TRUE + _FALSE:
             raise SettingError(f"{where}={text!r} must be true or false")
-        value = word in _TRUE
-    elif kind is tuple:
-        value = tuple(part.strip() for part in text.split(",") if part.strip())
-    elif kind in (int, float):
-        try:
-            value = kind(text)
-        except ValueError:
-            what = "a whole number" if kind is int else "a number"
-            raise SettingError(f"{where}={text!r} must be {what}") from None
-    return _checked(value, name, where)
+        return word in _TRUE
+    try:
+        return kind(text)
+    except ValueError:
+        what = "a whole number" if kind is int else "a number"
+        raise SettingError(f"{where}={text!r} must be {what}") from None
 
 
 def _checked(value: Any, name: str, where: str) -> Any:
     """Return a value of a setting, or raise a `SettingError` that says where it comes from."""
-    kind, known = kind_of(name), about(name)
-    if kind is float and type(value) is int:
-        value = float(value)
-    if type(value) is not kind or (
-        kind is tuple and not all(isinstance(each, str) for each in value)
-    ):
-        words = {
-            bool: "true or false",
-            int: "a whole number",
-            float: "a number",
-            str: "text",
-            tuple: "a list of texts",
-        }
-        raise SettingError(f"{where}={short(value)} must be {words[kind]}")
+    known = about(name)
     if known.choices and value not in known.choices:
         raise SettingError(f"{where}={value!r}: {advice(value, known.choices)}")
-    if kind in (int, float):
-        low, high = known.low, known.high
-        if not (low is not None and high is not None and low <= value <= high):
-            raise SettingError(f"{where}={value} must lie between {low:,} and {high:,}")
-    if kind is str and "\0" in value:
+    if known.low is not None and known.high is not None and not known.low <= value <= known.high:
+        raise SettingError(f"{where}={value} must lie between {known.low:,} and {known.high:,}")
+    if isinstance(value, str) and "\0" in value:
         raise SettingError(f"{where}={short(value)} must not contain a zero byte")
     return value
 
 
-def _check_certificate(certificate: str, key: str) -> None:
+def check_certificate(certificate: str, key: str) -> None:
     """Raise a `SettingError` if files are not a certificate in PEM and its private key."""
     try:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -249,7 +185,7 @@ def _fitting(settings: Settings) -> Settings:
         if path and not Path(path).is_file():
             raise SettingError(f"{name}: there is no file {path!r}")
     if settings.tls_cert:
-        _check_certificate(settings.tls_cert, settings.tls_key)
+        check_certificate(settings.tls_cert, settings.tls_key)
     if settings.alert_url:
         parts = urlsplit(settings.alert_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -265,11 +201,6 @@ def _fitting(settings: Settings) -> Settings:
             raise SettingError(
                 f"advertise={settings.advertise!r} must be like http://10.0.0.7:8000"
             )
-    for origin in settings.cors:
-        page = urlsplit(origin)
-        is_origin = page.scheme and page.netloc and not page.path + page.query + page.fragment
-        if origin != "*" and not is_origin:
-            raise SettingError(f"cors={origin!r} must be like https://shop.example, or '*'")
     if settings.root_path and (
         not settings.root_path.startswith("/") or settings.root_path.endswith("/")
     ):

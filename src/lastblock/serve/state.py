@@ -7,7 +7,7 @@ from lastblock.serve.alerts import Alerts
 from lastblock.serve.forwarding import HEADER, LATER, SOON, Forwarder, Relayed
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.hosting import Host
-from lastblock.serve.http import Request, Whole
+from lastblock.serve.http import Request
 from lastblock.serve.keys import Key, Keys, Right
 from lastblock.serve.limits import Limits
 from lastblock.serve.metrics import Metrics
@@ -118,7 +118,7 @@ class State:
         return found
 
 
-def check_reach(request: Request | Whole, name: str) -> None:
+def check_reach(request: Request, name: str) -> None:
     """Raise a `ProblemError` if the caller's key is not for this bandit."""
     key: Key = request.caller
     if not key.reaches(name):

@@ -11,13 +11,11 @@ from lastblock.serve.settings import NAMES, SettingError, about, kind_of, read_s
 _EPILOG = """\
 A STORE is the path of an SQLite file, or postgresql://user:password@host/database.
 
-Settings may also come from the environment (LASTBLOCK_PORT=8080) or a TOML file (port = 8080);
-a flag comes before the environment, and that before the file.
+Settings may also come from the environment (LASTBLOCK_PORT=8080); a flag comes before it.
 
 examples:
   lastblock serve shop.db
   lastblock serve shop.db --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
-  lastblock serve --config serve.toml
 """
 
 
@@ -32,10 +30,6 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
     )
     offer(
         parser.add_argument("store", nargs="?", metavar="STORE", help=about("store").text),
-        files=FILE,
-    )
-    offer(
-        parser.add_argument("--config", metavar="FILE", help="read settings from this TOML file"),
         files=FILE,
     )
     for name in NAMES:
@@ -54,14 +48,13 @@ def _add_flag(parser: Parser, name: str) -> None:
         options["metavar"] = known.metavar or None
         options["type"] = {int: whole(), float: number}.get(kind, str)  # `_checked` knows ranges
         options["choices"] = known.choices or None
-        options["action"] = "append" if known.is_many else "store"
     parser.add_argument(f"--{name.replace('_', '-')}", **options)
 
 
 def execute(options: argparse.Namespace) -> int:
     """Serve until a signal comes."""
     try:
-        settings = read_settings(vars(options), os.environ, options.config)
+        settings = read_settings(vars(options), os.environ)
         from lastblock.serve.server import greeting, run  # noqa: PLC0415  # optional, slow
 
         run(settings, lambda state, url: print(greeting(state, url), flush=True))

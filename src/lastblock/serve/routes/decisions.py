@@ -9,7 +9,7 @@ from lastblock.live.labels import Label
 from lastblock.serve.families import check_root
 from lastblock.serve.guardrails import check_values, guard
 from lastblock.serve.hosted import Hosted, reused
-from lastblock.serve.http import Body, Request, Response, Whole
+from lastblock.serve.http import Body, Request, Response
 from lastblock.serve.message_types import MOST_DECISIONS
 from lastblock.serve.messages import (
     Closed,
@@ -70,20 +70,6 @@ class _Decisions:
         await self._commits.written()
         return _answer(made, wanted)
 
-    def decide_quickly(self, request: Whole) -> Response | None:
-        """Take decisions of a bandit without segments and holdout."""
-        wanted = _DECISION.read(request.body)
-        hosted = self._host.bandits.get(request.parameters[0])
-        if hosted is None or hosted.paused or hosted.parent is not None or wanted.why:
-            return None
-        if wanted.segment is not None or not hosted.is_alone:
-            return None
-        check_reach(request, hosted.name)
-        check_distinct(wanted)
-        self._commits.check()
-        asked = hosted.ask(wanted, request.header(b"idempotency-key"))
-        return _answer(_made(hosted, asked, wanted), wanted)
-
     async def decide_batch(self, request: Request) -> Response:
         """Take the decisions of several requests."""
         wanted = (await request.read(_DECISIONS)).requests
@@ -143,18 +129,6 @@ class _Decisions:
         arms = hosted.tell([token], [told.reward], key, [told.guardrail])
         guard(hosted, arms, [told.guardrail])
         await self._commits.written()
-        return Response(status=204)
-
-    def reward_quickly(self, request: Whole) -> Response | None:
-        """Take a reward without a value for a guardrail."""
-        told, token = _REWARD.read(request.body), request.parameters[0]
-        number, _ = self._host.store.read_token(token)
-        hosted = self._host.known(number)
-        if hosted is None or told.guardrail is not None:
-            return None
-        check_reach(request, hosted.family.name)
-        self._commits.check()
-        hosted.tell([token], [told.reward], request.header(b"idempotency-key"))
         return Response(status=204)
 
     async def rewards(self, request: Request) -> Response:
@@ -267,7 +241,6 @@ def routes(state: State) -> Iterator[Route]:
         returns={201: (DecisionMade, DecisionsMade)},
         problems=("not-found", "conflict", "paused", "key-reused"),
         parameters=(_KEY,),
-        quick=do.decide_quickly,
     )
     yield Route(
         "POST",
@@ -289,7 +262,6 @@ def routes(state: State) -> Iterator[Route]:
         returns={204: None},
         problems=(*of_decision, "key-reused"),
         parameters=(_KEY,),
-        quick=do.reward_quickly,
     )
     yield Route(
         "POST",
