@@ -15,7 +15,7 @@ from typing import Any, Final
 from granian.constants import HTTPModes, Interfaces, SSLProtocols
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
-from granian.net import SocketHolder  # type: ignore[attr-defined]
+from granian.net import SocketHolder
 from granian.server import embed
 from granian.utils.proxies import wrap_asgi_with_proxy_headers
 
@@ -106,7 +106,7 @@ def open_service(settings: Settings) -> State:
         raise
 
 
-class Server(embed.Server):
+class Server(embed.Server):  # type: ignore[misc]  # granian has few types
     """granian in this process: it reads requests, and calls the application on this event loop.
 
     Parameters
@@ -157,7 +157,7 @@ class Server(embed.Server):
     def _init_shared_socket(self) -> None:
         """Listen at the socket that there is; granian closes this copy of it."""
         copy = self._listener.dup().detach()
-        self._shd: Any = SocketHolder(copy, bool(self._state.settings.uds), self.backlog)  # type: ignore[call-arg]
+        self._shd = SocketHolder(copy, bool(self._state.settings.uds), self.backlog)
 
     def renew(self) -> None:
         """Read the certificate again; open connections finish with the old one."""
@@ -167,7 +167,7 @@ class Server(embed.Server):
             _log.warning("the server keeps its certificate: %s", error)
             return
         self._init_shared_socket()
-        self.reload()  # type: ignore[no-untyped-call]
+        self.reload()
 
     def end(self) -> None:
         """Be not ready at once, and take no connections after the time to drain."""
@@ -178,7 +178,7 @@ class Server(embed.Server):
     def finish(self) -> None:
         """Take no more connections, and end when the requests under way are answered."""
         self._listener.close()
-        self.stop()  # type: ignore[no-untyped-call]
+        self.stop()
 
     async def run(self) -> None:
         """Serve until `finish`, and not longer than `FINISH` after it."""
