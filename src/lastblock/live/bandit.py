@@ -875,6 +875,7 @@ class Bandit(BanditView[L]):
             desk.copy_to(copied)
             if desk.clock is not None:
                 copied.ledger = desk.ledger.outside()
+            copied.choose_ways()  # since it goes by the arms which ways are fast
             return bandit_on(copied)
 
     def __reduce__(self) -> tuple[Any, ...]:
