@@ -9,7 +9,7 @@ from matplotlib.colors import to_hex
 import lastblock as lb
 from lastblock.drawing import styles
 from lastblock.lab.distributions import histogram, tail, worst_share
-from lastblock.lab.figures import histogram_figure, regret_figure, tail_figure
+from lastblock.lab.figures import result_figure
 from lastblock.lab.report.page import write_report
 from made_results import made_result as made
 
@@ -66,9 +66,9 @@ def test_the_figures_have_every_policy_and_say_what_they_leave_out(result, tmp_p
     assert panel.get_xscale() == "log"
     assert panel.get_xlim()[1] > x.max()
     close = made_result({"a": [3.0, 4.0, 5.0], "b": [3.0, 4.0, 6.0]})
-    assert tail_figure(close).axes[0].get_xscale() == "linear"
-    assert tail_figure(made_result({"a": [0.0]})).axes
-    assert histogram_figure(made_result({"a": [0.0]})).axes
+    assert result_figure(close, kind="tail").axes[0].get_xscale() == "linear"
+    assert result_figure(made_result({"a": [0.0]}), kind="tail").axes
+    assert result_figure(made_result({"a": [0.0]}), kind="histogram").axes
     with pytest.raises(ValueError, match="kind='tails' must be one of regret, best-arm"):
         result.plot(kind="tails")
 
@@ -89,9 +89,9 @@ def test_one_policy_has_one_look_in_all_figures_of_a_report(tmp_path):
 
     both, alone = made_result({"a": [1.0, 2.0], "b": [2.0, 3.0]}), made_result({"b": [2.0, 4.0]})
     both.policies["name"], alone.policies["name"] = [first, second], [second]
-    panels = regret_figure([both, alone]).axes
+    panels = result_figure([both, alone]).axes
     assert to_hex(panels[1].lines[0].get_color()) == found[0]["b"].colour.lower()
-    (panel,) = regret_figure(alone, beside=[both]).axes
+    (panel,) = result_figure(alone, beside=[both]).axes
     assert to_hex(panel.lines[0].get_color()) == found[0]["b"].colour.lower()
     page = write_report(tmp_path / "report.html", [both, alone]).read_text()
     marks = re.findall(r'--c:([^"]+)"><use href="#mark-(\w+)"/></svg><span>b<', page)

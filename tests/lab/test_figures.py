@@ -12,9 +12,8 @@ from matplotlib.colors import to_hex
 import lastblock as lb
 from lastblock.drawing import styles
 from lastblock.lab.figures import (
-    best_arm_figure,
     means_figure,
-    regret_figure,
+    result_figure,
     takeover_figure,
 )
 from lastblock.lab.scenario_files import reading
@@ -48,7 +47,7 @@ def lines(panel):
 
 
 def test_regret_figure_has_lines_bands_and_changes(result):
-    (panel,) = regret_figure(result).axes
+    (panel,) = result_figure(result).axes
     drawn = lines(panel)
     for label, look in styles.looks(result.policy_names).items():
         curve = result.curves[result.curves["policy"] == label]
@@ -103,7 +102,7 @@ def test_a_policy_that_is_there_twice_takes_a_free_colour():
 
 def test_the_bound_is_drawn_where_there_is_one(result):
     bounded = made_result({"a": [3.0, 4.0]}, lai_robbins=2.0)
-    (panel,) = regret_figure(bounded).axes
+    (panel,) = result_figure(bounded).axes
     line = lines(panel)["#000000"]
     assert line.get_ydata() == pytest.approx(2.0 * np.log(line.get_xdata()))
     assert line.is_dashed()
@@ -112,7 +111,7 @@ def test_the_bound_is_drawn_where_there_is_one(result):
 
 
 def test_all_curves_are_within_the_panel(result):
-    (panel,) = regret_figure(result).axes
+    (panel,) = result_figure(result).axes
     assert panel.get_ylim()[0] == 0.0
     assert panel.get_ylim()[1] > result.curves["q75"].max()
     assert not any("off the scale" in text for text in texts(panel.figure))
@@ -120,22 +119,22 @@ def test_all_curves_are_within_the_panel(result):
 
 def test_a_curve_far_above_the_others_is_cut_and_said_so():
     far = made_result({"a": [10.0, 11.0], "b": [12.0, 13.0], "far": [900.0, 1000.0]})
-    (panel,) = regret_figure(far).axes
+    (panel,) = result_figure(far).axes
     assert 13.0 < panel.get_ylim()[1] < 20.0
     assert "far  950 ↑ off the scale" in texts(panel.figure)
     half = made_result({"a": [10.0], "b": [12.0], "c": [900.0], "d": [901.0]})
-    assert regret_figure(half).axes[0].get_ylim()[1] > 901.0
+    assert result_figure(half).axes[0].get_ylim()[1] > 901.0
     two = made_result({"a": [10.0], "b": [1000.0]})
-    assert regret_figure(two).axes[0].get_ylim()[1] > 1000.0
+    assert result_figure(two).axes[0].get_ylim()[1] > 1000.0
 
 
 def test_many_names_are_small_rather_than_on_top_of_each_other():
-    (panel,) = regret_figure(made_result({f"p{i}": [1.0 * i] for i in range(30)})).axes
+    (panel,) = result_figure(made_result({f"p{i}": [1.0 * i] for i in range(30)})).axes
     assert panel.texts[-1].get_fontsize() < 10.0
 
 
 def test_best_arm_figure_has_shares_over_time(result):
-    (panel,) = best_arm_figure(result).axes
+    (panel,) = result_figure(result, kind="best-arm").axes
     line = lines(panel)[styles.looks(result.policy_names)["SW-LB-SDA"].colour.lower()]
     curve = result.curves[result.curves["policy"] == "SW-LB-SDA"]
     steps = np.diff(curve["t"], prepend=0)
@@ -149,17 +148,17 @@ def test_best_arm_figure_has_shares_over_time(result):
 def test_noise_of_few_pulls_is_averaged():
     result = made_result({"a": [1.0]}, horizon=100_000)
     result.curves["best_share"] = np.tile([0.0, 1.0], len(result.curves))[: len(result.curves)]
-    (panel,) = best_arm_figure(result).axes
+    (panel,) = result_figure(result, kind="best-arm").axes
     (line,) = lines(panel).values()
     assert np.diff(line.get_xdata()).min() > 500
 
 
 def test_one_panel_a_result(result):
-    figure = regret_figure([result] * 3)
+    figure = result_figure([result] * 3)
     assert sum(panel.get_visible() for panel in figure.axes) == 3
     assert [panel.get_title(loc="left") for panel in figure.axes[:3]] == ["Made"] * 3
     with pytest.raises(ResultError, match="there is nothing to draw"):
-        regret_figure([])
+        result_figure([])
 
 
 def test_means_figure_steps_at_changes():
@@ -212,12 +211,12 @@ def test_takeover_figure_shows_both_rules():
 def test_files_of_each_kind(result, tmp_path, kind):
     """Not trivial, and the same bytes every time."""
     path = tmp_path / "new" / f"figure.{kind.upper()}"
-    figure = regret_figure(result, path)
+    figure = result_figure(result, path)
     data = path.read_bytes()
     assert data.startswith(SIGNS[kind])
     assert len(data) > 10_000
     again = tmp_path / f"again.{kind}"
-    regret_figure(result).save(again)
+    result_figure(result).save(again)
     assert again.read_bytes() == data
     assert figure.rendered(kind) == data
     assert sorted(file.name for file in tmp_path.rglob("*.*")) == [again.name, path.name]
@@ -229,7 +228,7 @@ def test_files_of_each_kind(result, tmp_path, kind):
 
 def test_files_are_the_same_from_many_threads(result, tmp_path):
     def draw(i):
-        return regret_figure(result, tmp_path / f"{i}.svg").rendered("svg")
+        return result_figure(result, tmp_path / f"{i}.svg").rendered("svg")
 
     with ThreadPoolExecutor(3) as pool:
         drawn = set(pool.map(draw, range(3)))
@@ -239,9 +238,8 @@ def test_files_are_the_same_from_many_threads(result, tmp_path):
 @pytest.mark.parametrize("name", ["figure.jpeg", "figure", "figure.png.gz"])
 def test_an_unknown_suffix_is_said_at_once(result, tmp_path, name):
     path = tmp_path / name
-    for draw in (regret_figure, best_arm_figure):
-        with pytest.raises(ValueError, match=r"use one of \.png, \.svg, \.pdf"):
-            draw(result, path)
+    with pytest.raises(ValueError, match=r"use one of \.png, \.svg, \.pdf"):
+        result_figure(result, path)
     with pytest.raises(ValueError, match="suffix"):
         takeover_figure(path)
     assert list(tmp_path.iterdir()) == []
@@ -250,7 +248,7 @@ def test_an_unknown_suffix_is_said_at_once(result, tmp_path, name):
 def test_a_result_plots_itself(result, tmp_path):
     path = tmp_path / "share.png"
     figure = result.plot(path, kind="best-arm")
-    assert path.read_bytes() == best_arm_figure(result).rendered("png")
+    assert path.read_bytes() == result_figure(result, kind="best-arm").rendered("png")
     assert figure.axes[0].get_ylabel() == "pulls of a best arm"
     assert result.plot().axes[0].get_ylabel() == "regret"
     with pytest.raises(ValueError, match="kind='pie' must be one of regret, best-arm"):
@@ -282,7 +280,7 @@ def test_no_window_and_no_backend_is_needed():
 
 
 def test_a_figure_for_a_column_of_a_paper(result, tmp_path):
-    narrow, usual = regret_figure(result, width=3.25), regret_figure(result)
+    narrow, usual = result_figure(result, width=3.25), result_figure(result)
     assert narrow.get_figwidth() == 3.25
     assert usual.get_figwidth() == 6.6
     for figure in (narrow, usual):
@@ -293,30 +291,30 @@ def test_a_figure_for_a_column_of_a_paper(result, tmp_path):
         assert right <= figure.bbox.x1 + 1.0  # the names are inside
     sizes = [figure.axes[0].xaxis.label.get_fontsize() for figure in (narrow, usual)]
     assert 7.0 < sizes[0] < sizes[1]  # smaller, but readable
-    assert regret_figure([result, result], width=6.75).get_figwidth() == 6.75
-    assert best_arm_figure(result, width=10.0).get_figwidth() == 10.0
+    assert result_figure([result, result], width=6.75).get_figwidth() == 6.75
+    assert result_figure(result, width=10.0, kind="best-arm").get_figwidth() == 10.0
     assert result.plot(tmp_path / "narrow.pdf", width=3.25).get_figwidth() == 3.25
 
 
 @pytest.mark.parametrize("width", [0.5, 100.0, float("nan"), "wide"])
 def test_impossible_widths(result, width):
     with pytest.raises(ValueError, match=r"width=.*(inches|number|finite)"):
-        regret_figure(result, width=width)
+        result_figure(result, width=width)
 
 
 def test_some_of_the_policies_look_as_among_all(result):
-    (panel,) = regret_figure(result, policies=["SW-TS"]).axes
-    (whole,) = regret_figure(result).axes
+    (panel,) = result_figure(result, policies=["SW-TS"]).axes
+    (whole,) = result_figure(result).axes
     ((colour, line),) = lines(panel).items()
     assert lines(whole)[colour].get_marker() == line.get_marker()
     assert (lines(whole)[colour].get_ydata() == line.get_ydata()).all()
     (panel,) = result.plot(kind="best-arm", policies=["<EXP3.S>", "SW-LB-SDA"]).axes
     assert len(lines(panel)) == 2
     with pytest.raises(ValueError, match="policies: there is no 'SW-T'; did you mean 'SW-TS'"):
-        regret_figure(result, policies=["SW-T"])
+        result_figure(result, policies=["SW-T"])
     for nothing in ([], "SW-TS"):
         with pytest.raises(ValueError, match="must be a list of labels; give at least one"):
-            regret_figure(result, policies=nothing)
+            result_figure(result, policies=nothing)
     other = made_result({"other": [1.0, 2.0]})
     with pytest.raises(ValueError, match=r"has none of them; it has: \['other'\]"):
-        regret_figure([result, other], policies=["SW-TS"])
+        result_figure([result, other], policies=["SW-TS"])

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 import lastblock as lb
+from lastblock.lab.entries import needed
 from lastblock.lab.intervals import paired_difference
-from lastblock.lab.needed import needed
 from lastblock.lab.ranks import placements, win_probability
 from made_results import made_result
 

@@ -7,7 +7,7 @@ import pytest
 
 import lastblock as lb
 from lastblock.cli import main
-from lastblock.lab.figures import sweep_figure
+from lastblock.lab.figures import result_figure
 from lastblock.support.errors import ResultError, ScenarioError
 from made_results import made_result
 
@@ -84,7 +84,7 @@ def test_the_figure_has_a_point_for_each_value_and_a_line_for_others():
     regrets = {label: rng.gamma(9.0, 1.0, 50) for label in ("other", *LABELS)}
     result = made_result(regrets)
     with pytest.raises(ResultError, match="made has no sweep; run it with --sweep"):
-        sweep_figure(result)
+        result_figure(result, kind="sweep")
     assert result.sweep_table().empty
     values = [1, 10, 100]
     sweep = {"label": "greedy", "parameter": "epsilon", "values": values, "labels": LABELS}

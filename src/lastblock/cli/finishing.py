@@ -37,12 +37,12 @@ def finish(
     """
     from lastblock.cli.running import pace, print_json, say  # noqa: PLC0415  # slow to import
     from lastblock.lab.comparisons import comparison, latex  # noqa: PLC0415  # slow to import
-    from lastblock.lab.figures import regret_figure  # noqa: PLC0415  # slow to import
+    from lastblock.lab.figures import result_figure  # noqa: PLC0415  # slow to import
     from lastblock.lab.report.page import write_report  # noqa: PLC0415  # slow to import
 
     results = [one.result for one in ran]
     for result in results:
-        regret_figure(result, figure_path(options.out, result.name), beside=results)
+        result_figure(result, figure_path(options.out, result.name), beside=results)
         frame = comparison(result)
         write_table(options.out, result.name, frame.to_csv(index=False), latex(result))
     report = write_report(

@@ -1,5 +1,6 @@
 """The policies of one result or several, and comparisons of many of them at once."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import combinations
@@ -9,12 +10,16 @@ import numpy as np
 
 from lastblock.lab.intervals import Interval, Sample, holm
 from lastblock.support.errors import ResultError
+from lastblock.support.intervals import check_confidence, normal_reach
 from lastblock.support.spelling import advice
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from lastblock.lab.results import Result
+
+POWER = 0.8
+"""The probability with which the needed replications show a difference."""
 
 
 class ResultEntry(NamedTuple):
@@ -104,36 +109,95 @@ def regrets_of(results: "Result | Sequence[Result]") -> dict[str, Sample]:
     }
 
 
-Comparison: TypeAlias = Callable[[ResultEntry, ResultEntry, float], Interval]
-"""Compares two policies, with intervals of this confidence."""
+Comparison: TypeAlias = Callable[[Sample, Sample, float, bool], Interval]
+"""Compares two samples, with intervals of this confidence; paired if they met the same draws."""
 
 
-def all_pairs(
-    others: Sequence[ResultEntry], base: ResultEntry
-) -> list[tuple[ResultEntry, ResultEntry]]:
-    """Return all pairs of policies; those with `base` come first, in the order of `others`."""
-    return [(other, base) for other in others] + list(combinations(others, 2))
+def compared(
+    results: "Result | Sequence[Result]",
+    baseline: str | None,
+    confidence: float,
+    compare: Comparison,
+    name: str,
+    null: float = 0.0,
+) -> "pd.DataFrame":
+    """Return a table in which every policy is compared with a baseline.
 
+    With a baseline chosen beforehand, p is adjusted for the number of others. Without, these
+    results choose the policy with the smallest mean, so the comparisons are made valid for all
+    pairs at once: intervals by Bonferroni's method, p by Holm's.
 
-def with_named(
-    compare: Comparison, others: Sequence[ResultEntry], base: ResultEntry, confidence: float
-) -> list[Interval]:
-    """Compare with a policy chosen beforehand; p is adjusted for the number of others."""
-    return _adjusted([compare(other, base, confidence) for other in others])
-
-
-def with_best(
-    compare: Comparison, others: Sequence[ResultEntry], base: ResultEntry, confidence: float
-) -> list[Interval]:
-    """Compare with the policy that these results chose: valid for all pairs at once.
-
-    Intervals are adjusted by Bonferroni's method, p by Holm's.
+    Parameters
+    ----------
+    results, baseline, confidence
+        As for `lastblock.lab.differences`.
+    compare
+        The comparison.
+    name
+        The column of its values.
+    null
+        The value of two policies that do not differ.
     """
-    pairs = all_pairs(others, base)
-    each = 1.0 - (1.0 - confidence) / max(1, len(pairs))
-    return _adjusted([compare(one, other, each) for one, other in pairs])[: len(others)]
+    import pandas as pd  # an optional dependency  # noqa: PLC0415
 
-
-def _adjusted(estimates: Sequence[Interval]) -> list[Interval]:
+    confidence = check_confidence(confidence)
+    entries = entries_of(results)
+    base = find_baseline(entries, baseline)
+    pairs = [(entry, base) for entry in entries if entry is not base]
+    others, each = len(pairs), confidence
+    if baseline is None:
+        pairs += combinations([other for other, _ in pairs], 2)
+        each = 1.0 - (1.0 - confidence) / max(1, len(pairs))
+    estimates = [compare(*samples_of(*pair), each, are_paired(*pair)) for pair in pairs]
     adjusted = holm([estimate.p for estimate in estimates])
-    return [e._replace(p=float(p)) for e, p in zip(estimates, adjusted, strict=True)]
+    rows = []
+    for (other, _), raw, p in zip(pairs[:others], estimates, adjusted, strict=False):
+        estimate = raw._replace(p=float(p))
+        beyond = estimate._replace(value=estimate.value - null)
+        rows.append(
+            {
+                "policy": other.label,
+                "baseline": base.label,
+                name: estimate.value,
+                **dict(zip(("se", "low", "high", "p"), estimate[1:], strict=True)),
+                "significant": estimate.p < 1.0 - confidence,  # False if p is NaN
+                "needed": needed(beyond, samples_of(other, base), confidence, len(pairs)),
+                "paired": are_paired(other, base),
+                "adjusted": "all pairs" if baseline is None else "these rows",
+            }
+        )
+    columns = f"policy baseline {name} se low high p significant needed paired adjusted".split()
+    return pd.DataFrame(rows, columns=columns)
+
+
+def needed(
+    estimate: Interval, samples: tuple[Sample, Sample], confidence: float, tests: int
+) -> float:
+    """Return how many replications would probably show a difference.
+
+    Parameters
+    ----------
+    estimate
+        The estimate with its standard error and adjusted p-value.
+    samples
+        What was compared: two samples of replications.
+    confidence
+        The confidence asked for.
+    tests
+        The number of comparisons for which p is adjusted.
+
+    Returns
+    -------
+    float
+        With so many replications of each policy, the difference would be significant with
+        probability `POWER`, if it is as large as estimated. NaN if it is significant already, or
+        nothing is known of its error; infinite if no difference was seen.
+    """
+    size = min(sample.size for sample in samples)
+    if math.isnan(estimate.se) or estimate.p < 1.0 - confidence:
+        return math.nan
+    if estimate.value == 0.0:
+        return math.inf
+    reach = normal_reach(1.0 - (1.0 - confidence) / max(1, tests)) + normal_reach(2.0 * POWER - 1.0)
+    enough = size * (reach * estimate.se / estimate.value) ** 2
+    return max(size + 1.0, float(math.ceil(enough)))

@@ -3,6 +3,11 @@
 import re
 from collections.abc import Sequence
 
+_GREEK = "αβγδεηθκλμπρστφωΓΔ"
+_NAMES = (
+    "alpha beta gamma delta varepsilon eta theta kappa lambda mu pi rho sigma tau varphi omega "
+    "Gamma Delta"
+)
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -18,29 +23,7 @@ _SPECIAL = {
     "≥": r"$\geq$",
     "∞": r"$\infty$",
     **dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", (f"$^{{{digit}}}$" for digit in range(10)), strict=True)),
-    **{
-        letter: f"$\\{name}$"
-        for letter, name in {
-            "α": "alpha",
-            "β": "beta",
-            "γ": "gamma",
-            "δ": "delta",
-            "ε": "varepsilon",
-            "η": "eta",
-            "θ": "theta",
-            "κ": "kappa",
-            "λ": "lambda",
-            "μ": "mu",
-            "π": "pi",
-            "ρ": "rho",
-            "σ": "sigma",
-            "τ": "tau",
-            "φ": "varphi",
-            "ω": "omega",
-            "Γ": "Gamma",
-            "Δ": "Delta",
-        }.items()
-    },
+    **{letter: f"$\\{name}$" for letter, name in zip(_GREEK, _NAMES.split(), strict=True)},
 }
 
 

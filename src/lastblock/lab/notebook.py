@@ -17,7 +17,7 @@ _HEAD = ("policy", "final regret", "± s.e.", "quartiles", "ns/step", "state")
 
 def html(result: "Result") -> str:
     """Return HTML with a table of the final regret and the figure; `Result` calls this."""
-    data, size = figures.regret_figure(result)._repr_png_()
+    data, size = figures.result_figure(result)._repr_png_()
     picture = (
         f'<img alt="{escape(result.title)}: regret over time" width="{size["width"]}" '
         f'style="max-width:100%" src="data:image/png;base64,{b64encode(data).decode()}" />'

@@ -14,37 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lastblock.lab.entries import (
-    ResultEntry,
-    are_paired,
-    entries_of,
-    find_baseline,
-    samples_of,
-    with_best,
-    with_named,
-)
+from lastblock.lab.entries import compared
 from lastblock.lab.intervals import Interval, Sample, paired_difference, welch_difference
-from lastblock.lab.needed import comparisons_of, needed
-from lastblock.support.intervals import check_confidence, student_reach
+from lastblock.support.intervals import student_reach
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from lastblock.lab.results import Result
-
-_COLUMNS = [
-    "policy",
-    "baseline",
-    "wins",
-    "se",
-    "low",
-    "high",
-    "p",
-    "significant",
-    "needed",
-    "paired",
-    "adjusted",
-]
 
 
 def wins(
@@ -77,38 +54,10 @@ def wins(
     ValueError
         If `baseline` or `confidence` is wrong.
     """
-    import pandas as pd  # an optional dependency  # noqa: PLC0415
-
-    confidence = check_confidence(confidence)
-    entries = entries_of(results)
-    base = find_baseline(entries, baseline)
-    others = [entry for entry in entries if entry is not base]
-    compare = with_best if baseline is None else with_named
-    tests = comparisons_of(len(others), baseline)
-    rows = []
-    for other, estimate in zip(others, compare(_compare, others, base, confidence), strict=True):
-        beyond = estimate._replace(value=estimate.value - 0.5)
-        rows.append(
-            {
-                "policy": other.label,
-                "baseline": base.label,
-                "wins": estimate.value,
-                **dict(zip(("se", "low", "high", "p"), estimate[1:], strict=True)),
-                "significant": estimate.p < 1.0 - confidence,  # False if p is NaN
-                "needed": needed(beyond, samples_of(other, base), confidence, tests),
-                "paired": are_paired(other, base),
-                "adjusted": "all pairs" if baseline is None else "these rows",
-            }
-        )
-    return pd.DataFrame(rows, columns=_COLUMNS)
+    return compared(results, baseline, confidence, win_probability, "wins", null=0.5)
 
 
-def _compare(one: ResultEntry, other: ResultEntry, confidence: float) -> Interval:
-    a, b = samples_of(one, other)
-    return win_probability(a, b, confidence, paired=are_paired(one, other))
-
-
-def win_probability(a: Sample, b: Sample, confidence: float, *, paired: bool) -> Interval:
+def win_probability(a: Sample, b: Sample, confidence: float, paired: bool) -> Interval:
     """Return the probability that a value of `a` is smaller than one of `b`, with its interval.
 
     Parameters

@@ -248,9 +248,7 @@ class Result:
             If `kind` or a policy is unknown, `path` has another ending, or `width` is no width of a
             figure.
         """
-        if kind not in figures.KINDS:
-            raise ValueError(f"kind={kind!r} must be one of {', '.join(figures.KINDS)}")
-        return figures.KINDS[kind](self, path, policies=policies, width=width)
+        return figures.result_figure(self, path, kind=kind, policies=policies, width=width)
 
     def __repr__(self) -> str:
         policies = f"{len(self.labels)} polic{'y' if len(self.labels) == 1 else 'ies'}"

@@ -9,12 +9,10 @@ import numpy as np
 from lastblock.lab.entries import (
     ResultEntry,
     are_paired,
+    compared,
     entries_of,
-    find_baseline,
     regrets_of,
     samples_of,
-    with_best,
-    with_named,
 )
 from lastblock.lab.intervals import (
     Interval,
@@ -23,7 +21,6 @@ from lastblock.lab.intervals import (
     paired_difference,
     welch_difference,
 )
-from lastblock.lab.needed import comparisons_of, needed
 from lastblock.support.intervals import check_confidence
 
 if TYPE_CHECKING:
@@ -102,46 +99,25 @@ def differences(
     ValueError
         If `baseline` or `confidence` is wrong.
     """
-    import pandas as pd  # noqa: PLC0415  # optional, and slow to import
-
-    confidence = check_confidence(confidence)
-    entries = entries_of(results)
-    base = find_baseline(entries, baseline)
-    others = [entry for entry in entries if entry is not base]
-    compare = with_best if baseline is None else with_named
-    estimates = compare(_compare, others, base, confidence)
-    tests = comparisons_of(len(others), baseline)
-    rows = [
-        {
-            "policy": other.label,
-            "baseline": base.label,
-            "difference": estimate.value,
-            **dict(zip(("se", "low", "high", "p"), estimate[1:], strict=True)),
-            "significant": estimate.p < 1.0 - confidence,  # False if p is NaN
-            "needed": needed(estimate, samples_of(other, base), confidence, tests),
-            "variance_reduction": _variance_reduction(other, base),
-            "paired": are_paired(other, base),
-            "adjusted": "all pairs" if baseline is None else "these rows",
-        }
-        for other, estimate in zip(others, estimates, strict=True)
-    ]
-    return pd.DataFrame(rows, columns=_DIFFERENCES)
+    frame = compared(results, baseline, confidence, _difference, "difference")
+    entries = {entry.label: entry for entry in entries_of(results)}
+    pairs = zip(frame["policy"], frame["baseline"], strict=True)
+    reductions = [_variance_reduction(entries[one], entries[base]) for one, base in pairs]
+    frame.insert(list(frame.columns).index("paired"), "variance_reduction", reductions)
+    return frame
 
 
-_DIFFERENCES = [
-    "policy",
-    "baseline",
-    "difference",
-    "se",
-    "low",
-    "high",
-    "p",
-    "significant",
-    "needed",
-    "variance_reduction",
-    "paired",
-    "adjusted",
-]
+def _difference(a: Sample, b: Sample, confidence: float, paired: bool) -> Interval:
+    return (paired_difference if paired else welch_difference)(a, b, confidence)
+
+
+def _variance_reduction(one: ResultEntry, other: ResultEntry) -> float:
+    """Return 1 − var(a − b) / (var a + var b); NaN if not paired or without any variance."""
+    if not are_paired(one, other):
+        return np.nan
+    a, b = samples_of(one, other)
+    apart = float(a.var() + b.var())
+    return 1.0 - float((a - b).var()) / apart if apart > 0.0 else np.nan
 
 
 def delay_summary(result: "Result") -> "pd.DataFrame":
@@ -183,18 +159,3 @@ def _quantile(ordered: Sample, q: float) -> float:
     We never interpolate between two values, since one of them may be infinite.
     """
     return float(ordered[max(0, math.ceil(q * ordered.size) - 1)])
-
-
-def _compare(one: ResultEntry, other: ResultEntry, confidence: float) -> Interval:
-    a, b = samples_of(one, other)
-    difference = paired_difference if are_paired(one, other) else welch_difference
-    return difference(a, b, confidence)
-
-
-def _variance_reduction(one: ResultEntry, other: ResultEntry) -> float:
-    """Return 1 − var(a − b) / (var a + var b); NaN if not paired or without any variance."""
-    if not are_paired(one, other):
-        return np.nan
-    a, b = samples_of(one, other)
-    apart = float(a.var() + b.var())
-    return 1.0 - float((a - b).var()) / apart if apart > 0.0 else np.nan

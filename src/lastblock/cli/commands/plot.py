@@ -63,14 +63,14 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
 
 def execute(options: argparse.Namespace) -> int:
     """Draw the figure and print its path."""
-    from lastblock.lab import figures  # noqa: PLC0415  # slow to import
+    from lastblock.lab.figures import result_figure  # noqa: PLC0415  # slow to import
 
-    draw = figures.KINDS[options.kind]
     results = read_results(options)
     if not options.output.parent.is_dir():
         raise UserError(f"there is no folder {options.output.parent}; make it first")
     try:
-        draw(results, options.output, policies=options.policies, width=options.width)
+        how = {"kind": options.kind, "policies": options.policies, "width": options.width}
+        result_figure(results, options.output, **how)
     except ValueError as error:
         if options.policies is None:
             raise

@@ -23,7 +23,7 @@ from lastblock.drawing.lines import (
     write_names,
 )
 from lastblock.drawing.styles import looks as looks_of
-from lastblock.lab.figures.panels import Looks, each_policy, in_panels
+from lastblock.lab.figures.panels import Looks, in_panels
 from lastblock.support.errors import ResultError
 
 if TYPE_CHECKING:
@@ -36,64 +36,6 @@ if TYPE_CHECKING:
 _TIMES_OF_MEANS = 501
 
 
-def regret_figure(
-    results: "Result | Sequence[Result]",
-    path: str | Path | None = None,
-    *,
-    policies: Sequence[str] | None = None,
-    width: float | None = None,
-    beside: "Sequence[Result]" = (),
-) -> "Picture":
-    """Draw the regret over time, one panel for each result.
-
-    Parameters
-    ----------
-    results
-        One result or several.
-    path
-        A file to write the figure to; its name ends in .png, .svg or .pdf. None writes none.
-    policies
-        The labels of the policies to draw; by default all. Each looks as in the whole figure.
-    width
-        The width of the figure in inches, for a paper: 3.25 for a column, say. Letters are then
-        smaller than usual, but readable without scaling the figure.
-    beside
-        Other results of the same report; or, for a figure that shows no result, the names of its
-        policies by their labels. A policy looks the same in all of them, if each is drawn beside
-        the others.
-
-    Returns
-    -------
-    Picture
-        The figure.
-
-    Raises
-    ------
-    ResultError
-        If `results` is empty.
-    ValueError
-        If `path` has another ending, a policy is unknown, or `width` is no width of a figure.
-    """
-    draw = each_policy(_draw_regret, results, policies, beside)
-    return in_panels(results, path, draw, (6.6, 4.3), width)
-
-
-def best_arm_figure(
-    results: "Result | Sequence[Result]",
-    path: str | Path | None = None,
-    *,
-    policies: Sequence[str] | None = None,
-    width: float | None = None,
-    beside: "Sequence[Result]" = (),
-) -> "Picture":
-    """Draw over time the share of the pulls that chose a best arm, one panel for each result.
-
-    Parameters, result and errors are those of `regret_figure`.
-    """
-    draw = each_policy(_draw_best_arm, results, policies, beside)
-    return in_panels(results, path, draw, (6.6, 4.3), width)
-
-
 def means_figure(
     scenarios: "Scenario | Sequence[Scenario]",
     path: str | Path | None = None,
@@ -102,12 +44,13 @@ def means_figure(
 ) -> "Picture":
     """Draw the means of the arms over time, one panel for each scenario.
 
-    `path`, `width`, result and errors are those of `regret_figure`.
+    `path`, `width`, result and errors are those of `result_figure`.
     """
     return in_panels(scenarios, path, _draw_means, (6.0, 3.2), width)
 
 
-def _draw_regret(panel: "Axes", result: "Result", looks: Looks) -> None:
+def draw_regret(panel: "Axes", result: "Result", looks: Looks) -> None:
+    """Draw the regret over time."""
     from lastblock.drawing import canvas  # noqa: PLC0415  # slow to import
 
     n = result.replications
@@ -128,7 +71,8 @@ def _draw_regret(panel: "Axes", result: "Result", looks: Looks) -> None:
     write_names(panel, curves, lambda curve: f"  {short_number(curve.y[-1])}")
 
 
-def _draw_best_arm(panel: "Axes", result: "Result", looks: Looks) -> None:
+def draw_best_arm(panel: "Axes", result: "Result", looks: Looks) -> None:
+    """Draw over time the share of the pulls that chose a best arm."""
     from matplotlib.ticker import PercentFormatter  # noqa: PLC0415  # optional, and slow to import
 
     from lastblock.drawing import canvas  # noqa: PLC0415  # slow to import

@@ -2,55 +2,20 @@
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lastblock.drawing.lines import Curve, draw_line, short_number, write_names
 from lastblock.lab.distributions import histogram, tail
-from lastblock.lab.figures.panels import Looks, each_policy, in_panels
+from lastblock.lab.figures.panels import Looks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from lastblock.drawing.canvas import Picture
     from lastblock.lab.results import Result
 
 _WIDE = 20.0  # a ratio of the largest regret to the smallest median that needs a logarithmic axis
-
-
-def histogram_figure(
-    results: "Result | Sequence[Result]",
-    path: str | Path | None = None,
-    *,
-    policies: Sequence[str] | None = None,
-    width: float | None = None,
-    beside: "Sequence[Result]" = (),
-) -> "Picture":
-    """Draw a histogram of the final regret for each policy, one above the other.
-
-    Parameters, result and errors are those of `regret_figure`. The scale ends where 99 % of the
-    replications of every policy do; the figure says how many lie beyond.
-    """
-    draw = each_policy(_draw_histogram, results, policies, beside)
-    return in_panels(results, path, draw, (6.6, 4.3), width)
-
-
-def tail_figure(
-    results: "Result | Sequence[Result]",
-    path: str | Path | None = None,
-    *,
-    policies: Sequence[str] | None = None,
-    width: float | None = None,
-    beside: "Sequence[Result]" = (),
-) -> "Picture":
-    """Draw the share of the replications that had at least so much regret at the horizon.
-
-    Parameters, result and errors are those of `regret_figure`.
-    """
-    draw = each_policy(_draw_tail, results, policies, beside)
-    return in_panels(results, path, draw, (6.6, 4.3), width)
 
 
 def is_wide(regrets: "Sequence[np.ndarray[Any, Any]]") -> bool:
@@ -59,7 +24,12 @@ def is_wide(regrets: "Sequence[np.ndarray[Any, Any]]") -> bool:
     return min(medians) > 0.0 and max(float(x.max()) for x in regrets) > _WIDE * min(medians)
 
 
-def _draw_histogram(panel: "Axes", result: "Result", looks: Looks) -> None:
+def draw_histogram(panel: "Axes", result: "Result", looks: Looks) -> None:
+    """Draw a histogram of the final regret for each policy, one above the other.
+
+    The scale ends where 99 % of the replications of every policy do; the figure says how many lie
+    beyond.
+    """
     from lastblock.drawing import canvas  # noqa: PLC0415  # slow to import
 
     n = result.replications
@@ -89,7 +59,8 @@ def _draw_histogram(panel: "Axes", result: "Result", looks: Looks) -> None:
     panel.set_xlim(bins.edges[0], bins.edges[-1])
 
 
-def _draw_tail(panel: "Axes", result: "Result", looks: Looks) -> None:
+def draw_tail(panel: "Axes", result: "Result", looks: Looks) -> None:
+    """Draw the share of the replications that had at least so much regret at the horizon."""
     from matplotlib.ticker import PercentFormatter  # noqa: PLC0415  # optional, and slow to import
 
     from lastblock.drawing import canvas  # noqa: PLC0415  # slow to import

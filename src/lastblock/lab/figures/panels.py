@@ -1,19 +1,17 @@
-"""Figures with one panel for each result, and the policies to draw in them."""
+"""Figures with one panel for each thing."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from lastblock.drawing.styles import Look, looks_together
+from lastblock.drawing.styles import Look
 from lastblock.drawing.widths import check_width
 from lastblock.support.errors import ResultError
-from lastblock.support.spelling import advice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from lastblock.drawing.canvas import Picture
-    from lastblock.lab.results import Result
 
 T = TypeVar("T")
 Looks: TypeAlias = dict[str, Look]
@@ -41,43 +39,3 @@ def in_panels(
     if path is not None:
         picture.save(path)
     return picture
-
-
-def each_policy(
-    draw: "Callable[[Axes, Result, Looks], None]",
-    results: "Result | Sequence[Result]",
-    policies: Sequence[str] | None,
-    beside: "Sequence[Result]",
-) -> "Callable[[Axes, Result], None]":
-    """Return a function that draws these policies of a result; by default all.
-
-    A policy looks the same in all panels, and as in figures of the results `beside`.
-    """
-    each = list(results) if isinstance(results, Sequence) else [results]
-    wanted = _checked(policies, [label for result in each for label in result.labels])
-    report = list({id(part): part for part in (*beside, *each)}.values())
-    looks = looks_together([part.policy_names for part in report])
-    found = {id(part): look for part, look in zip(report, looks, strict=True)}
-
-    def drawn(panel: "Axes", result: "Result") -> None:
-        all_looks = found[id(result)]
-        some = {k: look for k, look in all_looks.items() if wanted is None or k in wanted}
-        if not some:
-            raise ValueError(f"policies: {result.name} has none of them; it has: {result.labels}")
-        draw(panel, result, some)
-
-    return drawn
-
-
-def _checked(policies: Sequence[str] | None, known: Sequence[str]) -> Sequence[str] | None:
-    """Return the labels, or raise a ValueError if there are none or one is unknown."""
-    if policies is None:
-        return None
-    if isinstance(policies, str) or not policies:
-        raise ValueError(f"policies={policies!r} must be a list of labels; give at least one")
-    for label in policies:
-        if label not in known:
-            raise ValueError(
-                f"policies: there is no {label!r}; {advice(str(label), list(dict.fromkeys(known)))}"
-            )
-    return policies

@@ -1,48 +1,28 @@
 """The figure of sweeps: final regret against a parameter, beside the other policies."""
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lastblock.drawing.lines import Curve, ceiling, short_number, stroke, write_names
-from lastblock.lab.figures.panels import Looks, each_policy, in_panels
+from lastblock.lab.figures.panels import Looks
 from lastblock.support.errors import ResultError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from lastblock.drawing.canvas import Picture
     from lastblock.lab.results import Result
 
 _WIDE = 8.0  # a ratio of the largest value to the smallest that needs a logarithmic axis
 
 
-def sweep_figure(
-    results: "Result | Sequence[Result]",
-    path: str | Path | None = None,
-    *,
-    policies: Sequence[str] | None = None,
-    width: float | None = None,
-    beside: "Sequence[Result]" = (),
-) -> "Picture":
-    """Draw the final regret at each value of a sweep, one panel for each result.
-
-    Parameters, result and errors are those of `regret_figure`. The policies that are not swept are
-    horizontal lines. A result without a sweep is a `ResultError`.
-    """
-    for result in results if isinstance(results, Sequence) else [results]:
-        if not result.sweeps:
-            raise ResultError(
-                f"{result.name} has no sweep; run it with --sweep, or write "
-                "{ sweep = [ … ] } for a parameter in its file"
-            )
-    draw = each_policy(_draw, results, policies, beside)
-    return in_panels(results, path, draw, (6.6, 4.3), width)
-
-
-def _draw(panel: "Axes", result: "Result", looks: Looks) -> None:
+def draw_sweep(panel: "Axes", result: "Result", looks: Looks) -> None:
+    """Draw the final regret at each value of a sweep; other policies are horizontal lines."""
+    if not result.sweeps:
+        raise ResultError(
+            f"{result.name} has no sweep; run it with --sweep, or write "
+            "{ sweep = [ … ] } for a parameter in its file"
+        )
     from lastblock.drawing import canvas  # noqa: PLC0415  # slow to import
 
     table = result.sweep_table()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lastblock.drawing import numbers
 from lastblock.lab import statistics
-from lastblock.lab.figures import regret_figure, sweep_figure
+from lastblock.lab.figures import result_figure
 from lastblock.lab.ranks import wins
 from lastblock.lab.report import markup
 from lastblock.lab.report.markup import Cell, Column, Rail, Style
@@ -62,7 +62,7 @@ def figure(result: "Result", styles: Styles, report: "Sequence[Result]") -> str:
         "t": times,
         "series": series,
     }
-    drawn = regret_figure(result, beside=report).rendered("png", _PICTURE_DPI)
+    drawn = result_figure(result, beside=report).rendered("png", _PICTURE_DPI)
     picture = image(drawn, f"Regret over time: {result.title}")
     return f'<figure class="figure">{markup.embedded(data)}<noscript>{picture}</noscript></figure>'
 
@@ -71,7 +71,7 @@ def sweeps(result: "Result", report: "Sequence[Result]") -> str:
     """Return the figure of the sweeps, if there are any, and what is best in each."""
     if not result.sweeps:
         return ""
-    drawn = sweep_figure(result, beside=report).rendered("png", _PICTURE_DPI)
+    drawn = result_figure(result, kind="sweep", beside=report).rendered("png", _PICTURE_DPI)
     picture = image(drawn, f"Final regret in sweeps: {result.title}")
     table = result.sweep_table(_CONFIDENCE)
     words = []
