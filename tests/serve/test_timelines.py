@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from lastblock.store.tallying import Tallied
 
 from lastblock.live.changes import Change
 from lastblock.serve.dashboard.charts import MOST_CURVES, chart, coarser
@@ -17,6 +16,7 @@ from lastblock.serve.dashboard.timelines import (
     Timelines,
     length_for,
 )
+from lastblock.store.event_logs import Tallied
 from lastblock.store.storage import Tally
 
 DAY = 86_400 * 10**6
