@@ -268,7 +268,7 @@ def measure(folder, mutants, copies, again):
         for path in sorted((copy / "src/lastblock").rglob("*.py"))
     }
     places = {mutant.number: find(mutant, sources) for mutant in mutants}
-    digest = hashlib.sha256(LIST.read_bytes())
+    digest = hashlib.sha256(repr([mutant[:-1] for mutant in mutants]).encode())
     for path in (*(copy / "src").rglob("*.py"), *(copy / "tests" / folder).rglob("*.py")):
         digest.update(path.relative_to(copy).as_posix().encode() + path.read_bytes())
     kept = ROOT / f"build/mutants/{folder}-{digest.hexdigest()[:12]}.json"
