@@ -6,7 +6,6 @@ import random
 import pytest
 
 import lastblock as lb
-from lastblock.live import persistence
 
 LABELS = ["red", "green", "blue"]
 
@@ -39,34 +38,6 @@ def test_all_arms_are_no_restriction():
     for _ in range(30):
         assert one.ask(among=LABELS, without=[]) == other.ask()
     assert one.to_bytes() == other.to_bytes()
-
-
-@pytest.mark.parametrize(
-    ("restriction", "message"),
-    [
-        ({"among": []}, "name at least one arm"),
-        ({"among": "red"}, "give a list of labels"),
-        ({"without": 3}, "give a list of labels"),
-        ({"among": ["red", "pink"]}, "'pink' is not one of the arms"),
-        ({"without": ["pink"]}, "'pink' is not one of the arms"),
-        ({"among": [True]}, "True is not one of the arms"),
-        ({"among": [["red"]]}, "is not one of the arms"),
-        ({"among": ["gone"]}, "'gone' has been retired"),
-        ({"among": ["red"], "without": ["red"]}, "leave none of"),
-        ({"without": LABELS}, "leave none of"),
-        ({"n": 4, "distinct": True}, "only 3 are eligible"),
-        ({"n": 2, "among": ["red"], "distinct": True}, "only 1 are eligible"),
-        ({"n": 2, "distinct": "yes"}, "distinct"),
-    ],
-)
-def test_what_cannot_be_chosen(restriction, message):
-    bandit = lb.Bandit(lb.LBSDAGM(), [*LABELS, "gone"], seed=7)
-    bandit.retire_arm("gone")
-    before = bandit.to_bytes()
-    with pytest.raises(ValueError, match=message):
-        bandit.ask(**restriction)
-    assert bandit.to_bytes() == before
-    assert bandit.ask(without=["gone"]).arm in LABELS
 
 
 def test_a_single_eligible_arm_is_an_extra_pull():
@@ -156,38 +127,6 @@ def test_paused_arms():
     assert "red" in live(bandit, 100)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda bandit: bandit.pause_arm("red"), "'red' is paused already"),
-        (lambda bandit: bandit.pause_arm("pink"), "'pink' is not one of the arms"),
-        (lambda bandit: bandit.pause_arm("gone"), "'gone' has been retired"),
-        (lambda bandit: bandit.resume_arm("blue"), r"'blue' is not paused; .* \['red'\]"),
-        (lambda bandit: bandit.resume_arm("gone"), "'gone' has been retired"),
-        (lambda bandit: bandit.ask(among=["red"]), r"\['red'\] are paused"),
-    ],
-)
-def test_wrong_pauses(change, message):
-    bandit = lb.Bandit(lb.LBSDAGM(), [*LABELS, "gone"], seed=7)
-    bandit.retire_arm("gone")
-    bandit.pause_arm("red")
-    before = bandit.to_bytes()
-    with pytest.raises(ValueError, match=message):
-        change(bandit)
-    assert bandit.to_bytes() == before
-
-
-def test_all_arms_paused():
-    bandit = new_bandit()
-    for label in LABELS:
-        bandit.pause_arm(label)
-    for ask in (bandit.ask, lambda: bandit.ask(2), lambda: bandit.ask(among=LABELS)):
-        with pytest.raises(ValueError, match="all arms are paused; resume one"):
-            ask()
-    bandit.resume_arm("green")
-    assert bandit.ask().arm == "green"
-
-
 def test_paused_arms_come_and_go():
     bandit = new_bandit(room=4)
     bandit.pause_arm("red")
@@ -198,34 +137,6 @@ def test_paused_arms_come_and_go():
     with pytest.raises(ValueError, match="'red' has been retired"):
         bandit.resume_arm("red")
     assert live(bandit.copy(), 20) == live(bandit, 20)
-
-
-@pytest.mark.parametrize("policy", [lb.LBSDAGM(), lb.Thompson()], ids=repr)
-@pytest.mark.parametrize("floor", [None, 0.1])
-def test_saved_with_paused_arms(policy, floor):
-    bandit = new_bandit(policy, floor=floor)
-    live(bandit, 10)
-    bandit.pause_arm("red")
-    live(bandit, 10)
-    for again in (
-        lb.Bandit.from_bytes(bandit.to_bytes()),
-        lb.Bandit.from_json(bandit.to_json()),
-        bandit.copy(),
-    ):
-        assert again.arms == bandit.arms
-        assert live(again, 30) == live(bandit.copy(), 30)
-        again.resume_arm("red")
-        assert "red" in live(again, 100)
-
-
-def test_a_forged_state():
-    bandit = new_bandit()
-    bandit.pause_arm("red")
-    about, record = persistence.unpack(bandit.to_bytes())
-    for wrong in ([7], [-1], ["red"], [1.5]):
-        forged = persistence.pack({**about, "paused": wrong}, record)
-        with pytest.raises(lb.StateFileError, match="paused"):
-            lb.Bandit.from_bytes(forged)
 
 
 def test_floors_of_eligible_arms_alone():
@@ -243,122 +154,3 @@ def test_floors_of_eligible_arms_alone():
     assert share > 0.1 - 4 * (0.1 * 0.9 / 400) ** 0.5
     assert bandit.ask(among=["red"]).probability == 1.0
     assert round(bandit.ask().probability, 12) in (0.1, 0.8)
-
-
-def test_events():
-    bandit, events, told = new_bandit(), [], []
-    bandit.attach(events.extend)
-    bandit.on_event(told.append)
-    bandit.pause_arm("green")
-    decision = bandit.ask()
-    page = bandit.ask(2, distinct=True)
-    bandit.resume_arm("green")
-    bandit.ask(among=["green"])
-    bandit.observe("blue", 0.5)
-    number = {label: i for i, label in enumerate(LABELS)}
-    first, second = (number[each.arm] for each in page)
-    assert events == [
-        ("pause_arm", None, 1, None),
-        ("ask_among", 0, number[decision.arm], {"probability": None, "without": [1]}),
-        ("ask_among", 1, first, {"probability": None, "without": [1]}),
-        ("ask_among", 2, second, {"probability": None, "among": [second]}),
-        ("resume_arm", None, 1, None),
-        ("ask_among", 3, 1, {"probability": None, "among": [1]}),
-        ("observe", None, 2, 0.5),
-    ]
-    assert [event.kind for event in told] == [
-        *("pause_arm", "ask", "ask", "ask", "resume_arm", "ask", "observe")
-    ]
-    assert told[-1][1:] == (None, "blue", 0.5)
-
-
-@pytest.mark.parametrize(
-    "event",
-    [
-        ("ask_among", 0, 0, None),
-        ("ask_among", 0, 0, {"probability": None}),
-        ("ask_among", 0, 0, {"probability": None, "among": [7]}),
-        ("ask_among", 0, 0, {"probability": None, "among": []}),
-        ("ask_among", 0, 0, {"probability": None, "among": 1}),
-        ("ask_among", 0, 0, {"probability": None, "without": []}),
-        ("ask_among", 0, 0, {"probability": None, "among": [1]}),
-        ("ask_among", 0, 1, {"probability": 0.5, "among": [1]}),
-        ("ask_among", 5, 1, {"probability": None, "among": [1]}),
-        ("pause_arm", None, 7, None),
-        ("resume_arm", None, 0, None),
-        ("observe", None, 7, 1.0),
-        ("observe", None, 0, None),
-    ],
-)
-def test_events_that_do_not_fit(event):
-    bandit = new_bandit()
-    before = bandit.to_bytes()
-    with pytest.raises(ValueError, match=r"fit|not paused|not a number"):
-        bandit.apply(event)
-    assert bandit.to_bytes() == before
-
-
-def test_an_ask_among_all_does_not_fit_a_paused_arm():
-    bandit = new_bandit()
-    bandit.pause_arm("red")
-    with pytest.raises(ValueError, match="some arms are paused"):
-        bandit.apply(("ask", 0, 1, None))
-
-
-def test_a_journal_that_fails():
-    bandit = new_bandit()
-    live(bandit, 10)
-
-    def refuse(_):
-        raise OSError("full")
-
-    bandit.attach(refuse)
-    before = bandit.to_bytes()
-    for change in (
-        lambda: bandit.ask(without=["red"]),
-        lambda: bandit.ask(2, distinct=True),
-        lambda: bandit.pause_arm("red"),
-        lambda: bandit.observe("red", 1.0),
-        lambda: bandit.observe_many(LABELS, [0.0] * 3),
-    ):
-        with pytest.raises(OSError, match="full"):
-            change()
-        assert bandit.to_bytes() == before
-    bandit.attach(None)
-    assert bandit.ask().arm in LABELS
-
-
-def test_policies_that_know_the_arms_refuse():
-    best = lb.BestArm(lb.Stationary([lb.Bernoulli(0.1), lb.Bernoulli(0.2), lb.Bernoulli(0.3)]))
-    bandit = lb.Bandit(best, 3, seed=7)
-    for change in (
-        lambda: bandit.ask(without=[0]),
-        lambda: bandit.ask(2, distinct=True),
-        lambda: bandit.pause_arm(0),
-    ):
-        with pytest.raises(ValueError, match="none can be added, retired or left out"):
-            change()
-
-
-def test_fleets_refuse():
-    fleet = lb.Fleet(lb.LBSDAGM(), arms=3, size=2, seed=7)
-    with pytest.raises(TypeError, match="choose among all their arms"):
-        fleet.ask([0], among=[1])
-    with pytest.raises(TypeError, match=r"fleet\.bandit\(i\)\.ask\(among=…\)"):
-        fleet.ask([0], without=[1])
-    assert fleet.bandit(0).ask(among=[1]).arm == 1
-
-
-def test_late_rewards_and_arms_that_are_left_out():
-    bandit = new_bandit(lb.SWLBSDA(window=60))
-    rng = random.Random(3)
-    for step in range(300):
-        bandit.ask(without=[rng.choice(LABELS)])
-        if len(bandit.pending) > 5:
-            late = rng.choice(bandit.pending)
-            if step % 7:
-                bandit.tell(late, rng.random())
-            else:
-                bandit.forget(late)
-    assert lb.Bandit.from_bytes(bandit.to_bytes()).pending == bandit.pending
-    assert sum(row.out for row in bandit.summary().arms) == len(bandit.pending)

@@ -1,10 +1,11 @@
 """Traffic floors: shares of decisions, and their probabilities."""
 
 import math
+import random
 
 import numpy as np
 import pytest
-from colours import ARMS, LEVEL, new_bandit, play, refuses
+from colours import ARMS, LEVEL, new_bandit, play
 
 import lastblock as lb
 
@@ -57,21 +58,10 @@ def test_floors_of_all_arms_hold_for_new_ones():
     assert bandit.floor == {"green": 0.3, "blue": 0.3}
     bandit.add_arm("gold")
     assert bandit.floor == {"green": 0.3, "blue": 0.3, "gold": 0.3}
-    refuses(bandit, "4 arms add up to 1.2", lambda: bandit.add_arm("more"))
     some = new_bandit(floor={"red": 0.5})
     some.retire_arm("blue")
     some.add_arm("gold")
     assert some.floor == {"red": 0.5}
-
-
-def test_floors_survive():
-    bandit = new_bandit(floor={"red": 0.3})
-    play(bandit, 40)
-    bandit.ask(5)
-    for other in (lb.Bandit.from_bytes(bandit.to_bytes()), bandit.copy()):
-        assert other.pending == bandit.pending
-        assert other.pending[0].probability in (0.3, 0.7, 1.0)
-        assert play(other, 100) == play(bandit.copy(), 100)
 
 
 def test_all_traffic_may_have_a_floor():
@@ -79,17 +69,63 @@ def test_all_traffic_may_have_a_floor():
     assert {d.probability for d in play(bandit, 100)} == {1 / 3}
 
 
-@pytest.mark.parametrize(
-    ("floor", "message"),
-    [
-        ({"gold": 0.1}, "'gold' is not one of the arms"),
-        ({"red": -0.1}, "-0.1 for 'red' must lie in"),
-        ({"red": 0.6, "blue": 0.6}, "add up to 1.2; make them add up to at most 1"),
-        (0.5, "3 arms add up to 1.5"),
-        ({"red": "x"}, "must be a number"),
-        (math.nan, "must be finite"),
-    ],
-)
-def test_impossible_floors(floor, message):
-    with pytest.raises(ValueError, match=message):
-        new_bandit(floor=floor)
+FLOORS = [0.1, {"red": 0.2, "blue": 0.1}]
+
+
+def live(bandit, steps):
+    rng = random.Random(steps)
+    taken = []
+    for _ in range(steps):
+        taken.append(bandit.ask())
+        bandit.tell(taken[-1], float(rng.random() < 0.3))
+    return [(decision.arm, decision.probability) for decision in taken]
+
+
+@pytest.mark.parametrize("policy", [lb.LBSDAGM(), lb.Thompson()], ids=repr)
+@pytest.mark.parametrize("floor", FLOORS, ids=repr)
+def test_set_at_once_they_are_those_of_a_new_bandit(policy, floor):
+    made, later = new_bandit(policy, floor=floor), new_bandit(policy)
+    later.set_floors(floor)
+    assert live(later, 40) == live(made, 40)
+    assert later.floor == made.floor
+    assert later.to_bytes() == made.to_bytes()
+
+
+def test_decisions_have_a_probability_while_there_are_floors():
+    bandit = new_bandit()
+    assert {chance for _, chance in live(bandit, 10)} == {None}
+    out = bandit.ask()
+    bandit.set_floors({"red": 0.25})
+    assert bandit.floor == {"red": 0.25}
+    assert {chance for _, chance in live(bandit, 60)} == {0.25, 0.75, 1.0}
+    floored = bandit.ask()
+    bandit.set_floors({"red": 0.0})
+    assert bandit.floor == {}
+    assert {chance for _, chance in live(bandit, 10)} == {None}
+    # What is out keeps the probability that it was taken with.
+    assert [each.probability for each in bandit.pending] == [None, floored.probability]
+    bandit.tell(out, 1.0)
+    bandit.tell(floored, 1.0)
+
+
+def test_without_floors_again_no_number_is_drawn():
+    """Floors of decisions that were never taken leave no trace."""
+    plain, other = new_bandit(), new_bandit()
+    live(plain, 20), live(other, 20)
+    other.set_floors(0.2)
+    other.set_floors(None)
+    assert live(plain, 30) == live(other, 30)
+    assert plain.to_bytes() == other.to_bytes()
+
+
+def test_arms_that_come_later():
+    bandit = new_bandit()
+    bandit.set_floors(0.1)
+    bandit.add_arm("gold")
+    assert bandit.floor == {"red": 0.1, "green": 0.1, "blue": 0.1, "gold": 0.1}
+    bandit.set_floors({"gold": 0.3})
+    bandit.add_arm("grey")
+    bandit.retire_arm("red")
+    assert bandit.floor == {"gold": 0.3}
+    bandit.set_floors({"grey": 0.5, "gold": 0.5})
+    assert {arm for arm, _ in live(bandit, 30)} == {"grey", "gold"}

@@ -7,7 +7,6 @@ import pytest
 
 import lastblock as lb
 from lastblock.live import persistence
-from lastblock.live.description import describe_desk
 from lastblock.live.state import to_little
 
 POLICY = lb.LBSDALM(minimum=4, scale=0.0)
@@ -32,6 +31,11 @@ def bandit():
     return made(floor=0.05)
 
 
+def parts_of(bandit):
+    """Return the description and the record of a state."""
+    return persistence.unpack(bandit.to_bytes())
+
+
 def refused(about, record, message):
     """Both forms of the state."""
     for load in (
@@ -44,7 +48,7 @@ def refused(about, record, message):
 
 
 def test_a_true_state_loads(bandit):
-    about, record = describe_desk(bandit._desk), bandit._desk.live.to_bytes()
+    about, record = parts_of(bandit)
     for again in (
         lb.Bandit.from_json(persistence.to_text(about, record)),
         lb.Bandit.from_bytes(persistence.pack(about, record)),
@@ -77,7 +81,7 @@ def test_a_record_that_would_lead_a_kernel_astray_is_refused(bandit, field, valu
         part = part[name]
     part[...] = value
     record = to_little(states) + bandit._desk.live.to_bytes()[states.nbytes :]
-    refused(describe_desk(bandit._desk), record, message)
+    refused(parts_of(bandit)[0], record, message)
 
 
 NOTES = [
@@ -93,7 +97,7 @@ NOTES = [
 def test_notes_that_cannot_be_are_refused(bandit, name, value, message):
     live = bandit._desk.live.copy()
     getattr(live.notes, name)[...] = value
-    refused(describe_desk(bandit._desk), live.to_bytes(), message)
+    refused(parts_of(bandit)[0], live.to_bytes(), message)
 
 
 def test_a_planned_round_of_other_arms_is_refused(bandit):
@@ -103,7 +107,7 @@ def test_a_planned_round_of_other_arms_is_refused(bandit):
         live.ask(bandit.asked)
     fields = live.states.dtype.fields
     live.planned[5 + fields["queue"][1] // 8] = 2**63
-    refused(describe_desk(bandit._desk), live.to_bytes(), "in its record, queue[")
+    refused(parts_of(bandit)[0], live.to_bytes(), "in its record, queue[")
 
 
 ABOUT = [
@@ -135,22 +139,43 @@ ABOUT = [
     ({"policy": {"name": ["LBSDALM"], "parameters": {}}}, "does not fit"),
     ({"policy": {"name": "LBSDALM", "parameters": {"minimum": 10**400}}}, "must lie between"),
     ({"policy": None}, "does not fit"),
+    *(({"paused": wrong}, "paused") for wrong in ([7], [-1], ["red"], [1.5])),
+    ({"ledger": {"rewards": "mean"}}, "rewards='mean' must be one of"),
+    ({"ledger": {"parts": [[10**6, 1, 1.0]]}}, "decision 1000000 was never asked for"),
+    ({"ledger": {"parts": [[0, 1, "x"]]}}, "parts='x' must be a number"),
+    ({"ledger": {"parts": [[0, 1, 1e300]]}}, "the rewards of decision 0 do not add up"),
+    ({"ledger": {"parts": [[0, 1, 1.0], [0, 1, 1.0]]}}, "do not add up"),
+    ({"ledger": {"activated": [[10**6, 0]]}}, "was never asked for"),
+    ({"ledger": {"guarded": [[4, 1, 0.0, 0.0, 0.0, 0.0]]}}, "arm 4 does not exist"),
+    ({"ledger": {"guarded": [[0, 0, 0.0, 0.0, 0.0, 0.0]]}}, "guarded=0 must be at least 1"),
+    ({"ledger": {"guarded": [[0, 1, 0.0, float("inf"), 0.0, 0.0]]}}, "must be finite"),
+    ({"ledger": {"remember": [1]}}, "does not fit"),
+    ({"ledger": {"memory": [[1, 0, ["asked", "a", [[10**6, 0, None]]]]]}}, "nothing that a bandit"),
+    ({"ledger": {"memory": [[1, 0, ["asked", "a", [[0, 0, 1]]]]]}}, "nothing that a bandit"),
+    ({"ledger": {"memory": [[1, 0, ["asked", "", []]]]}}, "key='' must be"),
+    ({"ledger": {"memory": [[1, 0, ["observed", ["a", 7], []]]]}}, "nothing that a bandit"),
+    ({"ledger": {"memory": [[1, 0, ["part", [1.0, ""], [0]]]]}}, "key='' must be"),
+    ({"ledger": {"memory": [[1, 0, ["told", "x", [0]]]]}}, "reward='x' must be a number"),
+    ({"ledger": {"memory": [[1, 0, ["lost", None, [0]]]]}}, "nothing that a bandit remembers"),
+    ({"ledger": {"memory": [["1", 0, ["told", 1.0, [0]]]]}}, "must be whole numbers"),
+    ({"ledger": []}, "the ledger is [], not a description"),
 ]
 
 
 @pytest.mark.parametrize(("change", "message"), ABOUT)
 def test_a_description_that_cannot_be_is_refused(bandit, change, message):
-    refused(describe_desk(bandit._desk) | change, bandit._desk.live.to_bytes(), message)
+    about, record = parts_of(bandit)
+    refused(about | change, record, message)
 
 
 def test_a_description_that_is_none_is_refused(bandit):
-    record = bandit._desk.live.to_bytes()
+    record = parts_of(bandit)[1]
     for about in (None, [], 7, "bandit", {}):
         refused(about, record, "does not fit this version of lastblock")
     nested = {"name": "Binarized", "parameters": {"policy": 1}}
     for _ in range(300):
         nested = {"name": "Binarized", "parameters": {"policy": nested}}
-    refused(describe_desk(bandit._desk) | {"policy": nested}, record, "does not fit")
+    refused(parts_of(bandit)[0] | {"policy": nested}, record, "does not fit")
 
 
 @pytest.mark.parametrize("text", [b"{", b"[1", b"\xff\xfe", b"[" * 100_000, b"1" * 5000])
@@ -177,11 +202,11 @@ def test_a_forged_number_of_digits_is_refused(bandit):
 def test_noise_is_refused_or_harmless(bandit, seed):
     """Whatever it is, no kernel goes astray: one that did would end the tests."""
     rng = np.random.default_rng(seed)
-    record = bytearray(bandit._desk.live.to_bytes())
+    record = bytearray(parts_of(bandit)[1])
     start, size = rng.integers(0, 900), rng.choice([1, 4, 8, 64])
     record[start : start + size] = rng.bytes(size)
     try:
-        again = lb.Bandit.from_bytes(persistence.pack(describe_desk(bandit._desk), bytes(record)))
+        again = lb.Bandit.from_bytes(persistence.pack(parts_of(bandit)[0], bytes(record)))
     except lb.StateFileError:
         return
     for _ in range(100):

@@ -90,16 +90,6 @@ def test_an_error_in_a_function_undoes_nothing(bandit, caplog):
         bandit.on_event("loud")
 
 
-def test_a_refused_change_is_not_announced(bandit):
-    seen = []
-    decision = bandit.ask()
-    bandit.on_event(seen.append)
-    for wrong in (lambda: bandit.tell(decision, float("nan")), lambda: bandit.retire_arm("gold")):
-        with pytest.raises(ValueError, match=r"reward=nan|'gold'"):
-            wrong()
-    assert seen == []
-
-
 def test_a_store_announces_nothing_when_it_cannot_write(tmp_path):
     seen = []
     store = lb.Store(tmp_path / "s.db")

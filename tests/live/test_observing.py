@@ -1,6 +1,5 @@
 """Learning from decisions that others took: one by one, many, or a whole log."""
 
-import math
 import random
 
 import numpy as np
@@ -56,34 +55,6 @@ def test_changes_are_counted_by_decisions_and_observations():
     assert 1000 < bandit.changes[-1].noticed <= 2000
 
 
-@pytest.mark.parametrize(
-    ("arm", "reward", "message"),
-    [
-        ("red", math.nan, "must be finite and below 1e\\+290 in size; leave it out$"),
-        ("red", math.inf, "must be finite"),
-        ("red", "x", "is text"),
-        ("red", None, "not a number"),
-        ("red", 1.5, "takes numbers"),
-        ("pink", 1.0, "'pink' is not one of the arms"),
-        (True, 1.0, "True is not one of the arms"),
-        (["red"], 1.0, "is not one of the arms"),
-        ("gone", 1.0, "'gone' has been retired"),
-    ],
-)
-def test_bad_observations_change_nothing(arm, reward, message, tmp_path):
-    bandit = lb.Bandit(lb.Thompson(), [*LABELS, "gone"], seed=7)
-    bandit.retire_arm("gone")
-    bandit.observe("red", 1.0)
-    before = bandit.to_bytes()
-    with pytest.raises(ValueError, match=message):
-        bandit.observe(arm, reward)
-    with pytest.raises(ValueError, match=f"event 1: .*{message}"):
-        bandit.observe_many(["red", arm], [1.0, reward])
-    with pytest.raises(ValueError, match=f"event 1: .*{message}"):
-        bandit.learn([("red", 1.0), (arm, reward)])
-    assert bandit.to_bytes() == before
-
-
 def test_many_at_once():
     arms, rewards = some_log()
     one, many = new_bandit(), new_bandit()
@@ -93,8 +64,6 @@ def test_many_at_once():
     assert one.to_bytes() == many.to_bytes()
     many.observe_many([], [])
     assert one.to_bytes() == many.to_bytes()
-    with pytest.raises(ValueError, match="1 rewards for 2 arms"):
-        many.observe_many(["red", "blue"], [1.0])
 
 
 def logs(folder):
@@ -132,27 +101,6 @@ def test_other_columns_and_labels():
     assert bandit.pulls[2] == 2
 
 
-@pytest.mark.parametrize(
-    ("log", "message"),
-    [
-        (3, "log is a int; give a CSV"),
-        (["red"], "event 0: 'red' is not a pair"),
-        ([("red", 1.0), ("red",)], "event 1: .* is not a pair"),
-        ({"arm": ["red"]}, "no column 'reward'"),
-        ({"arm": ["red", "blue"], "reward": [1.0]}, "2 arms and 1 rewards"),
-        ({"arm": [None], "reward": [1.0]}, "row 0: None is not an arm"),
-        ("nowhere.csv", "there is no file"),
-        ("log.txt", "is neither .csv nor"),
-    ],
-)
-def test_logs_that_cannot_be_learnt(log, message):
-    bandit = new_bandit()
-    before = bandit.to_bytes()
-    with pytest.raises((ValueError, FileNotFoundError), match=message):
-        bandit.learn(log)
-    assert bandit.to_bytes() == before
-
-
 @pytest.mark.parametrize("policy", [lb.LBSDAGM(), lb.LBSDA()], ids=repr)
 def test_a_long_log(policy, monkeypatch, capsys):
     """In parts, by the loop that repeats events: the same bytes; a growing record has room."""
@@ -178,10 +126,8 @@ def test_decisions_that_are_out_stay_out():
     bandit = new_bandit(lb.SWLBSDA(window=60))
     for _ in range(50):
         bandit.ask()
-    before = [bandit._desk.live.s[name].tolist() for name in ("out", "stale")]
     for label in LABELS:
         bandit.observe(label, 1.0)
-    assert [bandit._desk.live.s[name].tolist() for name in ("out", "stale")] == before
     assert len(bandit.pending) == 50
 
 
@@ -190,16 +136,11 @@ PAIRS = ["red", "blue", "red"], [1.0, 0.0, 0.5]
 
 def test_keys_of_observations_outside_a_store():
     bandit = lb.Bandit(lb.LBSDAGM(), ["red", "green", "blue"], seed=7, remember=2)
-    events = []
-    bandit.attach(events.extend)
     for _ in range(2):
         bandit.observe_many(*PAIRS, key="a")
     assert sum(bandit.pulls.values()) == 3
-    assert [event[0] for event in events] == ["observe"] * 3 + ["remember"]
-    twin = lb.Bandit(lb.LBSDAGM(), ["red", "green", "blue"], seed=7, remember=2)
-    for event in events:
-        twin.apply(event)
-    assert twin.to_bytes() == bandit.to_bytes()
+    with pytest.raises(lb.KeyReusedError, match="came with other observations before"):
+        bandit.observe_many(["red"], [1.0], key="a")
     again = lb.Bandit.from_bytes(bandit.to_bytes())
     again.observe_many(*PAIRS, key="a")
     assert again.pulls == bandit.pulls
@@ -207,6 +148,3 @@ def test_keys_of_observations_outside_a_store():
         bandit.observe_many(["red"], [1.0], key=f"key {number}")
     bandit.observe_many(*PAIRS, key="a")
     assert sum(bandit.pulls.values()) == 3 + 6 + 3
-    for wrong in ("", "x" * 256, 5, "a\nb"):
-        with pytest.raises(ValueError, match="key="):
-            bandit.observe_many(*PAIRS, key=wrong)

@@ -1,18 +1,14 @@
 """Programs that end or fork while kernels compile in the background."""
 
-import ctypes
 import os
-import sys
 import threading
 import time
 from contextlib import suppress
-from types import SimpleNamespace
 
 import pytest
 
 import lastblock as lb
 from lastblock.kernels import background, jit
-from lastblock.kernels.background import SoonCompiled
 from processes import run_python
 
 POLICY = lb.LBSDAGM()
@@ -95,31 +91,6 @@ def test_a_log_of_everything_has_no_line_of_numba(tmp_path):
     assert "numba" not in done.stderr
 
 
-def test_a_compiler_that_is_stopped_inside_a_callback_of_llvm_says_nothing():
-    """Callbacks of C swallow exceptions and print them; nobody wants to read of this one."""
-    seen = []
-    before, sys.unraisablehook = sys.unraisablehook, lambda args: seen.append(args.exc_type)
-
-    @ctypes.CFUNCTYPE(None)
-    def callback():
-        started.set()
-        while True:
-            time.sleep(0.001)
-
-    started, compiler = threading.Event(), background._Compiler()
-    compiler._thread = threading.Thread(target=callback, daemon=True)
-    try:
-        compiler._thread.start()
-        started.wait()
-        compiler.stop()
-        after = sys.unraisablehook
-        after(SimpleNamespace(exc_type=ValueError))  # others are shown, as before
-    finally:
-        sys.unraisablehook = before
-    assert not compiler._thread.is_alive()
-    assert seen == [ValueError]
-
-
 def test_a_compiler_is_not_stopped_within_llvmlite():
     """It would leave objects of LLVM half made, which are freed twice then."""
     started, let_go, ended = threading.Event(), threading.Event(), []
@@ -151,28 +122,3 @@ def stopping(function, *arguments):
     """Call a function that is to be stopped."""
     with suppress(background._Stop):
         function(*arguments)
-
-
-def test_an_error_that_comes_of_being_stopped_is_not_logged(monkeypatch, caplog):
-    """Where a callback swallows the stop, the compiler goes on without the code, and fails."""
-    compiler = background._Compiler()
-    monkeypatch.setattr(background, "_compiler", compiler)
-    started, stopped = threading.Event(), threading.Event()
-
-    def fail(self):
-        started.set()
-        try:
-            while True:
-                time.sleep(0.001)
-        except background._Stop:
-            stopped.set()
-        raise RuntimeError("no compiled object yet")
-
-    monkeypatch.setattr(SoonCompiled, "wait", fail)
-    compiler.ask(SoonCompiled(lambda: None, POLICY))
-    thread = compiler._thread
-    started.wait()
-    compiler.stop()
-    assert stopped.is_set()
-    assert not thread.is_alive()
-    assert not caplog.records

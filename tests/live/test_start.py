@@ -4,9 +4,7 @@ import copy
 import logging
 import pickle
 import signal
-import sys
 import threading
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -75,7 +73,6 @@ def test_a_bandit_switches_by_itself():
     finish()
     play(bandit, 10, 10)
     assert bandit.is_compiled
-    assert desk_of(bandit).live.ask.func is desk_of(bandit).live._ask.code
     assert play(bandit, 10, 20).to_bytes() == expected
 
 
@@ -108,18 +105,6 @@ def test_nobody_waits_for_the_compiler(monkeypatch):
         play(twin, 10, 40)
         assert twin.is_compiled
     assert len({twin.to_bytes() for twin in [*twins, bandit]}) == 1
-
-
-@compiles
-@pytest.mark.usefixtures("soon")
-def test_after_a_slow_call_the_next_one_waits(monkeypatch):
-    monkeypatch.setattr(background, "SLOW", -1.0)
-    monkeypatch.setattr(background._Compiler, "ask", lambda self, kernel: self)  # never compiles
-    bandit = lb.Bandit(POLICY, 3, seed=1)
-    bandit.ask()
-    assert desk_of(bandit).live._ask.code is None
-    bandit.ask()
-    assert desk_of(bandit).live._ask.code is not None
 
 
 def count_in_words(n):
@@ -242,77 +227,3 @@ def test_plain_python_does_not_warn_of_overflows():
         for reward in (1e289, -1e289, 1e289, 1.0):
             bandit.tell(bandit.ask(), reward)
     assert sum(bandit.pulls.values()) == 4
-
-
-@compiles
-def test_what_was_run_last_is_compiled_first(soon, monkeypatch):
-    """A bandit that outgrows its records needs the newest kernels, not those it asked for first."""
-    compiled, go_on = [], threading.Event()
-
-    def wait(kernel):
-        assert go_on.wait(60)
-        compiled.append(kernel.function())
-
-    monkeypatch.setattr(SoonCompiled, "wait", wait)
-    compiler = background._Compiler()
-    monkeypatch.setattr(background, "_compiler", compiler)
-    busy, a, b, c, d = (SoonCompiled(lambda name=name: name, POLICY) for name in "*abcd")
-    busy.look()
-    while busy in compiler._waiting:
-        time.sleep(0.001)
-    for kernel in (a, b, c, d):
-        kernel.look()
-    assert [kernel.run() for kernel in (b, c, c, b)] == ["b", "c", "c", "b"]
-    go_on.set()
-    finish()
-    assert compiled == ["*", "b", "c", "a", "d"]
-
-
-def test_turns_are_as_long_as_before_to_the_microsecond():
-    finish()
-    usual = sys.getswitchinterval()
-    try:
-        for chosen in (15e-6, 0.001009, 0.005, 0.0333, 1.0):
-            sys.setswitchinterval(chosen + 5e-7)
-            before = sys.getswitchinterval()
-            with background._short_turns():
-                assert sys.getswitchinterval() <= background.TURN
-            assert sys.getswitchinterval() == before
-    finally:
-        sys.setswitchinterval(usual)
-
-
-@compiles
-@pytest.mark.parametrize("choice", [None, 0.002])
-def test_threads_take_short_turns_while_it_compiles(soon, monkeypatch, choice):
-    usual, during = sys.getswitchinterval(), []
-
-    def wait(kernel):
-        during.append(sys.getswitchinterval())
-        if choice is not None:
-            sys.setswitchinterval(choice)
-
-    monkeypatch.setattr(SoonCompiled, "wait", wait)
-    kernel = SoonCompiled(lambda: None, POLICY)
-    kernel.look()
-    finish()
-    try:
-        assert during == pytest.approx([background.TURN])
-        assert sys.getswitchinterval() == pytest.approx(choice or usual)
-    finally:
-        sys.setswitchinterval(usual)
-
-
-@compiles
-def test_a_kernel_that_is_compiled_already_needs_no_thread():
-    lb.Bandit(POLICY, 3, seed=1, compiled=True)
-    with compiling("soon"):
-        assert lb.Bandit(POLICY, 3, seed=1).is_compiled
-
-
-def test_compiling_never_means_never():
-    bandit = plain_bandit()
-    with compiling("never"):
-        play(bandit, 3)
-    assert not bandit.is_compiled
-    assert isinstance(desk_of(bandit).live._ask, SoonCompiled)

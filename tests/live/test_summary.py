@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import lastblock as lb
-from lastblock.live.view import desk_of
 
 ARMS = ["red", "green", "blue"]
 RATES = {"red": 0.02, "green": 0.5, "blue": 0.01, "gold": 0.05}
@@ -33,11 +32,6 @@ def assert_all_time(bandit, log):
         own = log.get(row.arm, [])
         assert row.pulls == len(own)
         assert row.mean == (pytest.approx(np.mean(own)) if own else None)
-
-
-def extremes(bandit):
-    desk = desk_of(bandit)
-    return {label: desk.live.notes.told_of(k)[3:] for k, label in enumerate(desk.active)}
 
 
 @pytest.fixture
@@ -77,9 +71,6 @@ def test_how_sure_depends_on_the_confidence(clicked):
         assert row.high < wider.high
     assert surer.sure == usual.sure
     assert "99.9 % at any time" in str(surer)
-    for wrong in (0.0, 1.0, 95):
-        with pytest.raises(ValueError, match="confidence="):
-            bandit.summary(confidence=wrong)
 
 
 def test_nobody_is_called_best_too_soon():
@@ -96,24 +87,13 @@ def test_nobody_is_called_best_too_soon():
     assert "Not ruled out at 95 %, at any time: 'red', 'green'." in str(summary)
 
 
-def test_copies_files_and_arms_that_come_and_go(clicked, tmp_path):
+def test_arms_that_come_and_go(clicked):
     bandit, log = clicked
-    bandit.save(tmp_path / "b.lastblock")
-    for other in (
-        bandit.copy(),
-        lb.Bandit.load(tmp_path / "b.lastblock"),
-        lb.Bandit.from_json(bandit.to_json()),
-    ):
-        assert other.summary() == bandit.summary()
-        assert extremes(other) == extremes(bandit)
     bandit.add_arm("gold")
     play(bandit, 400, click, log, seed=2)
     bandit.retire_arm("red")
     play(bandit, 100, click, log, seed=3)
     assert_all_time(bandit, log)
-    again = lb.Bandit.from_bytes(bandit.to_bytes())
-    assert again.summary() == bandit.summary()
-    assert again.to_bytes() == bandit.to_bytes()
     red = bandit.summary().arms[0]
     assert (red.state, red.chance) == ("retired", None)
     assert 0.0 <= red.low < red.high < 1.0
@@ -129,23 +109,7 @@ def test_late_rewards_and_those_that_never_come(clicked):
     for decision, value in zip(late[:20] + late[21:49], [7.5] * 20 + [-2.0] * 28, strict=True):
         log[decision.arm].append(value)
     assert_all_time(bandit, log)
-    for arm, ends in extremes(bandit).items():
-        assert ends == (min(log[arm]), max(log[arm]))
     assert bandit.summary().rewards == "rewards of a finite variance, approximately"
-
-
-def test_a_store_that_recovers(tmp_path):
-    log = {}
-    with lb.Store(tmp_path / "s.db", keep_events=True, snapshot_every=150) as store:
-        bandit = store.create("b", lb.LBSDALM(), ARMS, seed=7)
-        play(bandit, 400, lambda world, arm: world.gauss(RATES[arm], 1.0), log)
-        told, known = bandit.summary(), extremes(bandit)
-    with lb.Store(tmp_path / "s.db", keep_events=True) as store:
-        again = store.bandit("b")
-        assert again.summary() == told
-        assert extremes(again) == known
-        assert_all_time(again, log)
-        assert store.verify("b") == 800
 
 
 def test_bounds():
@@ -157,11 +121,6 @@ def test_bounds():
     for row in exact.arms:
         assert 1.0 <= row.low < row.mean < row.high <= 5.0
     assert all(row.low >= 0.0 for row in about.arms)  # no reward was ever negative
-    with pytest.raises(ValueError, match=r"bounds=\(2, 5\) do not hold: there was a reward of 1"):
-        bandit.summary(bounds=(2, 5))
-    for wrong in [(5, 1), (0, math.inf)]:
-        with pytest.raises(ValueError, match="bounds"):
-            bandit.summary(bounds=wrong)
 
 
 def test_blank_intervals_are_explained():
@@ -180,8 +139,6 @@ def test_bounds_of_any_size():
     for size in (1e100, 1e154, 1e155, 1e300):
         arms = bandit.summary(bounds=(-size, size)).arms
         assert [0.5 * size < arm.high < size for arm in arms] == [True, True]
-    with pytest.raises(ValueError, match="too far apart"):
-        bandit.summary(bounds=(-1.7e308, 1.7e308))
 
 
 def test_the_policy_may_know_the_bounds():

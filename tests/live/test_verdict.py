@@ -83,11 +83,6 @@ def test_rewards_that_are_not_coins():
     exact = bandit.verdict(bounds=(1, 5))
     assert exact.stop
     assert exact.rewards == "rewards between 1 and 5"
-    with pytest.raises(ValueError, match="do not hold"):
-        bandit.verdict(bounds=(2, 5))
-    for wrong in (0.0, 1.0, math.nan, "high"):
-        with pytest.raises(ValueError, match="confidence"):
-            bandit.verdict(wrong)
 
 
 def test_arms_that_come_and_go():
@@ -146,12 +141,3 @@ def test_a_fleet():
     with pytest.raises(ValueError, match="does not keep the sum of all"):
         told(lb.LBSDALM(minimum=4, scale=0.5), 1000).verdict(bounds=(0, 1))
     assert lb.Fleet(lb.Thompson(), arms=3, size=2, seed=7).bandit(0).verdict().best is None
-
-
-def test_a_store(tmp_path):
-    with lb.Store(tmp_path / "shop.db") as store:
-        bandit = play(store.create("b", lb.LUCB(), ARMS, seed=7), 300)
-        verdict = bandit.verdict()
-        assert verdict == play(lb.Bandit(lb.LUCB(), ARMS, seed=7), 300).verdict()
-    with lb.Store(tmp_path / "shop.db") as store:
-        assert store.bandit("b").verdict() == verdict

@@ -9,7 +9,6 @@ import lastblock as lb
 from lastblock.kernels.background import compiling
 from lastblock.kernels.jit import DISABLED
 from lastblock.live import warming
-from lastblock.support import compiling_processes
 
 POLICY = lb.EpsilonGreedy()  # quick to compile, and compiled for these rooms by other tests
 
@@ -84,47 +83,19 @@ def test_policies_with_equal_numbers_are_not_the_same(pretended):
     assert len(lb.warm([one, other, one], 4, processes=1)) == 2
 
 
-def test_what_other_processes_fail_to_do_is_done_here(pretended, monkeypatch):
-    class Lazy:
-        """A process that takes a job and ends."""
-
-        def __init__(self, jobs, tick, cache):
-            jobs.get()
-
-        def join(self):
-            pass
-
-        def stop(self):
-            pass
-
-    monkeypatch.setattr(compiling_processes, "Helper", Lazy)
-    done = lb.warm([lb.UCB1(), lb.Thompson()], [2, 4], processes=3)
-    assert len(pretended) == len(done) == 4
-
-
-def test_floors_have_kernels_of_their_own():
-    plain, floored = (warming.LiveCode(POLICY, 4, floors) for floors in (False, True))
-    assert set(plain.signature[:3]) < set(floored.signature)
-    assert len(floored.signature) > len(plain.signature)
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("UCB1",), r"policy='UCB1' is not a policy; did you mean UCB1\(\)"),
-        ((lb.UCB1,), "policy=UCB1 is a class"),
-        (([lb.UCB1(), 3],), "policy=3 is not a policy"),
-        ((lb.UCB1(), 1), "rooms=1 must be at least 2"),
-        ((lb.UCB1(), [2, "4"]), "rooms='4' must be a whole number"),
-        ((lb.SWLBSDA(window=3), 8), "window=3 is too small for 5 arms"),
+        ({"processes": 0}, "processes=0 must be at least 1"),
+        ({"policies": "UCB1"}, r"policy='UCB1' is not a policy; did you mean UCB1\(\)"),
+        ({"policies": lb.UCB1}, "policy=UCB1 is a class"),
+        ({"policies": [lb.UCB1(), 3]}, "policy=3 is not a policy"),
+        ({"rooms": 1}, "rooms=1 must be at least 2"),
+        ({"rooms": [2, "4"]}, "rooms='4' must be a whole number"),
+        ({"policies": lb.SWLBSDA(window=3), "rooms": 8}, "window=3 is too small for 5 arms"),
     ],
 )
 def test_mistakes(arguments, told, pretended):
     with pytest.raises(ValueError, match=told):
-        lb.warm(*arguments)
+        lb.warm(**{"policies": POLICY, **arguments})
     assert pretended == set()
-
-
-def test_a_wrong_number_of_processes(pretended):
-    with pytest.raises(ValueError, match="processes=0 must be at least 1"):
-        lb.warm(POLICY, processes=0)

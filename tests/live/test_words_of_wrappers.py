@@ -1,7 +1,6 @@
 """What `explain` and `summary` say of policies that wrap others, or forget."""
 
 import os
-import random
 import subprocess
 import sys
 
@@ -9,7 +8,6 @@ import numpy as np
 import pytest
 
 import lastblock as lb
-from lastblock.core.verdicts import LOOKED, REASONS
 from trials import trial
 
 # Uncompiled, so that all policies are quick. Before each decision the rule of `Restarting` says
@@ -149,30 +147,6 @@ def test_any_policy_can_be_restarted_and_is_told_truly(played):
         assert means > 0, name
 
 
-def test_a_restarted_index_policy_is_summed_up_by_what_it_holds():
-    """The leader falls: its rewards of better days are forgotten, and no longer shown."""
-    world = random.Random(5)
-    bandit = lb.Bandit(lb.Restarting(lb.Thompson(), lb.MeanShift()), ["a", "b", "c"], seed=5)
-    since = {"a": [], "b": [], "c": []}
-    for t in range(1500):
-        decision = bandit.ask()
-        chance = {"a": 0.9 if t < 700 else 0.1, "b": 0.5, "c": 0.2}[decision.arm]
-        reward = float(world.random() < chance)
-        bandit.tell(decision, reward)
-        since[decision.arm].append(reward)
-        if len(bandit.changes) == 1 and bandit.changes[0].noticed == decision.id:
-            since = {arm: [] for arm in since}
-    assert len(bandit.changes) == 1
-    summary = bandit.summary()
-    assert summary.leader == "b"
-    for row in summary.arms:
-        assert row.held == len(since[row.arm]) < row.pulls
-        assert row.held_mean == pytest.approx(np.mean(since[row.arm]))
-        assert 0.0 <= row.held_low <= row.held_mean <= row.held_high <= 1.0
-    assert summary.best is summary.sure is None
-    assert "so they do not say which arm is best" in str(summary)
-
-
 def test_discounted_means():
     bandit = lb.Bandit(lb.DUCB(discount=0.9), 3, seed=1)
     weights, sums = np.zeros(3), np.zeros(3)
@@ -189,24 +163,6 @@ def test_discounted_means():
     assert [row.held_mean for row in summary.arms] == pytest.approx(sums / weights)
     assert [row.held_low for row in summary.arms] == [-np.inf] * 3  # there is no sum of squares
     assert summary.leader == int(np.argmax(sums / weights))
-
-
-def test_a_look_at_a_silent_arm_is_not_its_index():
-    world = random.Random(1)
-    bandit = lb.Bandit(lb.Restarting(lb.Thompson(), lb.MeanShift()), ["a", "b", "c"], seed=1)
-    looks = []
-    for _ in range(1500):
-        decision = bandit.ask()
-        if decision.arm != "a":
-            looks.append((decision.arm, bandit.explain()))
-        bandit.tell(decision, float(world.random() < {"a": 0.9, "b": 0.1, "c": 0.05}[decision.arm]))
-    late = [(arm, said) for arm, said in looks if said.round > 1000]
-    assert len(late) > 2
-    for arm, said in late:
-        assert said.flagged == (arm,)
-        assert said.index == {}
-        assert f"{arm!r} was not chosen by Thompson(" in str(said)
-        assert REASONS[LOOKED] in str(said)
 
 
 @pytest.mark.usefixtures("plain")
