@@ -46,8 +46,8 @@ def without(bandit, name):
     return snapshot.pack({key: about[key] for key in about if key != name}, record)
 
 
-def text(bandit, **changes):
-    return json.dumps({**json.loads(bandit.to_json()), **changes})
+def text(b, **changes):
+    return json.dumps({**json.loads(b.to_json()), **changes})
 
 
 def flipped(data, at):
