@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
 import lastblock as lb
@@ -84,22 +83,6 @@ def test_uniform_and_evaluate(exported):
     assert old.by_choices()[0].arms == old.arms
 
 
-def test_the_column_is_compact(exported):
-    file = pq.ParquetFile(exported)
-    columns = file.metadata.row_group(0).num_columns
-    sizes = {
-        (
-            column := file.metadata.row_group(0).column(i)
-        ).path_in_schema: column.total_compressed_size
-        for i in range(columns)
-    }
-    assert file.metadata.num_row_groups == 1
-    assert sizes["choices"] < 500  # for 20 000 rows
-    texts = pq.read_table(exported)["choices"].to_pylist()
-    assert json.loads(texts[0]) == ["a", "b", "c"]
-    assert sorted(json.loads(texts[-1])) == ["b", "c", "d"]
-
-
 # Targets with several arms.
 
 LOG = {
@@ -123,10 +106,6 @@ def test_a_mixture_counts_where_all_its_arms_could_be_chosen():
     assert found.ips.value == pytest.approx(sum(worth) / 4)
     assert found.snips.value == pytest.approx(sum(worth) / sum(weights))
     assert new_replay().estimate({"b": 0.4, "d": 0.6}, absent="skip") == found
-    with pytest.raises(
-        ValueError, match=r"no event in which all of \['a', 'd'\] could be chosen; "
-    ):
-        new_replay().estimate({"a": 0.5, "d": 0.5})
 
 
 def test_probabilities_of_absent_arms_are_shared_out():
@@ -148,14 +127,10 @@ def test_a_table_says_for_each_event_what_could_be_chosen():
     found = new_replay().estimate(table)
     assert (found.events, found.left_out) == (8, 0)
     table[5] = [0.1, 0.4, 0.5]
-    with pytest.raises(ValueError, match="target: row 5 takes arm 'a', which could not be chosen"):
-        new_replay().estimate(table)
     skipped = new_replay().estimate(table, absent="skip")
     assert (skipped.events, skipped.left_out) == (7, 1)
     shared = new_replay().estimate(table, absent="renormalise")
     assert (shared.events, shared.left_out) == (8, 0)
-    with pytest.raises(ValueError, match="absent='drop' must be 'skip' or 'renormalise'"):
-        new_replay().estimate(table, absent="drop")
 
 
 def test_events_that_do_not_say_what_could_be_chosen():
@@ -165,23 +140,12 @@ def test_events_that_do_not_say_what_could_be_chosen():
     parts = new_replay(choices=choices).by_choices()
     assert [len(part) for part in parts] == [3, 4]
     assert [part.counts for part in parts] == [{"a": 1, "b": 2}, {"b": 1, "d": 3}]
-    with pytest.raises(ValueError, match="'choices' is empty in all rows"):
-        new_replay(choices=[None] * 8)
 
 
 def test_arms_without_a_certain_chance():
     """In a store's log, arms without a floor are logged and among the choices of no event."""
     replay = lb.Replay({**LOG, "arm": list("abababab"), "choices": [["a"]] * 8}, propensity="p")
     assert replay.estimate("a").events == 8
-    with pytest.raises(ValueError, match="takes arm 'b', which is among the choices of no event"):
-        replay.estimate("b")
-    with pytest.raises(ValueError, match="arm 'b' could be chosen in 0 of 8 events"):
-        replay.uniform()
-
-
-def test_a_policy_that_learns_is_no_target():
-    with pytest.raises(ValueError, match=r"is a policy that learns; use evaluate\(\)"):
-        new_replay().estimate(lb.Thompson())
 
 
 # Where the column comes from.
@@ -220,75 +184,4 @@ def test_an_arm_that_was_never_chosen_is_an_arm():
     assert whole.arms == (1, 2)
 
 
-@pytest.mark.parametrize(
-    ("choices", "message"),
-    [
-        (
-            [["b"]] * 4 + [["a", "b", "d"]] * 4,
-            "'choices', row 0: arm 'a' was chosen, but is not am",
-        ),
-        (
-            [["a", "b"]] * 3 + ["a"] + [["b", "d"]] * 4,
-            "'choices', row 3: 'a' is not a list of arms",
-        ),
-        ([["a", "b"]] * 4 + [["b", "d", "b"]] * 4, r"row 4: \['b', 'd', 'b'\] names an arm twice"),
-        ([["a", "b"]] * 4 + [["b", "d", 1.5]] * 4, "row 4: 1.5 is not an arm; give strings"),
-        (["{}"] * 8, r"row 0: '\{\}' is not a list of arms; give lists of labels, or the same in"),
-        ([7] * 8, "row 0: 7 is not a list of arms"),
-        ([[["a"]]] * 8, r"row 0: \[\['a'\]\] is not a list of arms"),
-        ([["a", "b"]] * 7, "the log has 8 rows of 'arm' and 7 of 'choices'"),
-    ],
-)
-def test_impossible_columns(choices, message):
-    with pytest.raises(ValueError, match=message) as caught:
-        new_replay(choices=choices)
-    assert "\n" not in str(caught.value)
-
-
-def test_other_impossible_columns():
-    with pytest.raises(ValueError, match="'choices', row 4: arm 'd' is not one of `arms`"):
-        lb.Replay({**LOG, "arm": list("abababab")}, arms=["a", "b"])
-    with pytest.raises(ValueError, match="the log has no column 'choice'; did you mean 'choices'"):
-        lb.Replay(LOG, choices="choice")
-    with pytest.raises(ValueError, match="3 is not the name of a column"):
-        lb.Replay(LOG, choices=3)
-
-
 # Stores.
-
-
-def test_what_a_store_exports(tmp_path):
-    """Arms without a floor are no certain choices; labels are those of the column of arms."""
-    with lb.Store(tmp_path / "shop.db", durability="never", keep_events=True) as store:
-        bandit = store.create("floors", POLICY, ["a", 7, "c"], seed=1, floor={"a": 0.1, 7: 0.2})
-        late = bandit.ask()
-        bandit.tell(bandit.ask(), 1.0)
-        bandit.retire_arm("a")
-        bandit.add_arm("new")
-        bandit.tell(bandit.ask(), 1.0)
-        bandit.tell(late, 1.0)
-        store.export("floors", tmp_path / "floors.parquet")
-        plain = store.create("plain", POLICY, [3, 4, 5], seed=1)
-        plain.tell(plain.ask(), 1.0)
-        plain.add_arm(6)
-        plain.tell(plain.ask(), 1.0)
-        store.export("plain", tmp_path / "plain.parquet")
-    read = {
-        name: pq.read_table(tmp_path / f"{name}.parquet").to_pydict()
-        for name in ("floors", "plain")
-    }
-    assert read["floors"]["choices"] == ['["\\"a\\"", "7"]', '["7"]', '["\\"a\\"", "7"]']
-    assert set(read["floors"]["arm"]) <= {'"a"', "7", '"c"', '"new"'}
-    assert read["plain"]["choices"] == ["[3, 4, 5]", "[3, 4, 5, 6]"]
-
-
-def test_decisions_from_before_the_first_event(tmp_path):
-    with lb.Store(tmp_path / "shop.db", snapshot_every=1) as store:
-        bandit = store.create("button", POLICY, arms=3, seed=7, floor=0.2)
-        early = bandit.ask(2)
-    with lb.Store(tmp_path / "shop.db", keep_events=True) as store:
-        bandit = store.bandit("button")
-        bandit.tell(early[0], 1.0)
-        bandit.tell(bandit.ask(), 1.0)
-        store.export("button", tmp_path / "log.parquet")
-    assert pq.read_table(tmp_path / "log.parquet")["choices"].to_pylist() == [None, "[0, 1, 2]"]

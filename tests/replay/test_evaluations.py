@@ -71,22 +71,6 @@ def test_differences_are_paired(both):
     assert "0.9 interval [" in repr(back)
 
 
-def test_impossible_comparisons(replay, both):
-    with pytest.raises(ValueError, match="baseline='Thomson' is unknown; did you mean 'Thompson'"):
-        both.differences(baseline="Thomson")
-    with pytest.raises(ValueError, match="confidence="):
-        both.differences(confidence=1.0)
-    with pytest.raises(ValueError, match="evaluate with bootstrap=200, say"):
-        replay.evaluate([ONE, OTHER], seed=1).differences()
-    for nothing in ([], {}, ()):
-        with pytest.raises(ValueError, match="give at least one policy"):
-            replay.evaluate(nothing)
-    with pytest.raises(ValueError, match="policy='red' is not a policy"):
-        replay.evaluate([ONE, "red"])
-    with pytest.raises(ValueError, match="policy: label='' must be a string that is not empty"):
-        replay.evaluate({"": ONE})
-
-
 # Plain data and figures.
 
 
@@ -171,20 +155,3 @@ def test_arms_have_the_self_normalised_means_of_the_log():
     replay = lb.Replay(log)
     found = replay.environment().means(0)
     assert found == pytest.approx([replay.estimate(arm).snips.value for arm in "ab"])
-
-
-def test_impossible_environments(replay):
-    log = {"arm": ["a", "b"] * 3 + ["b", "d"] * 3, "reward": [1.0] * 12}
-    with pytest.raises(ValueError, match="arm 'd' has no event from event 0 to 5") as caught:
-        lb.Replay(log).environment(periods=2)
-    assert "by_choices()" in str(caught.value)
-    for periods, message in (
-        (0, "periods=0 must be at least 1"),
-        (601, "periods=601 is more than the 600 events"),
-        ([1, 5], "must be the first event of each period"),
-        ([0, 5, 5], "in increasing order from 0"),
-        ([0, 600], "periods: 600 is beyond the 600 events"),
-        ([], "must be the first event of each period"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            replay.environment(periods)

@@ -101,42 +101,8 @@ def test_a_policy_that_keeps_every_reward_grows():
         assert short.resampled.tolist() == done.resampled[: short.resampled.size].tolist()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"replications": 0}, "replications=0 must be at least 1"),
-        ({"bootstrap": 1}, "bootstrap=1 must be 0 or at least 2"),
-        ({"bootstrap": -2}, "bootstrap=-2 must be 0 or at least 2"),
-        ({"threads": 0}, "threads=0 must be at least 1"),
-        ({"horizon": 0}, "horizon=0 must be at least 1"),
-        ({"horizon": 599}, r"only \d+ matches, horizon=599 asks for more"),
-        ({"horizon": 601}, r"only \d+ matches, horizon=601 asks for more"),
-        ({"times": [3, 2]}, "times must increase"),
-        ({"seed": -1}, "seed=-1 cannot seed"),
-        ({"replications": 1.5}, "replications=1.5 must be a whole number"),
-    ],
-)
-def test_impossible_evaluations(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        new_replay().evaluate(POLICY, **{"seed": 1, **arguments})
-
-
-def test_other_impossible_evaluations():
-    replay = new_replay()
-    for call in (replay.evaluate, replay.matches):
-        with pytest.raises(ValueError, match="is not a policy"):
-            call("red")
-    with pytest.raises(ValueError, match="window=2 is too small for 3 arms"):
-        replay.evaluate(lb.SWLBSDA(window=2))
-    for confidence in (0.0, 1.0, math.nan):
-        with pytest.raises(ValueError, match="confidence="):
-            replay.evaluate(POLICY, seed=1).interval(confidence)
-
-
 def test_no_match():
     short = lb.Replay((["c", "b", "a"], [1.0, 0.0, 1.0]))
-    with pytest.raises(ValueError, match=r"resampled log matched .*: 3 events are too few for 3"):
-        short.evaluate(FIRST_ARM, seed=1, bootstrap=100)
     assert short.matches(FIRST_ARM, seed=1).tolist() == [2]
     single = short.evaluate(FIRST_ARM, seed=1)
     assert single.estimate == 1.0
@@ -146,39 +112,20 @@ def test_no_match():
 # Logs that are not uniform.
 
 
-def test_propensities_must_be_uniform():
-    skewed = {**COLUMNS, "chance": np.where(COLUMNS["colour"] == "red", 0.5, 0.25)}
-    message = (
-        r"propensities go from 0\.25 to 0\.5, not 1/3 = 0\.3333; replay needs uniform logging; "
-    )
-    with pytest.raises(ValueError, match=message + r"use estimate\(\)"):
-        new_replay(skewed).evaluate(POLICY)
-    with pytest.raises(ValueError, match="the log is not uniform"):
-        new_replay(skewed).matches(POLICY)
-    with pytest.raises(ValueError, match=r"from 0\.25 to 0\.25, not 1/3 .* name all 4 arms with"):
-        new_replay(propensity=0.25).evaluate(POLICY)
+def test_propensities_may_be_rounded():
     rounded = new_replay({**COLUMNS, "chance": np.full(600, 0.3333)})
     assert (
         rounded.evaluate(POLICY, seed=1).estimate == new_replay().evaluate(POLICY, seed=1).estimate
     )
 
 
-def test_counts_that_chance_does_not_give():
-    arms = [0] * 500 + [1] * 250 + [2] * 250
-    with pytest.raises(ValueError, match=r"arm 0 has 500 of 1000 events, where 333\.3 would be"):
-        lb.Replay((arms, [1.0] * 1000)).evaluate(POLICY)
+def test_counts_that_chance_gives():
     slightly = [0] * 345 + [1] * 328 + [2] * 327
     assert lb.Replay((slightly, [1.0] * 1000)).evaluate(POLICY, seed=1).estimate == 1.0
 
 
 def test_an_arm_that_is_never_logged():
     replay = lb.Replay(([0, 1, 0, 1], [1.0] * 4), arms=3, propensity=1 / 3)
-    with pytest.raises(
-        ValueError, match="arm 2 is never logged, so a policy that asks for it would"
-    ):
-        replay.evaluate(POLICY)
-    with pytest.raises(ValueError, match="takes arm 2, which is never logged, so nothing is known"):
-        replay.estimate([0.5, 0.25, 0.25])
     assert replay.counts == {0: 2, 1: 2, 2: 0}
     assert math.isnan(replay.means[2])
 
@@ -194,8 +141,6 @@ def skewed_log(events, seed):
 
 def test_rejection_makes_a_log_uniform():
     replay = skewed_log(30_000, seed=7)
-    with pytest.raises(ValueError, match="the log is not uniform"):
-        replay.evaluate(POLICY)
     kept = replay.uniform(seed=1)
     assert len(kept) == pytest.approx(9000, abs=4 * math.sqrt(30_000 * 0.3 * 0.7))
     for count in kept.counts.values():
@@ -208,16 +153,3 @@ def test_rejection_makes_a_log_uniform():
     assert rows.max() > len(kept)  # rows of the log that was given
     uniform = new_replay()
     assert uniform.uniform(seed=1).counts == uniform.counts
-
-
-def test_impossible_rejections():
-    with pytest.raises(ValueError, match="no propensities to reject by"):
-        new_replay(propensity=None).uniform()
-    with pytest.raises(ValueError, match=r"floor=0\.2 must be positive, and at most .* 0\.1"):
-        skewed_log(100, seed=1).uniform(floor=0.2)
-    with pytest.raises(ValueError, match=r"floor=0\.0 must be positive"):
-        skewed_log(100, seed=1).uniform(floor=0.0)
-    with pytest.raises(ValueError, match=r"floor=0\.5 for each of 3 arms adds up to more than 1"):
-        new_replay(propensity=0.5).uniform()
-    with pytest.raises(ValueError, match="no event of 100 is left with floor=1e-09; use estimate"):
-        skewed_log(100, seed=1).uniform(floor=1e-9, seed=1)

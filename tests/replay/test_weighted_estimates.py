@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from colour_logs import new_replay
 from scipy import stats
 
 import lastblock as lb
@@ -105,36 +104,3 @@ def test_ways_to_name_a_target():
     assert one.ips.value == 2.0
     assert math.isnan(one.ips.standard_error)
     assert math.isnan(one.snips.standard_error)
-
-
-@pytest.mark.parametrize(
-    ("target", "message"),
-    [
-        ("pink", r"target: 'pink' is not one of the arms \['blue', 'green', 'red'\]"),
-        ({"pink": 1.0}, "target: 'pink' is not one of the arms"),
-        ({"red": 0.5}, "target: the probabilities add up to 0.5; make them add up to 1"),
-        ({"red": 1.5, "blue": -0.5}, r"target: probabilities must lie in \[0, 1\]"),
-        ({"red": math.nan}, "target: 'red'=nan must be finite"),
-        ({"red": "all"}, "target: 'red'='all' must be a number"),
-        ([1.0, 0.0], r"target has the shape \(2,\); give \(3,\) or \(600, 3\)"),
-        ([0.5, math.nan, 0.5], r"target: probabilities must lie in \[0, 1\]"),
-        (0.5, r"target has the shape \(\)"),
-        (object(), "target must be probabilities, not object"),
-        ([[0.5, 0.5, 0.0]] * 599 + [[0.5, 0.5, 0.5]], "probabilities in row 599 add up to 1.5;"),
-    ],
-)
-def test_impossible_targets(target, message):
-    with pytest.raises(ValueError, match=message):
-        new_replay().estimate(target)
-
-
-def test_other_impossible_targets():
-    replay = new_replay()
-    with pytest.raises(ValueError, match="give target or logged, not both"):
-        replay.estimate("red", logged=[1.0] * 600)
-    with pytest.raises(ValueError, match=r"logged has the shape \(2,\); give \(600,\)"):
-        replay.estimate(logged=[1.0, 1.0])
-    with pytest.raises(ValueError, match="the target takes none of the logged arms"):
-        replay.estimate(logged=[0.0] * 600)
-    with pytest.raises(ValueError, match=r"no propensities to weight by; .* give propensity=1/3"):
-        new_replay(propensity=None).estimate("red")
