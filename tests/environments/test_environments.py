@@ -114,33 +114,31 @@ def test_rewards_follow_the_means(env):
     assert abs(np.mean(deviations)) < 4 * error
 
 
-BERNOULLIS = [lb.Bernoulli(0.5), lb.Bernoulli(0.3)]
+TWO = [lb.Bernoulli(0.5), lb.Bernoulli(0.3)]
 PATHS = [lb.Sinusoid(0.5, 0.1, period=100), lb.Sinusoid(0.5, 0.2, period=100)]
+FAR = [PATHS[0], lb.Sinusoid(0.5, 0.6, period=9.0)]
+DOWN = [PATHS[0], lb.Table([1.0, 0.0])]
+
+
+def phases(more):
+    return lb.Piecewise({0: TWO, **more})
+
+
+def drifts(*arms, paths=PATHS):
+    return lb.Drifting(arms, means=paths)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: lb.Piecewise({}), "phases: give a dict"),
-        (lambda: lb.Piecewise([BERNOULLIS]), "phases: give a dict"),
-        (lambda: lb.Piecewise({5: BERNOULLIS}), "first phase starts at 5; it must start at 0"),
-        (
-            lambda: lb.Piecewise({0: BERNOULLIS, 30: BERNOULLIS, 20: BERNOULLIS}),
-            r"starts \[0, 30, 20\] are out of order",
-        ),
-        (
-            lambda: lb.Piecewise({0: BERNOULLIS, 2.5: BERNOULLIS}),
-            "start=2.5 must be a whole number",
-        ),
-        (
-            lambda: lb.Piecewise({0: BERNOULLIS, 30: [*BERNOULLIS, lb.Dirac(0.0)]}),
-            r"\[2, 3\] arms; every phase needs the same number",
-        ),
-        (
-            lambda: lb.Piecewise({0: BERNOULLIS, 30: BERNOULLIS[:1]}),
-            r"phases\[30\]: a bandit needs at least 2 arms, not 1",
-        ),
-        (lambda: lb.Stationary(BERNOULLIS[:1]), "arms: a bandit needs at least 2 arms, not 1"),
+        (lambda: lb.Piecewise([TWO]), "phases: give a dict"),
+        (lambda: lb.Piecewise({5: TWO}), "first phase starts at 5; it must start at 0"),
+        (lambda: phases({30: TWO, 20: TWO}), r"starts \[0, 30, 20\] are out of order"),
+        (lambda: phases({2.5: TWO}), "start=2.5 must be a whole number"),
+        (lambda: phases({30: [*TWO, lb.Dirac(0.0)]}), r"\[2, 3\] arms; every phase needs the same"),
+        (lambda: phases({30: TWO[:1]}), r"phases\[30\]: a bandit needs at least 2 arms, not 1"),
+        (lambda: lb.Stationary(TWO[:1]), "arms: a bandit needs at least 2 arms, not 1"),
         (lambda: lb.Stationary([]), "at least 2 arms, not 0"),
         (lambda: lb.Stationary([lb.Bernoulli(0.5), 0.5]), "0.5 is not an arm; use one of"),
         (lambda: lb.Sinusoid(0.5, 0.1, period=0.0), "period=0.0 must be positive"),
@@ -148,31 +146,16 @@ PATHS = [lb.Sinusoid(0.5, 0.1, period=100), lb.Sinusoid(0.5, 0.2, period=100)]
         (lambda: lb.Table([]), "values is empty"),
         (lambda: lb.Table([0.1, float("inf")]), "values=inf must be finite"),
         (lambda: lb.Table([0.1, 0.2], times=[0]), "1 times for 2 values"),
-        (
-            lambda: lb.Table([0.1, 0.2], times=[1, 2]),
-            r"times=\[1, 2\] must start at 0 and increase",
-        ),
+        (lambda: lb.Table([0.1, 0.2], times=[1, 2]), r"times=\[1, 2\] must start at 0 and incr"),
         (lambda: lb.Table([0.1, 0.2, 0.3], times=[0, 5, 5]), "must start at 0 and increase"),
         (lambda: lb.Table([0.1, 0.2], times=[0, 1.5]), "times=1.5 must be a whole number"),
-        (lambda: lb.Drifting(BERNOULLIS, means=PATHS[:1]), "means: 1 paths for 2 arms"),
-        (lambda: lb.Drifting(BERNOULLIS, means=[PATHS[0], 0.5]), "0.5 is not a path"),
-        (lambda: lb.Drifting(BERNOULLIS[:1], means=PATHS[:1]), "at least 2 arms, not 1"),
-        (
-            lambda: lb.Drifting(BERNOULLIS, means=[PATHS[0], lb.Sinusoid(0.5, 0.6, period=9.0)]),
-            r"Bernoulli: mean=-0\.0999\d* must lie in \[0, 1\]",
-        ),
-        (
-            lambda: lb.Drifting([lb.Exponential(1.0)] * 2, means=[PATHS[0], lb.Table([1.0, 0.0])]),
-            "Exponential: mean=0.0 must be positive",
-        ),
-        (
-            lambda: lb.Drifting([lb.Bernoulli(0.5), lb.Beta(1.0, 1.0)], means=PATHS),
-            r"Beta\(a=1.0, b=1.0\) cannot drift: its mean is not one of its parameters",
-        ),
-        (
-            lambda: lb.Drifting([lb.Bernoulli(0.5), lb.TruncatedGaussian(0.5, 0.1)], means=PATHS),
-            "cannot drift",
-        ),
+        (lambda: drifts(*TWO, paths=PATHS[:1]), "means: 1 paths for 2 arms"),
+        (lambda: drifts(*TWO, paths=[PATHS[0], 0.5]), "0.5 is not a path"),
+        (lambda: drifts(*TWO[:1], paths=PATHS[:1]), "at least 2 arms, not 1"),
+        (lambda: drifts(*TWO, paths=FAR), r"Bernoulli: mean=-0\.0999\d* must lie in \[0, 1\]"),
+        (lambda: drifts(*[lb.Exponential(1.0)] * 2, paths=DOWN), "mean=0.0 must be positive"),
+        (lambda: drifts(TWO[0], lb.Beta(1.0, 1.0)), r"Beta\(a=1.0, b=1.0\) cannot drift: its mean"),
+        (lambda: drifts(TWO[0], lb.TruncatedGaussian(0.5, 0.1)), "cannot drift"),
         (lambda: CHANGING.means(-1), "t=-1 must not be negative"),
         (lambda: CHANGING.means(0.5), "t=0.5 must be a whole number"),
         (lambda: DRIFTING.means(-1), "t=-1 must not be negative"),

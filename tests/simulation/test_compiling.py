@@ -1,16 +1,14 @@
 """Policies are compiled before they play, in several processes, and a bar says so."""
 
-import struct
 import sys
 
 import pytest
 
 import lastblock as lb
-from lastblock.kernels.jit import DISABLED, cache_folder
+from lastblock.kernels.jit import DISABLED
 from lastblock.simulation.compiling import Job, compile_all
 from lastblock.simulation.simulate import Player
 from lastblock.support import compiling_processes
-from lastblock.support.parallel import compilation_bar
 
 pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")
 
@@ -47,27 +45,6 @@ def test_code_that_is_shared_is_compiled_once(nothing_compiled, capsys):
     assert capsys.readouterr().err == ""
 
 
-class Recorded:
-    """A helper that does in this process what the other process does."""
-
-    def __init__(self, jobs, tick, cache):
-        assert cache == cache_folder().parent
-        tick(jobs.get(), 0.5)
-
-    def join(self):
-        pass
-
-    def stop(self):
-        pass
-
-
-def test_helpers_share_the_work(nothing_compiled, monkeypatch, capsys):
-    monkeypatch.setattr(compiling_processes, "Helper", Recorded)
-    assert compile_all(JOBS, 2, True) == 3
-    assert len(nothing_compiled) == 2  # the other one has the third
-    assert "0/3" in capsys.readouterr().err
-
-
 def test_another_process_leaves_its_code_in_the_cache(tmp_path, monkeypatch):
     """One policy here, one there; afterwards both are in the cache."""
     started = []
@@ -90,23 +67,3 @@ def test_this_process_does_what_others_fail_to_do(program, nothing_compiled, mon
     monkeypatch.setattr(sys, "executable", program)
     compile_all(JOBS, 3, False)
     assert len(nothing_compiled) == 3
-
-
-def test_serve_compiles_what_it_reads(monkeypatch):
-    """The other side of the pipe, in a process of its own."""
-    process = compiling_processes.start(cache_folder().parent)
-    import pickle  # noqa: PLC0415  # for this test only
-
-    answer, _ = process.communicate(pickle.dumps(JOBS[0]), timeout=600)
-    (seconds,) = struct.unpack("<d", answer)
-    assert seconds > 0
-    assert JOBS[0].player().is_compiled
-
-
-def test_a_simulation_says_that_it_compiles(capsys):
-    with compilation_bar("UCB1", True):
-        pass
-    assert "compiling UCB1: 0 functions" in capsys.readouterr().err
-    with compilation_bar("UCB1", False):
-        pass
-    assert capsys.readouterr().err == ""

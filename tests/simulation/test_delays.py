@@ -8,7 +8,6 @@ import pytest
 
 import lastblock as lb
 from lastblock.cli import main
-from lastblock.engine.lateness import Late, draw_delay
 from lastblock.kernels.streams import key_of
 from lastblock.support.errors import ResultError
 from oracle.stream import WORD, Stream, mix
@@ -101,31 +100,6 @@ def test_late_rewards_cost_regret():
     assert nothing.mean() == pytest.approx(200 * 0.3, rel=0.1)
 
 
-@pytest.mark.parametrize("delay", LAWS[2:])
-def test_delays_have_their_law(delay):
-    rng = np.random.default_rng(1)
-    late = Late.empty(*delay.numbers(), key_of(0), 1)
-    words = rng.integers(0, 1 << 64, 4000, dtype=np.uint64)
-    drawn = np.array([draw_delay(late, word) for word in words])
-    n, never = drawn.size, delay.never
-    assert np.isinf(drawn).mean() == pytest.approx(
-        never, abs=4 * math.sqrt(never * (1 - never) / n)
-    )
-    for d in (1, 5, 20, 100):
-        if isinstance(delay, lb.GeometricDelay):
-            beyond = (delay.mean / (1 + delay.mean)) ** d
-        else:
-            beyond = (1 + d / delay.scale) ** -delay.shape
-        p = never + (1 - never) * beyond
-        assert (drawn >= d).mean() == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / n))
-
-
-def test_extreme_delays_never_come():
-    for delay in (lb.ParetoDelay(1.0, 1e-3), lb.GeometricDelay(1e300)):
-        late = Late.empty(*delay.numbers(), key_of(0), 1)
-        assert draw_delay(late, np.uint64(1 << 20)) > 2**53
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -134,7 +108,6 @@ def test_extreme_delays_never_come():
         (lambda: lb.GeometricDelay(-2.0), "mean=-2.0 must not be negative"),
         (lambda: lb.ParetoDelay(1.0, 0.0), "shape=0.0 must be positive"),
         (lambda: lb.trace(lb.UCB1(), ENV, horizon=9, delay=3), "delay=3 must be one of FixedDelay"),
-        (lambda: lb.simulate(lb.UCB1(), ENV, horizon=9, delay="late"), "delay='late' must be one"),
     ],
 )
 def test_wrong_delays_are_refused(wrong, message):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import lastblock as lb
-from lastblock.simulation.identification import STRIDE, _looks
 
 COINS = lb.Stationary([lb.Bernoulli(0.1), lb.Bernoulli(0.9), lb.Bernoulli(0.4)])
 NORMALS = lb.Stationary([lb.Gaussian(5.2, 0.5), lb.Gaussian(6.7, 0.5), lb.Gaussian(4.4, 0.5)])
@@ -97,26 +96,6 @@ def test_ties_count_in_part():
     found = lb.simulate(lb.LUCB(), arms, **SETTING, confidence=0.9).identification
     assert found.wrong[0, -1] == pytest.approx(2 / 3)
     assert found.stopped.tolist() == [-1]
-
-
-def test_worlds_in_which_there_is_no_best_arm_to_find():
-    changing = lb.Piecewise({0: COINS.phases[0], 50: COINS.phases[0][::-1]})
-    with pytest.raises(ValueError, match="needs arms whose means do not change"):
-        lb.simulate(lb.LUCB(), changing, **SETTING, confidence=0.9)
-    with pytest.raises(ValueError, match="leave delay or confidence out"):
-        lb.simulate(lb.LUCB(), COINS, **SETTING, confidence=0.9, delay=lb.FixedDelay(3))
-    with pytest.raises(ValueError, match="confidence=1"):
-        lb.simulate(lb.LUCB(), COINS, **SETTING, confidence=1)
-
-
-@pytest.mark.parametrize("horizon", [1, 499, 500, 501, 20_000])
-def test_looks(horizon):
-    looks = _looks(horizon)
-    assert looks[0] == 1
-    assert looks[-1] == horizon
-    assert np.all(np.diff(looks) >= 1)
-    assert np.all(np.diff(looks)[:499] == 1)
-    assert np.all(looks[1:] <= np.maximum(looks[:-1] + 1, np.ceil(looks[:-1] * STRIDE + 1)))
 
 
 def test_how_hard_it_is():

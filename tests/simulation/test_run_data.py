@@ -48,13 +48,3 @@ def test_figures(runs, tmp_path):
     for name in ("LBSDALM  ", "Thompson  "):
         assert any(text.startswith(name) for text in texts)
     assert one.plot(others=[one]).axes  # twice the same policy
-
-
-def test_impossible_figures(runs):
-    short = lb.simulate(lb.Thompson(), WORLD, horizon=150, replications=2, seed=1)
-    with pytest.raises(ValueError, match=r"has the horizon 150 .* give runs in the same environ"):
-        runs[0].plot(others=[short])
-    with pytest.raises(ValueError, match=r"use one of .png, .svg, .pdf"):
-        runs[0].plot("run.jpg")
-    with pytest.raises(ValueError, match=r"width=0\.1 must lie between"):
-        runs[0].plot(width=0.1)

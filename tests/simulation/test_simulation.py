@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import lastblock as lb
-from lastblock.support import parallel
 
 ENV = lb.Piecewise(
     {
@@ -14,12 +13,14 @@ ENV = lb.Piecewise(
         300: [lb.Bernoulli(0.3), lb.Bernoulli(0.7), lb.Gaussian(0.4, 0.1)],
     }
 )
+STILL = lb.Stationary([lb.Bernoulli(0.1), lb.Bernoulli(0.9), lb.Bernoulli(0.4)])
 POLICY = lb.LBSDALM()
 HORIZON = 1000
 
 
 def simulate(**changes):
-    return lb.simulate(POLICY, ENV, **{"horizon": HORIZON, "seed": 1, **changes})
+    options = {"policy": POLICY, "environment": ENV, "horizon": HORIZON, "seed": 1, **changes}
+    return lb.simulate(**options)
 
 
 def test_shapes_and_types():
@@ -39,12 +40,6 @@ def test_shapes_and_types():
     assert repr(run).startswith("<Run of LBSDALM(")
 
 
-def test_one_replication_is_the_default():
-    run = simulate()
-    assert run.replications == 1
-    assert np.isnan(run.standard_error()).all()
-
-
 def test_regret_never_decreases():
     regret = simulate(replications=20, times=range(1, HORIZON + 1)).regret
     assert (regret >= 0.0).all()
@@ -58,12 +53,8 @@ def test_times():
     assert (some.regret == everywhere.regret[:, some.times - 1]).all()
     default = simulate(replications=5)
     assert (default.regret == everywhere.regret[:, default.times - 1]).all()
-
-
-def test_the_horizon_is_added_to_times():
-    assert simulate(times=[10]).times.tolist() == [10, HORIZON]
-    assert simulate(times=[]).times.tolist() == [HORIZON]
     assert simulate(times=np.array([7, 8])).times.tolist() == [7, 8, HORIZON]
+    assert simulate(times=[]).times.tolist() == [HORIZON]
 
 
 def test_a_replication_does_not_depend_on_how_many_there_are():
@@ -76,14 +67,6 @@ def test_nor_on_the_threads():
     one, several = simulate(replications=20, threads=1), simulate(replications=20, threads=7)
     assert (one.regret == several.regret).all()
     assert (one.pulls == several.pulls).all()
-
-
-def test_nor_on_the_chunks(monkeypatch):
-    whole = simulate(replications=7, threads=1)
-    monkeypatch.setattr(parallel, "_STEPS_A_CHUNK", 3 * HORIZON)
-    pieces = simulate(replications=7, threads=1)
-    assert (whole.regret == pieces.regret).all()
-    assert (whole.pulls == pieces.pulls).all()
 
 
 def test_seeds():
@@ -110,9 +93,9 @@ def test_statistics():
     np.testing.assert_allclose(run.quantile(0.5), np.median(run.regret, axis=0))
     assert (run.quantile(0.0) == run.regret.min(axis=0)).all()
     assert (run.quantile(1.0) == run.regret.max(axis=0)).all()
-    for q in (-0.1, 1.1):
-        with pytest.raises(ValueError, match=r"q=.* must lie in \[0, 1\]"):
-            run.quantile(q)
+    alone = simulate()
+    assert alone.replications == 1
+    assert np.isnan(alone.standard_error()).all()
 
 
 def test_the_shortest_horizon_pulls_each_arm_once():
@@ -137,6 +120,11 @@ def test_the_shortest_horizon_pulls_each_arm_once():
         ({"times": [0.5]}, "times=0.5 must be a whole number"),
         ({"seed": -1}, "seed=-1 cannot seed"),
         ({"seed": 0.5}, "seed=0.5 cannot seed"),
+        ({"policy": lb.SWLBSDA(window=2)}, "window=2 is too small for 3 arms"),
+        ({"delay": "late"}, "delay='late' must be one of FixedDelay"),
+        ({"confidence": 0.9}, "needs arms whose means do not change"),
+        ({"confidence": 0.9, "environment": STILL, "delay": lb.FixedDelay(3)}, "leave delay or"),
+        ({"confidence": 1, "environment": STILL}, "confidence=1"),
     ],
 )
 def test_errors_say_what_to_change(changes, message):
@@ -144,9 +132,19 @@ def test_errors_say_what_to_change(changes, message):
         simulate(**changes)
 
 
-def test_a_policy_may_not_fit_the_arms():
-    with pytest.raises(ValueError, match="window=2 is too small for 3 arms"):
-        lb.simulate(lb.SWLBSDA(window=2), ENV, horizon=HORIZON)
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda run: run.quantile(1.1), r"q=1.1 must lie in \[0, 1\]"),
+        (lambda run: run.quantile(-0.1), r"q=-0.1 must lie in \[0, 1\]"),
+        (lambda run: run.plot(others=[simulate(horizon=900)]), "has the horizon 900 .* the same"),
+        (lambda run: run.plot("run.jpg"), "use one of .png, .svg, .pdf"),
+        (lambda run: run.plot(width=0.1), r"width=0\.1 must lie between"),
+    ],
+)
+def test_errors_of_a_run(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(simulate())
 
 
 def test_progress_shows_a_bar(capsys):
