@@ -7,7 +7,7 @@ import pytest
 
 import lastblock as lb
 from lastblock.kernels import jit
-from lastblock.live.view import desk_of
+from lastblock.live.bandit import desk_of
 
 pytestmark = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
 

@@ -13,7 +13,7 @@ import pytest
 import lastblock as lb
 from lastblock.kernels import background, jit
 from lastblock.kernels.background import SoonCompiled, compiling
-from lastblock.live.view import desk_of
+from lastblock.live.bandit import desk_of
 
 POLICY = lb.LBSDAGM()
 compiles = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")

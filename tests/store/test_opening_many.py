@@ -5,7 +5,7 @@ from databases import fetch
 from lives import change, new_bandit
 
 import lastblock as lb
-from lastblock.live.view import desk_of
+from lastblock.live.bandit import desk_of
 from lastblock.store import postgres_view
 from lastblock.store import store as stores
 

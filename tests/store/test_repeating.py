@@ -5,8 +5,8 @@ import pytest
 
 import lastblock as lb
 from lastblock.live import event_replay
+from lastblock.live.bandit import desk_of
 from lastblock.live.event_replay import FEW, MANY, repeat_soon
-from lastblock.live.view import desk_of
 from lastblock.store import journal
 
 

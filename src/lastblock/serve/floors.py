@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from lastblock.live.bandit import Bandit
+from lastblock.live.bandit import Bandit, desk_of
 from lastblock.live.labels import Label, check_floor
-from lastblock.live.view import desk_of
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.messages import NewArm, NewBandit
 from lastblock.serve.problems import ProblemError

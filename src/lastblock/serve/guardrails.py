@@ -14,10 +14,10 @@ import numpy as np
 
 from lastblock.core.reward_stats import Told
 from lastblock.core.support import Support
+from lastblock.live.bandit import desk_of
 from lastblock.live.best_arm import model_of, rewards_of
 from lastblock.live.labels import Label
 from lastblock.live.ledger import NOTHING, check_guarded
-from lastblock.live.view import desk_of
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.safety_messages import Guarded, GuardedArm

@@ -11,12 +11,11 @@ from typing import Any
 import msgspec
 
 from lastblock.live.answering import answer, number_of_token
-from lastblock.live.bandit import Bandit
+from lastblock.live.bandit import Bandit, desk_of
 from lastblock.live.decisions import Decision
 from lastblock.live.eligibility import Wanted
 from lastblock.live.labels import Label
 from lastblock.live.memory import check_key
-from lastblock.live.view import desk_of
 from lastblock.serve.messages import NewDecision
 from lastblock.serve.problems import ProblemError
 from lastblock.support.errors import KeyReusedError, short

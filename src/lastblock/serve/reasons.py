@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
+from lastblock.live.bandit import desk_of
 from lastblock.live.decisions import Decision
 from lastblock.live.labels import Label
-from lastblock.live.view import desk_of
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.problems import ProblemError
 from lastblock.store.store import Store

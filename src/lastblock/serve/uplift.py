@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 
 from lastblock.core.reward_stats import Told
 from lastblock.core.support import support_of
+from lastblock.live.bandit import desk_of
 from lastblock.live.best_arm import best_arm, check_bounds, mean_intervals, model_of
-from lastblock.live.view import desk_of
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.safety_messages import Group, Uplift

@@ -8,13 +8,12 @@ from typing import Any
 from lastblock.engine.events import KINDS, OBSERVE, TELL, Event
 from lastblock.kernels.background import SoonCompiled
 from lastblock.live import persistence as snapshot
-from lastblock.live.bandit import Bandit
+from lastblock.live.bandit import Bandit, desk_of
 from lastblock.live.clock import Clock
 from lastblock.live.description import describe_desk
 from lastblock.live.desk import Desk
 from lastblock.live.event_replay import FEW, repeat_soon
 from lastblock.live.tokens import BanditTokens
-from lastblock.live.view import desk_of
 from lastblock.store.group_commit import Write
 from lastblock.store.platforms import this_platform
 from lastblock.store.recovery import Known, Recovered

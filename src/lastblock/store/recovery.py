@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lastblock.live import persistence as snapshot
-from lastblock.live.bandit import Bandit, bandit_on
+from lastblock.live.bandit import Bandit, bandit_on, desk_of
 from lastblock.live.description import restore_desk
-from lastblock.live.view import desk_of
 from lastblock.store.platforms import difference
 from lastblock.store.replaying import late_rows, part_of, recall_notes, replay_part
 from lastblock.store.storage import Part, Row, Snapshot, View

@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.engine.events import ASK, FORGET, KINDS, NO_CHANCE, NOT_OURS, NOTES
-from lastblock.live.bandit import Bandit
+from lastblock.live.bandit import Bandit, desk_of
 from lastblock.live.desk import Desk
 from lastblock.live.event_replay import repeat_among
 from lastblock.live.ledger import check_note, recall
-from lastblock.live.view import desk_of
 from lastblock.store.storage import NoteRow, Part, Row
 
 _PASSED_OVER = ("pause_arm", "resume_arm", "set_floors")

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import describe, require_policy
 from lastblock.kernels.streams import Seed
-from lastblock.live.bandit import Bandit
+from lastblock.live.bandit import Bandit, desk_of
 from lastblock.live.decisions import Decision, Pending
 from lastblock.live.explanation import Explanation
 from lastblock.live.labels import L, check_labels
 from lastblock.live.ledger import Rewards
 from lastblock.live.memory import Remember
 from lastblock.live.tokens import BanditTokens, TokenMaker
-from lastblock.live.view import desk_of
 from lastblock.store import event_logs, export, verifying
 from lastblock.store.documents import Documents
 from lastblock.store.event_logs import LoggedEvent, Tallied

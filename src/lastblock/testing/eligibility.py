@@ -7,8 +7,7 @@ from typing import Any
 from lastblock.core.protocol import Policy
 from lastblock.core.restarts import note_extra
 from lastblock.kernels.background import compiling
-from lastblock.live.bandit import Bandit
-from lastblock.live.view import desk_of
+from lastblock.live.bandit import Bandit, desk_of
 from lastblock.testing.expectations import expect, expect_same, expect_value_error
 from lastblock.testing.worlds import SEED, answer_some, declares, fields_with_nan, record_within
 

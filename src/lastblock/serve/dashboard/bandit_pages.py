@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any, Final
 
+from lastblock.live.bandit import desk_of
 from lastblock.live.summary import Summary
-from lastblock.live.view import desk_of
 from lastblock.serve.dashboard.access import Guard, Visit
 from lastblock.serve.dashboard.charts import chart
 from lastblock.serve.dashboard.glance import (

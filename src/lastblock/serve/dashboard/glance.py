@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from lastblock.core.protocol import begins_again
 from lastblock.core.reward_stats import Told
+from lastblock.live.bandit import desk_of
 from lastblock.live.best_arm import are_coins
 from lastblock.live.changes import Change, last_change
 from lastblock.live.labels import Label
 from lastblock.live.summary import wilson
-from lastblock.live.view import desk_of
 from lastblock.serve.hosted import Hosted
 from lastblock.store.reading import About
 from lastblock.support.intervals import normal_reach

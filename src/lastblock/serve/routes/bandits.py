@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from lastblock.live.view import desk_of
+from lastblock.live.bandit import desk_of
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Body, Request, Response
 from lastblock.serve.listing import Listed, about_others, list_bandits
