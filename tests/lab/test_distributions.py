@@ -129,10 +129,7 @@ def test_the_report_draws_histograms_and_tails(result, tmp_path):
     page = write_report(tmp_path / "report.html", [result]).read_text()
     assert "Distribution of the final regret" in page
     for kind in ("Histogram", "Tail"):
-        drawing = re.search(rf'aria-label="{kind} of the final regret[^"]*">(.*?)</svg>', page)
-        assert "&lt;heavy&gt;" in drawing[1]
-        assert "nan" not in drawing[1]
-        assert "inf" not in drawing[1]
+        assert re.search(rf'<img src="data:image/png[^"]*" alt="{kind} of the final regret:', page)
     single = made_result({"a": [1.0]})
     assert "Distribution" not in write_report(tmp_path / "one.html", [single]).read_text()
     none = made_result({"a": [0.0, 0.0], "b": [0.0, 0.0]})

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lastblock.drawing.mark_symbols import mark_symbols
 from lastblock.lab.report import markup, overview, paper, results, setup
-from lastblock.lab.report.distributions import distribution
 from lastblock.lab.report.frame import asset, page
 from lastblock.lab.report.paper import Image
 from lastblock.support import files
@@ -122,7 +121,7 @@ def _scenario(
         results.figure(result, styles, report),
         results.sweeps(result, report),
         results.final_regret(result, styles),
-        distribution(result, styles),
+        results.distribution(result, styles, report),
         results.differences(result, styles),
         results.delays(result, styles),
         results.pulls(result, styles),

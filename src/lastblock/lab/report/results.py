@@ -62,8 +62,7 @@ def figure(result: "Result", styles: Styles, report: "Sequence[Result]") -> str:
         "t": times,
         "series": series,
     }
-    drawn = result_figure(result, beside=report).rendered("png", _PICTURE_DPI)
-    picture = image(drawn, f"Regret over time: {result.title}")
+    picture = _picture(result, "regret", "Regret over time", report)
     return f'<figure class="figure">{markup.embedded(data)}<noscript>{picture}</noscript></figure>'
 
 
@@ -71,8 +70,7 @@ def sweeps(result: "Result", report: "Sequence[Result]") -> str:
     """Return the figure of the sweeps, if there are any, and what is best in each."""
     if not result.sweeps:
         return ""
-    drawn = result_figure(result, kind="sweep", beside=report).rendered("png", _PICTURE_DPI)
-    picture = image(drawn, f"Final regret in sweeps: {result.title}")
+    picture = _picture(result, "sweep", "Final regret in sweeps", report)
     table = result.sweep_table(_CONFIDENCE)
     words = []
     for sweep in result.sweeps:
@@ -82,7 +80,50 @@ def sweeps(result: "Result", report: "Sequence[Result]") -> str:
             f"{escape(sweep.label)}: the smallest mean, {numbers.show(best['mean'])}, is at "
             f"{escape(sweep.parameter)} = {best['value']:g}."
         )
-    return f'<h3>Sweep</h3>\n<div class="picture">{picture}</div>\n<p>{" ".join(words)}</p>'
+    return f"<h3>Sweep</h3>\n{picture}\n<p>{' '.join(words)}</p>"
+
+
+def _picture(result: "Result", kind: str, words: str, report: "Sequence[Result]") -> str:
+    drawn = result_figure(result, kind=kind, beside=report).rendered("png", _PICTURE_DPI)
+    return image(drawn, f"{words}: {result.title}")
+
+
+def distribution(result: "Result", styles: Styles, report: "Sequence[Result]") -> str:
+    """Return histograms and tails of the final regret, and a table of quantiles."""
+    if result.replications < 2:
+        return ""
+    caption = (
+        "The worst 1 % is the share of all regret that comes from the worst hundredth of the "
+        "replications: 1 % if all are alike. Where it is large, means need many replications."
+    )
+    columns = [
+        Column("Policy", left=True),
+        Column("Mean", "mean regret at the horizon"),
+        Column("Median"),
+        Column("90 %", "a tenth of the replications had more regret"),
+        Column("99 %", "a hundredth of the replications had more regret"),
+        Column("Largest"),
+        Column("Worst 1 %", "share of all regret in the worst hundredth of the replications"),
+    ]
+    rows = [
+        [
+            markup.policy(row["policy"], styles[row["policy"]]),
+            *(markup.number(row[name]) for name in ("mean", "median", "q90", "q99", "max")),
+            Cell(numbers.percent(row["worst_share"]), row["worst_share"]),
+        ]
+        for row in _records(result.tails())
+    ]
+    pictures = [
+        _picture(result, kind, f"{kind.capitalize()} of the final regret", report)
+        for kind in ("histogram", "tail")
+    ]
+    return "\n".join(
+        [
+            "<h3>Distribution of the final regret</h3>",
+            *pictures,
+            markup.table(columns, rows, "Tail of the final regret", caption),
+        ]
+    )
 
 
 def pooled(times: Sequence[int], shares: Sequence[float]) -> list[float]:
