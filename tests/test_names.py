@@ -36,17 +36,6 @@ def test_all_that_is_registered_is_exported(registry):
     assert not missing, "\n".join(missing)
 
 
-def test_a_forgotten_policy_is_named():
-    class Forgotten:
-        __module__ = "lastblock.policies.forgotten"
-
-    assert forgotten([lb.LBSDA, Forgotten], lb.__all__) == [
-        f"{INIT} does not export Forgotten; "
-        'add "from lastblock.policies.forgotten import Forgotten" and, in __all__, "Forgotten"'
-    ]
-    assert "does not export LBSDA" in forgotten([lb.LBSDA], [])[0]
-
-
 def test_all_names_exist_once():
     assert len(set(lb.__all__)) == len(lb.__all__)
     assert [name for name in lb.__all__ if not hasattr(lb, name)] == []

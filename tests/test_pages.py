@@ -77,15 +77,6 @@ def test_what_stands_on_the_pages_is_what_would_be_filled_in(places):
         assert place.filled(between_marks(place).splitlines()) == text
 
 
-def test_figures_are_filled_in_as_they_stand(places, monkeypatch):
-    figures = command("figures", monkeypatch)
-    for place in places:
-        if place.name == "figures":
-            rows = re.findall(r"^\|.* ± .*\|$", between_marks(place), re.M)
-            assert rows
-            assert place.filled(figures.table(rows)) == place.page.read_text(encoding="utf-8")
-
-
 def copied(folder, place):
     """Copy a page; return the place on the copy."""
     page = folder / place.page.name

@@ -30,12 +30,6 @@ from made_results import made_result
 # ---- Scenarios and rivals ----------------------------------------------------------------------
 
 
-def test_there_are_enough_problems_in_two_halves():
-    assert sum(problems.count() for _ in problems.HALVES) >= 100
-    assert problem(7).environment.n_arms in problems.ARMS
-    assert repr(problem(7).environment) != repr(problem(7, "test").environment)
-
-
 @functools.cache
 def seeds_of_all_halves():
     """The seeds of all problems, which are those of their scenarios."""

@@ -30,14 +30,11 @@ def levels(environment):
     return [np.array([arm.mean for arm in arms]) for arms in environment.phases]
 
 
-def test_at_least_a_hundred(half):
+def test_numbers_and_sizes(half):
     assert len(HALVES) * count() >= 100
     assert sorted(made.kind for made in half) == sorted(list(KINDS) * EACH)
     assert len({made.title for made in half}) == count()
     assert len({made.seed for made in half}) == count()
-
-
-def test_sizes(half):
     for made in half:
         assert SHORTEST <= made.horizon <= LONGEST
         assert made.environment.n_arms in ARMS

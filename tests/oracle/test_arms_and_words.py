@@ -14,7 +14,7 @@ import oracle.swlbsda
 from oracle.worlds import KINDS, World, follow, stalls
 from trials import short_and_long
 
-ROOM = 5
+ROOM = 4
 SEEDS = st.integers(0, 2**32)
 TWINS = {
     "LBSDA": (lb.LBSDA, oracle.lbsda.LBSDA, {}),

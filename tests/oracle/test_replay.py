@@ -11,7 +11,7 @@ import oracle.replay as twin
 from oracle.worlds import KINDS, World
 
 LABELS = ["a", "b", "c"]
-POLICIES = [lb.LBSDALM(), lb.SWLBSDA(window=100), lb.Thompson(), lb.LBSDA()]
+POLICIES = [lb.LBSDALM(), lb.Thompson(), lb.LBSDA()]
 
 
 def make_log(kind, events, seed):
