@@ -80,6 +80,19 @@ def test_bootstrap_error():
     assert 0.7 * scatter < rewards_alone < scatter
 
 
+def assert_right_and_sure(found, value):
+    """Both estimates have the right mean, and intervals that cover it as often as they say."""
+    number = len(found)
+    for each in ([one.ips for one in found], [one.snips for one in found]):
+        means = np.array([one.value for one in each])
+        scatter = means.std(ddof=1)
+        assert means.mean() == pytest.approx(value, abs=4 * scatter / math.sqrt(number))
+        errors = [one.standard_error for one in each]
+        assert np.mean(errors) == pytest.approx(scatter, rel=4 / math.sqrt(2 * number))
+        inside = np.mean([low < value < high for low, high in (one.interval() for one in each)])
+        assert inside == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / number))
+
+
 def test_weighted_estimates_are_unbiased():
     """From a log that favours the worst arm, with honest propensities."""
     rng = np.random.default_rng(5)
@@ -92,16 +105,7 @@ def test_weighted_estimates_are_unbiased():
         arms = rng.choice(3, size=events, p=chances)
         rewards = (rng.random(events) < MEANS[arms]).astype(float)
         found.append(lb.Replay((arms, rewards, chances[arms]), arms=3).estimate(target))
-    for name in ("ips", "snips"):
-        values = np.array([getattr(one, name).value for one in found])
-        errors = np.array([getattr(one, name).standard_error for one in found])
-        scatter = values.std(ddof=1)
-        assert values.mean() == pytest.approx(value, abs=4 * scatter / math.sqrt(LOGS))
-        assert errors.mean() == pytest.approx(scatter, rel=4 / math.sqrt(2 * LOGS))
-        inside = np.mean(
-            [low < value < high for low, high in (getattr(one, name).interval() for one in found)]
-        )
-        assert inside == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / LOGS))
+    assert_right_and_sure(found, value)
 
 
 @trial
@@ -168,12 +172,4 @@ def test_arms_that_come_and_go(number):
         found["made do"].append(replay.estimate(mixed, absent="renormalise"))
     values = {"a": 0.2, "d": 0.7, "mixed": 0.6, "made do": (0.5 + 0.6) / 2}
     for target, value in values.items():
-        for name in ("ips", "snips"):
-            each = [getattr(one, name) for one in found[target]]
-            means = np.array([one.value for one in each])
-            scatter = means.std(ddof=1)
-            assert means.mean() == pytest.approx(value, abs=4 * scatter / math.sqrt(number))
-            errors = [one.standard_error for one in each]
-            assert np.mean(errors) == pytest.approx(scatter, rel=4 / math.sqrt(2 * number))
-            inside = np.mean([low < value < high for low, high in (one.interval() for one in each)])
-            assert inside == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / number))
+        assert_right_and_sure(found[target], value)

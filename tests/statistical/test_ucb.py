@@ -89,37 +89,31 @@ def test_fewa_pulls_the_worse_arm_until_a_window_drops_it():
     assert abs(np.sum(arms == 1) - expected) <= 1.0
 
 
+def lower_rewards(policy, change, has_restarted):
+    """How many rewards below the level of the better arm it takes until the policy restarts."""
+    bandit = lb.Bandit(policy, 2, seed=1, room=4)
+    low = 0
+    for t in range(change + 500):
+        decision = bandit.ask()
+        is_low = decision.arm == 0 and t >= change
+        bandit.tell(decision, 0.6 if is_low else 1.0 - decision.arm)
+        low += is_low
+        if low > 0 and has_restarted(bandit._desk.live.s):
+            break
+    return low
+
+
 def test_cusum_delay():
     # After the reference level is known, each lower reward moves the walk by δ − ε.
     policy = lb.CUSUMUCB(threshold=3.0, exploration=0.0, drift=0.05, warmup=20)
-    bandit = lb.Bandit(policy, 2, seed=1, room=4)
-    rewards = [1.0, 0.0]
-    low = 0
-    for t in range(400):
-        if t == 200:
-            rewards[0] = 0.6
-        decision = bandit.ask()
-        bandit.tell(decision, rewards[decision.arm])
-        low += decision.arm == 0 and t >= 200
-        if low > 0 and bandit._desk.live.s["pulls"][0] == 0:
-            break
+    low = lower_rewards(policy, 200, lambda s: s["pulls"][0] == 0)
     assert low == math.ceil(3.0 / (0.4 - 0.05))
 
 
 def test_mucb_delay():
     # The newer half of the window holds m lower rewards: the sums differ by mδ.
     policy = lb.MUCB(window=100, threshold=10.1, exploration=0.1)
-    bandit = lb.Bandit(policy, 2, seed=1, room=4)
-    rewards = [1.0, 0.0]
-    low = 0
-    for t in range(1500):
-        if t == 1000:
-            rewards[0] = 0.6
-        decision = bandit.ask()
-        bandit.tell(decision, rewards[decision.arm])
-        low += decision.arm == 0 and t >= 1000
-        if bandit._desk.live.s["age"] == 0:
-            break
+    low = lower_rewards(policy, 1000, lambda s: s["age"] == 0)
     assert low == math.floor(10.1 / 0.4) + 1
 
 
