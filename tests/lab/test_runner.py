@@ -16,7 +16,6 @@ import pandas as pd
 import pytest
 
 import lastblock as lb
-from lastblock.cli import running
 from lastblock.core import registry
 from lastblock.core.layout import state_dtype
 from lastblock.lab.work import chunks, runner
@@ -396,9 +395,3 @@ def test_progress_of_a_run_that_goes_on_starts_where_it_was(tmp_path, monkeypatc
     monkeypatch.setattr(runner, "progress_bar", Bar)
     lb.lab.run(made, out=tmp_path)
     assert shown == [(6_000_000, 4_000_000), 2_000_000]
-    shown.clear()
-    monkeypatch.setattr(running, "progress_bar", Bar)
-    meter = running.Meter(6_000_000, 2_000_000, quiet=False)
-    meter.update(2_000_000)
-    assert shown == [(6_000_000, 4_000_000), 2_000_000]
-    assert meter.steps == 2_000_000  # the pace counts what was computed now

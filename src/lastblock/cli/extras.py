@@ -102,7 +102,7 @@ def compare_with_authors(
         if scenarios and all(one.horizon != authors.HORIZON for one in scenarios):
             say(options, f"the authors' figures are for T = {authors.HORIZON}: not compared\n")
         return {}
-    ran = run_scenarios(wanted, options, tell=lambda _: "", keep=False)
+    ran = run_scenarios(wanted, options, keep=False)
     frame = authors.compare([one.result for one in ran])
     files.write(options.out / _AUTHORS, frame.to_csv(index=False).encode())
     rows = [

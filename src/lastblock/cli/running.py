@@ -2,21 +2,17 @@
 
 import argparse
 import json
-import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
-
 from lastblock.cli.failures import UserError
 from lastblock.cli.tables import table
 from lastblock.support import files
-from lastblock.support.parallel import progress_bar
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -40,38 +36,10 @@ class Ran:
     steps: int
 
 
-class Meter:
-    """Counts the computed steps and shows a progress bar on a terminal.
-
-    It shows no bar if `quiet` is true, if nothing is `missing`, or if standard error is not a
-    terminal. The bar of a run that goes on starts where the run was interrupted.
-    """
-
-    def __init__(self, total: int, missing: int, quiet: bool) -> None:
-        self.steps = 0
-        wanted = not quiet and missing > 0 and sys.stderr.isatty()
-        self._bar = progress_bar(total, wanted, unit="step", done=total - missing)
-
-    def update(self, steps: int) -> None:
-        """Count `steps` more, and advance the bar."""
-        self.steps += steps
-        self._bar.update(steps)
-
-    def name(self, text: str) -> None:
-        """Show `text`, the name of the running scenario, before the bar."""
-        self._bar.set_description(text)
-
-    def close(self) -> None:
-        """Remove the bar from the screen."""
-        self._bar.close()
-
-
 def run_scenarios(
     scenarios: "Sequence[Scenario]",
     options: argparse.Namespace,
     *,
-    out: Path | None = None,
-    tell: "Callable[[Result], str] | None" = None,
     keep: bool = True,
 ) -> list[Ran]:
     """Run the scenarios one after the other, and print about each as soon as it is done.
@@ -82,12 +50,9 @@ def run_scenarios(
         What to run.
     options
         The parsed command line.
-    out
-        The folder of the results; default: --out.
-    tell
-        Returns the text to print about a result, "" for none; default: the table of `describe`.
     keep
-        Whether to write the results into `out`; chunks are kept there in any case.
+        Whether to print the results, and to write them into --out; chunks are kept there in any
+        case.
 
     Returns
     -------
@@ -97,55 +62,40 @@ def run_scenarios(
     Raises
     ------
     UserError
-        If `out` is not a folder, if two scenarios have the same name or one has the name of a
-        file in `out`, or if the cluster fails.
+        If --out is not a folder, if two scenarios have the same name or one has the name of a
+        file in --out, or if the cluster fails.
     """
     from lastblock.lab.work import runner  # noqa: PLC0415  # slow to import
 
-    out = options.out if out is None else out
-    tell = _table_of if tell is None else tell
+    out: Path = options.out
     run = runner.run if keep else runner.run_chunks
+    wanted = not options.quiet and sys.stderr.isatty()
     check_folder(out)
     _check_names(scenarios)
     ran = []
     with _executor(options) as executor:
-        if executor is None:  # before the meter, so that the steps a second do not count it
-            wanted = not options.quiet and sys.stderr.isatty()
+        if executor is None:  # before the clock starts
             runner.compile_missing(scenarios, out=out, threads=options.threads, progress=wanted)
-        meter = Meter(
-            sum(runner.scenario_steps(scenario) for scenario in scenarios),
-            sum(runner.steps_missing(scenario, out=out) for scenario in scenarios),
-            options.quiet,
-        )
-        try:
-            for scenario in scenarios:
-                meter.name(scenario.name)
-                started, before = time.perf_counter(), meter.steps
-                result = run(
-                    scenario,
-                    out=out,
-                    threads=options.threads,
-                    executor=executor,
-                    progress=meter,
-                )
-                seconds = time.perf_counter() - started
-                ran.append(Ran(result, seconds, meter.steps - before))
-                if text := tell(result):
-                    say(options, text)
-        finally:
-            meter.close()
+        for scenario in scenarios:
+            steps = runner.steps_missing(scenario, out=out)
+            started = time.perf_counter()
+            result = run(
+                scenario,
+                out=out,
+                threads=options.threads,
+                executor=executor,
+                progress=wanted,
+            )
+            ran.append(Ran(result, time.perf_counter() - started, steps))
+            if keep:
+                say(options, f"{describe(result)}\n")
     return ran
 
 
-def _table_of(result: "Result") -> str:
-    return f"{describe(result)}\n"
-
-
 def say(options: argparse.Namespace, text: str) -> None:
-    """Print `text` above the progress bar, unless --quiet or --json is set."""
+    """Print `text`, unless --quiet or --json is set."""
     if not options.quiet and not options.json:
-        with tqdm.external_write_mode(file=sys.stdout):
-            print(text, flush=True)
+        print(text, flush=True)
 
 
 def describe(result: "Result") -> str:
@@ -171,14 +121,12 @@ def describe(result: "Result") -> str:
 
 def policy_rows(result: "Result") -> list[dict[str, Any]]:
     """Return a dict of plain values for each policy; None where a number is NaN or infinite."""
+    from lastblock.lab.comparisons import plain_rows  # noqa: PLC0415  # slow to import
     from lastblock.lab.statistics import summary  # noqa: PLC0415  # slow to import
 
     frame = summary(result).merge(result.timing, on="policy").merge(result.policies, on="policy")
-    names = "policy", "mean", "se", "q25", "q75", "ns_per_step", "state_bytes"
-    return [
-        {name: _plain(value) for name, value in zip(names, row, strict=True)}
-        for row in frame[list(names)].itertuples(index=False)
-    ]
+    names = ["policy", "mean", "se", "q25", "q75", "ns_per_step", "state_bytes"]
+    return plain_rows(frame[names])
 
 
 def print_json(ran: Sequence[Ran], report: Path, authors: "pd.DataFrame | None" = None) -> None:
@@ -203,11 +151,12 @@ def print_json(ran: Sequence[Ran], report: Path, authors: "pd.DataFrame | None" 
 
 def _authors_rows(name: str, authors: "pd.DataFrame | None") -> dict[str, Any]:
     """Return the rows of the authors' figures for a scenario, as an entry "authors", or none."""
-    rows = [] if authors is None else authors[authors["scenario"] == name].to_dict("records")
-    plain = [
-        {str(key): _plain(value) for key, value in row.items() if key != "scenario"} for row in rows
-    ]
-    return {"authors": plain} if plain else {}
+    from lastblock.lab.comparisons import plain_rows  # noqa: PLC0415  # slow to import
+
+    if authors is None or name not in set(authors["scenario"]):
+        return {}
+    mine = authors[authors["scenario"] == name]
+    return {"authors": plain_rows(mine.drop(columns="scenario"))}
 
 
 def check_folder(out: Path) -> None:
@@ -261,12 +210,3 @@ def pace(ran: Sequence[Ran]) -> str:
     rate = steps / seconds
     text = f"{rate / 1e6:.1f} million" if rate >= 1e6 else f"{rate:,.0f}"
     return f"{text} steps a second ({steps:,} in {seconds:.1f} s)"
-
-
-def _plain(value: Any) -> Any:
-    """Convert a NumPy value to a str, int or float; None if it is NaN or infinite."""
-    if isinstance(value, str):
-        return value
-    if hasattr(value, "__index__"):
-        return int(value)
-    return float(value) if math.isfinite(value) else None

@@ -66,7 +66,7 @@ def _foreign(value: object, met: dict[int, object]) -> Iterator[type | FunctionT
         parts = list(value.values())
     elif isinstance(value, list | tuple | set | frozenset):
         parts = list(value)
-    elif code is not value and (_top(code.__module__) == _PACKAGE or _is_users(code.__module__)):
+    elif code is not value and (_top(code.__module__) == _PACKAGE or is_users(code.__module__)):
         parts = list(getattr(value, "__dict__", {}).values())
     for part in parts:
         yield from _foreign(part, met)
@@ -85,7 +85,7 @@ def _add(name: str, contents: dict[str, bytes]) -> None:
     top, parent = _top(name), name.rpartition(".")[0]
     if name in contents or top in _HASHED:
         return
-    if not _is_users(name):
+    if not is_users(name):
         if top not in sys.stdlib_module_names:
             contents[top] = _version(top)
         return
@@ -117,7 +117,7 @@ def _imported(source: bytes, package: str) -> Iterator[str]:
                     yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
-def _is_users(name: str) -> bool:
+def is_users(name: str) -> bool:
     """Return whether a module is neither of this package, nor Python's, nor installed."""
     top = _top(name)
     file = _file(top)

@@ -9,6 +9,7 @@ from lastblock.cli.arguments import Parser
 from lastblock.cli.failures import UserError
 from lastblock.cli.reading import add_results, read_results
 from lastblock.cli.tables import table
+from lastblock.support.intervals import check_confidence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,41 +93,31 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _printed(groups: "list[list[Result]]", options: argparse.Namespace) -> str:
-    from lastblock.lab import comparisons  # noqa: PLC0415  # slow to import
+    from lastblock.lab.comparisons import comparison, latex  # noqa: PLC0415  # slow to import
     from lastblock.lab.ranks import wins  # noqa: PLC0415  # slow to import
-    from lastblock.lab.statistics import differences  # noqa: PLC0415  # slow to import
 
-    ranks = options.test == "ranks"
     how = options.baseline, options.confidence
     if options.latex:
-        return "\n".join(comparisons.latex(group, *how) for group in groups)
-    if options.csv:
-        frames = [wins(g, *how) if ranks else comparisons.comparison(g, *how) for g in groups]
+        return "\n".join(latex(group, *how) for group in groups)
+    if options.csv or options.json:
+        make = wins if options.test == "ranks" else comparison
+        frames = [make(group, *how) for group in groups]
+        if options.json:
+            tables = [_plain(*each, options) for each in zip(groups, frames, strict=True)]
+            return json.dumps(tables, indent=2) + "\n"
         for group, frame in zip(groups, frames, strict=True):
             frame.insert(0, "results", _names(group))
-        texts = [frame.to_csv(index=False, header=i == 0) for i, frame in enumerate(frames)]
-        return "".join(texts)
-    if options.json:
-        return json.dumps([_plain(group, options) for group in groups], indent=2) + "\n"
-    tables = []
-    for group in groups:
-        if ranks:
-            text = _describe_ranks(group, wins(group, *how), options.confidence)
-        else:
-            text = _describe(group, differences(group, *how), options.confidence)
-            text += _ranks_know_more(group, options)
-        tables.append(text)
-    return "\n\n".join(tables) + "\n"
+        return "".join(f.to_csv(index=False, header=i == 0) for i, f in enumerate(frames))
+    return "\n\n".join(_described(group, options) for group in groups) + "\n"
 
 
-def _plain(group: "list[Result]", options: argparse.Namespace) -> dict[str, Any]:
+def _plain(
+    group: "list[Result]", frame: "pd.DataFrame", options: argparse.Namespace
+) -> dict[str, Any]:
     """Return the comparison of a group as plain data for JSON."""
-    from lastblock.lab.comparisons import comparison, plain_rows  # noqa: PLC0415  # slow to import
-    from lastblock.lab.ranks import wins  # noqa: PLC0415  # slow to import
+    from lastblock.lab.comparisons import plain_rows  # noqa: PLC0415  # slow to import
 
-    how = options.baseline, options.confidence
-    ranks = options.test == "ranks"
-    rows = plain_rows(wins(group, *how) if ranks else comparison(group, *how))
+    rows = plain_rows(frame)
     compared = [row for row in rows if row["baseline"] is not None]
     shared = {name: compared[0][name] if compared else None for name in ("baseline", "adjusted")}
     return {
@@ -148,12 +139,11 @@ def _names(group: "list[Result]") -> str:
 
 def _confidence(text: str) -> float:
     try:
-        value = float(text)
+        return check_confidence(float(text))
     except ValueError:
-        value = math.nan
-    if not 0.0 < value < 1.0:
-        raise argparse.ArgumentTypeError(f"{text!r} must lie between 0 and 1, such as 0.95")
-    return value
+        raise argparse.ArgumentTypeError(
+            f"{text!r} must lie between 0 and 1, such as 0.95"
+        ) from None
 
 
 def _groups(results: "list[Result]") -> "list[list[Result]]":
@@ -166,82 +156,58 @@ def _groups(results: "list[Result]") -> "list[list[Result]]":
     return list(groups.values())
 
 
-def _describe(group: "list[Result]", frame: "pd.DataFrame", confidence: float) -> str:
-    names = _names(group)
-    if frame.empty:
-        return f"{names}: there is only one policy, and nothing to compare it with"
-    rows = [_row(row) for _, row in frame.iterrows()]
-    header = (
-        "policy",
-        "difference",
-        "± s.e.",
-        f"{confidence:.4g} interval",
-        "p",
-        "variance saved",
-        "",
-    )
-    base = frame["baseline"].iloc[0]
-    chosen = (frame["adjusted"] == "all pairs").all()
-    note = ", the smallest; valid for all pairs at once" if chosen else ""
-    return (
-        f"{names}: final regret less that of {base}{note}\n"
-        f"{table(header, rows, aligned='<>>>>><')}\n{_verdict(frame, base)}"
-    )
-
-
-def _describe_ranks(group: "list[Result]", frame: "pd.DataFrame", confidence: float) -> str:
-    names = _names(group)
-    if frame.empty:
-        return f"{names}: there is only one policy, and nothing to compare it with"
-    rows = [
-        (
-            str(row["policy"]),
-            f"{row['wins']:.3f}",
-            _number(row["se"], ".3f"),
-            f"[{_number(row['low'], '.3f')}, {_number(row['high'], '.3f')}]",
-            _p(row["p"]),
-            _words(row, "wins more", "wins less", row["wins"] > 0.5),
-        )
-        for _, row in frame.iterrows()
-    ]
-    header = "policy", "wins", "± s.e.", f"{confidence:.4g} interval", "p", ""
-    base = frame["baseline"].iloc[0]
-    chosen = (frame["adjusted"] == "all pairs").all()
-    note = ", the smallest mean; valid for all pairs at once" if chosen else ""
-    return (
-        f"{names}: probability of less regret than {base}{note}\n"
-        f"{table(header, rows, aligned='<>>>><')}\n{_verdict(frame, base)}"
-    )
-
-
-def _ranks_know_more(group: "list[Result]", options: argparse.Namespace) -> str:
-    """Return a sentence on policies that only ranks tell from the baseline, if there are any."""
+def _described(group: "list[Result]", options: argparse.Namespace) -> str:
+    """Return a table of comparisons with one policy, and what it shows in a sentence."""
     from lastblock.lab.ranks import wins  # noqa: PLC0415  # slow to import
     from lastblock.lab.statistics import differences  # noqa: PLC0415  # slow to import
 
-    means = differences(group, options.baseline, options.confidence)
-    if means.empty or means["significant"].all():
-        return ""
-    ranks = wins(group, options.baseline, options.confidence)
-    more = ranks.loc[ranks["significant"] & ~means["significant"], "policy"].tolist()
+    names, how = _names(group), (options.baseline, options.confidence)
+    ranks = options.test == "ranks"
+    frame = wins(group, *how) if ranks else differences(group, *how)
+    if frame.empty:
+        return f"{names}: there is only one policy, and nothing to compare it with"
+    base = frame["baseline"].iloc[0]
+    what, smallest = f"final regret less that of {base}", "smallest"
+    header = ["policy", "difference", "± s.e.", f"{options.confidence:.4g} interval", "p"]
+    if ranks:
+        what, smallest = f"probability of less regret than {base}", "smallest mean"
+        header[1] = "wins"
+    else:
+        header.append("variance saved")
+    chosen = (frame["adjusted"] == "all pairs").all()
+    note = f", the {smallest}; valid for all pairs at once" if chosen else ""
+    rows = [_row(row, ranks) for _, row in frame.iterrows()]
+    aligned = "<" + ">" * (len(header) - 1) + "<"
+    text = f"{names}: {what}{note}\n{table([*header, ''], rows, aligned)}\n{_verdict(frame, base)}"
+    if ranks or frame["significant"].all():
+        return text
+    others = wins(group, *how)
+    more = others.loc[others["significant"] & ~frame["significant"], "policy"].tolist()
     if not more:
-        return ""
+        return text
     return (
-        f"\nRanks, which a few bad replications do not disturb, tell {', '.join(more)} from "
-        f"{means['baseline'].iloc[0]}: see --test ranks."
+        f"{text}\nRanks, which a few bad replications do not disturb, tell {', '.join(more)} from "
+        f"{base}: see --test ranks."
     )
 
 
-def _row(row: "pd.Series[Any]") -> tuple[str, ...]:
-    return (
+def _row(row: "pd.Series[Any]", ranks: bool) -> tuple[str, ...]:
+    if ranks:
+        value, form, error = f"{row['wins']:.3f}", ".3f", ".3f"
+        words = _words(row, "wins more", "wins less", row["wins"] > 0.5)
+    else:
+        value, form, error = f"{row['difference']:+.2f}", "+.2f", ".2f"
+        words = _words(row, "significantly worse", "significantly better", row["difference"] > 0)
+    shown = [
         str(row["policy"]),
-        f"{row['difference']:+.2f}",
-        _number(row["se"], ".2f"),
-        f"[{_number(row['low'], '+.2f')}, {_number(row['high'], '+.2f')}]",
+        value,
+        _number(row["se"], error),
+        f"[{_number(row['low'], form)}, {_number(row['high'], form)}]",
         _p(row["p"]),
-        _number(row["variance_reduction"], ".0%") if row["paired"] else "not paired",
-        _words(row, "significantly worse", "significantly better", row["difference"] > 0),
-    )
+    ]
+    if not ranks:
+        shown.append(_number(row["variance_reduction"], ".0%") if row["paired"] else "not paired")
+    return (*shown, words)
 
 
 def _words(row: "pd.Series[Any]", more: str, less: str, is_more: bool) -> str:

@@ -6,22 +6,19 @@ workers need only the package itself.
 """
 
 import asyncio
-import functools
 import io
 import logging
 import pickle
-import site
 import sys
-import sysconfig
 import threading
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+from lastblock.kernels.fingerprint import is_users
 from lastblock.kernels.jit import is_kernel, make_kernel_again, uncompiled
 from lastblock.lab.registries import REGISTRIES
 
@@ -206,18 +203,8 @@ class _OwnModules:
 
 
 def _is_own(name: str) -> bool:
-    """Return whether a module is the user's: neither of this package nor installed."""
-    if name.partition(".")[0] == __name__.partition(".")[0]:
-        return False
-    file = getattr(sys.modules.get(name), "__file__", None)
-    return file is not None and not any(map(Path(file).is_relative_to, _installed()))
-
-
-@functools.cache
-def _installed() -> tuple[str, ...]:
-    """Return the folders of the standard library and of installed packages."""
-    standard = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
-    return (*standard, *site.getsitepackages(), site.getusersitepackages())
+    """Return whether a module is a file of the user's: neither of this package nor installed."""
+    return getattr(sys.modules.get(name), "__file__", None) is not None and is_users(name)
 
 
 @contextmanager
