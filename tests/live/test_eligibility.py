@@ -154,3 +154,18 @@ def test_floors_of_eligible_arms_alone():
     assert share > 0.1 - 4 * (0.1 * 0.9 / 400) ** 0.5
     assert bandit.ask(among=["red"]).probability == 1.0
     assert round(bandit.ask().probability, 12) in (0.1, 0.8)
+
+
+def test_late_rewards_and_arms_that_are_left_out():
+    bandit = new_bandit(lb.SWLBSDA(window=60))
+    rng = random.Random(3)
+    for step in range(300):
+        bandit.ask(without=[rng.choice(LABELS)])
+        if len(bandit.pending) > 5:
+            late = rng.choice(bandit.pending)
+            if step % 7:
+                bandit.tell(late, rng.random())
+            else:
+                bandit.forget(late)
+    assert lb.Bandit.from_bytes(bandit.to_bytes()).pending == bandit.pending
+    assert sum(row.out for row in bandit.summary().arms) == len(bandit.pending)
