@@ -12,10 +12,9 @@ from lastblock.live.decisions import Decision
 from lastblock.live.desk import Answer
 from lastblock.live.eligibility import ANY, Wanted
 from lastblock.live.journalled import JournalledDesk
-from lastblock.live.labels import L
+from lastblock.live.labels import L, as_float, refused
 from lastblock.live.ledger import check_guarded, combined
 from lastblock.live.memory import Ended, check_key
-from lastblock.live.reward_check import as_float, refused
 from lastblock.support.errors import (
     ExpiredDecisionError,
     KeyReusedError,

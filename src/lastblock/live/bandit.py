@@ -18,13 +18,13 @@ from lastblock.live.changes import Change, changes_of
 from lastblock.live.decisions import Decision, Pending, no_context
 from lastblock.live.description import describe_desk, restore_desk
 from lastblock.live.eligibility import Wanted, check_resizable
-from lastblock.live.event_replay import apply_event
+from lastblock.live.event_replay import apply_event, floors_event
 from lastblock.live.explanation import Explanation
-from lastblock.live.floor_events import floors_event
 from lastblock.live.hooks import Hook
 from lastblock.live.journalled import JournalledDesk, new_desk
 from lastblock.live.labels import (
     ACTIVE,
+    LEAVE_OUT,
     PAUSED,
     RETIRED,
     ArmState,
@@ -45,7 +45,6 @@ from lastblock.live.observing import (
     read_pairs,
     rewards_of,
 )
-from lastblock.live.reward_check import LEAVE_OUT
 from lastblock.live.tokens import no_tokens
 from lastblock.support import files
 from lastblock.support.checks import at_least
@@ -247,11 +246,11 @@ class Bandit(Generic[L]):
             If `confidence` does not lie between 0 and 1, or a reward lies outside of `bounds`.
         """
         from lastblock.live.best_arm import check_bounds  # noqa: PLC0415  # slow to import
-        from lastblock.live.summary import summarise  # noqa: PLC0415  # slow to import
+        from lastblock.live.summary import gather, summarise  # noqa: PLC0415  # slow to import
 
         confidence, limits = check_confidence(confidence), check_bounds(bounds)
         with self._desk.lock:
-            found = self._desk.gather(confidence)
+            found = gather(self._desk, confidence)
         return summarise(found, limits)  # it takes milliseconds, so others may go on
 
     def verdict(
@@ -284,11 +283,12 @@ class Bandit(Generic[L]):
             if a fleet took the rewards and does not keep enough of them.
         """
         from lastblock.live.best_arm import check_bounds  # noqa: PLC0415  # slow to import
+        from lastblock.live.summary import gather  # noqa: PLC0415  # slow to import
         from lastblock.live.verdict import verdict_of  # noqa: PLC0415  # slow to import
 
         confidence, limits = check_confidence(confidence), check_bounds(bounds)
         with self._desk.lock:
-            found = self._desk.gather(confidence)
+            found = gather(self._desk, confidence)
         return verdict_of(found, limits)
 
     def locked(self) -> Any:
@@ -544,9 +544,7 @@ class Bandit(Generic[L]):
         UnknownDecisionError
             If the decision was never asked for, or has been told or forgotten before.
         """
-        desk = self._desk
-        with desk.lock:
-            desk.settle()
+        with self._desk.changing() as desk:
             number, ended = number_out(desk, decision, "forgotten")
             if ended is None:
                 note: Event = "remember", number, None, ["forgotten", None, [number]]
@@ -651,9 +649,7 @@ class Bandit(Generic[L]):
         ValueError
             Outside a store, where decisions have no times.
         """
-        desk = self._desk
-        with desk.lock:
-            desk.settle()
+        with self._desk.changing() as desk:
             if desk.clock is None:
                 raise _no_times("activate()")
             number, _ = number_out(desk, decision, None)
@@ -739,9 +735,7 @@ class Bandit(Generic[L]):
             If there is no such arm, or `reward` is not a finite number that the policy takes. The
             bandit has not changed then.
         """
-        desk = self._desk
-        with desk.lock:
-            desk.settle()
+        with self._desk.changing() as desk:
             place = place_of(desk, arm)
             observe_each(desk, [place], [desk.check_reward(reward, LEAVE_OUT)])
 
@@ -848,9 +842,8 @@ class Bandit(Generic[L]):
             If the label is not new, or the policy cannot play one more arm.
         """
         label = cast(L, check_label(label))
-        with self._desk.lock:
-            self._desk.settle()
-            self._desk.add_arm(label)
+        with self._desk.changing() as desk:
+            desk.add_arm(label)
 
     def retire_arm(self, label: L) -> None:
         """Never pull this arm again. Rewards of its pending decisions are accepted and ignored.
@@ -865,9 +858,8 @@ class Bandit(Generic[L]):
         ValueError
             If the arm is not active, or too few arms would be left.
         """
-        with self._desk.lock:
-            self._desk.settle()
-            self._desk.retire_arm(self._desk.find_arm(label))
+        with self._desk.changing() as desk:
+            desk.retire_arm(desk.find_arm(label))
 
     def pause_arm(self, label: L) -> None:
         """Take no decision for this arm until `resume_arm`. It keeps its past.
@@ -885,9 +877,7 @@ class Bandit(Generic[L]):
         ValueError
             If the arm is paused already, was retired or never existed.
         """
-        desk = self._desk
-        with desk.lock:
-            desk.settle()
+        with self._desk.changing() as desk:
             number = desk.numbers[desk.find_arm(label)]
             if label in desk.paused:
                 raise ValueError(f"arm {label!r} is paused already")
@@ -908,9 +898,7 @@ class Bandit(Generic[L]):
         ValueError
             If the arm is not paused.
         """
-        desk = self._desk
-        with desk.lock:
-            desk.settle()
+        with self._desk.changing() as desk:
             number = desk.numbers[desk.find_arm(label)]
             if label not in desk.paused:
                 known = [each for each in desk.active if each in desk.paused]
@@ -935,9 +923,7 @@ class Bandit(Generic[L]):
             If an arm is not active, a share does not lie between 0 and 1, or their sum exceeds 1.
             The floors stay as they were then.
         """
-        desk = self._desk
-        with desk.lock:
-            desk.settle()
+        with self._desk.changing() as desk:
             shares = check_floor(floor, desk.active)
             of_all = shares[0] if shares and not isinstance(floor, Mapping) else None
             event = floors_event(shares, of_all, desk.numbers)
@@ -953,9 +939,8 @@ class Bandit(Generic[L]):
             Anything that `numpy.random.SeedSequence` takes; None for a fresh seed.
         """
         key = key_of(seed)
-        with self._desk.lock:
-            self._desk.settle()
-            self._desk.reseed(key)
+        with self._desk.changing() as desk:
+            desk.reseed(key)
 
     def attach(
         self, journal: Journal | None, reload: "Callable[[], Bandit[L]] | None" = None

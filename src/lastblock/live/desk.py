@@ -5,7 +5,7 @@ A decision is out from the moment it is asked for until it is told or forgotten.
 
 import logging
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,15 +38,11 @@ from lastblock.live.eligibility import (
 )
 from lastblock.live.event_replay import replay_events, settle_out
 from lastblock.live.explanation import Explanation, explained
-from lastblock.live.labels import L, Label
+from lastblock.live.labels import FORGET, L, Label, as_float, refused
 from lastblock.live.ledger import Ledger
-from lastblock.live.reward_check import FORGET, as_float, refused
 from lastblock.live.state import Live
 from lastblock.live.tokens import BanditTokens
 from lastblock.support.errors import SettledDecisionError, UnknownDecisionError
-
-if TYPE_CHECKING:
-    from lastblock.live.summary import Gathered
 
 _log = logging.getLogger(__name__)
 
@@ -157,23 +153,6 @@ class Desk(Generic[L]):
         s = self.live.s
         waiting = s.queue[int(s.taken) : int(s.queued)].tolist()
         return explain_restricted(found, some, [self.active[k] for k in waiting])
-
-    def gather(self, confidence: float) -> "Gathered[L]":
-        """Return what a summary needs."""
-        from lastblock.live.summary import gather  # noqa: PLC0415  # slow to import, rarely used
-
-        return gather(
-            self.live.policy,
-            self.live.s,
-            self.live.notes,
-            self.labels,
-            self.active,
-            self.retired,
-            self.paused,
-            [self.label(arm) for arm in self.out.values()],
-            self.asked,
-            confidence,
-        )
 
     # Checking what users give.
 

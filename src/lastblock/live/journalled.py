@@ -3,9 +3,10 @@
 A bandit's desk is the part that holds its state; see `Desk`.
 """
 
+import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from lastblock.core.layout import room_for
@@ -16,12 +17,14 @@ from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.live.decisions import Decision, Pending
 from lastblock.live.desk import Answer, Desk
 from lastblock.live.eligibility import ANY, Wanted, check_resizable
-from lastblock.live.hooks import BanditEvent, Hook, Hooks
+from lastblock.live.hooks import BanditEvent, Hook
 from lastblock.live.labels import L, Label, check_floor, check_labels
 from lastblock.live.ledger import Rewards, check_rule
 from lastblock.live.memory import Remember, check_remember
 from lastblock.live.state import Live
 from lastblock.support.checks import whole
+
+_log = logging.getLogger("lastblock")
 
 SILENT = ("guard", "remember", "configure", "skip")
 """Kinds of events that functions given to `Bandit.on_event` are not told of."""
@@ -49,7 +52,7 @@ class JournalledDesk(Desk[L]):
         self._journal: Journal | None = None
         self._reload: Callable[[], Desk[L]] | None = None
         self._is_unsure = False  # True if an interrupted change may have reached only one of them
-        self._hooks = Hooks()
+        self._hooks: tuple[Hook, ...] = ()
         self.choose_ways()
 
     def _use_lock(self, lock: "threading.RLock") -> None:
@@ -70,6 +73,13 @@ class JournalledDesk(Desk[L]):
         lock: Any = self.lock
         return bool(lock._is_owned())
 
+    @contextmanager
+    def changing(self) -> "Iterator[JournalledDesk[L]]":
+        """Hold the lock, over a state that agrees with the journal: every change begins so."""
+        with self.lock:
+            self.settle()
+            yield self
+
     @property
     def has_keeper(self) -> bool:
         """Whether the journal must not be replaced, as a store's must not."""
@@ -83,16 +93,30 @@ class JournalledDesk(Desk[L]):
 
     def on_event(self, function: Hook) -> Callable[[], None]:
         """Call a function after each change from now on; return a function that ends this."""
+        if not callable(function):
+            raise TypeError(f"{function!r} cannot be called; give a function of one event")
+
+        def call(event: BanditEvent[Any]) -> object:  # another one for each call of `on_event`
+            return function(event)
 
         def stop() -> None:
             with self.lock:
-                self._hooks.remove(function)
+                self._hooks = tuple(each for each in self._hooks if each is not call)
                 self.choose_ways()
 
         with self.lock:
-            self._hooks.add(function)
+            self._hooks = (*self._hooks, call)
             self.choose_ways()
         return stop
+
+    def _announce(self, events: Iterable[BanditEvent[L]]) -> None:
+        """Call every function with each event. An error is logged: the change has been made."""
+        for event in events if self._hooks else ():
+            for function in self._hooks:
+                try:
+                    function(event)
+                except Exception:
+                    _log.exception("a function given to on_event() failed on %s", event)
 
     def choose_ways(self) -> None:
         """Set whether `Bandit.ask` and `Bandit.tell` may take their fast paths.
@@ -120,30 +144,24 @@ class JournalledDesk(Desk[L]):
         if self._is_unsure:
             self.settle()
         kept = self.kept_for(count, wanted)
-        if self._journal is None:
-            asked, _ = self.take_each(count, kept, wanted.distinct)
-            if key is not None:
-                self.take_notes([self._remembered(key, count)])
-            if self._hooks:
-                self._hooks.call([BanditEvent("ask", *_columns(each)) for each in asked])
-            return asked
-        before = self.copy() if self._reload is None else None
-        self._is_unsure = True
+        followed = self._journal is not None
+        before = self.copy() if followed and self._reload is None else None
+        self._is_unsure = followed
         try:
             if self.clock is not None:
                 self.clock.tick()
             asked, events = self.take_each(count, kept, wanted.distinct)
             if key is not None:
                 events.append(self._remembered(key, count))
-            self._journal(events)  # after asking, since only now the arms are known
+            if self._journal is not None:
+                self._journal(events)  # after asking, since only now the arms are known
             if key is not None:
                 self.take_notes(events[-1:])
         except BaseException:
             self._go_back(before)
             raise
         self._is_unsure = False
-        if self._hooks:
-            self._hooks.call([BanditEvent("ask", *_columns(each)) for each in asked])
+        self._announce(BanditEvent("ask", d.id, d.arm, d.probability) for d in asked)
         return asked
 
     def _remembered(self, key: str, count: int) -> Event:
@@ -163,11 +181,7 @@ class JournalledDesk(Desk[L]):
         elif self._journal is None or self.live.depth is None:
             self.log([("tell", id, self.number(id), value)], self.tell_arm, id, arm, value)
         else:
-            self.tell_each([(id, arm, value)])
-
-    def tell_each(self, answers: list[Answer]) -> None:
-        """Learn the rewards of several decisions: all of them, or none on an error."""
-        self.end_each(answers, [], [])
+            self.end_each([(id, arm, value)], [], [])
 
     def end_each(
         self, answers: list[Answer], dropped: list[tuple[int, int]], notes: list[Event]
@@ -272,19 +286,14 @@ class JournalledDesk(Desk[L]):
                 self._go_back()
                 raise
             self._is_unsure = False
-        if self._hooks:
-            self._hooks.call([self._as_told(each) for each in events if each[0] not in SILENT])
+        self._announce(self._as_told(each) for each in events if each[0] not in SILENT)
 
     def _as_told(self, event: Event) -> BanditEvent[L]:
         """Return an event with the id of its decision and the label of its arm."""
         kind, decision, arm, value = event
         reward = value if kind in ("tell", OBSERVE) else value[0] if kind == "partial" else None
-        return BanditEvent(
-            kind,
-            decision,
-            None if arm is None else self.labels[arm],
-            reward,
-        )
+        label = None if arm is None else self.labels[arm]
+        return BanditEvent(kind, decision, label, reward)
 
     def settle(self) -> None:
         """Make the state agree with the journal; every change begins with this."""
@@ -300,11 +309,6 @@ class JournalledDesk(Desk[L]):
             self._is_unsure = False
         with suppress(Exception):  # if this fails, the next change tries again
             self.settle()
-
-
-def _columns(asked: Decision[L]) -> tuple[int, L, float | None]:
-    """Return the fields of a decision in the order in which an event has them."""
-    return asked.id, asked.arm, asked.probability
 
 
 def new_desk(

@@ -14,8 +14,8 @@ import numpy as np
 from lastblock.engine.events import OBSERVE, Event
 from lastblock.live.event_replay import learn_each
 from lastblock.live.journalled import JournalledDesk
+from lastblock.live.labels import LEAVE_OUT
 from lastblock.live.memory import OBSERVED, check_key
-from lastblock.live.reward_check import LEAVE_OUT
 from lastblock.support.errors import KeyReusedError, short
 
 PART = 50_000

@@ -1,7 +1,7 @@
 """The summary of a bandit: its leader, its arms, and which of them is best; also in words."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple
 
@@ -14,8 +14,8 @@ from lastblock.core.reward_stats import Told
 from lastblock.core.support import Support, support_of
 from lastblock.live.best_arm import are_coins, best_arm, mean_intervals, model_of
 from lastblock.live.changes import Change, last_change
+from lastblock.live.desk import Desk
 from lastblock.live.labels import ACTIVE, PAUSED, RETIRED, ArmState, L
-from lastblock.live.notes import Notes
 from lastblock.support.intervals import normal_reach
 from lastblock.support.json_safe import json_fields
 from lastblock.theory.confidence_sequences import Bounded, Coins, Model
@@ -147,37 +147,28 @@ class Gathered(NamedTuple, Generic[L]):
     confidence: float
 
 
-def gather(
-    policy: Policy,
-    s: Record,
-    notes: Notes,
-    labels: Sequence[L],
-    active: Sequence[L],
-    retired: Mapping[L, Told],
-    paused: Collection[L],
-    out: Sequence[L],
-    asked: int,
-    confidence: float,
-) -> Gathered[L]:
-    """Read what a summary needs from a bandit; `out` holds the arms of its pending decisions."""
+def gather(desk: Desk[L], confidence: float) -> Gathered[L]:
+    """Read what a summary needs from a bandit."""
+    policy, s, notes, active = desk.live.policy, desk.live.s, desk.live.notes, desk.active
     keeps_all = grows(policy, len(active))
+    out = [desk.label(arm) for arm in desk.out.values()]
     rows: list[_Row[L]] = []
-    for label in labels:
+    for label in desk.labels:
         waiting = out.count(label)
-        if label in retired:
-            told = retired[label]
+        if label in desk.retired:
+            told = desk.retired[label]
             rows.append(_Row(label, RETIRED, told, waiting, None, _all_seen(told, confidence)))
         else:
             arm = active.index(label)
             told = notes.told_of(arm)
             count, seen = seen_by(policy, s, arm, told, keeps_all, confidence)
-            state: ArmState = PAUSED if label in paused else ACTIVE
+            state: ArmState = PAUSED if label in desk.paused else ACTIVE
             rows.append(_Row(label, state, told, waiting, count, seen))
     has_leader = notes.leader is not None and not begins_again(policy, s)
     leader = active[notes.leader] if notes.leader is not None and has_leader else None
     since = notes.since if has_leader else None
     change = last_change(s, active)
-    return Gathered(policy, asked, leader, since, tuple(rows), change, confidence)
+    return Gathered(policy, desk.asked, leader, since, tuple(rows), change, confidence)
 
 
 def summarise(found: Gathered[L], bounds: Support | None) -> Summary[L]:

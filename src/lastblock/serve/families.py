@@ -17,8 +17,7 @@ from lastblock.core.protocol import Policy
 from lastblock.core.support import support_of
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.live.bandit import Bandit, desk_of
-from lastblock.live.labels import Label
-from lastblock.live.reward_check import refused
+from lastblock.live.labels import Label, refused
 from lastblock.serve.floors import floors_of
 from lastblock.serve.hosted import Hosted
 from lastblock.serve.messages import ChangedBandit, NewArm, NewBandit, NewDecision

@@ -13,7 +13,7 @@ from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.live import persistence
 from lastblock.live.description import read_floors
 from lastblock.live.eligibility import restricted_places
-from lastblock.live.floor_events import read_floors_event
+from lastblock.live.event_replay import read_floors_event
 from lastblock.live.labels import Label
 from lastblock.store.export_formats import Columns, Format, format_of, writer_of
 from lastblock.store.recovery import PART, check_kept, damage_explained
