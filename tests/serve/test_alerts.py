@@ -9,8 +9,8 @@ import pytest
 
 from lastblock.client import is_signed
 from lastblock.serve import alerts as module
+from lastblock.serve.alerts import Watcher
 from lastblock.serve.settings import SettingError, read_settings
-from lastblock.serve.watching import Watcher
 from lastblock.support.signatures import sign
 
 SECRET = "a secret of the webhook"

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from lastblock.serve.dashboard.sessions import HOURS, Sessions
+from lastblock.serve.dashboard.sign_in import HOURS, Sessions
 from serve.visitor import Visitor, text_of
 
 

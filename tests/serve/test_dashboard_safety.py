@@ -5,9 +5,9 @@ import random
 import pytest
 
 import lastblock as lb
-from lastblock.serve.dashboard.safety import webhook
-from lastblock.serve.safety_messages import Alert
-from lastblock.serve.watching import Watcher
+from lastblock.serve.alerts import Watcher
+from lastblock.serve.dashboard.glance import webhook
+from lastblock.serve.messages import Alert
 from serve.visitor import Visitor, text_of
 
 BUTTON = "/v1/bandits/button"

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from lastblock.serve.watching import Watcher
+from lastblock.serve.alerts import Watcher
 
 NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
 GUARDRAIL = {"control": "red", "worse": "higher", "metric": "errors"}

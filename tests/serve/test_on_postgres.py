@@ -2,7 +2,7 @@
 
 import pytest
 
-from lastblock.serve.watching import Watcher
+from lastblock.serve.alerts import Watcher
 from serve.client import Service
 
 NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}

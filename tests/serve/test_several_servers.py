@@ -8,8 +8,7 @@ import time
 import pytest
 
 import lastblock as lb
-from lastblock.serve.forwarding import HEADER
-from lastblock.serve.peers import COLLECTION, ElsewhereError, Peers, address_for
+from lastblock.serve.forwarding import COLLECTION, HEADER, ElsewhereError, Peers, address_for
 from lastblock.serve.settings import SettingError, Settings, read_settings
 from serve.program import Program
 

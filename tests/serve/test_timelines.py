@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 
 from lastblock.live.changes import Change
-from lastblock.serve.dashboard.charts import MOST_CURVES, chart, coarser
-from lastblock.serve.dashboard.timelines import (
+from lastblock.serve.dashboard.charts import (
     LENGTHS,
+    MOST_CURVES,
     MOST_STRETCHES,
     MOST_TIMELINES,
     Timeline,
     TimelineCounts,
     Timelines,
+    chart,
+    coarser,
     length_for,
 )
 from lastblock.store.event_logs import Tallied

@@ -6,16 +6,15 @@ import time
 from collections.abc import Iterator
 
 from lastblock.serve import openapi
-from lastblock.serve.dashboard.routes import Dashboard, is_page
+from lastblock.serve.dashboard.routes import Dashboard
+from lastblock.serve.forwarding import ElsewhereError
 from lastblock.serve.http import ClientLeftError, Receive, Request, Response, Scope, Send
-from lastblock.serve.peers import ElsewhereError
 from lastblock.serve.problems import ProblemError, unavailable
-from lastblock.serve.routes import alerts, bandits, decisions, health, keys, looks
+from lastblock.serve.routes import bandits, decisions, health, keys, reports
 from lastblock.serve.routing import Route, Router
 from lastblock.serve.state import State
 from lastblock.store.storage import TakenOverError
 from lastblock.support.errors import (
-    BanditInUseError,
     ExpiredDecisionError,
     KeyReusedError,
     StoreError,
@@ -28,7 +27,8 @@ _log = logging.getLogger(__name__)
 _NOWHERE = "(unknown)"
 """The path of requests to addresses that do not exist, in metrics."""
 
-_HEALTH = ("/livez", "/readyz", "/metrics", "/openapi.json")
+_ALWAYS = ("/livez", "/readyz", "/metrics", "/openapi.json", "/dashboard/assets/{file}", "/")
+"""What is answered while the server starts."""
 
 
 class App:
@@ -62,21 +62,12 @@ class App:
                 route, request.parameters = self._find(method, scope)
                 path = route.path
                 response = await self._answer(request, route)
-            except ProblemError as problem:
-                response = Response.problem(problem)
-            except TakenOverError as error:
-                state.host.lose(error.bandits)
-                response = Response.problem(unavailable(str(error)))
-            except (UnknownDecisionError, StoreError, ValueError, ImportError) as error:
-                response = Response.problem(_problem_of(error))
             except (ClientLeftError, asyncio.CancelledError):
                 raise
-            except Exception:
-                _log.exception("a defect: %s %s failed", method, path)
-                defect = ProblemError(
-                    "defect", "this is a defect of lastblock; see the server's log"
-                )
-                response = Response.problem(defect)
+            except Exception as error:
+                problem = self._problem_of(error, f"{method} {path}")
+                is_page = path.startswith("/dashboard")
+                response = (self.dashboard.explain if is_page else Response.problem)(problem)
             status = response.status
             await response.send(send if method != "HEAD" else _without_body(send))
         except ClientLeftError:
@@ -84,6 +75,28 @@ class App:
         finally:
             state.metrics.in_flight -= 1
             state.metrics.count(method, path, status, time.perf_counter() - began)
+
+    def _problem_of(self, error: Exception, operation: str) -> ProblemError:
+        """Return the problem for an error."""
+        match error:
+            case ProblemError():
+                return error
+            case TokenError():
+                return ProblemError("not-found", str(error))
+            case ExpiredDecisionError():
+                return ProblemError("gone", str(error))
+            case UnknownDecisionError():
+                return ProblemError("conflict", str(error))
+            case KeyReusedError():
+                return ProblemError("key-reused", str(error))
+            case StoreError():
+                if isinstance(error, TakenOverError):
+                    self.state.host.lose(error.bandits)
+                return unavailable(str(error))
+            case ValueError() | ImportError():
+                return ProblemError("invalid", str(error))
+        _log.error("a defect: %s failed", operation, exc_info=error)
+        return ProblemError("defect", "this is a defect of lastblock; see the server's log")
 
     def _find(self, method: str, scope: Scope) -> tuple[Route, tuple[str, ...]]:
         raw: bytes = scope.get("raw_path") or scope["path"].encode()
@@ -94,7 +107,7 @@ class App:
 
     async def _answer(self, request: Request, route: Route) -> Response:
         state = self.state
-        if not state.host.is_ready and route.path not in _HEALTH and not is_page(route.path):
+        if not state.host.is_ready and route.path not in _ALWAYS:
             raise unavailable(f"the server is not ready: {state.host.why_not}")
         state.authorize(request, route.needs)
         if request.scope["query_string"] and route.path.startswith("/v1/"):
@@ -109,36 +122,17 @@ def _routes(state: State) -> Iterator[Route]:
     yield from health.routes(state)
     yield from bandits.routes(state)
     yield from decisions.routes(state)
-    yield from looks.routes(state)
+    yield from reports.routes(state)
     yield from keys.routes(state)
-    yield from alerts.routes(state)
     made: dict[str, bytes] = {}
 
     async def describe(request: Request) -> Response:
+        """This description of the API."""
         if not made:
             made["openapi"] = openapi.describe(list(_routes(state)), state.settings.root_path)
         return Response(made["openapi"])
 
-    yield Route(
-        "GET", "/openapi.json", describe, "This description of the API.", returns={200: dict}
-    )
-
-
-def _problem_of(error: Exception) -> ProblemError:
-    """Return the problem for an error that the library raised."""
-    match error:
-        case TokenError():
-            return ProblemError("not-found", str(error))
-        case ExpiredDecisionError():
-            return ProblemError("gone", str(error))
-        case UnknownDecisionError():
-            return ProblemError("conflict", str(error))
-        case KeyReusedError():
-            return ProblemError("key-reused", str(error))
-        case BanditInUseError() | StoreError():
-            return unavailable(str(error))
-        case _:
-            return ProblemError("invalid", str(error))
+    yield Route("GET", "/openapi.json", describe, returns={200: dict})
 
 
 def _without_body(send: Send) -> Send:

@@ -18,9 +18,9 @@ from lastblock.live.bandit import desk_of
 from lastblock.live.best_arm import model_of, rewards_of
 from lastblock.live.labels import Label
 from lastblock.live.ledger import NOTHING, check_guarded
-from lastblock.serve.hosted import Hosted
+from lastblock.serve.groups import Hosted
+from lastblock.serve.messages import Guarded, GuardedArm
 from lastblock.serve.problems import ProblemError
-from lastblock.serve.safety_messages import Guarded, GuardedArm
 from lastblock.serve.uplift import together
 from lastblock.theory.confidence_sequences import log_evidence_between
 

@@ -1,31 +1,150 @@
 """What clients send and get: the types of all bodies. The API's description is made from them."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from lastblock.live.ledger import Rewards
 from lastblock.serve.keys import Right
-from lastblock.serve.message_types import (
-    MOST_ARMS,
-    MOST_DECISIONS,
-    USUAL_SEGMENTS,
-    AlertAfter,
-    Floor,
-    Floors,
-    Got,
-    Label,
-    MostSegments,
-    Name,
-    Seconds,
-    Segment,
-    Sent,
-    Text,
-    Unit,
-)
 from lastblock.serve.policies import DEFAULT
-from lastblock.serve.safety_messages import Guardrail, Holdout
+
+MOST_ARMS, MOST_DECISIONS, USUAL_SEGMENTS = 1000, 10_000, 100
+
+Label: TypeAlias = (
+    Annotated[str, Meta(min_length=1, max_length=200, description="The label of an arm.")] | int
+)
+Name: TypeAlias = Annotated[
+    str, Meta(min_length=1, max_length=200, description="The name of a bandit: one line of text.")
+]
+Floor: TypeAlias = Annotated[
+    float, Meta(ge=0.0, le=1.0, description="The least share of decisions.")
+]
+Floors: TypeAlias = Annotated[
+    float | dict[str, Floor],
+    Meta(
+        description="The least share of decisions: of every arm, also of arms that come later; or "
+        "of single arms, by label. An arm that is not named has none.",
+    ),
+]
+Text: TypeAlias = Annotated[str, Meta(max_length=2000)]
+Unit: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
+Segment: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
+MostSegments: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
+Seconds: TypeAlias = Annotated[float, Meta(gt=0.0, le=31_536_000.0)]
+
+
+AlertAfter: TypeAlias = Annotated[
+    float,
+    Meta(
+        gt=0.0,
+        le=31_536_000.0,
+        description="Raise an alert if no reward comes for so many seconds while decisions are "
+        "taken; null for none.",
+    ),
+]
+
+
+class Sent(Struct, forbid_unknown_fields=True, kw_only=True):
+    """A body that a client sends."""
+
+
+class Got(Struct, kw_only=True):
+    """A body that a client gets."""
+
+
+class Holdout(Sent):
+    """A share of units that always get the control arm, so that the uplift is an honest one."""
+
+    share: Annotated[float, Meta(gt=0.0, lt=1.0)]
+    control: Label
+
+
+class Guardrail(Sent):
+    """A second number that comes with rewards; arms that are surely worse by it are paused."""
+
+    control: Annotated[Label, Meta(description="The arm with which the others are compared.")]
+    worse: Annotated[
+        Literal["higher", "lower"], Meta(description="Which values are the worse ones.")
+    ]
+    metric: Annotated[
+        str, Meta(min_length=1, max_length=100, description="What it is, for people.")
+    ] = "the guardrail"
+    confidence: Annotated[
+        float,
+        Meta(gt=0.5, lt=1.0, description="How sure it must be that an arm is worse, at any time."),
+    ] = 0.99
+
+
+class Group(Got):
+    """The rewards of a group of decisions; null where there are too few."""
+
+    rewards: int
+    mean: float | None = None
+    standard_error: float | None = None
+    low: Annotated[
+        float | None, Meta(description="The lower end of an interval that holds at any time.")
+    ] = None
+    high: float | None = None
+
+
+class Uplift(Got):
+    """How much more the policy has earned for each decision than the control arm."""
+
+    policy: Group
+    holdout: Group
+    difference: float | None = None
+    low: Annotated[
+        float | None, Meta(description="The lower end of an interval that holds at any time.")
+    ] = None
+    high: float | None = None
+    relative: Annotated[
+        float | None, Meta(description="The difference by the mean of the holdout.")
+    ] = None
+    better: Annotated[str | None, Meta(description="`policy` or `holdout`.")] = None
+    sure: Annotated[float | None, Meta(description="How sure that is, however often you look.")] = (
+        None
+    )
+    text: str = ""
+
+
+class GuardedArm(Got):
+    """An arm by the guardrail's values."""
+
+    arm: Label
+    values: int
+    mean: float | None
+    sure: Annotated[float, Meta(description="How sure it is, at any time, that it is worse.")]
+
+
+class Guarded(Got):
+    """All arms by the guardrail's values."""
+
+    metric: str
+    control: Label
+    arms: list[GuardedArm]
+
+
+class Alert(Got):
+    """Word that something happened."""
+
+    id: str
+    time: str
+    kind: Annotated[str, Meta(description="`change`, `rewards-stopped` or `arm-paused`.")]
+    bandit: str
+    text: str
+    data: dict[str, Any]
+    state: Annotated[
+        str, Meta(description="`waiting` or `sent`; `failed`; `kept` if there is no webhook.")
+    ]
+    attempts: int = 0
+    problem: Annotated[str | None, Meta(description="Why it could not be sent.")] = None
+
+
+class AlertList(Got):
+    """The last alerts, latest first."""
+
+    alerts: list[Alert]
 
 
 class NewArm(Sent):

@@ -62,7 +62,7 @@ def _operation(route: Route, schemas: dict[str, Any]) -> dict[str, Any]:
         + "".join(
             part.title() for part in route.path.replace(":", "/").split("/") if part.isalnum()
         ),
-        "summary": route.summary,
+        "summary": route.handler.__doc__,
         "parameters": [
             *(
                 {"name": name, "in": "path", "required": True, "schema": _TEXT_SCHEMA}

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from lastblock.live.bandit import desk_of
 from lastblock.live.decisions import Decision
 from lastblock.live.labels import Label
-from lastblock.serve.hosted import Hosted
+from lastblock.serve.groups import Hosted
 from lastblock.serve.problems import ProblemError
 from lastblock.store.store import Store
 from lastblock.support.errors import UnknownDecisionError

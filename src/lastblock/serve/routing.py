@@ -26,13 +26,14 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Route:
-    """An operation of the API: where it is, who may use it, what it takes and returns."""
+    """An operation of the API: where it is, who may use it, what it takes and returns.
+
+    The docstring of its handler is its summary in the description of the API.
+    """
 
     method: str
     path: str
     handler: Handler
-    summary: str
-    """One line for the description of the API."""
     needs: Right | None = None
     """The right that a key must have; None if nobody needs a key."""
     takes: Body[Any] | None = None

@@ -21,19 +21,17 @@ from granian.utils.proxies import wrap_asgi_with_proxy_headers
 
 import lastblock
 from lastblock.serve import http
-from lastblock.serve.alerts import Alerts
+from lastblock.serve.alerts import AT_ONCE, Alerts, Watcher
 from lastblock.serve.app import App
 from lastblock.serve.commits import Commits
-from lastblock.serve.forwarding import Forwarder
-from lastblock.serve.hosted import Hosted
-from lastblock.serve.hosting import Host
+from lastblock.serve.forwarding import Forwarder, address_for
+from lastblock.serve.groups import Hosted
+from lastblock.serve.hosted_bandits import Host
 from lastblock.serve.keys import Keys
 from lastblock.serve.limits import Limits
 from lastblock.serve.listening import BACKLOG, bound
-from lastblock.serve.peers import address_for
 from lastblock.serve.settings import SettingError, Settings, check_certificate
 from lastblock.serve.state import State
-from lastblock.serve.watching import AT_ONCE, Watcher
 from lastblock.store.storage import TakenOverError
 from lastblock.store.store import Store
 from lastblock.support.errors import StoreError

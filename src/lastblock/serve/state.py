@@ -4,14 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from lastblock.serve.alerts import Alerts
-from lastblock.serve.forwarding import HEADER, LATER, SOON, Forwarder, Relayed
-from lastblock.serve.hosted import Hosted
-from lastblock.serve.hosting import Host
+from lastblock.serve.forwarding import HEADER, LATER, SOON, ElsewhereError, Forwarder, Relayed
+from lastblock.serve.groups import Hosted
+from lastblock.serve.hosted_bandits import Host
 from lastblock.serve.http import Request
 from lastblock.serve.keys import Key, Keys, Right
 from lastblock.serve.limits import Limits
 from lastblock.serve.metrics import Metrics
-from lastblock.serve.peers import ElsewhereError
 from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.serve.settings import Settings
 
@@ -42,14 +41,14 @@ class State:
             return
         if self.settings.insecure:
             request.caller = EVERYTHING
-            self.limits.take(_address(request))
+            self.limits.take(address_of(request))
             return
         given = request.header(b"authorization")
         if given is None or given[:7].lower() != "bearer ":
             raise _unauthorized("send the header `Authorization: Bearer lb_…` with your key")
         key = self.key_of(given)
         if key is None:
-            self.limits.take(_address(request))
+            self.limits.take(address_of(request))
             raise _unauthorized("the key is unknown, revoked or expired; ask for another one")
         self.limits.take(key.id)
         if not key.allows(right):
@@ -125,7 +124,8 @@ def check_reach(request: Request, name: str) -> None:
         raise ProblemError("forbidden", f"key {key.id} is not for bandit {name!r}")
 
 
-def _address(request: Request) -> str:
+def address_of(request: Request) -> str:
+    """Return the name under which requests of an address are counted."""
     client = request.scope.get("client")
     return f"address {client[0]}" if client else "address unknown"
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from lastblock.serve.hosted import Hosted
+from lastblock.serve.groups import Hosted
 from lastblock.serve.http import Request
 from lastblock.serve.state import State
 from lastblock.store.event_logs import LoggedEvent

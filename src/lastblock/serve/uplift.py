@@ -7,9 +7,9 @@ from lastblock.core.reward_stats import Told
 from lastblock.core.support import support_of
 from lastblock.live.bandit import desk_of
 from lastblock.live.best_arm import best_arm, check_bounds, mean_intervals, model_of
-from lastblock.serve.hosted import Hosted
+from lastblock.serve.groups import Hosted
+from lastblock.serve.messages import Group, Uplift
 from lastblock.serve.problems import ProblemError
-from lastblock.serve.safety_messages import Group, Uplift
 from lastblock.support.intervals import check_confidence
 from lastblock.theory.confidence_sequences import Model
 

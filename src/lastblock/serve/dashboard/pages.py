@@ -18,6 +18,7 @@ from lastblock.drawing import numbers
 from lastblock.drawing.mark_symbols import mark_symbols
 from lastblock.serve.dashboard.charts import mark
 from lastblock.serve.http import Response
+from lastblock.serve.problems import ProblemError
 
 HTML: Final = b"text/html; charset=utf-8"
 
@@ -85,6 +86,19 @@ class Pages:
         """Return a page from a template."""
         text = self._templates.get_template(template).render(**values)
         return Response(text.encode(), status, HTML, {**SAFE, **(headers or {})})
+
+    def explain(self, problem: ProblemError) -> Response:
+        """Return the page for a problem."""
+        refresh = {"Refresh": "3"} if problem.status == 503 else {}
+        return self.page(
+            "problem.html",
+            problem.status,
+            {**problem.headers, **refresh},
+            title=problem.title,
+            detail=problem.detail,
+            session=None,
+            is_admin=False,
+        )
 
     def go(self, path: str, headers: Mapping[str, str] | None = None) -> Response:
         """Return the answer that sends a browser to another page of the dashboard."""

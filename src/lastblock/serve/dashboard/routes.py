@@ -4,22 +4,16 @@ import asyncio
 from collections.abc import Iterator
 from typing import Final
 
-from lastblock.serve.dashboard import alert_pages, live_pages, sign_in_pages
-from lastblock.serve.dashboard.access import Guard
-from lastblock.serve.dashboard.bandit_pages import BanditPages
-from lastblock.serve.dashboard.change_pages import ChangePages
+from lastblock.serve.dashboard import event_pages
+from lastblock.serve.dashboard.bandit_pages import BanditPages, ChangePages
 from lastblock.serve.dashboard.pages import Pages, assets
+from lastblock.serve.dashboard.sign_in import Guard, SignInPages
 from lastblock.serve.http import Request, Response
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Route
 from lastblock.serve.state import State
 
 MINUTE: Final = 60.0
-
-
-def is_page(path: str) -> bool:
-    """Return whether the dashboard answers at this address, also while the server starts."""
-    return path == "/" or path.startswith("/dashboard")
 
 
 class Dashboard:
@@ -34,6 +28,7 @@ class Dashboard:
     def __init__(self, state: State) -> None:
         self._state, self._pages = state, Pages(state.settings.root_path)
         self._guard = Guard(state, self._pages)
+        self.explain = self._pages.explain
         self._bandits = BanditPages(state, self._guard)
 
     async def look(self) -> None:
@@ -46,11 +41,10 @@ class Dashboard:
         """Yield all pages, and the files that they load."""
         yield from self._bandits.routes()
         yield from ChangePages(self._state, self._guard, self._bandits).routes()
-        yield from alert_pages.routes(self._state, self._guard)
-        yield from sign_in_pages.routes(self._state, self._guard)
-        yield from live_pages.routes(self._state, self._guard, self._bandits)
-        yield Route("GET", "/", self._begin, "Go to the dashboard.")
-        yield Route("GET", "/dashboard/assets/{file}", _asset, "A file that pages load.")
+        yield from SignInPages(self._state, self._guard).routes()
+        yield from event_pages.routes(self._state, self._guard, self._bandits)
+        yield Route("GET", "/", self._begin)
+        yield Route("GET", "/dashboard/assets/{file}", _asset)
 
     async def _begin(self, request: Request) -> Response:
         return self._pages.go("")

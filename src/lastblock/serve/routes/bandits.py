@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from lastblock.live.bandit import desk_of
-from lastblock.serve.hosted import Hosted
+from lastblock.serve.groups import Hosted
+from lastblock.serve.hosted_bandits import Listed, about_others, list_bandits
 from lastblock.serve.http import Body, Request, Response
-from lastblock.serve.listing import Listed, about_others, list_bandits
 from lastblock.serve.messages import (
     ArmState,
     BanditLine,
@@ -15,13 +15,14 @@ from lastblock.serve.messages import (
     BanditState,
     ChangedArm,
     ChangedBandit,
+    Guardrail,
+    Holdout,
     NewArm,
     NewBandit,
 )
 from lastblock.serve.policies import written
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Parameter, Route
-from lastblock.serve.safety_messages import Guardrail, Holdout
 from lastblock.serve.state import State, check_reach
 from lastblock.store.reading import About
 
@@ -54,7 +55,7 @@ class _Bandits:
         return self._shown(hosted, 201, {"Location": where})
 
     async def list_all(self, request: Request) -> Response:
-        """List bandits."""
+        """List bandits by name."""
         query = request.query()
         after, text = query.get("after", ""), query.get("limit", "100")
         if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _PAGE):
@@ -74,33 +75,33 @@ class _Bandits:
         return Response.json(BanditList(bandits=lines, following=following))
 
     async def read(self, request: Request) -> Response:
-        """Return a bandit."""
+        """Read a bandit; its ETag is for later changes."""
         hosted = await self._bandit(request)
         if request.header(b"if-none-match") == hosted.etag:
             return Response(status=304, headers={"ETag": hosted.etag})
         return self._shown(hosted)
 
     async def change(self, request: Request) -> Response:
-        """Change the notes of a bandit."""
+        """Change or pause a bandit."""
         changed = await request.read(_CHANGED)
         hosted = await self._bandit(request)
         await self._host.change(hosted, changed, request.header(b"if-match"))
         return self._shown(hosted)
 
     async def delete(self, request: Request) -> Response:
-        """Delete a bandit."""
+        """Delete a bandit with all its events."""
         await self._host.delete(await self._bandit(request), request.header(b"if-match"))
         return Response(status=204)
 
     async def add_arm(self, request: Request) -> Response:
-        """Add an arm."""
+        """Add an arm; it is chosen at once."""
         arm = await request.read(_NEW_ARM)
         hosted = await self._bandit(request)
         await self._host.add_arm(hosted, arm, request.header(b"if-match"))
         return self._shown(hosted, 201)
 
     async def change_arm(self, request: Request) -> Response:
-        """Change an arm's payload."""
+        """Change what an arm hands back, or its floor; pause or resume it."""
         changed = await request.read(_CHANGED_ARM)
         hosted = await self._bandit(request)
         label = hosted.find_arm(request.parameters[1])
@@ -109,7 +110,7 @@ class _Bandits:
         return self._shown(hosted)
 
     async def retire_arm(self, request: Request) -> Response:
-        """Retire an arm."""
+        """Retire an arm for good; its past stays."""
         hosted = await self._bandit(request)
         label = hosted.find_arm(request.parameters[1])
         await self._host.retire_arm(hosted, label, request.header(b"if-match"))
@@ -123,7 +124,6 @@ def routes(state: State) -> Iterator[Route]:
         "POST",
         "/v1/bandits",
         do.create,
-        "Create a bandit.",
         needs="admin",
         takes=_NEW,
         returns={201: BanditState},
@@ -133,7 +133,6 @@ def routes(state: State) -> Iterator[Route]:
         "GET",
         "/v1/bandits",
         do.list_all,
-        "List bandits by name.",
         needs="read",
         returns={200: BanditList},
         parameters=(
@@ -146,7 +145,6 @@ def routes(state: State) -> Iterator[Route]:
         "GET",
         one,
         do.read,
-        "Read a bandit; its ETag is for later changes.",
         needs="read",
         returns={200: BanditState, 304: None},
         problems=("not-found",),
@@ -155,7 +153,6 @@ def routes(state: State) -> Iterator[Route]:
         "PATCH",
         one,
         do.change,
-        "Change or pause a bandit.",
         needs="admin",
         takes=_CHANGED,
         returns={200: BanditState},
@@ -166,7 +163,6 @@ def routes(state: State) -> Iterator[Route]:
         "DELETE",
         one,
         do.delete,
-        "Delete a bandit with all its events.",
         needs="admin",
         returns={204: None},
         problems=("not-found", "conflict", "changed-meanwhile"),
@@ -176,7 +172,6 @@ def routes(state: State) -> Iterator[Route]:
         "POST",
         f"{one}/arms",
         do.add_arm,
-        "Add an arm; it is chosen at once.",
         needs="admin",
         takes=_NEW_ARM,
         returns={201: BanditState},
@@ -187,7 +182,6 @@ def routes(state: State) -> Iterator[Route]:
         "PATCH",
         f"{one}/arms/{{label}}",
         do.change_arm,
-        "Change what an arm hands back, or its floor; pause or resume it.",
         needs="admin",
         takes=_CHANGED_ARM,
         returns={200: BanditState},
@@ -198,7 +192,6 @@ def routes(state: State) -> Iterator[Route]:
         "DELETE",
         f"{one}/arms/{{label}}",
         do.retire_arm,
-        "Retire an arm for good; its past stays.",
         needs="admin",
         returns={200: BanditState},
         problems=("not-found", "conflict", "changed-meanwhile"),

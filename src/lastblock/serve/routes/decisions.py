@@ -1,17 +1,19 @@
 """Decisions and their rewards."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
+import msgspec
 from msgspec import UNSET
 
 from lastblock.live.decisions import Decision
 from lastblock.live.labels import Label
-from lastblock.serve.families import check_root
+from lastblock.serve.forwarding import HEADER, ElsewhereError
+from lastblock.serve.groups import Hosted, check_root, reused
 from lastblock.serve.guardrails import check_values, guard
-from lastblock.serve.hosted import Hosted, reused
 from lastblock.serve.http import Body, Request, Response
-from lastblock.serve.message_types import MOST_DECISIONS
 from lastblock.serve.messages import (
+    MOST_DECISIONS,
     Closed,
     ClosedBy,
     DecisionMade,
@@ -23,13 +25,66 @@ from lastblock.serve.messages import (
     NewObservations,
     NewReward,
     NewRewards,
+    RewardOf,
 )
-from lastblock.serve.peers import ElsewhereError
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.reasons import Reason, in_words, reason_of
 from lastblock.serve.routing import Parameter, Route
-from lastblock.serve.sharing import Away, is_only_check, tell_others
 from lastblock.serve.state import State, check_reach
+
+_CHECK: Final = b"lastblock-only-check"
+"""The header of rewards that another server is to check, and not to take yet."""
+
+
+class Away(NamedTuple):
+    """Rewards for bandits of another server."""
+
+    where: ElsewhereError
+    rewards: list[RewardOf]
+
+
+def is_only_check(request: Request) -> bool:
+    """Return whether another server asks if rewards would be taken."""
+    return request.header(_CHECK) is not None and request.header(HEADER) is not None
+
+
+async def tell_others(
+    state: State, request: Request, elsewhere: Mapping[str, Away], *, is_alone: bool
+) -> Response | None:
+    """Send rewards to the servers that have their bandits: to all of them, or none on an error.
+
+    First all servers check theirs, then each takes them. If one ends in between, the client gets a
+    503 and sends all of them again; those that were taken are then the same once more.
+
+    Parameters
+    ----------
+    state, request
+        The service, and the request that brought the rewards.
+    elsewhere
+        The rewards for each of the other servers.
+    is_alone
+        Whether this server has none of the bandits.
+
+    Returns
+    -------
+    Response or None
+        What to answer if a server refused; None if they were taken.
+    """
+    if not elsewhere:
+        return None
+    if is_alone and len(elsewhere) == 1:
+        (only,) = elsewhere.values()
+        return await state.forward(request, "tell", only.where)
+    for header in ((_CHECK, b"1"), None):
+        for where, rewards in elsewhere.values():
+            body = msgspec.json.encode(NewRewards(rewards=rewards))
+            more = [] if header is None else [header]
+            answer = await state.forward(request, "tell", where, body, more)
+            if answer.status != 204:
+                return answer
+            await answer.whole()
+    return None
+
 
 _DECISION, _DECISIONS = Body(NewDecision, is_optional=True), Body(NewDecisions)
 _OBSERVATIONS = Body(NewObservations)
@@ -57,7 +112,7 @@ class _Decisions:
         return hosted
 
     async def decide(self, request: Request) -> Response:
-        """Take decisions."""
+        """Decide: which arm to use now."""
         wanted = await request.read(_DECISION)
         hosted, key = await self._ready(request), request.header(b"idempotency-key")
         check_distinct(wanted)
@@ -71,7 +126,7 @@ class _Decisions:
         return _answer(made, wanted)
 
     async def decide_batch(self, request: Request) -> Response:
-        """Take the decisions of several requests."""
+        """Answer several requests for decisions: all of them, or none."""
         wanted = (await request.read(_DECISIONS)).requests
         if sum(each.n or 1 for each in wanted) > MOST_DECISIONS:
             raise ProblemError("invalid", f"ask for at most {MOST_DECISIONS} decisions at once")
@@ -120,7 +175,7 @@ class _Decisions:
         return hosted
 
     async def reward(self, request: Request) -> Response:
-        """Take a reward."""
+        """Tell the reward of a decision; telling the same one again is fine."""
         told, token = await request.read(_REWARD), request.parameters[0]
         hosted = await self._find(request, token)
         check_values(hosted, [told.guardrail])
@@ -132,7 +187,7 @@ class _Decisions:
         return Response(status=204)
 
     async def rewards(self, request: Request) -> Response:
-        """Take several rewards."""
+        """Tell the rewards of several decisions: all of them, or none."""
         told, key = (await request.read(_REWARDS)).rewards, request.header(b"idempotency-key")
         by_bandit: dict[int, tuple[Hosted, list[str], list[float], list[float | None]]] = {}
         elsewhere: dict[str, Away] = {}
@@ -161,7 +216,7 @@ class _Decisions:
         return Response(status=204)
 
     async def observe(self, request: Request) -> Response:
-        """Learn from decisions that others have taken."""
+        """Learn from decisions that somebody else has taken: from all of them, or none."""
         seen = (await request.read(_OBSERVATIONS)).observations
         hosted = await self._state.bandit(request)
         if hosted.family.holdout is not None:
@@ -177,7 +232,7 @@ class _Decisions:
         return Response(status=204)
 
     async def activate(self, request: Request) -> Response:
-        """Start the reward window of a decision."""
+        """Start the reward window now, for a decision that was made ahead of time."""
         token = request.parameters[0]
         hosted = await self._find(request, token)
         self._commits.check()
@@ -187,7 +242,7 @@ class _Decisions:
         return Response(status=204)
 
     async def close(self, request: Request) -> Response:
-        """Stop waiting for rewards of a decision."""
+        """Stop waiting for rewards: the policy is told what they come to."""
         wanted, token = await request.read(_CLOSED), request.parameters[0]
         hosted = await self._find(request, token)
         self._commits.check()
@@ -235,7 +290,6 @@ def routes(state: State) -> Iterator[Route]:
         "POST",
         many,
         do.decide,
-        "Decide: which arm to use now.",
         needs="ask",
         takes=_DECISION,
         returns={201: (DecisionMade, DecisionsMade)},
@@ -246,7 +300,6 @@ def routes(state: State) -> Iterator[Route]:
         "POST",
         f"{many}:batch",
         do.decide_batch,
-        "Answer several requests for decisions: all of them, or none.",
         needs="ask",
         takes=_DECISIONS,
         returns={201: DecisionsInTurn},
@@ -256,7 +309,6 @@ def routes(state: State) -> Iterator[Route]:
         "PUT",
         f"{one}/reward",
         do.reward,
-        "Tell the reward of a decision; telling the same one again is fine.",
         needs="tell",
         takes=_REWARD,
         returns={204: None},
@@ -267,7 +319,6 @@ def routes(state: State) -> Iterator[Route]:
         "POST",
         "/v1/rewards:batch",
         do.rewards,
-        "Tell the rewards of several decisions: all of them, or none.",
         needs="tell",
         takes=_REWARDS,
         returns={204: None},
@@ -278,7 +329,6 @@ def routes(state: State) -> Iterator[Route]:
         "POST",
         f"{one}/activate",
         do.activate,
-        "Start the reward window now, for a decision that was made ahead of time.",
         needs="tell",
         returns={204: None},
         problems=of_decision,
@@ -287,7 +337,6 @@ def routes(state: State) -> Iterator[Route]:
         "POST",
         f"{one}/close",
         do.close,
-        "Stop waiting for rewards: the policy is told what they come to.",
         needs="tell",
         takes=_CLOSED,
         returns={200: Closed},
@@ -297,7 +346,6 @@ def routes(state: State) -> Iterator[Route]:
         "POST",
         "/v1/bandits/{name}/observations",
         do.observe,
-        "Learn from decisions that somebody else has taken: from all of them, or none.",
         needs="tell",
         takes=_OBSERVATIONS,
         returns={204: None},

@@ -13,9 +13,11 @@ def routes(state: State) -> Iterator[Route]:
     """Yield the operations."""
 
     async def live(request: Request) -> Response:
+        """Whether the server runs."""
         return Response.json(Alive(status="alive"))
 
     async def ready(request: Request) -> Response:
+        """Whether all bandits are open and the store can be written."""
         host = state.host
         problem = host.store.backlog.problem if host.is_ready else None
         is_ready = host.is_ready and problem is None and not state.is_stopping
@@ -28,26 +30,15 @@ def routes(state: State) -> Iterator[Route]:
         return Response.json(body, 503, {"Retry-After": "1"})
 
     async def metrics(request: Request) -> Response:
+        """Counters for Prometheus."""
         lines = [*state.metrics.lines(), *_of_bandits(state), ""]
         text = "\n".join(lines)
         return Response(text.encode(), 200, b"text/plain; version=0.0.4; charset=utf-8")
 
-    yield Route("GET", "/livez", live, "Whether the server runs.", returns={200: Alive})
+    yield Route("GET", "/livez", live, returns={200: Alive})
+    yield Route("GET", "/readyz", ready, returns={200: Ready, 503: Ready})
     yield Route(
-        "GET",
-        "/readyz",
-        ready,
-        "Whether all bandits are open and the store can be written.",
-        returns={200: Ready, 503: Ready},
-    )
-    yield Route(
-        "GET",
-        "/metrics",
-        metrics,
-        "Counters for Prometheus.",
-        needs="read",
-        returns={200: str},
-        media_type="text/plain",
+        "GET", "/metrics", metrics, needs="read", returns={200: str}, media_type="text/plain"
     )
 
 

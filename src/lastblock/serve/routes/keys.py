@@ -20,10 +20,12 @@ def routes(state: State) -> Iterator[Route]:
     keys = state.keys
 
     async def list_all(request: Request) -> Response:
+        """List all keys."""
         shown = [KeyShown(**_fields(key)) for key in keys.all()]
         return Response.json(KeyList(keys=shown))
 
     async def create(request: Request) -> Response:
+        """Make a key; it is shown this once."""
         new = await request.read(_NEW)
         text, key = await asyncio.to_thread(
             keys.create, new.scopes, bandits=new.bandits, name=new.name, days=new.days
@@ -31,11 +33,13 @@ def routes(state: State) -> Iterator[Route]:
         return Response.json(KeyMade(key=text, **_fields(key)), 201, _PRIVATE)
 
     async def rotate(request: Request) -> Response:
+        """Give a key another secret; the old one ends at once."""
         id = find(request)
         text, key = await asyncio.to_thread(keys.rotate, id)
         return Response.json(KeyMade(key=text, **_fields(key)), 200, _PRIVATE)
 
     async def revoke(request: Request) -> Response:
+        """End a key at once."""
         id = find(request)
         if not state.settings.insecure and id == request.caller.id:
             raise ProblemError(
@@ -50,23 +54,12 @@ def routes(state: State) -> Iterator[Route]:
         except LookupError:
             raise ProblemError("not-found", "there is no such key") from None
 
-    yield Route(
-        "GET", "/v1/keys", list_all, "List all keys.", needs="admin", returns={200: KeyList}
-    )
-    yield Route(
-        "POST",
-        "/v1/keys",
-        create,
-        "Make a key; it is shown this once.",
-        needs="admin",
-        takes=_NEW,
-        returns={201: KeyMade},
-    )
+    yield Route("GET", "/v1/keys", list_all, needs="admin", returns={200: KeyList})
+    yield Route("POST", "/v1/keys", create, needs="admin", takes=_NEW, returns={201: KeyMade})
     yield Route(
         "POST",
         "/v1/keys/{id}/rotate",
         rotate,
-        "Give a key another secret; the old one ends at once.",
         needs="admin",
         returns={200: KeyMade},
         problems=("not-found",),
@@ -75,7 +68,6 @@ def routes(state: State) -> Iterator[Route]:
         "DELETE",
         "/v1/keys/{id}",
         revoke,
-        "End a key at once.",
         needs="admin",
         returns={204: None},
         problems=("not-found", "conflict"),

@@ -1,15 +1,17 @@
-"""What is live: a pulse that tells pages when to look again, and the log of events as it grows."""
+"""What happens: a pulse that tells pages when to look again, the log as it grows, and alerts."""
 
 import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 
 from lastblock.engine.events import KINDS
-from lastblock.serve.dashboard.access import Guard, Visit, cookie_of
 from lastblock.serve.dashboard.bandit_pages import BanditPages
-from lastblock.serve.hosted import Hosted
+from lastblock.serve.dashboard.glance import webhook
+from lastblock.serve.dashboard.sign_in import Guard, Visit, cookie_of
+from lastblock.serve.groups import Hosted
 from lastblock.serve.http import Response, Streamed
 from lastblock.serve.problems import ProblemError
+from lastblock.serve.routes.reports import alerts_for
 from lastblock.serve.routing import Route
 from lastblock.serve.state import State
 from lastblock.serve.streams import follow
@@ -56,7 +58,7 @@ def _stamp(hosted: Hosted) -> tuple[int, int]:
 
 
 def routes(state: State, guard: Guard, bandits: BanditPages) -> Iterator[Route]:
-    """Yield the streams, and the page of events."""
+    """Yield the streams, and the pages of events and alerts."""
     store = state.host.store
 
     async def while_signed_in(visit: Visit, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -97,12 +99,29 @@ def routes(state: State, guard: Guard, bandits: BanditPages) -> Iterator[Route]:
             last=found[0].event if found else 0,
         )
 
+    async def alerts(visit: Visit) -> Response:
+        key = visit.session.key
+        found = alerts_for(state, key)
+        return visit.page(
+            "alerts.html",
+            alerts=found,
+            webhook=webhook(state.settings.alert_url),
+            waiting=sum(each.state == "waiting" for each in found),
+            failed=sum(each.state == "failed" for each in found),
+            listeners=sorted(
+                name
+                for name, hosted in list(state.host.bandits.items())
+                if hosted.notes.get("alert_after") is not None and key.reaches(name)
+            ),
+        )
+
     def latest(name: str) -> list[LoggedEvent]:
         last = store.last_event(name)
         found = store.events(name, after=max(0, last - SHOWN), limit=SHOWN)
         return list(reversed(found))
 
     one = "/dashboard/bandits/{name}"
-    yield Route("GET", f"{one}/pulse", guard(beats), "Says when a bandit has changed.")
-    yield Route("GET", f"{one}/events", guard(stream), "The events of a bandit as they come.")
-    yield Route("GET", "/dashboard/events", guard(events), "The page of events.")
+    yield Route("GET", f"{one}/pulse", guard(beats))
+    yield Route("GET", f"{one}/events", guard(stream))
+    yield Route("GET", "/dashboard/events", guard(events))
+    yield Route("GET", "/dashboard/alerts", guard(alerts))

@@ -1,26 +1,107 @@
-"""Looks at a bandit: summary, explanation, changes, events, export."""
+"""Reports on a bandit: summary, explanation, changes, events, export, evaluation; and alerts."""
 
 import asyncio
 import contextlib
 import os
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from lastblock.serve.evaluating import check_policies, evaluate
+import numpy as np
+
+from lastblock.core.protocol import Policy
+from lastblock.core.registry import as_written
+from lastblock.replay.replay import Replay
+from lastblock.serve.groups import Hosted
 from lastblock.serve.guardrails import compare
-from lastblock.serve.hosted import Hosted
 from lastblock.serve.http import Body, Request, Response, Streamed
-from lastblock.serve.messages import ChangeList, Evaluated, NewEvaluation
+from lastblock.serve.keys import Key
+from lastblock.serve.messages import (
+    Alert,
+    AlertList,
+    ChangeList,
+    Earned,
+    EarnedBy,
+    Evaluated,
+    NewEvaluation,
+    Uplift,
+)
+from lastblock.serve.policies import read_policy
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.reasons import past
 from lastblock.serve.routing import Parameter, Route
-from lastblock.serve.safety_messages import Uplift
 from lastblock.serve.state import State
 from lastblock.serve.streams import follow
 from lastblock.serve.uplift import uplift
 from lastblock.store.export import DECISIONS, EVENTS
+from lastblock.store.store import Store
+from lastblock.support.columns import CHOICES, read_columns
+
+
+def check_policies(wanted: NewEvaluation) -> dict[str, Policy]:
+    """Return the policies to evaluate by their names, or raise a ValueError."""
+    made = [read_policy(each) for each in wanted.policies]
+    return {as_written(policy): policy for policy in made}
+
+
+def evaluate(
+    store: Store, name: str, policies: dict[str, Policy], wanted: NewEvaluation
+) -> Evaluated:
+    """What other policies would have earned: a replay of the bandit's own log."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.jsonl"
+        if not store.export(name, path):
+            raise ProblemError(
+                "conflict", f"bandit {name!r} has no decisions with a reward in its log yet"
+            )
+        columns = read_columns(path, ["arm", "reward", "probability"], CHOICES)
+        is_known = np.array([chance is not None for chance in columns["probability"]])
+        if not is_known.any():
+            raise ProblemError(
+                "conflict",
+                f"the log of bandit {name!r} does not say with which probability each arm was "
+                'chosen; set a floor for that, {"floor": 0.05}, and wait for decisions with it',
+            )
+        some = {column: values[is_known] for column, values in columns.items()}
+        try:
+            log = Replay(some, propensity="probability")
+        except ValueError as error:
+            raise ProblemError("conflict", f"the log of bandit {name!r}: {error}") from None
+        parts = log.by_choices()
+        arms = store.bandit(name).arms
+        present = {label for label, state in arms.items() if state == "active"}
+        part = next((part for part in parts if set(part.arms) == present), parts[-1])
+        usable = part.uniform(seed=wanted.seed)
+        found = usable.evaluate(
+            policies,
+            replications=wanted.replications,
+            bootstrap=wanted.bootstrap,
+            seed=wanted.seed,
+        )
+    logged = part.estimate().ips
+    return Evaluated(
+        decisions=len(log),
+        used=len(usable),
+        logged=_earned(logged.value, logged.standard_error, logged.interval()),
+        policies=[
+            EarnedBy(
+                policy=policy,
+                matched=float(each.matched[:, -1].mean()),
+                earned=_earned(each.estimate, each.standard_error, each.interval()),
+            )
+            for policy, each in found.items()
+        ],
+    )
+
+
+def _earned(mean: Any, error: Any, interval: tuple[Any, Any]) -> Earned:
+    low, high = interval
+    values = [float(value) for value in (mean, error, low, high)]
+    mean, error, low, high = (value if value == value else None for value in values)  # noqa: PLR0124  # NaN
+    return Earned(mean=mean, standard_error=error, low=low, high=high)
+
 
 _EVALUATION = Body(NewEvaluation)
 _PART = 1 << 18
@@ -32,7 +113,7 @@ _INTERVALS = (
 _LARGEST = 1e100  # the squares of such numbers are finite
 
 
-class _Looks:
+class _Reports:
     """The handlers."""
 
     def __init__(self, state: State) -> None:
@@ -40,7 +121,7 @@ class _Looks:
         self._evaluating = asyncio.Lock()
 
     async def summary(self, request: Request) -> Response:
-        """Return the summary of a bandit."""
+        """Which arm is best, how sure that is, the means of all arms, the uplift over a holdout."""
         hosted, options = await self._state.bandit(request), _options(request)
         found = await asyncio.to_thread(hosted.bandit.summary, **options)
         said = {**found.to_dict(), "text": str(found)}
@@ -53,14 +134,14 @@ class _Looks:
         return Response.json(said)
 
     async def explanation(self, request: Request) -> Response:
-        """Return why the last round, or a past decision, was as it was."""
+        """Why the last round, or a past decision, was as it was."""
         hosted, token = await self._state.bandit(request), request.query().get("decision")
         if token is None:
             return Response.json(hosted.bandit.explain().to_dict())
         return Response.json(await past(self._store, hosted, token))
 
     async def changes(self, request: Request) -> Response:
-        """Return the changes of the world that the policy has noticed."""
+        """The last changes of the world that the policy has noticed, latest first."""
         hosted = await self._state.bandit(request)
         changes = [
             {**each.to_dict(), "text": str(each)} for each in reversed(hosted.bandit.changes)
@@ -68,7 +149,7 @@ class _Looks:
         return Response.json(ChangeList(changes=changes))
 
     async def events(self, request: Request) -> Response:
-        """Stream the events of a bandit."""
+        """The events of the bandit as they are logged: server-sent events."""
         hosted = await self._state.bandit(request)
         last = request.header(b"last-event-id") or request.query().get("after")
         if last is not None and not (last.isascii() and last.isdigit() and len(last) < 19):
@@ -88,7 +169,7 @@ class _Looks:
         return self._store.last_event(hosted.name)
 
     async def export(self, request: Request) -> Response:
-        """Return the log of a bandit as a file."""
+        """The log as a Parquet file: decisions with their rewards, or all events."""
         hosted = await self._state.bandit(request)
         what = request.query().get("what", DECISIONS)
         if what not in (DECISIONS, EVENTS):
@@ -115,7 +196,7 @@ class _Looks:
         )
 
     async def uplift(self, request: Request) -> Response:
-        """Return what the policy has earned beyond the control arm."""
+        """How much more the policy has earned for each decision than the control arm."""
         hosted, options = await self._state.bandit(request), _options(request)
         return Response.json(await asyncio.to_thread(uplift, hosted, **options))
 
@@ -126,6 +207,10 @@ class _Looks:
         async with self._evaluating:  # one after the other: each takes all cores
             found = await asyncio.to_thread(evaluate, self._store, hosted.name, policies, wanted)
         return Response.json(found)
+
+    async def alerts(self, request: Request) -> Response:
+        """The last alerts, latest first: changes, paused arms, rewards that no longer come."""
+        return Response.json(AlertList(alerts=alerts_for(self._state, request.caller)))
 
 
 def _options(request: Request) -> dict[str, Any]:
@@ -158,14 +243,23 @@ def _verdict(hosted: Hosted, options: dict[str, Any]) -> dict[str, object] | Non
         return None
 
 
+def alerts_for(state: State, key: Key) -> list[Alert]:
+    """Return the last alerts about bandits that a key reaches, latest first."""
+
+    def is_for(name: str) -> bool:
+        found = state.host.bandits.get(name)
+        return key.reaches(name if found is None else found.family.name)
+
+    return [each for each in state.alerts.latest() if is_for(each.bandit)]
+
+
 def routes(state: State) -> Iterator[Route]:
     """Yield the operations."""
-    do, one = _Looks(state), "/v1/bandits/{name}"
+    do, one = _Reports(state), "/v1/bandits/{name}"
     yield Route(
         "GET",
         f"{one}/summary",
         do.summary,
-        "Which arm is best, how sure that is, the means of all arms, the uplift over a holdout.",
         needs="read",
         returns={200: dict},
         problems=("not-found",),
@@ -175,7 +269,6 @@ def routes(state: State) -> Iterator[Route]:
         "GET",
         f"{one}/explanation",
         do.explanation,
-        "Why the last round, or a past decision, was as it was.",
         needs="read",
         returns={200: dict},
         problems=("not-found", "conflict"),
@@ -185,7 +278,6 @@ def routes(state: State) -> Iterator[Route]:
         "GET",
         f"{one}/changes",
         do.changes,
-        "The last changes of the world that the policy has noticed, latest first.",
         needs="read",
         returns={200: ChangeList},
         problems=("not-found",),
@@ -194,7 +286,6 @@ def routes(state: State) -> Iterator[Route]:
         "GET",
         f"{one}/events",
         do.events,
-        "The events of the bandit as they are logged: server-sent events.",
         needs="read",
         returns={200: str},
         problems=("not-found",),
@@ -208,7 +299,6 @@ def routes(state: State) -> Iterator[Route]:
         "GET",
         f"{one}/export",
         do.export,
-        "The log as a Parquet file: decisions with their rewards, or all events.",
         needs="read",
         returns={200: bytes},
         problems=("not-found",),
@@ -219,7 +309,6 @@ def routes(state: State) -> Iterator[Route]:
         "POST",
         f"{one}/evaluate",
         do.evaluate,
-        "What other policies would have earned: a replay of the bandit's own log.",
         needs="read",
         takes=_EVALUATION,
         returns={200: Evaluated},
@@ -229,9 +318,9 @@ def routes(state: State) -> Iterator[Route]:
         "GET",
         f"{one}/uplift",
         do.uplift,
-        "How much more the policy has earned for each decision than the control arm.",
         needs="read",
         returns={200: Uplift},
         problems=("not-found", "conflict"),
         parameters=_INTERVALS,
     )
+    yield Route("GET", "/v1/alerts", do.alerts, needs="read", returns={200: AlertList})

@@ -1,18 +1,20 @@
-"""The bandits that this process has open, with what the service notes about each."""
+"""All bandits of the store: those that this process has open, and those of others."""
 
 import asyncio
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from lastblock.live.bandit import Bandit
 from lastblock.live.labels import Label
 from lastblock.serve.commits import Commits
-from lastblock.serve.families import (
+from lastblock.serve.forwarding import Peers
+from lastblock.serve.groups import (
     COLLECTION,
+    Hosted,
     asked_before,
     check_control,
     check_match,
@@ -20,21 +22,24 @@ from lastblock.serve.families import (
     check_plain,
     check_root,
     check_window,
+    floors_of,
+    floors_of_new,
     follow,
     hosted_of,
     make_member,
     notes_of_change,
     notes_of_new,
     parent_of,
+    read_floors,
+    set_floors,
     unit_of,
+    with_floor,
 )
-from lastblock.serve.floors import floors_of, floors_of_new, read_floors, set_floors, with_floor
-from lastblock.serve.hosted import Hosted
 from lastblock.serve.messages import ChangedArm, ChangedBandit, NewArm, NewBandit, NewDecision
-from lastblock.serve.peers import Peers
 from lastblock.serve.policies import read_policy
 from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.store.documents import Found
+from lastblock.store.reading import About
 from lastblock.store.store import TOGETHER, Store
 from lastblock.support.errors import BanditInUseError, StoreError
 from lastblock.support.spelling import nearest
@@ -362,3 +367,56 @@ class Host:
         with suppress(StoreError):  # closing says what is wrong
             await asyncio.to_thread(self.store.snapshot_all, behind=BEHIND)
         await asyncio.to_thread(self.store.close)
+
+
+class Listed(NamedTuple):
+    """A bandit of the store."""
+
+    name: str
+    hosted: Hosted | None
+    """The open bandit; None if this process does not have it."""
+    notes: dict[str, Any]
+    """Its document."""
+
+
+def list_bandits(
+    host: Host, reaches: Callable[[str], bool], *, with_members: bool = False
+) -> list[Listed]:
+    """Return the bandits of the store, by name; call it in a thread, since it reads the store.
+
+    Parameters
+    ----------
+    host
+        The bandits that this process has open.
+    reaches
+        Says of a name whether the caller may know of the bandit.
+    with_members
+        Whether segments, holdouts and the like are among them.
+    """
+    open_now = dict(host.bandits)
+    try:
+        found = host.store.documents.all(COLLECTION)
+        names = {*host.store.names(), *open_now}
+    except StoreError:  # the database is away: those that are open are known
+        found, names = {}, set(open_now)
+    listed = []
+    for name in sorted(names):
+        hosted = open_now.get(name)
+        parent = parent_of(found.get(name)) if hosted is None else _parent(hosted)
+        if (parent is None or with_members) and reaches(parent or name):
+            notes = hosted.notes if hosted else found[name].value if name in found else {}
+            listed.append(Listed(name, hosted, notes))
+    return listed
+
+
+def about_others(host: Host, shown: Sequence[Listed]) -> dict[str, About]:
+    """Return what the store knows of the bandits that this process does not have open."""
+    others = [each.name for each in shown if each.hosted is None]
+    try:
+        return host.store.about(others) if others else {}
+    except StoreError:
+        return {}
+
+
+def _parent(hosted: Hosted) -> str | None:
+    return None if hosted.parent is None else hosted.parent.name
