@@ -20,7 +20,6 @@ from lastblock.arms.gaussian import Gaussian
 from lastblock.arms.poisson import Poisson
 from lastblock.arms.truncated_gaussian import TruncatedGaussian
 from lastblock.core.families import FAMILIES, family
-from lastblock.core.layout import state_size
 from lastblock.core.registry import DETECTORS, POLICIES, detector, policy
 from lastblock.detectors.adwin import ADWIN
 from lastblock.detectors.glr import GLR
@@ -36,6 +35,7 @@ from lastblock.live.changes import Change
 from lastblock.live.decisions import Decision, Pending
 from lastblock.live.explanation import Duel, Explanation
 from lastblock.live.hooks import BanditEvent
+from lastblock.live.state import state_size
 from lastblock.policies.adaptivelbsda import AdaptiveLBSDA
 from lastblock.policies.adswitch import AdSwitch
 from lastblock.policies.anytimemoss import AnytimeMOSS

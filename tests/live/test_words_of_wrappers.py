@@ -16,7 +16,7 @@ _ALL = """
 import math, random, sys, warnings
 import numpy as np
 import lastblock as lb
-from lastblock.core.protocol import held
+from lastblock.core.describing import held
 from lastblock.core.verdicts import LOOKED, REASONS
 warnings.simplefilter("error")
 

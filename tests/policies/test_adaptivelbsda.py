@@ -65,12 +65,6 @@ def test_one_far_reward_does_not_make_it_deaf(at):
     assert 380 < since < 420
 
 
-def test_bad_parameters():
-    for alertness in (-0.1, 10.5):
-        with pytest.raises(ValueError, match=r"AdaptiveLBSDA: alertness=.* must lie in \[0, 10\]"):
-            lb.AdaptiveLBSDA(alertness)
-
-
 def test_the_state_is_small_and_fixed():
     sizes = {lb.state_size(lb.AdaptiveLBSDA(), 4, horizon) for horizon in (None, 10, 10**9)}
     assert len(sizes) == 1

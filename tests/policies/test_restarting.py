@@ -8,7 +8,6 @@ import pytest
 
 import lastblock as lb
 from lastblock.core.layout import record
-from lastblock.core.registry import build, describe
 from lastblock.core.restarts import (
     REMEMBERED,
     clear_restarts,
@@ -16,43 +15,6 @@ from lastblock.core.restarts import (
     note_restart,
     restart_fields,
 )
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: lb.Restarting(lb.UCB1(), None), "detector=None is not a change detector"),
-        (lambda: lb.Restarting(lb.UCB1(), lb.UCB1()), "is not a change detector"),
-        (lambda: lb.Restarting(lb.UCB1(), lb.MeanShift), "is not a change detector"),
-        (lambda: lb.Restarting(None, lb.MeanShift()), "policy=None is not a policy"),
-        (lambda: lb.Restarting(lb.MeanShift(), lb.MeanShift()), "is not a policy"),
-        (lambda: lb.Restarting(lb.UCB1(), lb.MeanShift(), -1.0), "Restarting: alertness=-1.0 must"),
-        (
-            lambda: lb.Restarting(lb.UCB1(), lb.MeanShift(), exploration=2.0),
-            "Restarting: exploration=2.0 must be 0, for no turns, or lie",
-        ),
-        (lambda: lb.AdaptiveLBSDA(-0.1), "AdaptiveLBSDA: alertness=-0.1 must lie in"),
-        (lambda: lb.AdaptiveLBSDA(11.0), "AdaptiveLBSDA: alertness=11.0 must lie in"),
-        (lambda: lb.MeanShift(-1.0), "MeanShift: caution=-1.0 must not be negative"),
-        (lambda: lb.GLR(delta=1.0), "GLR: delta=1.0 must lie between 0 and 1"),
-        (lambda: lb.GLR(family="gaussian", sigma=0.0), "GLR: sigma=0.0 must be positive"),
-        (lambda: lb.GLR(sigma=2.0), "GLR: sigma=2.0 is for family='gaussian' only"),
-    ],
-)
-def test_impossible_parameters(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
-def test_wrapped_in_plain_data():
-    policy = lb.Restarting(lb.Binarized(lb.Thompson()), lb.GLR(0.1, "gaussian", 2.0), 0.5)
-    assert build(describe(policy)) == policy
-    assert describe(policy)["parameters"]["detector"]["name"] == "GLR"
-
-
-def test_checks_of_the_inner_policy_hold():
-    with pytest.raises(ValueError, match="window=3 is too small"):
-        lb.Bandit(lb.Restarting(lb.SWLBSDA(window=3), lb.MeanShift()), 4)
 
 
 def test_the_last_restarts_are_remembered():

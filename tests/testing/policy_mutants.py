@@ -9,7 +9,6 @@ import numpy as np
 
 from lastblock import kit
 from lastblock.kit import (
-    ARM,
     FIRST_ROOM,
     argmax,
     below,
@@ -17,6 +16,7 @@ from lastblock.kit import (
     enqueue_all,
     history,
     policy,
+    record,
     shuffle,
     unseen,
 )
@@ -36,14 +36,6 @@ class Sound(NamedTuple):
             ("pulls", np.int64, (arms,)),
             ("index", np.float64, (arms,)),
         ]
-
-    def start(self, s):
-        s.last = 0
-        for k in range(s.arms):
-            s.sums[k] = 0.0
-            s.pulls[k] = 0
-        enqueue_all(s)
-        shuffle(s)
 
     def plan(self, s):
         if s.round % self.every == 0:
@@ -132,18 +124,12 @@ def by_horizon(self, arms, horizon):
     return [*Sound.layout(self, arms, horizon), ("times", np.float64, (horizon or 5,))]
 
 
-def lazy_start(self, s):
-    enqueue_all(s)
-    shuffle(s)
+def with_record(self, arms, horizon):
+    return [*Sound.layout(self, arms, horizon), ("own", record([("last", np.int64)]))]
 
 
-def with_leader(self, arms, horizon):
-    return [("leader", ARM), *Sound.layout(self, arms, horizon)]
-
-
-def start_with_leader(self, s):
-    Sound.start(self, s)
-    s.leader = 0
+def by_record(self, s):
+    enqueue(s, s.own.last % s.arms)  # nothing has cleared it
 
 
 def boastful(self, s, arm):
@@ -160,7 +146,7 @@ def padded(self, s, arm):
 
 
 def wordless(self, s):
-    raise KeyError("duels")
+    raise KeyError("words")
 
 
 def by_room(self, s):
@@ -199,7 +185,6 @@ class Anything(NamedTuple):
     what: object = complex(1.0)
 
     layout = Sound.layout
-    start = Sound.start
     plan = unseeded
     observe = Sound.observe
 
@@ -244,7 +229,10 @@ POLICIES = [
         ),
     ),
     (make("ByHorizon", layout=by_horizon), ("state_is_bounded",)),
-    (make("Lazy", start=lazy_start), ("start_sets_what_it_reads", "start_sets_every_number")),
+    (
+        make("Lazy", layout=with_record, plan=by_record),
+        ("start_sets_what_it_reads", "start_sets_every_number"),
+    ),
     (policy()(Anything)(), ("wrong_types_are_rejected", "parameters_survive")),
     (make("Stale", plan=stale_arm), ("arms_come_and_go", "paused_arms_are_not_taken")),
     (make("ByRoom", plan=by_room), ("room_changes_no_decision",)),
@@ -264,10 +252,7 @@ POLICIES = [
         make("Unindexed", flags=["optimistic"], layout=without_index, plan=favourite),
         ("promises_are_kept",),
     ),
-    (
-        make("Wordless", layout=with_leader, start=start_with_leader, duels=wordless),
-        ("words_come_for_every_policy",),
-    ),
+    (make("Wordless", explain=wordless), ("words_come_for_every_policy",)),
 ]
 
 

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from lastblock.core.families import family
+from lastblock.core.parameters import Share
 from lastblock.kernels.streams import to_unit
 
 
@@ -10,11 +11,7 @@ from lastblock.kernels.streams import to_unit
 class Bernoulli(NamedTuple):
     """Rewards that are 1 with probability `mean`, else 0."""
 
-    mean: float
-
-    def validate(self) -> None:
-        if not 0.0 <= self.mean <= 1.0:
-            raise ValueError(f"Bernoulli: mean={self.mean} must lie in [0, 1]")
+    mean: Share
 
     def parameters(self) -> tuple[float, ...]:
         return (self.mean,)

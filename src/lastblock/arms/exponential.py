@@ -4,6 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 from lastblock.core.families import family
+from lastblock.core.parameters import Positive
 from lastblock.kernels.streams import to_open_unit
 
 
@@ -11,11 +12,7 @@ from lastblock.kernels.streams import to_open_unit
 class Exponential(NamedTuple):
     """Rewards from an exponential law with mean `mean`, the inverse of its rate."""
 
-    mean: float
-
-    def validate(self) -> None:
-        if self.mean <= 0.0:
-            raise ValueError(f"Exponential: mean={self.mean} must be positive")
+    mean: Positive
 
     def parameters(self) -> tuple[float, ...]:
         return (self.mean,)

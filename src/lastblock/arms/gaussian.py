@@ -1,9 +1,10 @@
 """Gaussian rewards."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from lastblock.core.families import family
+from lastblock.core.parameters import Range
 from lastblock.kernels.samplers import normal_of
 
 
@@ -12,11 +13,7 @@ class Gaussian(NamedTuple):
     """Rewards from a normal law with mean `mean` and standard deviation `std`."""
 
     mean: float
-    std: float = 1.0
-
-    def validate(self) -> None:
-        if self.std <= 0.0:
-            raise ValueError(f"Gaussian: std={self.std} must be positive; for 0 use Dirac")
+    std: Annotated[float, Range(above=0.0, hint="for 0 use Dirac")] = 1.0
 
     def parameters(self) -> tuple[float, ...]:
         return self.mean, self.std

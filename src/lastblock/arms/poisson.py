@@ -1,9 +1,10 @@
 """Poisson rewards."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from lastblock.core.families import family
+from lastblock.core.parameters import Range
 from lastblock.kernels.samplers import poisson
 from lastblock.kernels.streams import expand
 
@@ -12,11 +13,7 @@ from lastblock.kernels.streams import expand
 class Poisson(NamedTuple):
     """Rewards from a Poisson law with mean `mean`: counts."""
 
-    mean: float
-
-    def validate(self) -> None:
-        if not 0.0 < self.mean <= 1e9:
-            raise ValueError(f"Poisson: mean={self.mean} must be positive and at most 1e9")
+    mean: Annotated[float, Range(above=0.0, most=1e9)]
 
     def parameters(self) -> tuple[float, ...]:
         return (self.mean,)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.core.families import family
+from lastblock.core.parameters import Positive
 from lastblock.kernels.samplers import normal_quantile
 from lastblock.kernels.streams import to_open_unit
 
@@ -36,13 +37,11 @@ class TruncatedGaussian(NamedTuple):
     """
 
     location: float
-    scale: float
+    scale: Positive
     low: float = 0.0
     high: float = 1.0
 
     def validate(self) -> None:
-        if self.scale <= 0.0:
-            raise ValueError(f"TruncatedGaussian: scale={self.scale} must be positive")
         if self.low >= self.high:
             raise ValueError(f"TruncatedGaussian: low={self.low} must lie below high={self.high}")
         lower, upper, _ = self._standard()

@@ -24,11 +24,19 @@ from lastblock.support.spelling import advice
 
 POLICY_METHODS = {
     "layout": ("self", "arms", "horizon"),
-    "start": ("self", "s"),
     "plan": ("self", "s"),
     "observe": ("self", "s", "arm", "reward"),
 }
-POLICY_EXTRAS = {"full": ("self", "s", "arm"), "support": ("self",)}
+POLICY_EXTRAS = {
+    "start": ("self", "s"),
+    "full": ("self", "s", "arm"),
+    "support": ("self",),
+    "resized": ("self", "s", "before", "arm"),
+    "replanned": ("self", "s", "planned", "kept"),
+    "held": ("self", "s", "arm"),
+    "explain": ("self", "s"),
+    "validate": ("self",),
+}
 DETECTOR_METHODS = {
     "layout": ("self", "arms"),
     "reset": ("self", "d"),

@@ -12,6 +12,7 @@ import numpy as np
 from lastblock.core.history import block_sum
 from lastblock.core.layout import ARM, FLAG, HEADER, INDEX, NOBODY
 from lastblock.core.protocol import Layout, Record
+from lastblock.core.rounds import enqueue_all, shuffle
 from lastblock.kernels.jit import kernel, kernel_of
 from lastblock.kernels.streams import below
 
@@ -35,14 +36,18 @@ NEEDED = (*HEADER, *(str(field[0]) for field in duel_fields(1)))
 
 
 @kernel_of(NEEDED)
-def clear_duels(s: Record) -> None:
-    """Start without a leader and without an obligation."""
+def start_duels(s: Record, reference: bool) -> None:
+    """Start without a leader and without an obligation: with every arm once.
+
+    The order is random, but in the authors' code.
+    """
     s.leader = NOBODY
     s.limit = -1
-    s.limit_lasts = 0.0
-    for k in range(s.sums.shape[0]):
-        s.sums[k] = 0.0
+    for k in range(s.candidate.shape[0]):
         s.candidate[k] = 1
+    enqueue_all(s)
+    if not reference:
+        shuffle(s)
 
 
 @kernel_of(NEEDED)

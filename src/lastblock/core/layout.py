@@ -22,7 +22,6 @@ import numpy as np
 from lastblock.core.checked import MARK, is_checked
 from lastblock.core.fields import fields_class
 from lastblock.core.protocol import Layout, Policy, check_arms
-from lastblock.core.registry import require_policy
 from lastblock.kernels.record_memory import WORD
 from lastblock.kernels.streams import STREAM_WORDS
 
@@ -99,6 +98,9 @@ HEADER = (
 )
 """The fields that every record has, or that say something of its policy as a whole. Records with
 the same room for arms have them in the same places, and share the code that needs no others."""
+
+ENGINE_FIELDS = (*HEADER, "end")
+"""The names that no field of a policy may have."""
 
 
 def slots(arms: int) -> int:
@@ -233,45 +235,6 @@ def record_of(
         *([MARK] if is_checked(policy) else []),
     ]
     return record(header + policy.layout(room, horizon) + _END)
-
-
-def state_size(
-    policy: Policy, arms: int, horizon: int | None = None, *, room: int | None = None
-) -> int:
-    """Return the size of a live bandit's state in bytes; it stays the same whatever happens later.
-
-    The state has room for 2, 4, 8, 16 … arms: as many as there are, or more.
-
-    Parameters
-    ----------
-    policy
-        A policy of the library, or your own.
-    arms
-        The number of arms.
-    horizon
-        The number of steps, as in a simulation or fleet; without one, the state of a `Bandit`.
-    room
-        The number of arms to reserve room for, as in `Bandit`.
-
-    Returns
-    -------
-    int
-        The number of bytes.
-
-    Raises
-    ------
-    ValueError
-        If `policy` is not a policy or cannot play this number of arms, or the record would be too
-        large.
-
-    Examples
-    --------
-    >>> import lastblock as lb
-    >>> lb.state_size(lb.LBSDALM(), arms=4) // 4 < 5 * 1024
-    True
-    """
-    require_policy(policy)
-    return state_dtype(policy, arms, horizon, room_for(max(arms, room or 0))).itemsize
 
 
 def layout_id(dtype: np.dtype[Any]) -> str:

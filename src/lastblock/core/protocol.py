@@ -6,21 +6,21 @@ that numba resolves on the type of the NamedTuple, so that one engine, written o
 each policy; with the JIT off the very same methods run as they are.
 
     layout(self, arms, horizon)          the fields of the state (Python, once)
-    start(self, s)                       prepare the record; queue the arms of the first round
+    start(self, s)                       optional: the first round, if it is not every arm once in
+                                         random order; and fields that do not begin with zero
     plan(self, s)                        queue the arms of round `s.round`
     observe(self, s, arm, reward)        one reward of an earlier decision
     full(self, s, arm)                   optional: no room for one more reward of this arm
     support(self)                        optional: the smallest and the largest reward it takes, or
                                          a word, `@policy(support="unit")`; any number if left out
-    check(self, arms)                    optional, Python: can it play so many arms?
-    resized(self, s, before, arm)        optional, Python: arms came or went, see `resized` below
-    replanned(self, s, planned, kept)    optional, Python: it decided without some arms, see below
-    held(self, s, arm)                   optional, Python: the rewards it still uses, see `held`
-    begins_again(self, s)                optional, Python: will it start anew? see `begins_again`
-    duels(self, s)                       optional, Python: why the last round was what it was
-    chosen_by(self, s)                   optional, Python: the numbers it chose by, see `chosen_by`
-    aside(self, s)                       optional, Python: a wrapper's own reason, see `aside`
-    remedy(self)                         optional, Python: what to do about a reward that it refuses
+
+The other methods are plain Python, and optional:
+
+    validate(self)                       raise a ValueError for parameters that do not go together
+    resized(self, s, before, arm)        arms came or went, see `resized` below
+    replanned(self, s, planned, kept)    it decided without some arms, see below
+    held(self, s, arm)                   the rewards it still uses, see `core.describing`
+    explain(self, s)                     why the last round was what it was, likewise
 
 A change detector is a value of the same sort, decorated with `@detector`; wrappers keep its record:
 
@@ -38,7 +38,7 @@ An environment is a NamedTuple of arrays with the kernels
     sample(self, cursor, arm, draw, scratch)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -57,7 +57,6 @@ class Policy(Protocol):
     """The methods that every policy has. Policies need not inherit from this class."""
 
     def layout(self, arms: int, horizon: int | None) -> Layout: ...
-    def start(self, s: Record) -> None: ...
     def plan(self, s: Record) -> None: ...
     def observe(self, s: Record, arm: int, reward: float) -> None: ...
     def _asdict(self) -> dict[str, Any]: ...
@@ -95,9 +94,10 @@ def check_arms(policy: Policy, arms: int) -> None:
     """Raise a ValueError if the policy cannot play this many arms."""
     if arms < 2:
         raise ValueError(f"a bandit needs at least 2 arms, not {arms}; add arms")
-    check = getattr(policy, "check", None)
-    if check is not None:
-        check(arms)
+    for name, rule in getattr(policy, "rules_for_arms", ()):
+        rule.check(policy, name, arms)
+    for part in policies_in(policy):
+        check_arms(part, arms)
 
 
 def require_environment(environment: object) -> None:
@@ -187,43 +187,13 @@ NOTHING_HELD = Held(0.0)
 """For a policy that has forgotten everything."""
 
 
-def held(policy: Policy, s: Record, arm: int) -> Held | None:
-    """Return the rewards of an arm that the policy still uses, by its method `held`.
-
-    A wrapper without the method holds what the wrapped policy holds. None if the policy does not
-    say.
-    """
-    method = getattr(policy, "held", None)
-    if method is not None:
-        found: Held | None = method(s, arm)
-        return found
-    wrapped = wrapped_in(policy, s)
-    return None if wrapped is None else held(*wrapped, arm)
-
-
-def begins_again(policy: Policy, s: Record) -> bool:
-    """Return whether the policy, or one that it wraps, starts anew with the next decision."""
-    method = getattr(policy, "begins_again", None)
-    if method is not None and method(s):
-        return True
-    wrapped = wrapped_in(policy, s)
-    return wrapped is not None and begins_again(*wrapped)
-
-
 class Scores(NamedTuple):
-    """The numbers by which a policy has chosen an arm, as its method `chosen_by` returns them."""
+    """The numbers by which a policy has chosen an arm, as its method `explain` may return them."""
 
     name: str
     """What to call them: "index", "probability"."""
     values: npt.NDArray[np.float64]
     """One for each arm; there may be room for more arms."""
-
-
-def chosen_by(policy: Policy, s: Record) -> Scores | None:
-    """Return the numbers by which the policy inside all wrappers has chosen, or None."""
-    policy, s = innermost(policy, s)
-    method = getattr(policy, "chosen_by", None)
-    return None if method is None else method(s)
 
 
 class Aside(NamedTuple):
@@ -241,14 +211,6 @@ class Aside(NamedTuple):
     """… and the number of arms that the round pulls."""
 
 
-def aside(policy: Policy, s: Record) -> Aside | None:
-    """Return a wrapper's own reason for the arm that it has just planned, by its method `aside`.
-
-    None if the arm is what the wrapped policy chooses now, or if nothing is wrapped.
-    """
-    method = getattr(policy, "aside", None)
-    if method is not None:
-        said: Aside | None = method(s)
-        return said
-    wrapped = wrapped_in(policy, s)
-    return None if wrapped is None else aside(*wrapped)
+Reason: TypeAlias = Sequence[Any] | Scores | Aside | None
+"""Why a policy pulls the arms of a round, as its method `explain` returns it: a `Verdict` for each
+challenger, the numbers by which it chose, or, for a wrapper, an `Aside`."""

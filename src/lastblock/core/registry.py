@@ -17,18 +17,15 @@ from lastblock.core.declarations import (
     check_names,
 )
 from lastblock.core.declarations import without_parentheses as missing_parentheses
+from lastblock.core.layout import ENGINE_FIELDS
+from lastblock.core.parameters import ForArms, Rule
 from lastblock.core.protocol import CHANGE_FIELDS, Detector, Policy, Record
+from lastblock.core.rounds import enqueue_all, shuffle
 from lastblock.core.support import SupportWord, declare_support
 from lastblock.support.checks import choice, flag, number, numbers, optional_wholes, whole
 from lastblock.support.spelling import advice, nearest
 
 T = TypeVar("T")
-
-HEADER_FIELDS = (
-    *("stream", "round", "arms", "queued", "taken", "queue", "out", "stale", "lost", "end"),
-    *("told", "unanswered"),
-)
-"""The fields that every record has, see `core.layout`."""
 
 POLICIES: dict[str, type[Any]] = {}
 """Every policy, by name. Filled by `@policy`; nothing to edit."""
@@ -48,6 +45,8 @@ def policy(
     optimistic: bool = False,
     oracle: bool = False,
     checked: bool = True,
+    remedy: str | None = None,
+    examples: Sequence[Mapping[str, Any]] = (),
 ) -> Callable[[type[T]], type[T]]:
     """Register a NamedTuple as a policy and validate its parameters on construction.
 
@@ -74,6 +73,10 @@ def policy(
         mistake is then a `PolicyError` that says where; with False it may end the process, or
         give a wrong result. Switch the checks off for speed, and only when
         `lastblock.testing.check_policy` has passed.
+    remedy
+        What to do about a reward that the policy refuses, for the message.
+    examples
+        Parameters to test, besides the defaults: the class method `examples` returns such policies.
     """
     if without_parentheses is not None:
         raise missing_parentheses("policy", without_parentheses)
@@ -95,7 +98,11 @@ def policy(
         declared.oracle = oracle
         declared._is_checked = flag(checked, "checked")
         declared.__str__ = as_written
+        declared.remedy = remedy
+        declared.examples = classmethod(functools.partial(_made, examples))
         declare_support(cls, support)
+        if not hasattr(cls, "start"):
+            declared.start = _start_with_all
         if not hasattr(cls, "full"):
             declared.full = _never_full
         register_name(POLICIES, cls)
@@ -152,8 +159,19 @@ def register_name(registry: dict[str, type[Any]], cls: type[Any]) -> None:
     registry[cls.__name__] = cls
 
 
+def _start_with_all(self: Any, s: Record) -> None:
+    enqueue_all(s)
+    shuffle(s)
+
+
 def _never_full(self: Any, s: Record, arm: int) -> bool:
     return False
+
+
+def _made(examples: Sequence[Mapping[str, Any]], cls: type[Any]) -> tuple[Any, ...]:
+    """Return the policies of a class to test: with the defaults, if each parameter has one."""
+    plain: list[Mapping[str, Any]] = [{}] if len(cls._field_defaults) == len(cls._fields) else []
+    return tuple(cls(**parameters) for parameters in (*plain, *examples))
 
 
 def require_policy(policy: object) -> None:
@@ -167,8 +185,8 @@ def require_policy(policy: object) -> None:
         raise ValueError(f"policy={policy!r} is not a policy; {hint}")
     made: Any = policy
     if not is_own(type(made)):
-        fields = check_layout(made, made.layout(2, 2), HEADER_FIELDS)
-        check_names(made, [*HEADER_FIELDS, *fields])
+        fields = check_layout(made, made.layout(2, 2), ENGINE_FIELDS)
+        check_names(made, [*ENGINE_FIELDS, *fields])
 
 
 def require_detector(detector: object) -> None:
@@ -238,9 +256,18 @@ def build(description: dict[str, Any]) -> Policy:
 
 
 def validated(cls: type[T]) -> type[T]:
-    """Make a NamedTuple convert its fields to their annotated types and call its `validate`."""
-    hints = get_type_hints(cls)
-    convert = {name: _conversion(kind) for name, kind in hints.items()}
+    """Make a NamedTuple convert its fields to their annotated types, and call the rules there.
+
+    Afterwards it calls its own method `validate`, if it has one.
+    """
+    convert: dict[str, Callable[[Any, str], Any] | None] = {}
+    rules: list[tuple[str, Any]] = []
+    for name, hint in get_type_hints(cls, include_extras=True).items():
+        said = getattr(hint, "__metadata__", None)  # that of `Annotated`
+        convert[name] = _conversion(hint if said is None else hint.__origin__)
+        rules += [(name, rule) for rule in said or _RULES.get(hint, ())]
+    opened: Any = cls  # a NamedTuple cannot define these in its own body
+    opened.rules_for_arms = [each for each in rules if isinstance(each[1], ForArms)]
     plain_new: Callable[..., Any] = cls.__new__
 
     @functools.wraps(plain_new)
@@ -257,12 +284,14 @@ def validated(cls: type[T]) -> type[T]:
                 value if conversion is None else conversion(value, f"{klass.__name__}: {name}")
             )
         self = tuple.__new__(klass, converted)
+        for name, rule in rules:
+            if not isinstance(rule, ForArms):
+                rule(self, name)
         validate = getattr(self, "validate", None)
         if validate is not None:
             validate()
         return self
 
-    opened: Any = cls  # a NamedTuple cannot define these in its own body
     opened.__new__ = checked_new
     opened._make = classmethod(lambda klass, values: klass(*values))  # _replace validates too
     return cls
@@ -304,6 +333,12 @@ def _conversion(kind: Any) -> Callable[[Any, str], Any] | None:
     words = enumeration(kind)
     return _CONVERSIONS.get(kind) if words is None else functools.partial(choice, words)
 
+
+_RULES: dict[Any, tuple[Rule, ...]] = {
+    Policy: (lambda owner, name: require_policy(getattr(owner, name)),),
+    Detector: (lambda owner, name: require_detector(getattr(owner, name)),),
+}
+"""The rules of parameters that are annotated with these types."""
 
 _CONVERSIONS: dict[Any, Callable[[Any, str], Any]] = {
     int: whole,

@@ -118,6 +118,15 @@ def _restarts_of(s: Any) -> Any:
     return lambda s: -1
 
 
+def begins_again(s: Any) -> bool:
+    """Return whether a policy, or one that it wraps, starts anew with the next decision.
+
+    Such a policy has a flag `due`.
+    """
+    names = s.dtype.names
+    return ("due" in names and bool(s["due"])) or ("inner" in names and begins_again(s["inner"]))
+
+
 def last_changes(s: Any) -> list[Restart]:
     """Return the last restarts in a record, oldest first; empty if its policy never restarts."""
     while "changes" not in s.dtype.names:

@@ -132,9 +132,9 @@ def remedy(policy: Policy, scale: Scale | None = None) -> str:
 
     `scale` says where the rewards lie, if that is known.
     """
-    own = getattr(policy, "remedy", None)
+    own: str | None = getattr(policy, "remedy", None)
     if own is not None:
-        return str(own())
+        return own
     name = type(policy).__name__
     ways = []
     if not any(map(math.isinf, support_of(policy))):

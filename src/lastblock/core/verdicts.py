@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from lastblock.core.duels import is_owed
 from lastblock.core.history import block_sum
+from lastblock.core.layout import NOBODY
 from lastblock.core.protocol import Record
 from lastblock.kernels.jit import plain
 
@@ -69,6 +70,8 @@ def judge(
     """
     compare = blocks or _last_blocks
     leader = int(s.leader)
+    if leader == NOBODY:
+        return []
     round_arms = s.queue[: s.queued].tolist()
     verdicts = []
     for k in range(s.arms):

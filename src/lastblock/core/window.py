@@ -4,12 +4,13 @@ Rewards are added to the sums and subtracted again for years. So that the sums d
 are compensated: rounding errors are summed up beside them. Sums of whole numbers stay exact.
 """
 
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lastblock.core.layout import ARM, COUNT, NOBODY, capacity, record, within
+from lastblock.core.parameters import ForArms, Range
 from lastblock.core.protocol import Held, Record
 from lastblock.kernels.exact_sums import two_sum
 from lastblock.kernels.jit import kernel
@@ -18,20 +19,20 @@ SMALLEST_WINDOW = 64
 LONGEST_WINDOW = 1 << 24
 
 
-def check_window(name: str, window: int, *, least: int = 2, unit: str = "pulls") -> None:
-    """Raise a ValueError unless `least` ≤ `window` ≤ `LONGEST_WINDOW`; `name` is the policy's."""
-    if not least <= window <= LONGEST_WINDOW:
-        raise ValueError(
-            f"{name}: window={window} must lie between {least} and {LONGEST_WINDOW} {unit}"
-        )
-
-
-def check_window_fits(name: str, window: int, arms: int, *, unit: str = "pulls") -> None:
-    """Raise a ValueError if the window is too short to hold a reward of every arm."""
+def _fits(owner: Any, name: str, arms: int) -> None:
+    window = getattr(owner, name)
     if window < arms:
         raise ValueError(
-            f"{name}: window={window} is too small for {arms} arms; choose at least {arms} {unit}"
+            f"{type(owner).__name__}: {name}={window} is too small for {arms} arms; choose at "
+            f"least {arms}"
         )
+
+
+FITS_ARMS = ForArms(_fits)
+"""The rule that a window is long enough to hold a reward of every arm."""
+
+Window: TypeAlias = Annotated[int, Range(2, LONGEST_WINDOW, unit="pulls"), FITS_ARMS]
+"""A parameter that is the length of a window."""
 
 
 def window_dtype(arms: int, window: int) -> np.dtype[Any]:

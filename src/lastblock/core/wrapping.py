@@ -6,9 +6,8 @@ which numba cannot compile.
 """
 
 from lastblock.core.checked import check_round
-from lastblock.core.protocol import Aside, Held, Policy, Record, aside, held, innermost
-from lastblock.core.rounds import enqueue
-from lastblock.core.verdicts import BEGUN, QUEUED
+from lastblock.core.protocol import Record
+from lastblock.core.rounds import clear_fields, enqueue
 from lastblock.kernels.jit import kernel
 from lastblock.kernels.streams import expand, next_word
 
@@ -45,6 +44,7 @@ def ready_to_start(s: Record) -> Record:
     for k in range(inner.queue.shape[0]):
         inner.queue[k] = 0
     share_counts(s)
+    clear_fields(inner)
     return inner
 
 
@@ -86,32 +86,3 @@ def take_next(s: Record) -> None:
         check_round(s.inner)
     enqueue(s, s.inner.queue[s.inner.taken])
     s.inner.taken += 1
-
-
-# The rest is plain Python: a wrapper's methods `held` and `aside`.
-
-
-def held_since(policy: Policy, s: Record, arm: int, begun_again: bool) -> Held | None:
-    """Return what the inner policy, with its record `s`, holds of an arm.
-
-    A wrapper that has `begun_again` says so of a policy that does not count its rewards.
-    """
-    found = held(policy, s, arm)
-    return Held(None) if found is None and begun_again else found
-
-
-def planned_before(policy: Policy, s: Record) -> Aside | None:
-    """Return why the inner policy has not just compared the arms, or None if it has.
-
-    This is for the method `aside` of a wrapper that hands out one arm of the inner policy's round
-    at a time; `s` is the inner record.
-    """
-    said = aside(policy, s)
-    if said is not None:
-        return said
-    policy, s = innermost(policy, s)
-    if s.round == 1 and s.queued == s.arms > 1:
-        return Aside(BEGUN, policy)
-    if s.taken > 1:
-        return Aside(QUEUED, policy, int(s.round), int(s.taken), int(s.queued))
-    return None

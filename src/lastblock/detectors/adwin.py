@@ -5,11 +5,12 @@ length, which double as they age. Every border between two sums is a place where
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from lastblock.core.layout import COUNT, within
+from lastblock.core.parameters import Chance, Range
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import detector
 from lastblock.kernels.jit import kernel, routine
@@ -116,14 +117,8 @@ class ADWIN(NamedTuple):
     JMLR 25, 2024.
     """
 
-    delta: float = 0.002
-    clock: int = 1
-
-    def validate(self) -> None:
-        if not 0.0 < self.delta < 1.0:
-            raise ValueError(f"ADWIN: delta={self.delta} must lie between 0 and 1")
-        if not 1 <= self.clock <= 1_000_000:
-            raise ValueError(f"ADWIN: clock={self.clock} must lie between 1 and a million rewards")
+    delta: Chance = 0.002
+    clock: Annotated[int, Range(1, 1_000_000, unit="rewards")] = 1
 
     def layout(self, arms: int) -> Layout:
         return [

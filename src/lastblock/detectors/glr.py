@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.core.layout import COUNT, capacity, within
+from lastblock.core.parameters import Chance, Sigma
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import detector
 from lastblock.kernels.divergences import (
@@ -232,17 +233,9 @@ class GLR(NamedTuple):
     Piecewise-Stationary Bandits. JMLR, 2022.
     """
 
-    delta: float = 0.01
+    delta: Chance = 0.01
     family: Family | FamilyWord = Family.BERNOULLI
-    sigma: float = 1.0
-
-    def validate(self) -> None:
-        if not 0.0 < self.delta < 1.0:
-            raise ValueError(f"GLR: delta={self.delta} must lie between 0 and 1")
-        if self.sigma <= 0.0:
-            raise ValueError(f"GLR: sigma={self.sigma} must be positive")
-        if self.family != Family.GAUSSIAN and self.sigma != 1.0:
-            raise ValueError(f"GLR: sigma={self.sigma} is for family='gaussian' only; leave it out")
+    sigma: Sigma = 1.0
 
     def layout(self, arms: int) -> Layout:
         return split_fields(arms)

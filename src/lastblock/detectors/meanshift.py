@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lastblock.core.layout import COUNT
+from lastblock.core.parameters import NotNegative
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import detector
 from lastblock.kernels.bits import bit_length
@@ -324,11 +325,7 @@ class MeanShift(NamedTuple):
     True
     """
 
-    caution: float = 4.0
-
-    def validate(self) -> None:
-        if self.caution < 0.0:
-            raise ValueError(f"MeanShift: caution={self.caution} must not be negative")
+    caution: NotNegative = 4.0
 
     def layout(self, arms: int) -> Layout:
         return shift_fields(arms)

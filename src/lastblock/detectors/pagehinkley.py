@@ -1,10 +1,11 @@
 """The Page–Hinkley test: sums of how far rewards are from their mean so far, in both directions."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from lastblock.core.layout import COUNT
+from lastblock.core.parameters import NotNegative, Positive, Range
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import detector
 from lastblock.kernels.jit import kernel
@@ -57,17 +58,9 @@ class PageHinkley(NamedTuple):
     Change-Detection Based Framework for Piecewise-Stationary Multi-Armed Bandit Problem. AAAI 2018.
     """
 
-    drift: float = 0.05
-    threshold: float = 10.0
-    least: int = 30
-
-    def validate(self) -> None:
-        if self.drift < 0.0:
-            raise ValueError(f"PageHinkley: drift={self.drift} must not be negative")
-        if self.threshold <= 0.0:
-            raise ValueError(f"PageHinkley: threshold={self.threshold} must be positive")
-        if self.least < 2:
-            raise ValueError(f"PageHinkley: least={self.least} must be at least 2 rewards")
+    drift: NotNegative = 0.05
+    threshold: Positive = 10.0
+    least: Annotated[int, Range(2, unit="rewards")] = 30
 
     def layout(self, arms: int) -> Layout:
         return [

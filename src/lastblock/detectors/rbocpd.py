@@ -8,6 +8,7 @@ so that no forecaster needs to be kept: the sums of the test GLR, at the same sp
 import math
 from typing import NamedTuple
 
+from lastblock.core.parameters import Discount
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.registry import detector
 from lastblock.detectors.glr import (
@@ -102,11 +103,7 @@ class RBOCPD(NamedTuple):
     Feedback in Non-stationary Environments. ACML 2022.
     """
 
-    delta: float = 0.01
-
-    def validate(self) -> None:
-        if not 0.0 < self.delta <= 1.0:
-            raise ValueError(f"RBOCPD: delta={self.delta} must be positive and at most 1")
+    delta: Discount = 0.01
 
     def layout(self, arms: int) -> Layout:
         return split_fields(arms)

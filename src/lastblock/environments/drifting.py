@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.core.families import Arm, Families, hull_of, scale_of, undeclared
+from lastblock.core.parameters import Positive
 from lastblock.core.registry import validated
 from lastblock.core.support import Scale, Support
 from lastblock.environments.piecewise import check_arm_list, encode
@@ -40,12 +41,8 @@ class Sinusoid(NamedTuple):
 
     centre: float
     amplitude: float
-    period: float
+    period: Positive
     phase: float = 0.0
-
-    def validate(self) -> None:
-        if self.period <= 0.0:
-            raise ValueError(f"Sinusoid: period={self.period} must be positive")
 
     def at(self, t: int) -> float:
         """Return the mean at time step `t`."""

@@ -1,5 +1,6 @@
-"""Access to the raw memory of records: copy their first words, and prefetch them."""
+"""Access to the raw memory of records: copy their first words, zero fields, and prefetch them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,49 @@ def _compile_copy() -> None:
         copy_words(s, target, first)
 
     in_kernels(copy_beginning)(lambda s, target, first: copy)
+
+
+def zeroing(kept: tuple[str, ...]) -> Callable[[Any], None]:
+    """Return a function that sets the fields of a record to zero, but those in `kept`.
+
+    Records within the record stay as they are. Kernels call it, too.
+    """
+
+    def zero(s: Any) -> None:
+        for name in s.dtype.names:
+            if name not in kept and s.dtype[name].names is None:
+                s[name] = 0
+
+    def compile_zero() -> None:
+        from numba import types  # noqa: PLC0415  # slow to import
+        from numba.core import cgutils  # noqa: PLC0415  # slow to import
+        from numba.extending import intrinsic  # noqa: PLC0415  # slow to import
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = signature.args[0]
+            starts = sorted({field.offset for field in kind.fields.values()} | {kind.size})
+            member: Any = cgutils.get_record_member
+            fill: Any = cgutils.memset
+            for name, field in kind.fields.items():
+                empty = 0 in getattr(field.type, "shape", ())
+                if name not in kept and not empty and not isinstance(field.type, types.Record):
+                    place = member(builder, arguments[0], field.offset, cgutils.int8_t)
+                    n = starts[starts.index(field.offset) + 1] - field.offset
+                    fill(builder, place, context.get_constant(types.intp, n), 0)
+            return context.get_dummy_value()
+
+        def declare(_typing: Any, s: Any) -> Any:
+            return types.void(s), generate
+
+        zero_fields: Any = intrinsic(declare)
+
+        def run(s: Any) -> None:
+            zero_fields(s)
+
+        in_kernels(zero)(lambda s: run)
+
+    when_compiling(compile_zero)
+    return zero
 
 
 def fetch(states: npt.NDArray[Any], i: int) -> None:

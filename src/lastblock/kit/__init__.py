@@ -17,28 +17,39 @@ Python, all other functions are kernels, which your methods, compiled too, can c
 `Layout`           the type of what `layout` returns: names, types and shapes of the fields
 =================  ================================================================================
 
-Optional methods of a policy: `validate(self)` raises a `ValueError` for impossible parameters,
-`check(self, arms)` for a number of arms that it cannot play. `full(self, s, arm)`, a kernel, says
-that one more reward does not fit; it goes with ``grows=True``, or with a property `grows` if that
-depends on parameters. `support(self)`, a kernel, returns the smallest and the largest reward that
-it takes, as does ``@policy(support="unit")``; `remedy(self)` says what to do about others.
-`resized(self, s, before, arm)` brings along what was derived from the number of arms when an arm
-has come or gone, `replanned(self, s, planned, kept)` puts right what a decision without some arms
-has left. `held(self, s, arm)`, `chosen_by(self, s)` and `duels(self, s)` say what it knows and why
-it acted: see `lastblock.kit.describing`. ``@policy(optimistic=True)`` promises a field `index` of
-upper bounds, for `Master`. A class method `examples(cls)` returns policies to test.
+A policy has the methods `layout`, `plan` and `observe`. All others are optional.
+`start(self, s)`, a kernel, queues the first round, if that is not every arm once in random order,
+and sets the fields that do not begin with zero. `full(self, s, arm)`, a kernel, says that one more
+reward does not fit; it goes with ``grows=True``, or with a property `grows` if that depends on
+parameters. `support(self)`, a kernel, returns the smallest and the largest reward that it takes, as
+does ``@policy(support="unit")``. `validate(self)` raises a `ValueError` for parameters that do not
+go together. `resized(self, s, before, arm)` brings along what was derived from the number of arms
+when an arm has come or gone, `replanned(self, s, planned, kept)` puts right what a decision without
+some arms has left. `held(self, s, arm)` and `explain(self, s)` say what it knows and why it acted,
+where its fields do not: see `lastblock.kit.describing`. ``@policy(optimistic=True)`` promises a
+field `index` of upper bounds, for `Master`; ``@policy(examples=[…])`` has parameters to test.
+
+**Parameters.** The annotation is the type of a parameter, and what it may be. One of the type
+`Policy` or `Detector` is checked, too.
 
 =================  ================================================================================
-`whole` *          a whole number, or a `ValueError` that names the argument
+`Positive`         a number above 0
+`NotNegative`      a number of at least 0
+`Share`            a number from 0 to 1
+`Chance`           a number between 0 and 1
+`Discount`         a number above 0 and at most 1
+`Sigma`            a positive number, for the Gaussian family only
+`Range`            other bounds: ``Annotated[int, Range(1, unit="pulls")]``
+`ForArms`          a rule that depends on the number of arms, likewise
+`whole` *          for class methods: a whole number, or a `ValueError` that names the argument
 `number` *         a finite number, likewise
 `choice` *         a member of an enumeration, given by its word, likewise
 `Support`          the rewards between two bounds
 `support_of` *     the rewards that a policy takes, for a wrapper
 =================  ================================================================================
 
-Fields that are annotated `int`, `float` or `bool` do not need the first two; class methods may.
-
-**Fields.** What a layout is made of, besides numpy's integers and floats. Where a type has bounds,
+**Fields.** What a layout is made of, besides numpy's integers and floats. Before `start` all are
+zero, except records within the record: functions of their own clear these. Where a type has bounds,
 they are checked when a record is loaded, since compiled code goes where its numbers send it. A
 wrapper has the wrapped policy as a parameter, and its record in the field `inner`.
 
@@ -58,11 +69,11 @@ wrapper has the wrapped policy as a parameter, and its record in the field `inne
 `FIRST_ROOM`       rewards of an arm to make room for when there is no horizon
 =================  ================================================================================
 
-**The round.** `start` and `plan` queue at least one arm.
+**The round.** `plan`, and `start` if there is one, queue at least one arm.
 
 =================  ================================================================================
 `enqueue`          add an arm to the round
-`enqueue_all`      every arm once: the first round of nearly every policy
+`enqueue_all`      every arm once
 `shuffle`          put the round's arms in random order, so that none is favoured by its number
 `stop_waiting`     what is out counts no longer; a policy with a window may do so more often
 =================  ================================================================================
@@ -91,7 +102,7 @@ arm, reward)``.
 
 ====================  =============================================================================
 `duel_fields` *       the fields that the next four need: leader, sampling obligation
-`clear_duels`         nobody leads, nothing is owed
+`start_duels`         no leader, no obligation, and every arm once
 `update_leader`       the leader: most pulls, then the largest sum, then at random
 `update_obligation`   how many pulls every arm is owed in a round
 `is_owed`             whether an arm is pulled without a duel
@@ -102,7 +113,7 @@ arm, reward)``.
 `obligation_lasts`    a round below which that number stays
 ====================  =============================================================================
 
-**Why.** What the method `duels` returns, for `Bandit.explain`.
+**Why.** What the method `explain` of a policy with duels returns, for `Bandit.explain`.
 
 =================  ================================================================================
 `describing` *     a module: other methods by which a policy says what it holds and why it acted
@@ -125,12 +136,10 @@ The reasons: `FORCED`, `WON`, `LOST`, `WAITS`, `FLAGGED`, `PROBED`, `FULL`, `DOU
 **Wrapping** another policy, whose record is the field `inner`; see `policies/restarting.py`.
 
 =====================  ============================================================================
-`require_policy` *     raise a `ValueError` unless the value is a policy
-`require_detector` *   raise a `ValueError` unless the value is a change detector
-`check_arms` *         raise a `ValueError` if the policy cannot play this many arms
 `resized` *            let the inner policy bring along what depends on the number of arms
 `share_stream`         give the inner policy its random stream, and keep another one
 `ready_to_start`       the inner record, before its policy starts
+`clear_fields`         set the fields of a record to zero: for a wrapper with several records
 `ready_to_plan`        the inner record, before its policy plans a round …
 `planned`              … and what to do afterwards
 `ready_to_observe`     the inner record, before its policy gets a reward
@@ -188,13 +197,13 @@ need a decorator.
 
 from lastblock.core.checked import NOTICE, RESET, check_round, note_method
 from lastblock.core.duels import (
-    clear_duels,
     duel_fields,
     is_ahead,
     is_owed,
     most_pulled,
     obligation,
     obligation_lasts,
+    start_duels,
     update_leader,
     update_obligation,
     wins_duel,
@@ -216,10 +225,20 @@ from lastblock.core.layout import (
     record_of,
     within,
 )
-from lastblock.core.protocol import Detector, Layout, Policy, Record, check_arms, resized
-from lastblock.core.registry import detector, policy, require_detector, require_policy
+from lastblock.core.parameters import (
+    Chance,
+    Discount,
+    ForArms,
+    NotNegative,
+    Positive,
+    Range,
+    Share,
+    Sigma,
+)
+from lastblock.core.protocol import Detector, Layout, Policy, Record, resized
+from lastblock.core.registry import detector, policy
 from lastblock.core.restarts import clear_restarts, note_restart, restart_fields
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle, stop_waiting
+from lastblock.core.rounds import clear_fields, enqueue, enqueue_all, shuffle, stop_waiting
 from lastblock.core.support import Support, support_of
 from lastblock.core.verdicts import (
     DOUBTED,
@@ -298,15 +317,23 @@ __all__ = [
     "WEIGHT",
     "WON",
     "Arm",
+    "Chance",
     "Detector",
+    "Discount",
     "Family",
     "FamilyCode",
     "FamilyWord",
+    "ForArms",
     "Law",
     "LawWord",
     "Layout",
+    "NotNegative",
     "Policy",
+    "Positive",
+    "Range",
     "Record",
+    "Share",
+    "Sigma",
     "Stream",
     "Support",
     "Verdict",
@@ -317,10 +344,9 @@ __all__ = [
     "binomial",
     "bit_length",
     "capacity",
-    "check_arms",
     "check_round",
     "choice",
-    "clear_duels",
+    "clear_fields",
     "clear_restarts",
     "clipped",
     "coin",
@@ -362,13 +388,12 @@ __all__ = [
     "ready_to_start",
     "record",
     "record_of",
-    "require_detector",
-    "require_policy",
     "resized",
     "restart_fields",
     "routine",
     "share_stream",
     "shuffle",
+    "start_duels",
     "stop_waiting",
     "support_of",
     "take_next",

@@ -6,16 +6,16 @@
 `slide`                take in a reward; the one of `window` rewards ago falls out
 `window_sum`           the sum of the arm's rewards within the window; ``w.pulls[arm]`` counts them
 `held`                 plain Python: what the method ``held`` of a policy returns
-`check_window`         raise a `ValueError` if a policy cannot have such a window
-`check_window_fits`    raise a `ValueError` if it is too small for the number of arms
+`Window`               the type of a parameter that is the length of a window
+`FITS_ARMS`            a rule for such a type: the window has room for a reward of every arm
 `LONGEST_WINDOW`       the longest window there can be
 =====================  ============================================================================
 """
 
 from lastblock.core.window import (
+    FITS_ARMS,
     LONGEST_WINDOW,
-    check_window,
-    check_window_fits,
+    Window,
     clear,
     held,
     slide,
@@ -24,9 +24,9 @@ from lastblock.core.window import (
 )
 
 __all__ = [
+    "FITS_ARMS",
     "LONGEST_WINDOW",
-    "check_window",
-    "check_window_fits",
+    "Window",
     "clear",
     "held",
     "slide",

@@ -8,15 +8,15 @@ from typing import Generic, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.core.describing import explain
 from lastblock.core.history import forget_overwritten, histories_in
 from lastblock.core.layout import NOBODY
 from lastblock.core.protocol import (
     Aside,
     Policy,
     Record,
+    Scores,
     States,
-    aside,
-    chosen_by,
     innermost,
 )
 from lastblock.core.rounds import leader_of
@@ -127,9 +127,10 @@ def explained(
     leader = None if lead == NOBODY else labels[lead]
     # A wrapper that hands out one arm at a time may not have asked the wrapped policy just now;
     # then duels and indices do not explain the arm.
-    apart = aside(policy, s)
-    verdicts = _verdicts(policy, s) if leader is not None and apart is None else []
-    index = None if verdicts or apart is not None else _index(policy, s, labels)
+    said = explain(policy, s)
+    apart = said if isinstance(said, Aside) else None
+    index = _index(said, labels[: s.arms]) if isinstance(said, Scores) else None
+    verdicts = [] if apart or index or said is None else list(said)
     round_ = int(s.round)
     change = last_change(s, labels)
     lines = [f"Round {round_} of {policy}."]
@@ -205,17 +206,8 @@ def _appended(policy: Policy, s: Record) -> list[npt.NDArray[np.int64]]:
     return [np.array(h["written"], np.int64) for h in histories]
 
 
-def _verdicts(policy: Policy, s: Record) -> list[Verdict]:
-    policy, s = innermost(policy, s)
-    method = getattr(policy, "duels", None)
-    return [] if method is None else list(method(s))
-
-
-def _index(policy: Policy, s: Record, labels: Sequence[L]) -> tuple[str, dict[L, float]] | None:
-    scores = chosen_by(policy, s)
-    if scores is None:
-        return None
-    return scores.name, {labels[k]: float(scores.values[k]) for k in range(s.arms)}
+def _index(scores: Scores, labels: Sequence[L]) -> tuple[str, dict[L, float]]:
+    return scores.name, {label: float(scores.values[k]) for k, label in enumerate(labels)}
 
 
 def _sentence(v: Verdict, labels: Sequence[L], leader: L | None) -> str:

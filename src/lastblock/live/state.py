@@ -33,6 +33,7 @@ from lastblock.core.layout import (
     state_dtype,
 )
 from lastblock.core.protocol import Policy, Record, States, resized
+from lastblock.core.registry import require_policy
 from lastblock.core.reward_stats import COLUMNS, Told
 from lastblock.engine.live import (
     ask_floored_live,
@@ -429,3 +430,42 @@ def _occupied(dtype: np.dtype[Any]) -> npt.NDArray[np.uint8]:
         part, offset = fields[name][:2]
         ones[offset : offset + part.itemsize] = _occupied(part) if part.names else 0xFF
     return ones
+
+
+def state_size(
+    policy: Policy, arms: int, horizon: int | None = None, *, room: int | None = None
+) -> int:
+    """Return the size of a live bandit's state in bytes; it stays the same whatever happens later.
+
+    The state has room for 2, 4, 8, 16 … arms: as many as there are, or more.
+
+    Parameters
+    ----------
+    policy
+        A policy of the library, or your own.
+    arms
+        The number of arms.
+    horizon
+        The number of steps, as in a simulation or fleet; without one, the state of a `Bandit`.
+    room
+        The number of arms to reserve room for, as in `Bandit`.
+
+    Returns
+    -------
+    int
+        The number of bytes.
+
+    Raises
+    ------
+    ValueError
+        If `policy` is not a policy or cannot play this number of arms, or the record would be too
+        large.
+
+    Examples
+    --------
+    >>> import lastblock as lb
+    >>> lb.state_size(lb.LBSDALM(), arms=4) // 4 < 5 * 1024
+    True
+    """
+    require_policy(policy)
+    return state_dtype(policy, arms, horizon, room_for(max(arms, room or 0))).itemsize

@@ -8,8 +8,10 @@ from typing import Any, Generic, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.core.describing import held
 from lastblock.core.layout import grows
-from lastblock.core.protocol import Policy, Record, begins_again, held
+from lastblock.core.protocol import Policy, Record
+from lastblock.core.restarts import begins_again
 from lastblock.core.reward_stats import Told
 from lastblock.core.support import Support, support_of
 from lastblock.live.best_arm import are_coins, best_arm, mean_intervals, model_of
@@ -164,7 +166,7 @@ def gather(desk: Desk[L], confidence: float) -> Gathered[L]:
             count, seen = seen_by(policy, s, arm, told, keeps_all, confidence)
             state: ArmState = PAUSED if label in desk.paused else ACTIVE
             rows.append(_Row(label, state, told, waiting, count, seen))
-    has_leader = notes.leader is not None and not begins_again(policy, s)
+    has_leader = notes.leader is not None and not begins_again(s)
     leader = active[notes.leader] if notes.leader is not None and has_leader else None
     since = notes.since if has_leader else None
     change = last_change(s, active)

@@ -9,8 +9,7 @@ the last bit.
 import math
 
 from lastblock.kernels.divergences import bernoulli_upper
-from lastblock.kernels.jit import kernel, routine
-from lastblock.kernels.samplers import log_factorial
+from lastblock.kit import kernel, log_factorial, routine
 
 ITERATIONS = 100
 """More than Halley's iteration, or the bisection in its place, ever takes."""

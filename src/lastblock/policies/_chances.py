@@ -5,11 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.layout import INDEX
-from lastblock.core.protocol import Record
-from lastblock.kernels.jit import kernel
-from lastblock.kernels.streams import uniform
+from lastblock.kit import INDEX, Record, argmax, kernel, uniform, unseen
 
 
 @kernel

@@ -7,10 +7,7 @@ in turn in sessions, which begin at the pulls u₁ = ⌈(K / 4α)²⌉ and then 
 
 import math
 
-from lastblock.kernels.jit import kernel
-
-MOST_FORCED = 1000.0
-"""The largest α."""
+from lastblock.kit import Range, kernel
 
 
 @kernel
@@ -32,10 +29,5 @@ def session_at(begin: int, age: int, arms: int, alpha: float) -> int:
     return begin
 
 
-def check_alpha(name: str, alpha: float) -> None:
-    """Raise a ValueError if a policy can not have diminishing exploration with this α."""
-    if not 1e-6 <= alpha <= MOST_FORCED:
-        raise ValueError(
-            f"{name}: exploration={alpha} must lie between 1e-6 and {MOST_FORCED:g} "
-            "with diminishing=True"
-        )
+ALPHA = Range(1e-6, 1000.0, unit="with diminishing=True")
+"""What α may be."""

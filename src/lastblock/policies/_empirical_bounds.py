@@ -21,13 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.multiset import is_full, size
-from lastblock.core.protocol import Layout, Record
+from lastblock.core.multiset import clear, is_full, size
 from lastblock.kernels.divergences import bernoulli_upper
 from lastblock.kernels.jit import in_kernels, kernel, routine
-from lastblock.kernels.samplers import clipped
-from lastblock.policies._empirical_laws import add_to_law, clear_law, law_fields
+from lastblock.kit import Layout, Record, argmax, clipped, unseen
+from lastblock.policies._empirical_laws import add_to_law, law_fields
 
 CLOSEST = 1e-13
 """Where ν − 1 would be smaller the bound is 1, as that of Bernoulli rewards is."""
@@ -210,12 +208,9 @@ def start_bounds(s: Record) -> None:
 
 @kernel
 def _start(s: Record) -> None:
-    clear_law(s)
+    clear(s.atoms)
     for k in range(s.anchor.shape[0]):
         s.anchor[k] = 1.0
-        s.inverse[k] = 0.0
-        s.log_gap[k] = 0.0
-        s.floor[k] = 0.0
 
 
 @in_kernels(start_bounds)

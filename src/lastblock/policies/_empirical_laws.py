@@ -20,13 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.core.indices import unseen
-from lastblock.core.layout import FIRST_ROOM
 from lastblock.core.multiset import append, atoms_dtype, clear, is_full, size
-from lastblock.core.protocol import Layout, Record
 from lastblock.kernels.divergences import BERNOULLI, divergence
 from lastblock.kernels.jit import in_kernels, kernel, routine
-from lastblock.kernels.samplers import clipped
+from lastblock.kit import FIRST_ROOM, Layout, Record, clipped, unseen
 
 NOT_SOLVED = -1.0
 
@@ -43,15 +40,6 @@ def law_fields(arms: int, horizon: int | None) -> Layout:
         ("nearness", np.float64, (arms,)),  # Σ 1 / (1 − x) over the rewards below 1 …
         ("shortfall", np.float64, (arms,)),  # … and Σ log(1 − x)
     ]
-
-
-@kernel
-def clear_law(s: Record) -> None:
-    """Forget all rewards."""
-    clear(s.atoms)
-    for k in range(s.nearness.shape[0]):
-        s.nearness[k] = 0.0
-        s.shortfall[k] = 0.0
 
 
 @kernel
@@ -199,12 +187,10 @@ def start_empirical(s: Record) -> None:
 
 @kernel
 def _start(s: Record) -> None:
-    clear_law(s)
+    clear(s.atoms)
     for k in range(s.dual.shape[0]):
         s.dual[k] = 0.5
         s.solved_for[k] = NOT_SOLVED
-        s.distance[k] = 0.0
-        s.steepness[k] = 0.0
 
 
 @in_kernels(start_empirical)

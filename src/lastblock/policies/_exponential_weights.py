@@ -5,11 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.core.layout import INDEX
-from lastblock.core.protocol import Record
-from lastblock.kernels.jit import kernel
-from lastblock.kernels.samplers import clipped
-from lastblock.kernels.streams import uniform
+from lastblock.kit import INDEX, Record, clipped, kernel, uniform
 
 HIGH = 500.0
 """The largest logarithm of a weight before all of them are shifted."""
@@ -92,9 +88,3 @@ def resize_weights(s: Record, before: Record, arm: int) -> None:
     if s.arms > before.arms:
         enter(s, arm)
         s.log_weight[arm] = math.log(s.weight[arm])
-
-
-def check_gamma(name: str, gamma: float) -> None:
-    """Raise a ValueError unless γ lies in (0, 1]."""
-    if not 0.0 < gamma <= 1.0:
-        raise ValueError(f"{name}: gamma={gamma} must lie in (0, 1]")

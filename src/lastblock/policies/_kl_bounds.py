@@ -5,20 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.protocol import Layout, Record
-from lastblock.kernels.divergences import (
-    EXPONENTIAL,
-    GAUSSIAN,
-    POISSON,
-    Family,
-    FamilyCode,
-    Law,
-    LawWord,
-    inside,
-    upper,
-)
-from lastblock.kernels.jit import kernel
+from lastblock.kernels.divergences import EXPONENTIAL, GAUSSIAN, POISSON, FamilyCode, inside, upper
+from lastblock.kit import Layout, Record, argmax, kernel, unseen
 
 MARGIN = 1e-12
 """More than the relative rounding error of a tangent."""
@@ -40,12 +28,7 @@ def bounds_layout(arms: int) -> Layout:
 def clear_bounds(s: Record) -> None:
     """Start with no bound solved."""
     for k in range(s.means.shape[0]):
-        s.means[k] = 0.0
-        s.level[k] = 0.0
         s.solved[k] = math.inf
-        s.bound[k] = 0.0
-        s.slope[k] = 0.0
-        s.index[k] = 0.0
 
 
 @kernel
@@ -112,13 +95,3 @@ def largest_bound(s: Record, family: FamilyCode, sigma: float) -> Any:
                 solve(s, k, family, sigma)
                 s.index[k] = s.bound[k]
     return argmax(s, s.index)
-
-
-def validate_family(name: str, family: Law | Family | LawWord, sigma: float, c: float) -> None:
-    """Raise a ValueError unless the parameters that all kl-UCB policies share are valid."""
-    if sigma <= 0.0:
-        raise ValueError(f"{name}: sigma={sigma} must be positive")
-    if family != Family.GAUSSIAN and sigma != 1.0:
-        raise ValueError(f"{name}: sigma={sigma} is for family='gaussian' only; leave it out")
-    if c < 0.0:
-        raise ValueError(f"{name}: c={c} must not be negative")

@@ -6,9 +6,7 @@ while the burst's rewards keep up with the leader's.
 
 import math
 
-from lastblock.core.layout import NOBODY
-from lastblock.core.protocol import Record
-from lastblock.kernels.jit import kernel
+from lastblock.kit import NOBODY, Record, kernel
 
 MOST_ALERT = 0.25
 """The largest alertness, which a world of many changes leads to."""

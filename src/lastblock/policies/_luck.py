@@ -15,9 +15,8 @@ because a variance of few rewards says little.
 import math
 
 from lastblock.core.marks import is_at_least
-from lastblock.core.protocol import Record
 from lastblock.detectors.meanshift import last_block, spread_of, sum_of
-from lastblock.kernels.jit import kernel
+from lastblock.kit import Record, kernel
 
 UNTOLD = 2
 """How many of an arm's rewards tell nothing, since its mean and its variance follow from them."""

@@ -4,11 +4,7 @@ import math
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Layout, Record
-from lastblock.core.rounds import enqueue
-from lastblock.kernels.jit import kernel
+from lastblock.kit import COUNT, Layout, Record, argmax, enqueue, kernel, unseen
 
 
 def moss_layout(arms: int) -> Layout:
@@ -18,15 +14,6 @@ def moss_layout(arms: int) -> Layout:
         ("sums", np.float64, (arms,)),
         ("index", np.float64, (arms,)),
     ]
-
-
-@kernel
-def clear_moss(s: Record) -> None:
-    """Start without rewards."""
-    for k in range(s.pulls.shape[0]):
-        s.pulls[k] = 0
-        s.sums[k] = 0.0
-        s.index[k] = 0.0
 
 
 @kernel

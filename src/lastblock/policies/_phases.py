@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from lastblock.kernels.jit import kernel
-from lastblock.support.checks import whole
+from lastblock.kit import kernel, whole
 
 
 @kernel

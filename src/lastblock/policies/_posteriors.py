@@ -1,12 +1,9 @@
 """What the Thompson samplings share: the posteriors of an arm's mean, by family of rewards."""
 
 import math
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
-from lastblock.kernels.divergences import Family, FamilyCode
-from lastblock.kernels.jit import kernel
-from lastblock.kernels.samplers import beta, coin, gamma, normal
-from lastblock.kernels.streams import Stream
+from lastblock.kit import Family, FamilyCode, Range, Stream, beta, coin, gamma, kernel, normal
 
 LARGEST_SIGMA = 1e100
 
@@ -47,33 +44,6 @@ def as_observed(stream: Stream, family: FamilyCode, reward: float) -> float:
     return reward
 
 
-def check_posterior(policy: Any) -> None:
-    """Raise a ValueError unless a policy's family and its parameters are valid."""
-    name = type(policy).__name__
-    for parameter in ("prior_sigma", "sigma"):
-        value = getattr(policy, parameter)
-        if not 1.0 / LARGEST_SIGMA <= value <= LARGEST_SIGMA:
-            raise ValueError(
-                f"{name}: {parameter}={value} must be positive, "
-                f"between {1.0 / LARGEST_SIGMA:g} and {LARGEST_SIGMA:g}"
-            )
-    used = _PARAMETERS[Family(policy.family)]
-    for parameter in ("prior_mean", "prior_sigma", "sigma"):
-        value = getattr(policy, parameter)
-        if parameter not in used and value != policy._field_defaults[parameter]:
-            users = [repr(family) for family, names in _PARAMETERS.items() if parameter in names]
-            raise ValueError(
-                f"{name}: {parameter}={value} is for family={' or '.join(users)} only; leave it out"
-            )
-    if policy.family in (Family.POISSON, Family.EXPONENTIAL):
-        ratio = policy.prior_mean / policy.prior_sigma
-        if not 1e-6 <= ratio <= 1e6:
-            raise ValueError(
-                f"{name}: prior_mean={policy.prior_mean} must be positive for "
-                f"family={policy.family!r}, and between 1e-6 and 1e6 times prior_sigma"
-            )
-
-
 _PARAMETERS = {
     Family.BERNOULLI: (),
     Family.GAUSSIAN: ("prior_mean", "prior_sigma", "sigma"),
@@ -81,3 +51,29 @@ _PARAMETERS = {
     Family.EXPONENTIAL: ("prior_mean", "prior_sigma"),
 }
 """The parameters that each family uses."""
+
+
+def _is_used(owner: Any, name: str) -> None:
+    value = getattr(owner, name)
+    if name not in _PARAMETERS[Family(owner.family)] and value != owner._field_defaults[name]:
+        users = [repr(family) for family, names in _PARAMETERS.items() if name in names]
+        raise ValueError(
+            f"{type(owner).__name__}: {name}={value} is for family={' or '.join(users)} only; "
+            "leave it out"
+        )
+
+
+def _suits_mean(owner: Any, name: str) -> None:
+    if owner.family in (Family.POISSON, Family.EXPONENTIAL):
+        if not 1e-6 <= owner.prior_mean / getattr(owner, name) <= 1e6:
+            raise ValueError(
+                f"{type(owner).__name__}: prior_mean={owner.prior_mean} must be positive for "
+                f"family={owner.family!r}, and between 1e-6 and 1e6 times {name}"
+            )
+
+
+_SCALE = Range(1.0 / LARGEST_SIGMA, LARGEST_SIGMA)
+
+PriorMean: TypeAlias = Annotated[float, _is_used]
+PriorSigma: TypeAlias = Annotated[float, _SCALE, _is_used, _suits_mean]
+Sigma: TypeAlias = Annotated[float, _SCALE, _is_used]

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 
 from lastblock.core.history import append, block_mean, clear, history_dtype, is_full
-from lastblock.core.indices import unseen
-from lastblock.core.layout import COUNT, FIRST_ROOM, within
-from lastblock.core.protocol import Layout, Record
 from lastblock.kernels.jit import in_kernels, kernel
+from lastblock.kit import COUNT, FIRST_ROOM, Layout, Record, unseen, within
 
 LEVELS = 40
 """The number of window sizes, 1, 2, 4 … 2³⁹ rewards."""
@@ -61,28 +59,13 @@ def window_fields(arms: int, horizon: int | None, all_windows: bool) -> Layout:
 
 def clear_windows(s: Record) -> None:
     """Begin without a reward."""
-    _clear_all(s) if "history" in s.dtype.names else _clear_some(s)
-
-
-@kernel
-def _clear_all(s: Record) -> None:
-    for k in range(s.pulls.shape[0]):
-        s.pulls[k] = 0
-    clear(s.history)
-
-
-@kernel
-def _clear_some(s: Record) -> None:
-    for k in range(s.pulls.shape[0]):
-        s.pulls[k] = 0
-        for level in range(LEVELS):
-            s.block[k, level] = 0.0
-            s.mean[k, level] = 0.0
+    if "history" in s.dtype.names:
+        clear(s.history)
 
 
 @in_kernels(clear_windows)
 def _clear_kernel(s: Any) -> Any:
-    return _clear_all if "history" in s.fields else _clear_some
+    return (lambda s: clear(s.history)) if "history" in s.fields else lambda s: None
 
 
 def take_in(s: Record, arm: int, reward: float) -> None:
@@ -143,18 +126,12 @@ def start_indices(s: Record) -> None:
 
 @kernel
 def _start_all(s: Record) -> None:
-    for k in range(s.index.shape[0]):
-        s.index[k] = 0.0
-        s.lowest[k] = 0.0
-        s.own[k] = 0.0
+    for k in range(s.window.shape[0]):
         s.window[k] = 1
-        s.solved[k] = 0
 
 
 @kernel
 def _start_some(s: Record) -> None:
-    for k in range(s.index.shape[0]):
-        s.index[k] = 0.0
     for level in range(LEVELS):
         s.shrink[level] = 1.0 / math.sqrt(2.0**level)
 

@@ -6,10 +6,7 @@ hypergeometric law, and no sample is drawn.
 
 import numpy as np
 
-from lastblock.core.layout import FIRST_ROOM, capacity, within
-from lastblock.core.protocol import Layout, Record
-from lastblock.kernels.jit import kernel, routine
-from lastblock.kernels.streams import below
+from lastblock.kit import FIRST_ROOM, Layout, Record, below, capacity, kernel, routine, within
 
 SMALLEST_ROOM = 64
 MANY = 3
@@ -31,18 +28,6 @@ def counted_fields(arms: int, room: int) -> Layout:
         # of these, rewards of the higher value; unless MANY
         ("high", within(np.int64, 0, room), (arms,)),
     ]
-
-
-@kernel
-def clear_rewards(s: Record) -> None:
-    """Forget every reward."""
-    s.kinds = 0
-    s.low_value = 0.0
-    s.high_value = 0.0
-    for k in range(s.pulls.shape[0]):
-        s.pulls[k] = 0
-        s.high[k] = 0
-        s.sums[k] = 0.0
 
 
 @kernel

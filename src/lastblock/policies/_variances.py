@@ -7,9 +7,8 @@ the same mean and variance, to the last bit, where the sums are exact.
 
 import numpy as np
 
-from lastblock.core.layout import COUNT, FLAG, WEIGHT
-from lastblock.core.protocol import Held, Layout, Record
-from lastblock.kernels.jit import kernel
+from lastblock.core.protocol import Held
+from lastblock.kit import COUNT, FLAG, WEIGHT, Layout, Record, kernel
 
 FARTHEST = 1e150
 """Larger differences count as this one, because their squares would overflow."""
@@ -26,19 +25,6 @@ def variance_layout(arms: int) -> Layout:
         ("means", np.float64, (arms,)),  # of differences from it
         ("index", np.float64, (arms,)),
     ]
-
-
-@kernel
-def clear_variances(s: Record) -> None:
-    """Start without rewards."""
-    s.begun = 0
-    s.origin = 0.0
-    for k in range(s.pulls.shape[0]):
-        s.pulls[k] = 0
-        s.sums[k] = 0.0
-        s.squares[k] = 0.0
-        s.means[k] = 0.0
-        s.index[k] = 0.0
 
 
 @kernel
@@ -63,9 +49,3 @@ def spread(s: Record, arm: int) -> float:
 def held_with_variance(s: Record, arm: int) -> Held:
     """Return what `held` of these policies returns."""
     return Held(float(s.pulls[arm]), float(s.sums[arm] + s.pulls[arm] * s.origin))
-
-
-def check_range(name: str, width: float) -> None:
-    """Raise a ValueError unless the range of the rewards is positive."""
-    if width <= 0.0:
-        raise ValueError(f"{name}: range={width} must be positive")

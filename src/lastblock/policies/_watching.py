@@ -7,9 +7,8 @@ stay: if they moved, the mean of clipped rewards would move with them.
 import math
 
 from lastblock.core.clipping import is_within, limits_of
-from lastblock.core.protocol import Record
 from lastblock.detectors.meanshift import forget_arm, largest_shift, set_limits
-from lastblock.kernels.jit import kernel, routine
+from lastblock.kit import Record, kernel, routine
 
 KEPT = 32
 """The number of last rewards of an arm that are kept, at a restart too, and of first ones from

@@ -4,23 +4,16 @@ Time counts decisions. The *age* is the number of decisions since the last resta
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.core.duels import (
-    is_owed,
-    most_pulled,
-    obligation,
-    obligation_lasts,
-)
+from lastblock.core.duels import is_owed, most_pulled, obligation, obligation_lasts
 from lastblock.core.layout import ARM, COUNT, FLAG, NOBODY, record, within
 from lastblock.core.marks import is_at_least
 from lastblock.core.protocol import Held, Layout, Record
-from lastblock.core.registry import policy
 from lastblock.core.restarts import clear_restarts, note_restart, restart_fields
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.core.verdicts import DOUBTED, FLAGGED, FULL, LOST, PROBED, Verdict, judge
 from lastblock.detectors.meanshift import (
     LONGEST_BLOCK,
@@ -31,7 +24,7 @@ from lastblock.detectors.meanshift import (
     shift_fields,
     sum_of,
 )
-from lastblock.kernels.jit import kernel, plain, routine
+from lastblock.kit import Range, enqueue, enqueue_all, kernel, plain, policy, routine, shuffle
 from lastblock.policies._looks import begins, keeps_up, longest_silence
 from lastblock.policies._luck import is_plausible
 from lastblock.policies._watching import KEPT, find_limits, keep, kept_since, learn_anew
@@ -166,7 +159,9 @@ def restart(s: Record, arm: int, now: int) -> None:
     s.least = 0.0
 
 
-@policy(shift_invariant=True, scale_invariant=True)
+@policy(
+    shift_invariant=True, scale_invariant=True, examples=[{"alertness": 0.25}, {"alertness": 0.0}]
+)
 class AdaptiveLBSDA(NamedTuple):
     """LB-SDA for worlds that may change, without being told how often, how long or how much.
 
@@ -203,15 +198,7 @@ class AdaptiveLBSDA(NamedTuple):
     Duels: Baudry, Russac & Cappé. On Limited-Memory Subsampling Strategies for Bandits. ICML 2021.
     """
 
-    alertness: float = 0.075
-
-    @classmethod
-    def examples(cls) -> "tuple[AdaptiveLBSDA, ...]":
-        return (cls(), cls(alertness=0.25), cls(alertness=0.0))
-
-    def validate(self) -> None:
-        if not 0.0 <= self.alertness <= 10.0:
-            raise ValueError(f"AdaptiveLBSDA: alertness={self.alertness} must lie in [0, 10]")
+    alertness: Annotated[float, Range(0.0, 10.0)] = 0.075
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -249,29 +236,14 @@ class AdaptiveLBSDA(NamedTuple):
         s.leader = NOBODY
         s.suspect = NOBODY
         s.limit = -1
-        s.limit_lasts = 0.0
-        s.origin = 0.0
-        s.begun = 0
-        s.before = 0
-        s.since = 0
         s.epoch_ends = 1
-        s.recent_restarts = 0
-        s.earlier_restarts = 0
-        s.refresh = 0
         s.silence = math.inf
-        s.least = 0.0
         clear_restarts(s)
         forget_shift(s.detector)
         s.memory = SHORT_MEMORY
         for k in range(s.asked.shape[0]):
-            s.pulls[k] = 0
-            s.means[k] = 0.0
             s.candidate[k] = 1
-            s.asked[k] = 0
             s.burst[k] = -1
-            s.burst_sum[k] = 0.0
-            s.block_sum[k] = 0.0
-            s.newest[k] = 0
             learn_anew(s, k, 0)
         enqueue_all(s)
         shuffle(s)
@@ -317,7 +289,7 @@ class AdaptiveLBSDA(NamedTuple):
     def replanned(self, s: Record, planned: Record, kept: npt.NDArray[np.int64]) -> None:
         s.refresh = 0
 
-    def duels(self, s: Record) -> list[Verdict]:
+    def explain(self, s: Record) -> list[Verdict]:
         found = []
         for verdict in judge(s, s.detector.count, blocks=_blocks):
             reason = PROBED if verdict.reason == FLAGGED else verdict.reason

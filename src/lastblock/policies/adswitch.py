@@ -1,17 +1,14 @@
 """AdSwitch: adaptive tracking of the best arm (Auer, Gajane & Ortner, 2019)."""
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.core.layout import COUNT, FLAG
-from lastblock.core.protocol import Held, Layout, Record
-from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.kernels.jit import kernel, plain
 from lastblock.kernels.streams import uniform
+from lastblock.kit import COUNT, FLAG, Layout, Positive, Range, Record, kernel, plain, policy
 
 LEVELS = 48
 """The number of block sizes, 1, 2, 4 … 2⁴⁷ steps; no episode is longer."""
@@ -114,7 +111,7 @@ def find_change(s: Record, width: float, eviction: float) -> bool:
     return False
 
 
-@policy(shift_invariant=True)
+@policy(shift_invariant=True, examples=[{"horizon": 1000}, {"horizon": 50, "eviction": 0.5}])
 class AdSwitch(NamedTuple):
     """Let good arms take turns, check bad arms now and then, and start anew after a change.
 
@@ -144,18 +141,8 @@ class AdSwitch(NamedTuple):
     Distribution Changes. COLT 2019.
     """
 
-    horizon: int
-    eviction: float = 16.0
-
-    @classmethod
-    def examples(cls) -> "tuple[AdSwitch, ...]":
-        return cls(horizon=1000), cls(horizon=50, eviction=0.5)
-
-    def validate(self) -> None:
-        if not 2 <= self.horizon <= 1 << 47:
-            raise ValueError(f"AdSwitch: horizon={self.horizon} must lie between 2 and 2⁴⁷ steps")
-        if self.eviction <= 0.0:
-            raise ValueError(f"AdSwitch: eviction={self.eviction} must be positive")
+    horizon: Annotated[int, Range(2, 1 << 47, unit="steps")]
+    eviction: Positive = 16.0
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -180,20 +167,9 @@ class AdSwitch(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        s.episode = 0
         new_episode(s, self.horizon)
         for k in range(s.good.shape[0]):
-            s.level[k] = 0.0
-            s.gap[k] = 0.0
-            s.chosen[k] = 0
-            s.recent_count[k] = 0
-            s.recent_total[k] = 0.0
-            s.n[k] = 0
-            s.mean[k] = 0.0
             s.staying[k] = 1
-            for level in range(LEVELS):
-                s.count[k, level] = 0
-                s.total[k, level] = 0.0
         enqueue_all(s)
         shuffle(s)
         for i in range(s.arms):
@@ -245,6 +221,3 @@ class AdSwitch(NamedTuple):
         now = planned.arms + planned.round - 1
         just_chosen = planned.chosen[: planned.arms] == now
         s.chosen[kept[just_chosen]] = s.arms + s.round - 1
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]))

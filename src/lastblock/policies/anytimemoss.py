@@ -3,10 +3,8 @@
 import math
 from typing import NamedTuple
 
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue_all, shuffle
-from lastblock.policies._moss import clear_moss, moss_layout, pull_by_moss
+from lastblock.kit import Layout, Positive, Record, policy
+from lastblock.policies._moss import moss_layout, pull_by_moss
 
 
 @policy(shift_invariant=True, optimistic=True)
@@ -33,26 +31,11 @@ class AnytimeMOSS(NamedTuple):
     Degenne & Perchet. Anytime Optimal Algorithms in Stochastic Multi-Armed Bandits. ICML 2016.
     """
 
-    alpha: float = 1.35
-    sigma: float = 0.5
-
-    @classmethod
-    def examples(cls) -> "tuple[AnytimeMOSS, ...]":
-        return (cls(),)
-
-    def validate(self) -> None:
-        if self.alpha <= 0.0:
-            raise ValueError(f"AnytimeMOSS: alpha={self.alpha} must be positive")
-        if self.sigma <= 0.0:
-            raise ValueError(f"AnytimeMOSS: sigma={self.sigma} must be positive")
+    alpha: Positive = 1.35
+    sigma: Positive = 0.5
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return moss_layout(arms)
-
-    def start(self, s: Record) -> None:
-        clear_moss(s)
-        enqueue_all(s)
-        shuffle(s)
 
     def plan(self, s: Record) -> None:
         # Pull t is being chosen: K of them in round 1, one in every later round.
@@ -62,9 +45,3 @@ class AnytimeMOSS(NamedTuple):
     def observe(self, s: Record, arm: int, reward: float) -> None:
         s.pulls[arm] += 1
         s.sums[arm] += reward
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

@@ -5,17 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.kernels.divergences import Family, FamilyWord
-from lastblock.kernels.jit import kernel
 from lastblock.kernels.samplers import normal_quantile
+from lastblock.kit import COUNT, Family, FamilyWord, Layout, Record, argmax, kernel, policy, unseen
 from lastblock.policies._beta_quantiles import beta_quantile_above
 from lastblock.policies._kl_bounds import bounds_layout, clear_bounds, might_reach
-from lastblock.policies._posteriors import as_observed, check_posterior
+from lastblock.policies._posteriors import PriorMean, PriorSigma, Sigma, as_observed
 
 
 @kernel
@@ -70,7 +65,7 @@ def compare_normal(
             s.index[k] = unseen(s, k)
 
 
-@policy(support="family", optimistic=True)
+@policy(support="family", optimistic=True, examples=[{"family": "gaussian"}])
 class BayesUCB(NamedTuple):
     """Pull the arm whose posterior has the largest quantile of order 1 − 1/t.
 
@@ -100,13 +95,9 @@ class BayesUCB(NamedTuple):
     """
 
     family: Family | FamilyWord = Family.BERNOULLI
-    prior_mean: float = 0.5
-    prior_sigma: float = 0.5
-    sigma: float = 0.5
-
-    @classmethod
-    def examples(cls) -> "tuple[BayesUCB, ...]":
-        return cls(), cls(family=Family.GAUSSIAN)
+    prior_mean: PriorMean = 0.5
+    prior_sigma: PriorSigma = 0.5
+    sigma: Sigma = 0.5
 
     def validate(self) -> None:
         if self.family not in (Family.BERNOULLI, Family.GAUSSIAN):
@@ -114,7 +105,6 @@ class BayesUCB(NamedTuple):
                 f"BayesUCB: family={self.family!r} has no quantiles here; "
                 "use 'bernoulli' or 'gaussian', or Thompson"
             )
-        check_posterior(self)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -125,10 +115,6 @@ class BayesUCB(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        for k in range(s.pulls.shape[0]):
-            s.pulls[k] = 0
-            s.sums[k] = 0.0
-            s.waiting[k] = 0
         clear_bounds(s)
         enqueue_all(s)
         shuffle(s)
@@ -147,9 +133,3 @@ class BayesUCB(NamedTuple):
         s.sums[arm] += as_observed(s.stream, self.family, reward)
         s.pulls[arm] += 1
         s.solved[arm] = math.inf
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

@@ -1,20 +1,14 @@
 """BESA: best empirical sampled average (Baransi, Maillard & Mannor, 2014)."""
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import tried_enough
-from lastblock.core.layout import INDEX, within
-from lastblock.core.protocol import Held, Layout, Record
-from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.count_samplers import hypergeometric_at_most
-from lastblock.kernels.jit import kernel
-from lastblock.kernels.streams import below
+from lastblock.kit import INDEX, Layout, Range, Record, below, kernel, policy, tried_enough, within
 from lastblock.policies._samples import (
     MANY,
-    clear_rewards,
     counted_fields,
     room_for_rewards,
     sampled_sum,
@@ -75,7 +69,7 @@ def tournament(s: Record) -> Any:
     return s.order[0]
 
 
-@policy(shift_invariant=True, scale_invariant=True, grows=True)
+@policy(shift_invariant=True, scale_invariant=True, grows=True, examples=[{"initial": 3}])
 class BESA(NamedTuple):
     """Compare two arms by equally many rewards: all of one, and a random sample of the other.
 
@@ -100,15 +94,7 @@ class BESA(NamedTuple):
     Baransi, Maillard & Mannor. Sub-sampling for Multi-armed Bandits. ECML PKDD 2014.
     """
 
-    initial: int = 1
-
-    @classmethod
-    def examples(cls) -> "tuple[BESA, ...]":
-        return cls(), cls(initial=3)
-
-    def validate(self) -> None:
-        if self.initial < 1:
-            raise ValueError(f"BESA: initial={self.initial} must be at least 1 pull")
+    initial: Annotated[int, Range(1, unit="pull")] = 1
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         room = room_for_rewards(horizon)
@@ -120,8 +106,7 @@ class BESA(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        clear_rewards(s)
-        for k in range(s.pulls.shape[0]):
+        for k in range(s.order.shape[0]):
             s.order[k] = k
         enqueue_all(s)
         shuffle(s)
@@ -144,6 +129,3 @@ class BESA(NamedTuple):
 
     def full(self, s: Record, arm: int) -> bool:
         return bool(s.pulls[arm] == s.rewards.shape[1])
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))

@@ -1,17 +1,13 @@
 """The policy that knows the best arm at any time: a yardstick for simulations."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol, overload
+from typing import Annotated, Any, NamedTuple, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.core.layout import within
-from lastblock.core.protocol import Layout, Record
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue
+from lastblock.kit import ForArms, Layout, Record, enqueue, policy, whole, within
 from lastblock.policies._phases import phase_starts, reached, whole_numbers
-from lastblock.support.checks import whole
 
 
 class KnowsMeans(Protocol):
@@ -20,12 +16,18 @@ class KnowsMeans(Protocol):
     def means(self, t: int) -> npt.NDArray[np.float64]: ...
 
 
+def _exist(owner: Any, name: str, arms: int) -> None:
+    last = max(getattr(owner, name))
+    if last >= arms:
+        raise ValueError(f"BestArm: arm {last} does not exist, there are {arms} arms")
+
+
 class _BestArms(NamedTuple):
     starts: tuple[int, ...]
-    arms: tuple[int, ...]
+    arms: Annotated[tuple[int, ...], ForArms(_exist)]
 
 
-@policy(oracle=True)
+@policy(oracle=True, examples=[{"starts": (0, 50), "arms": (1, 0)}])
 class BestArm(_BestArms):
     """Always pull the arm with the largest mean, which the environment tells: the regret is 0.
 
@@ -85,10 +87,6 @@ class BestArm(_BestArms):
             cls, phase_starts(known, "BestArm: starts"), tuple(whole_numbers(arms, "BestArm: arms"))
         )
 
-    @classmethod
-    def examples(cls) -> "tuple[BestArm, ...]":
-        return (cls((0, 50), (1, 0)),)
-
     def validate(self) -> None:
         if len(self.starts) != len(self.arms):
             raise ValueError(
@@ -97,15 +95,10 @@ class BestArm(_BestArms):
         if min(self.arms) < 0:
             raise ValueError(f"BestArm: arms={self.arms} must not be negative")
 
-    def check(self, arms: int) -> None:
-        if max(self.arms) >= arms:
-            raise ValueError(f"BestArm: arm {max(self.arms)} does not exist, there are {arms} arms")
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [("phase", within(np.int64, 0, len(self.starts) - 1))]
 
     def start(self, s: Record) -> None:
-        s.phase = 0
         enqueue(s, self.arms[0])
 
     def plan(self, s: Record) -> None:

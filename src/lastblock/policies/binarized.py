@@ -3,12 +3,8 @@
 import math
 from typing import Any, NamedTuple
 
-from lastblock.core.checked import check_round
-from lastblock.core.layout import record_of
-from lastblock.core.protocol import Held, Layout, Policy, Record, check_arms, held, resized
-from lastblock.core.registry import policy, require_policy
-from lastblock.core.rounds import enqueue
-from lastblock.core.support import Support, support_of
+from lastblock.core.describing import held
+from lastblock.core.protocol import Held, Layout, Policy, Record, resized
 from lastblock.core.wrapping import (
     planned,
     ready_to_observe,
@@ -16,8 +12,7 @@ from lastblock.core.wrapping import (
     ready_to_start,
     share_stream,
 )
-from lastblock.kernels.jit import kernel
-from lastblock.kernels.samplers import coin
+from lastblock.kit import Support, check_round, coin, enqueue, kernel, policy, record_of, support_of
 from lastblock.policies.thompson import Thompson
 
 
@@ -29,7 +24,14 @@ def take_round(s: Record) -> None:
         enqueue(s, s.inner.queue[i])
 
 
-@policy(grows=True)
+@policy(
+    grows=True,
+    remedy="move low and high, or give clip=True to count it as the nearer bound",
+    examples=[
+        {"policy": Thompson()},
+        {"policy": Thompson(), "low": -2.0, "high": 3.0, "clip": True},
+    ],
+)
 class Binarized(NamedTuple):
     """A policy for Bernoulli rewards, on rewards in [low, high].
 
@@ -68,12 +70,7 @@ class Binarized(NamedTuple):
     high: float = 1.0
     clip: bool = False
 
-    @classmethod
-    def examples(cls) -> "tuple[Binarized, ...]":
-        return cls(Thompson()), cls(Thompson(), low=-2.0, high=3.0, clip=True)
-
     def validate(self) -> None:
-        require_policy(self.policy)
         if not self.low < self.high:
             raise ValueError(f"Binarized: low={self.low} must be below high={self.high}")
         if not math.isfinite(self.high - self.low):
@@ -90,18 +87,13 @@ class Binarized(NamedTuple):
             return -math.inf, math.inf
         return self.low, self.high
 
-    def remedy(self) -> str:
-        return "move low and high, or give clip=True to count it as the nearer bound"
-
-    def check(self, arms: int) -> None:
-        check_arms(self.policy, arms)
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [("inner", record_of(self.policy, arms, horizon))]
 
     def start(self, s: Record) -> None:
         share_stream(s)
-        self.policy.start(ready_to_start(s))
+        wrapped: Any = self.policy
+        wrapped.start(ready_to_start(s))
         take_round(s)
 
     def plan(self, s: Record) -> None:

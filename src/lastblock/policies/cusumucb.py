@@ -1,17 +1,13 @@
 """CUSUM-UCB: UCB that restarts an arm when its rewards shift (Liu, Lee & Shroff, 2018)."""
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.kernels.jit import kernel
+from lastblock.core.parameters import NotNegative, Positive, Range, Share
 from lastblock.kernels.streams import below, uniform
+from lastblock.kit import COUNT, Layout, Record, argmax, enqueue, kernel, policy, shuffle, unseen
 from lastblock.theory.tunings import cusum_exploration, cusum_threshold
 
 
@@ -25,7 +21,14 @@ def forget(s: Record, arm: int) -> None:
     s.fall[arm] = 0.0
 
 
-@policy(shift_invariant=True)
+@policy(
+    shift_invariant=True,
+    examples=[
+        {"threshold": 2.0, "exploration": 0.1, "warmup": 5},
+        {"threshold": 1.0, "exploration": 0.3, "drift": 0.1, "warmup": 1},
+        {"threshold": 7.600902459542082, "exploration": 0.06164779987778186},
+    ],
+)
 class CUSUMUCB(NamedTuple):
     """UCB with a two-sided CUSUM test on each arm; an arm whose test fires restarts alone.
 
@@ -60,11 +63,11 @@ class CUSUMUCB(NamedTuple):
     Bandit Problem. AAAI 2018.
     """
 
-    threshold: float
-    exploration: float
-    drift: float = 0.05
-    warmup: int = 50
-    scale: float = math.sqrt(0.5)
+    threshold: Positive
+    exploration: Share
+    drift: NotNegative = 0.05
+    warmup: Annotated[int, Range(1, unit="reward")] = 50
+    scale: Positive = math.sqrt(0.5)
 
     @classmethod
     def tuned(
@@ -85,26 +88,6 @@ class CUSUMUCB(NamedTuple):
             scale=scale,
         )
 
-    @classmethod
-    def examples(cls) -> "tuple[CUSUMUCB, ...]":
-        return (
-            cls(threshold=2.0, exploration=0.1, warmup=5),
-            cls(threshold=1.0, exploration=0.3, drift=0.1, warmup=1),
-            cls.tuned(horizon=2_000, changes=1),
-        )
-
-    def validate(self) -> None:
-        if self.threshold <= 0.0:
-            raise ValueError(f"CUSUMUCB: threshold={self.threshold} must be positive")
-        if not 0.0 <= self.exploration <= 1.0:
-            raise ValueError(f"CUSUMUCB: exploration={self.exploration} must lie in [0, 1]")
-        if self.drift < 0.0:
-            raise ValueError(f"CUSUMUCB: drift={self.drift} must not be negative")
-        if self.warmup < 1:
-            raise ValueError(f"CUSUMUCB: warmup={self.warmup} must be at least 1 reward")
-        if self.scale <= 0.0:
-            raise ValueError(f"CUSUMUCB: scale={self.scale} must be positive")
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
             ("restarts", COUNT),
@@ -115,14 +98,6 @@ class CUSUMUCB(NamedTuple):
             ("fall", np.float64, (arms,)),
             ("index", np.float64, (arms,)),
         ]
-
-    def start(self, s: Record) -> None:
-        s.restarts = 0
-        for k in range(s.pulls.shape[0]):
-            forget(s, k)
-            s.index[k] = 0.0
-        enqueue_all(s)
-        shuffle(s)
 
     def plan(self, s: Record) -> None:
         # Arms that owe draws for their reference level go first, in random order.
@@ -161,9 +136,3 @@ class CUSUMUCB(NamedTuple):
             if s.rise[arm] >= self.threshold or s.fall[arm] >= self.threshold:
                 forget(s, arm)
                 s.restarts += 1
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

@@ -2,18 +2,15 @@
 
 import math
 from enum import IntEnum
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
-from lastblock.core.duels import clear_duels, duel_fields, is_owed, update_leader, update_obligation
+from lastblock.core.duels import duel_fields, is_owed, start_duels, update_leader, update_obligation
 from lastblock.core.layout import COUNT, FIRST_ROOM, capacity, within
-from lastblock.core.protocol import Held, Layout, Record
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.kernels.jit import kernel, routine
+from lastblock.core.parameters import Chance, NotNegative, Range
 from lastblock.kernels.samplers import exponential, gamma
-from lastblock.kernels.streams import Stream, below
+from lastblock.kit import Layout, Record, Stream, below, enqueue, kernel, policy, routine, shuffle
 
 SMALLEST_ROOM = 64
 LEAST_MEMORY, MOST_MEMORY = 8, 1 << 20
@@ -128,7 +125,10 @@ def resampled_mean(
     return float((total + share * added) / (weight + share))
 
 
-@policy()
+@policy(
+    remedy='raise upper, or take another bonus, such as "robust"',
+    examples=[{"bonus": "quantile", "alpha": 0.2}, {"bonus": "bounded", "memory": 16}],
+)
 class DirichletSampling(NamedTuple):
     """Duels between the leader's mean and each arm's randomly weighted mean, with a bonus added.
 
@@ -171,23 +171,16 @@ class DirichletSampling(NamedTuple):
     """
 
     bonus: Bonus | BonusWord = Bonus.ROBUST
-    rho: float = 4.0
-    margin: float = 0.0
-    alpha: float = 0.05
+    rho: Annotated[float, Range(above=0.0, most=1e6)] = 4.0
+    margin: NotNegative = 0.0
+    alpha: Chance = 0.05
     memory: int = 0
     upper: float = 1.0
-
-    @classmethod
-    def examples(cls) -> "tuple[DirichletSampling, ...]":
-        return cls(), cls(bonus=Bonus.QUANTILE, alpha=0.2), cls(bonus=Bonus.BOUNDED, memory=16)
 
     def support(self) -> tuple[float, float]:
         if self.bonus == Bonus.KNOWN:
             return -math.inf, self.upper
         return -math.inf, math.inf
-
-    def remedy(self) -> str:
-        return 'raise upper, or take another bonus, such as "robust"'
 
     @property
     def grows(self) -> bool:
@@ -195,14 +188,6 @@ class DirichletSampling(NamedTuple):
         return self.memory == 0
 
     def validate(self) -> None:
-        if not 0.0 < self.rho <= 1e6:
-            raise ValueError(
-                f"DirichletSampling: rho={self.rho} must be positive and at most a million"
-            )
-        if self.margin < 0.0:
-            raise ValueError(f"DirichletSampling: margin={self.margin} must not be negative")
-        if not 0.0 < self.alpha < 1.0:
-            raise ValueError(f"DirichletSampling: alpha={self.alpha} must lie between 0 and 1")
         if self.memory != 0 and not LEAST_MEMORY <= self.memory <= MOST_MEMORY:
             raise ValueError(
                 f"DirichletSampling: memory={self.memory} must be 0, for all rewards, or lie "
@@ -223,14 +208,7 @@ class DirichletSampling(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        clear_duels(s)
-        for k in range(s.pulls.shape[0]):
-            s.pulls[k] = 0
-            s.kept[k] = 0
-            s.fresh[k] = 0
-            s.largest[k] = 0.0
-        enqueue_all(s)
-        shuffle(s)
+        start_duels(s, False)
 
     def plan(self, s: Record) -> None:
         pulls = s.pulls
@@ -272,6 +250,3 @@ class DirichletSampling(NamedTuple):
 
     def full(self, s: Record, arm: int) -> bool:
         return bool(self.memory == 0 and s.kept[arm] == s.rewards.shape[1])
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))

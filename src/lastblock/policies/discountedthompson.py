@@ -4,24 +4,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax
-from lastblock.core.layout import WEIGHT
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue
 from lastblock.kernels.divergences import Family, FamilyWord
-from lastblock.policies._posteriors import (
-    as_observed,
-    check_posterior,
-    posterior_draw,
-)
+from lastblock.kit import WEIGHT, Discount, Layout, Record, argmax, enqueue, policy
+from lastblock.policies._posteriors import PriorMean, PriorSigma, Sigma, as_observed, posterior_draw
 from lastblock.theory.tunings import garivier_discount
 
 FADED = 1e-200
 """A discounted count below this is set to 0, because denormal numbers would be slow."""
 
 
-@policy(support="family")
+@policy(support="family", examples=[{"discount": 0.95}, {"discount": 0.9, "family": "gaussian"}])
 class DiscountedThompson(NamedTuple):
     """Thompson sampling whose evidence fades: each pull multiplies all counts and sums by γ.
 
@@ -43,11 +35,11 @@ class DiscountedThompson(NamedTuple):
     Raj & Kalyani. Taming non-stationary bandits: a Bayesian approach. 2017.
     """
 
-    discount: float
+    discount: Discount
     family: Family | FamilyWord = Family.BERNOULLI
-    prior_mean: float = 0.5
-    prior_sigma: float = 0.5
-    sigma: float = 0.5
+    prior_mean: PriorMean = 0.5
+    prior_sigma: PriorSigma = 0.5
+    sigma: Sigma = 0.5
 
     @classmethod
     def tuned(
@@ -56,22 +48,13 @@ class DiscountedThompson(NamedTuple):
         horizon: int,
         changes: int,
         family: Family | FamilyWord = Family.BERNOULLI,
-        prior_mean: float = 0.5,
-        prior_sigma: float = 0.5,
-        sigma: float = 0.5,
+        prior_mean: PriorMean = 0.5,
+        prior_sigma: PriorSigma = 0.5,
+        sigma: Sigma = 0.5,
     ) -> "DiscountedThompson":
         """Return the policy with the discount 1 − ¼√(Γ/T) of Garivier & Moulines (2011)."""
         discount = garivier_discount(horizon=horizon, changes=changes)
         return cls(discount, family, prior_mean, prior_sigma, sigma)
-
-    @classmethod
-    def examples(cls) -> "tuple[DiscountedThompson, ...]":
-        return cls(discount=0.95), cls(discount=0.9, family=Family.GAUSSIAN)
-
-    def validate(self) -> None:
-        if not 0.0 < self.discount <= 1.0:
-            raise ValueError(f"DiscountedThompson: discount={self.discount} must lie in (0, 1]")
-        check_posterior(self)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -81,9 +64,6 @@ class DiscountedThompson(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        for k in range(s.pulls.shape[0]):
-            s.pulls[k] = 0.0
-            s.sums[k] = 0.0
         self.plan(s)
 
     def plan(self, s: Record) -> None:
@@ -107,9 +87,3 @@ class DiscountedThompson(NamedTuple):
         # Rounding is monotone, so with rewards 0 and 1 the sum never passes the count.
         s.sums[arm] += as_observed(s.stream, self.family, reward)
         s.pulls[arm] += 1.0
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

@@ -5,25 +5,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.layout import WEIGHT
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.divergences import Family, FamilyWord
-from lastblock.policies._kl_bounds import (
-    bounds_layout,
-    clear_bounds,
-    largest_bound,
-    set_mean,
-    validate_family,
-)
+from lastblock.kit import WEIGHT, Discount, Layout, NotNegative, Record, Sigma, policy
+from lastblock.policies._kl_bounds import bounds_layout, clear_bounds, largest_bound, set_mean
 from lastblock.theory.tunings import garivier_discount
 
 SMALLEST_COUNT = 1e-9
 """Where discounted counts stop falling; the arm's index is the largest long before."""
 
 
-@policy(support="family")
+@policy(
+    support="family",
+    examples=[
+        {"discount": 0.98},
+        {"discount": 0.9, "family": "gaussian", "sigma": 0.5},
+        {"discount": 0.95, "family": "poisson", "c": 0.5, "reference": True},
+    ],
+)
 class DKLUCB(NamedTuple):
     """kl-UCB on rewards that weigh γ times less at every step: sup {q: N kl(mean, q) ≤ c log n}.
 
@@ -57,10 +56,10 @@ class DKLUCB(NamedTuple):
     Sequential Allocation. Annals of Statistics, 2013.
     """
 
-    discount: float
+    discount: Discount
     family: Family | FamilyWord = Family.BERNOULLI
-    sigma: float = 1.0
-    c: float = 1.0
+    sigma: Sigma = 1.0
+    c: NotNegative = 1.0
     reference: bool = False
 
     @classmethod
@@ -78,30 +77,14 @@ class DKLUCB(NamedTuple):
         discount = garivier_discount(horizon=horizon, changes=changes)
         return cls(discount, family, sigma, c, reference)
 
-    @classmethod
-    def examples(cls) -> "tuple[DKLUCB, ...]":
-        return (
-            cls(discount=0.98),
-            cls(0.9, Family.GAUSSIAN, sigma=0.5),
-            cls(0.95, Family.POISSON, c=0.5, reference=True),
-        )
-
-    def validate(self) -> None:
-        if not 0.0 < self.discount <= 1.0:
-            raise ValueError(f"DKLUCB: discount={self.discount} must be above 0 and at most 1")
-        validate_family("DKLUCB", self.family, self.sigma, self.c)
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
-            ("counts", WEIGHT, (arms,)),
+            ("pulls", WEIGHT, (arms,)),
             ("sums", np.float64, (arms,)),
             *bounds_layout(arms),
         ]
 
     def start(self, s: Record) -> None:
-        for k in range(s.counts.shape[0]):
-            s.counts[k] = 0.0
-            s.sums[k] = 0.0
         clear_bounds(s)
         enqueue_all(s)
         shuffle(s)
@@ -113,11 +96,11 @@ class DKLUCB(NamedTuple):
         else:
             n = 0.0
             for k in range(s.arms):
-                n += s.counts[k]
+                n += s.pulls[k]
         exploration = self.c * math.log(max(n, 1.0))  # the last reward alone weighs 1
         for k in range(s.arms):
-            if s.counts[k] > 0.0:
-                s.level[k] = exploration / max(s.counts[k] + s.out[k], SMALLEST_COUNT)
+            if s.pulls[k] > 0.0:
+                s.level[k] = exploration / max(s.pulls[k] + s.out[k], SMALLEST_COUNT)
             else:
                 s.level[k] = -1.0
         enqueue(s, largest_bound(s, self.family, self.sigma))
@@ -125,14 +108,8 @@ class DKLUCB(NamedTuple):
     def observe(self, s: Record, arm: int, reward: float) -> None:
         # Discounting does not change the means of the other arms.
         for k in range(s.arms):
-            s.counts[k] *= self.discount
+            s.pulls[k] *= self.discount
             s.sums[k] *= self.discount
-        s.counts[arm] += 1.0
+        s.pulls[arm] += 1.0
         s.sums[arm] += reward
-        set_mean(s, arm, self.family, s.sums[arm] / s.counts[arm])
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.counts[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)
+        set_mean(s, arm, self.family, s.sums[arm] / s.pulls[arm])

@@ -5,16 +5,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.layout import WEIGHT
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.policies._fading import check_discount, fade_and_add, forget_all
+from lastblock.core.rounds import enqueue
+from lastblock.kit import WEIGHT, Discount, Layout, Positive, Record, argmax, policy, unseen
+from lastblock.policies._fading import fade_and_add
 from lastblock.theory.tunings import sigma_discount
 
 
-@policy(shift_invariant=True)
+@policy(
+    shift_invariant=True,
+    examples=[{"discount": 0.95}, {"discount": 0.5, "scale": 2.0}, {"discount": 1.0}],
+)
 class DUCB(NamedTuple):
     """Pull the arm with the largest mean + C √(log n / N); a reward of i pulls ago weighs γⁱ.
 
@@ -41,8 +41,8 @@ class DUCB(NamedTuple):
     Garivier & Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011.
     """
 
-    discount: float
-    scale: float = math.sqrt(0.5)
+    discount: Discount
+    scale: Positive = math.sqrt(0.5)
 
     @classmethod
     def tuned(cls, *, horizon: int, changes: int, sigma: float | None = None) -> "DUCB":
@@ -55,36 +55,20 @@ class DUCB(NamedTuple):
         scale = math.sqrt(0.5) if sigma is None else sigma * math.sqrt(2.0)
         return cls(discount=discount, scale=scale)
 
-    @classmethod
-    def examples(cls) -> "tuple[DUCB, ...]":
-        return cls(discount=0.95), cls(discount=0.5, scale=2.0), cls(discount=1.0)
-
-    def validate(self) -> None:
-        check_discount("DUCB", self.discount)
-        if self.scale <= 0.0:
-            raise ValueError(f"DUCB: scale={self.scale} must be positive")
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
-            ("counts", WEIGHT, (arms,)),
+            ("pulls", WEIGHT, (arms,)),
             ("sums", np.float64, (arms,)),
             ("index", np.float64, (arms,)),
         ]
 
-    def start(self, s: Record) -> None:
-        forget_all(s)
-        for k in range(s.index.shape[0]):
-            s.index[k] = 0.0
-        enqueue_all(s)
-        shuffle(s)
-
     def plan(self, s: Record) -> None:
         n = 0.0
         for k in range(s.arms):
-            n += s.counts[k]
+            n += s.pulls[k]
         log_n = math.log(max(n, 1.0))  # the last reward alone weighs 1
         for k in range(s.arms):
-            count = s.counts[k]
+            count = s.pulls[k]
             if count > 0.0:
                 bonus = self.scale * math.sqrt(log_n / (count + s.out[k]))
                 s.index[k] = s.sums[k] / count + bonus
@@ -94,9 +78,3 @@ class DUCB(NamedTuple):
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
         fade_and_add(s, arm, reward, self.discount)
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.counts[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

@@ -5,15 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.kernels.streams import below, uniform
+from lastblock.kit import COUNT, Layout, NotNegative, Record, argmax, below, policy, uniform, unseen
 
 
-@policy(shift_invariant=True, scale_invariant=True)
+@policy(
+    shift_invariant=True,
+    scale_invariant=True,
+    examples=[{"epsilon": 5.0, "decay": 1.0}, {"epsilon": 1.0, "decay": 0.5}],
+)
 class EpsilonGreedy(NamedTuple):
     """Pull any arm with probability ε_t = min(1, ε / t^decay), else the one with the best mean.
 
@@ -39,18 +39,10 @@ class EpsilonGreedy(NamedTuple):
     Learning, 2002.
     """
 
-    epsilon: float = 0.1
-    decay: float = 0.0
-
-    @classmethod
-    def examples(cls) -> "tuple[EpsilonGreedy, ...]":
-        return cls(), cls(epsilon=5.0, decay=1.0), cls(epsilon=1.0, decay=0.5)
+    epsilon: NotNegative = 0.1
+    decay: NotNegative = 0.0
 
     def validate(self) -> None:
-        if self.epsilon < 0.0:
-            raise ValueError(f"EpsilonGreedy: epsilon={self.epsilon} must not be negative")
-        if self.decay < 0.0:
-            raise ValueError(f"EpsilonGreedy: decay={self.decay} must not be negative")
         if self.decay == 0.0 and self.epsilon > 1.0:
             raise ValueError(f"EpsilonGreedy: epsilon={self.epsilon} must be at most 1 if decay=0")
 
@@ -64,9 +56,6 @@ class EpsilonGreedy(NamedTuple):
 
     def start(self, s: Record) -> None:
         s.time = s.arms
-        for k in range(s.pulls.shape[0]):
-            s.pulls[k] = 0
-            s.sums[k] = 0.0
         enqueue_all(s)
         shuffle(s)
 
@@ -85,9 +74,3 @@ class EpsilonGreedy(NamedTuple):
     def observe(self, s: Record, arm: int, reward: float) -> None:
         s.sums[arm] += reward
         s.pulls[arm] += 1
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

@@ -8,11 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.protocol import Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue
+from lastblock.kit import Discount, Layout, Record, enqueue, policy
 from lastblock.policies._exponential_weights import (
-    check_gamma,
     draw_arm,
     expect_any,
     forget_weights,
@@ -23,7 +20,7 @@ from lastblock.policies._exponential_weights import (
 from lastblock.theory.tunings import exp3_exploration
 
 
-@policy(support="unit")
+@policy(support="unit", examples=[{"gamma": 0.1}, {"gamma": 1.0}])
 class EXP3(NamedTuple):
     """Exponential weights on importance-weighted rewards, mixed with uniform exploration.
 
@@ -46,19 +43,12 @@ class EXP3(NamedTuple):
     on Computing, 2002.
     """
 
-    gamma: float
+    gamma: Discount
 
     @classmethod
     def tuned(cls, *, horizon: int, arms: int) -> "EXP3":
         """Return the policy with the γ of corollary 3.2, where T bounds the best arm's sum."""
         return cls(exp3_exploration(horizon=horizon, arms=arms))
-
-    @classmethod
-    def examples(cls) -> "tuple[EXP3, ...]":
-        return cls(gamma=0.1), cls(gamma=1.0)
-
-    def validate(self) -> None:
-        check_gamma("EXP3", self.gamma)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -82,6 +72,3 @@ class EXP3(NamedTuple):
 
     def resized(self, s: Record, before: Record, arm: int) -> None:
         resize_weights(s, before, arm)
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("probability", s.chance)

@@ -1,22 +1,12 @@
 """EXP3.S (Auer, Cesa-Bianchi, Freund & Schapire, 2002)."""
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from lastblock.core.protocol import Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue
-from lastblock.kernels.jit import plain
-from lastblock.kernels.samplers import clipped
-from lastblock.policies._exponential_weights import (
-    check_gamma,
-    draw_arm,
-    enter,
-    expect_any,
-    mix_chances,
-)
+from lastblock.kit import Discount, Layout, Range, Record, clipped, enqueue, plain, policy
+from lastblock.policies._exponential_weights import draw_arm, enter, expect_any, mix_chances
 from lastblock.theory.tunings import exp3s_exploration, exp3s_sharing
 
 LARGE = 2.0**300
@@ -29,7 +19,7 @@ SMALLEST_ALPHA = 1e-100
 """The smallest α. No weight falls below eα/K of the total, so none underflows to 0."""
 
 
-@policy()
+@policy(examples=[{"gamma": 0.1, "alpha": 0.01}, {"gamma": 0.2, "alpha": 0.001, "reference": True}])
 class EXP3S(NamedTuple):
     """EXP3 in which each weight gets a small share of the total, so that no arm is lost for good.
 
@@ -59,8 +49,8 @@ class EXP3S(NamedTuple):
     on Computing, 2002.
     """
 
-    gamma: float
-    alpha: float
+    gamma: Discount
+    alpha: Annotated[float, Range(SMALLEST_ALPHA, 1.0, hint="to share nothing, use EXP3")]
     reference: bool = False
     as_is: bool = False
 
@@ -78,22 +68,10 @@ class EXP3S(NamedTuple):
         gamma = exp3s_exploration(horizon=horizon, changes=changes, arms=arms)
         return cls(gamma, exp3s_sharing(horizon=horizon), reference, as_is)
 
-    @classmethod
-    def examples(cls) -> "tuple[EXP3S, ...]":
-        return cls(gamma=0.1, alpha=0.01), cls(gamma=0.2, alpha=0.001, reference=True)
-
     def support(self) -> tuple[float, float]:
         if self.reference or self.as_is:
             return -math.inf, math.inf
         return 0.0, 1.0
-
-    def validate(self) -> None:
-        check_gamma("EXP3S", self.gamma)
-        if not SMALLEST_ALPHA <= self.alpha <= 1.0:
-            raise ValueError(
-                f"EXP3S: alpha={self.alpha} must lie between {SMALLEST_ALPHA:g} and 1; "
-                "to share nothing, use EXP3"
-            )
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -142,6 +120,3 @@ class EXP3S(NamedTuple):
             enter(s, arm)
         elif self.reference:  # chances are computed when a reward comes, so they are still old
             plain(mix_chances)(s, self.gamma)
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("probability", s.chance)

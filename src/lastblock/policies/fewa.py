@@ -5,12 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.layout import FLAG
-from lastblock.core.protocol import Held, Layout, Record
-from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.kernels.jit import kernel
+from lastblock.kit import FLAG, Layout, Positive, Record, argmax, kernel, policy, unseen
 from lastblock.policies._rotting import (
     LEVELS,
     clear_windows,
@@ -57,7 +53,7 @@ def shortest(s: Record, below: int) -> Any:
     return argmax(s, s.score) if found else np.int64(-1)
 
 
-@policy(shift_invariant=True)
+@policy(shift_invariant=True, examples=[{"sigma": 0.1, "alpha": 4.0}, {"all_windows": True}])
 class FEWA(NamedTuple):
     """Drop arms that are clearly worse on some window; pull one that the windows cannot tell apart.
 
@@ -89,24 +85,14 @@ class FEWA(NamedTuple):
     Ones. AISTATS 2019.
     """
 
-    sigma: float = 0.5
-    alpha: float = 0.06
+    sigma: Positive = 0.5
+    alpha: Positive = 0.06
     all_windows: bool = False
-
-    @classmethod
-    def examples(cls) -> "tuple[FEWA, ...]":
-        return cls(), cls(sigma=0.1, alpha=4.0), cls(all_windows=True)
 
     @property
     def grows(self) -> bool:
         """Whether the policy keeps every reward."""
         return self.all_windows
-
-    def validate(self) -> None:
-        if self.sigma <= 0.0:
-            raise ValueError(f"FEWA: sigma={self.sigma} must be positive")
-        if self.alpha <= 0.0:
-            raise ValueError(f"FEWA: alpha={self.alpha} must be positive")
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -119,7 +105,6 @@ class FEWA(NamedTuple):
         clear_windows(s)
         for k in range(s.left.shape[0]):
             s.left[k] = 1
-            s.score[k] = 0.0
         enqueue_all(s)
         shuffle(s)
 
@@ -156,6 +141,3 @@ class FEWA(NamedTuple):
 
     def full(self, s: Record, arm: int) -> bool:
         return no_room(s, arm)
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]))

@@ -1,19 +1,15 @@
 """Giro: garbage in, reward out (Kveton et al., 2019)."""
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.layout import FIRST_ROOM
-from lastblock.core.multiset import append, atoms_dtype, clear, held, is_full, size
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
+from lastblock.core.multiset import append, atoms_dtype, clear, is_full, size
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.kernels.count_samplers import binomial
 from lastblock.kernels.jit import routine
 from lastblock.kernels.streams import below, uniform
+from lastblock.kit import FIRST_ROOM, Layout, Range, Record, argmax, binomial, policy, unseen
 
 
 @routine
@@ -36,7 +32,7 @@ def bootstrap_mean(s: Record, arm: int, pseudo: int) -> float:
     return float(sampled / total)
 
 
-@policy(support="unit", grows=True)
+@policy(support="unit", grows=True, examples=[{"a": 0.3}, {"a": 0.0}])
 class Giro(NamedTuple):
     """Pull the arm with the best bootstrap mean of its rewards and of added zeros and ones.
 
@@ -65,15 +61,7 @@ class Giro(NamedTuple):
     Bootstrapping Exploration in Multi-Armed Bandits. ICML 2019.
     """
 
-    a: float = 1.0
-
-    @classmethod
-    def examples(cls) -> "tuple[Giro, ...]":
-        return cls(), cls(a=0.3), cls(a=0.0)
-
-    def validate(self) -> None:
-        if not 0.0 <= self.a <= 1e6:
-            raise ValueError(f"Giro: a={self.a} must lie between 0 and a million")
+    a: Annotated[float, Range(0.0, 1e6)] = 1.0
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -82,8 +70,6 @@ class Giro(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        for k in range(s.index.shape[0]):
-            s.index[k] = 0.0
         clear(s.history)
         enqueue_all(s)
         shuffle(s)
@@ -107,9 +93,3 @@ class Giro(NamedTuple):
 
     def full(self, s: Record, arm: int) -> bool:
         return is_full(s.history, arm)
-
-    def held(self, s: Record, arm: int) -> Held:
-        return held(s.history, arm)
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

@@ -1,25 +1,17 @@
 """GLR-kl-UCB: kl-UCB with a change-point test (Besson, Kaufmann, Maillard & Seznec, 2022)."""
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from lastblock.core.layout import COUNT, FIRST_ROOM
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.core.parameters import Chance, NotNegative, Range, Sigma
+from lastblock.core.protocol import Held, Layout, Record
 from lastblock.detectors.glr import append, forget_arm, has_changed, no_room, split_fields
 from lastblock.kernels.divergences import Family, FamilyWord
-from lastblock.kernels.jit import kernel, plain
-from lastblock.policies._diminishing import check_alpha, first_session, session_at
-from lastblock.policies._kl_bounds import (
-    bounds_layout,
-    clear_bounds,
-    largest_bound,
-    set_mean,
-    validate_family,
-)
+from lastblock.kit import COUNT, FIRST_ROOM, enqueue, enqueue_all, kernel, plain, policy, shuffle
+from lastblock.policies._diminishing import ALPHA, first_session, session_at
+from lastblock.policies._kl_bounds import bounds_layout, clear_bounds, largest_bound, set_mean
 from lastblock.theory.tunings import (
     glr_confidence,
     glr_exploration,
@@ -69,7 +61,16 @@ def forget(s: Record, arm: int, now: int) -> None:
     forget_arm(s, arm)
 
 
-@policy(support="family")
+@policy(
+    support="family",
+    examples=[
+        {"exploration": 0.1, "delta": 0.1},
+        {"exploration": 0.3, "delta": 0.5, "local": False, "family": "gaussian", "sigma": 0.5},
+        {"exploration": 0.0, "delta": 0.9, "family": "exponential"},
+        {"exploration": 0.05, "delta": 0.5, "growing": True, "factor": 1.0, "all_splits": True},
+        {"exploration": 1.0, "delta": 0.5, "diminishing": True},
+    ],
+)
 class GLRKLUCB(NamedTuple):
     """kl-UCB that forgets an arm, or all of them, when a test finds that its mean has changed.
 
@@ -119,13 +120,13 @@ class GLRKLUCB(NamedTuple):
     """
 
     exploration: float
-    delta: float
+    delta: Chance
     local: bool = True
     family: Family | FamilyWord = Family.BERNOULLI
-    sigma: float = 1.0
-    c: float = 1.0
+    sigma: Sigma = 1.0
+    c: NotNegative = 1.0
     growing: bool = False
-    factor: float = 3.0
+    factor: Annotated[float, Range(0.1, 10.0)] = 3.0
     all_splits: bool = False
     diminishing: bool = False
 
@@ -189,35 +190,15 @@ class GLRKLUCB(NamedTuple):
         made = cls(min(alpha, MOST_FORCED), delta, local, family, sigma, c)
         return made._replace(all_splits=all_splits)
 
-    @classmethod
-    def examples(cls) -> "tuple[GLRKLUCB, ...]":
-        return (
-            cls(exploration=0.1, delta=0.1),
-            cls(exploration=0.3, delta=0.5, local=False, family=Family.GAUSSIAN, sigma=0.5),
-            cls(exploration=0.0, delta=0.9, family=Family.EXPONENTIAL),
-            cls(exploration=0.05, delta=0.5, growing=True, factor=1.0, all_splits=True),
-            cls(exploration=1.0, delta=0.5, diminishing=True),
-        )
-
     @property
     def grows(self) -> bool:
         """Whether the policy keeps every reward since the last restart."""
         return self.all_splits
 
     def validate(self) -> None:
-        if self.diminishing:
-            check_alpha("GLRKLUCB", self.exploration)
-            if self.growing:
-                raise ValueError("GLRKLUCB: choose one of growing=True and diminishing=True")
-        elif not 0.0 <= self.exploration < 1.0:
-            raise ValueError(
-                f"GLRKLUCB: exploration={self.exploration} must be at least 0 and below 1"
-            )
-        if not 0.0 < self.delta < 1.0:
-            raise ValueError(f"GLRKLUCB: delta={self.delta} must lie between 0 and 1")
-        if not 0.1 <= self.factor <= 10.0:
-            raise ValueError(f"GLRKLUCB: factor={self.factor} must lie between 0.1 and 10")
-        validate_family("GLRKLUCB", self.family, self.sigma, self.c)
+        (ALPHA if self.diminishing else Range(0.0, below=1.0))(self, "exploration")
+        if self.diminishing and self.growing:
+            raise ValueError("GLRKLUCB: choose one of growing=True and diminishing=True")
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         rewards = None
@@ -233,13 +214,7 @@ class GLRKLUCB(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        s.restarts = 0
         s.period = first_period(s.arms, 0, self.exploration, self.growing, self.diminishing)
-        s.size = 0
-        s.old = 0.0
-        s.new = 0.0
-        for k in range(s.pulls.shape[0]):
-            forget(s, k, 0)
         clear_bounds(s)
         enqueue_all(s)
         shuffle(s)
@@ -296,6 +271,3 @@ class GLRKLUCB(NamedTuple):
 
     def held(self, s: Record, arm: int) -> Held:
         return Held(float(s.pulls[arm]), float(s.sums[arm] + s.error[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

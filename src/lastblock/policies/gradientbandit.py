@@ -5,19 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.layout import WEIGHT
-from lastblock.core.protocol import Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue
+from lastblock.kit import WEIGHT, Discount, Layout, Positive, Record, enqueue, policy, whole
 from lastblock.policies._chances import draw
-from lastblock.policies._fading import check_discount
-from lastblock.support.checks import whole
 
 STEEPEST = 200.0
 """The largest change of a preference by one reward, so that none becomes infinite."""
 
 
-@policy(shift_invariant=True)
+@policy(shift_invariant=True, examples=[{"step": 0.5, "discount": 0.95}])
 class GradientBandit(NamedTuple):
     """Pull each arm with a chance in proportion to exp(preference), and let rewards move these.
 
@@ -48,8 +43,8 @@ class GradientBandit(NamedTuple):
     Sutton & Barto. Reinforcement Learning, second edition, section 2.8. MIT Press, 2018.
     """
 
-    step: float = 0.1
-    discount: float = 1.0
+    step: Positive = 0.1
+    discount: Discount = 1.0
 
     @classmethod
     def tuned(cls, *, horizon: int) -> "GradientBandit":
@@ -58,15 +53,6 @@ class GradientBandit(NamedTuple):
         if horizon < 2:
             raise ValueError(f"horizon={horizon} must be at least 2 steps")
         return cls(step=1.0, discount=1.0 - 0.5 / math.sqrt(horizon))
-
-    @classmethod
-    def examples(cls) -> "tuple[GradientBandit, ...]":
-        return cls(), cls(step=0.5, discount=0.95)
-
-    def validate(self) -> None:
-        if self.step <= 0.0:
-            raise ValueError(f"GradientBandit: step={self.step} must be positive")
-        check_discount("GradientBandit", self.discount)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -77,11 +63,6 @@ class GradientBandit(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        s.weight = 0.0
-        s.total = 0.0
-        for k in range(s.preference.shape[0]):
-            s.preference[k] = 0.0
-            s.chance[k] = 0.0
         self.plan(s)
 
     def plan(self, s: Record) -> None:
@@ -101,6 +82,3 @@ class GradientBandit(NamedTuple):
             s.preference[k] = self.discount * s.preference[k] + move * (chosen - s.chance[k])
         s.weight = self.discount * s.weight + 1.0
         s.total = self.discount * s.total + reward
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("probability", s.chance)

@@ -5,12 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.divergences import BOUNDED, Family, Law, LawWord, divergence, inside
+from lastblock.kit import COUNT, Layout, Record, Sigma, argmax, policy, unseen
 from lastblock.policies._empirical_laws import (
     empirical_costs,
     empirical_fields,
@@ -18,10 +15,12 @@ from lastblock.policies._empirical_laws import (
     no_room,
     start_empirical,
 )
-from lastblock.policies._kl_bounds import validate_family
 
 
-@policy(support="family")
+@policy(
+    support="family",
+    examples=[{"family": "gaussian", "sigma": 0.5}, {"family": "poisson"}, {"family": "bounded"}],
+)
 class IMED(NamedTuple):
     """Pull the arm with the smallest N kl(mean, largest mean) + log N.
 
@@ -53,19 +52,12 @@ class IMED(NamedTuple):
     """
 
     family: Law | Family | LawWord = Law.BERNOULLI
-    sigma: float = 1.0
-
-    @classmethod
-    def examples(cls) -> "tuple[IMED, ...]":
-        return cls(), cls(Law.GAUSSIAN, sigma=0.5), cls(Law.POISSON), cls(Law.BOUNDED)
+    sigma: Sigma = 1.0
 
     @property
     def grows(self) -> bool:
         """Whether the policy keeps every reward."""
         return self.family == Law.BOUNDED
-
-    def validate(self) -> None:
-        validate_family("IMED", self.family, self.sigma, 1.0)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -78,12 +70,6 @@ class IMED(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        for k in range(s.pulls.shape[0]):
-            s.pulls[k] = 0
-            s.sums[k] = 0.0
-            s.means[k] = 0.0
-            s.logs[k] = 0.0
-            s.index[k] = 0.0
         start_empirical(s)
         enqueue_all(s)
         shuffle(s)
@@ -116,9 +102,3 @@ class IMED(NamedTuple):
 
     def full(self, s: Record, arm: int) -> bool:
         return no_room(s, arm)
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

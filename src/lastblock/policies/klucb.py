@@ -5,11 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.divergences import BOUNDED, Family, Law, LawWord
+from lastblock.kit import COUNT, Layout, NotNegative, Record, Sigma, policy
 from lastblock.policies._empirical_bounds import (
     empirical_bound_fields,
     keep_for_bounds,
@@ -17,16 +15,18 @@ from lastblock.policies._empirical_bounds import (
     no_room_for_bounds,
     start_bounds,
 )
-from lastblock.policies._kl_bounds import (
-    bounds_layout,
-    clear_bounds,
-    largest_bound,
-    set_mean,
-    validate_family,
+from lastblock.policies._kl_bounds import bounds_layout, clear_bounds, largest_bound, set_mean
+
+
+@policy(
+    support="family",
+    optimistic=True,
+    examples=[
+        {"family": "gaussian", "sigma": 0.5},
+        {"family": "poisson", "c": 0.5},
+        {"family": "bounded"},
+    ],
 )
-
-
-@policy(support="family", optimistic=True)
 class KLUCB(NamedTuple):
     """Pull the arm whose mean could be largest: sup {q: N kl(mean, q) ≤ c log t}.
 
@@ -58,25 +58,13 @@ class KLUCB(NamedTuple):
     """
 
     family: Law | Family | LawWord = Law.BERNOULLI
-    sigma: float = 1.0
-    c: float = 1.0
-
-    @classmethod
-    def examples(cls) -> "tuple[KLUCB, ...]":
-        return (
-            cls(),
-            cls(Law.GAUSSIAN, sigma=0.5),
-            cls(Law.POISSON, c=0.5),
-            cls(Law.BOUNDED),
-        )
+    sigma: Sigma = 1.0
+    c: NotNegative = 1.0
 
     @property
     def grows(self) -> bool:
         """Whether the policy keeps every reward."""
         return self.family == Law.BOUNDED
-
-    def validate(self) -> None:
-        validate_family("KLUCB", self.family, self.sigma, self.c)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -87,9 +75,6 @@ class KLUCB(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        for k in range(s.pulls.shape[0]):
-            s.pulls[k] = 0
-            s.sums[k] = 0.0
         clear_bounds(s)
         start_bounds(s)
         enqueue_all(s)
@@ -116,9 +101,3 @@ class KLUCB(NamedTuple):
 
     def full(self, s: Record, arm: int) -> bool:
         return no_room_for_bounds(s, arm)
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

@@ -1,25 +1,16 @@
 """kl-UCB++: optimal both for each problem and in the worst case (Ménard & Garivier, 2017)."""
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.divergences import Family, FamilyWord
-from lastblock.policies._kl_bounds import (
-    bounds_layout,
-    clear_bounds,
-    largest_bound,
-    set_mean,
-    validate_family,
-)
+from lastblock.kit import COUNT, Layout, Range, Record, Sigma, enqueue, enqueue_all, policy, shuffle
+from lastblock.policies._kl_bounds import bounds_layout, clear_bounds, largest_bound, set_mean
 
 
-@policy(support="family", optimistic=True)
+@policy(support="family", optimistic=True, examples=[{"horizon": 200}])
 class KLUCBPlusPlus(NamedTuple):
     """Pull the arm with the largest sup {q: N kl(mean, q) ≤ g(N)}.
 
@@ -51,18 +42,9 @@ class KLUCBPlusPlus(NamedTuple):
     2017.
     """
 
-    horizon: int
+    horizon: Annotated[int, Range(1)]
     family: Family | FamilyWord = Family.BERNOULLI
-    sigma: float = 1.0
-
-    @classmethod
-    def examples(cls) -> "tuple[KLUCBPlusPlus, ...]":
-        return (cls(horizon=200),)
-
-    def validate(self) -> None:
-        if self.horizon < 1:
-            raise ValueError(f"KLUCBPlusPlus: horizon={self.horizon} must be at least 1")
-        validate_family("KLUCBPlusPlus", self.family, self.sigma, 1.0)
+    sigma: Sigma = 1.0
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -72,9 +54,6 @@ class KLUCBPlusPlus(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        for k in range(s.pulls.shape[0]):
-            s.pulls[k] = 0
-            s.sums[k] = 0.0
         clear_bounds(s)
         enqueue_all(s)
         shuffle(s)
@@ -95,9 +74,3 @@ class KLUCBPlusPlus(NamedTuple):
         s.pulls[arm] += 1
         s.sums[arm] += reward
         set_mean(s, arm, self.family, s.sums[arm] / s.pulls[arm])
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

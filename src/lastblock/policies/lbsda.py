@@ -3,22 +3,18 @@
 from typing import NamedTuple
 
 from lastblock.core.duels import (
-    clear_duels,
     duel_fields,
     is_owed,
+    start_duels,
     update_leader,
     update_obligation,
     wins_duel,
 )
-from lastblock.core.history import append, clear, held, history_dtype, is_full
-from lastblock.core.layout import FIRST_ROOM
-from lastblock.core.protocol import Held, Layout, Record
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.core.verdicts import Verdict, judge
+from lastblock.core.history import append, clear, history_dtype, is_full
+from lastblock.kit import FIRST_ROOM, Layout, Record, Verdict, enqueue, judge, policy, shuffle
 
 
-@policy(shift_invariant=True, scale_invariant=True, grows=True)
+@policy(shift_invariant=True, scale_invariant=True, grows=True, examples=[{"reference": True}])
 class LBSDA(NamedTuple):
     """Duels between each arm's mean and the mean of as many of the leader's last rewards.
 
@@ -45,20 +41,13 @@ class LBSDA(NamedTuple):
 
     reference: bool = False
 
-    @classmethod
-    def examples(cls) -> "tuple[LBSDA, ...]":
-        return cls(), cls(reference=True)
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         room = FIRST_ROOM if horizon is None else horizon
         return [*duel_fields(arms), ("history", history_dtype(arms, room))]
 
     def start(self, s: Record) -> None:
-        clear_duels(s)
         clear(s.history)
-        enqueue_all(s)
-        if not self.reference:
-            shuffle(s)
+        start_duels(s, self.reference)
 
     def plan(self, s: Record) -> None:
         r = s.round - 1 if self.reference else s.round
@@ -82,11 +71,8 @@ class LBSDA(NamedTuple):
         append(s.history, arm, reward)
         s.sums[arm] += reward
 
-    def duels(self, s: Record) -> list[Verdict]:
+    def explain(self, s: Record) -> list[Verdict]:
         return judge(s, s.history.kept, skips_level=self.reference)
 
     def full(self, s: Record, arm: int) -> bool:
         return is_full(s.history, arm)
-
-    def held(self, s: Record, arm: int) -> Held:
-        return held(s.history, arm)

@@ -5,13 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lastblock.core.duels import (
-    clear_duels,
-    duel_fields,
-    is_owed,
-    update_leader,
-    update_obligation,
-)
+from lastblock.core.duels import duel_fields, is_owed, start_duels, update_leader, update_obligation
 from lastblock.core.marks import (
     Block,
     BlockWord,
@@ -25,11 +19,8 @@ from lastblock.core.marks import (
     marks_dtype,
     take_in,
 )
-from lastblock.core.protocol import Held, Layout, Record
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.core.verdicts import Verdict, judge
-from lastblock.kernels.jit import kernel, plain
+from lastblock.core.protocol import Held
+from lastblock.kit import Layout, Record, Verdict, enqueue, judge, kernel, plain, policy, shuffle
 
 FEWEST_MARKS, MOST_MARKS = 4, 64
 
@@ -48,7 +39,7 @@ def wins_duel(s: Record, challenger: int, leader: int, block: Block | BlockWord)
     return is_at_least(s.sums[challenger], own, s.block_sum[challenger], lead - place)
 
 
-@policy(shift_invariant=True, scale_invariant=True)
+@policy(shift_invariant=True, scale_invariant=True, examples=[{"marks": 6, "block": "long"}])
 class LBSDAGM(NamedTuple):
     """LB-SDA with geometric memory: duels as with all rewards, in the memory of some dozens.
 
@@ -89,10 +80,6 @@ class LBSDAGM(NamedTuple):
     marks: int = 8
     block: Block | BlockWord = Block.NEAR
 
-    @classmethod
-    def examples(cls) -> "tuple[LBSDAGM, ...]":
-        return cls(), cls(marks=6, block=Block.LONG)
-
     def validate(self) -> None:
         if not FEWEST_MARKS <= self.marks <= MOST_MARKS or self.marks % 2 != 0:
             raise ValueError(
@@ -108,12 +95,8 @@ class LBSDAGM(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        clear_duels(s)
-        for k in range(s.sums.shape[0]):
-            s.block_sum[k] = 0.0
         clear_marks(s.marks)
-        enqueue_all(s)
-        shuffle(s)
+        start_duels(s, False)
 
     def plan(self, s: Record) -> None:
         pulls = s.marks.written
@@ -139,7 +122,7 @@ class LBSDAGM(NamedTuple):
     def full(self, s: Record, arm: int) -> bool:
         return is_full(s.marks, arm)
 
-    def duels(self, s: Record) -> list[Verdict]:
+    def explain(self, s: Record) -> list[Verdict]:
         return judge(s, s.marks.written, blocks=self._blocks)
 
     def _blocks(self, s: Record, arm: int, leader: int) -> tuple[int, float, int, float]:

@@ -1,26 +1,23 @@
 """LB-SDA-LM: LB-SDA in limited memory (Baudry, Russac & Cappé, 2021, appendix B)."""
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from lastblock.core.duels import (
-    clear_duels,
     duel_fields,
     is_owed,
+    start_duels,
     update_leader,
     update_obligation,
     wins_duel,
 )
-from lastblock.core.history import append, clear, forget_oldest, held, history_dtype
-from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Held, Layout, Record
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.core.verdicts import Verdict, judge
+from lastblock.core.history import append, clear, forget_oldest, history_dtype
+from lastblock.core.rounds import enqueue, shuffle
 from lastblock.kernels.divergences import Family, FamilyWord, family_support
 from lastblock.kernels.jit import kernel, plain
+from lastblock.kit import COUNT, Layout, Range, Record, Verdict, judge, policy
 from lastblock.support.checks import choice, number, whole
 from lastblock.theory.kullback import kl
 
@@ -44,7 +41,11 @@ def memory_lasts(m: int, scale: float, offset: int) -> float:
     return math.exp(min(math.sqrt((m - offset) / scale), 700.0)) * (1.0 - 1e-9) - 1.0
 
 
-@policy(shift_invariant=True, scale_invariant=True)
+@policy(
+    shift_invariant=True,
+    scale_invariant=True,
+    examples=[{"minimum": 4, "scale": 0.5}, {"minimum": 1, "offset": 50, "reference": True}],
+)
 class LBSDALM(NamedTuple):
     """LB-SDA with the last m_r = max(minimum, ⌈scale · (log r)²⌉ + offset) rewards of each arm.
 
@@ -77,9 +78,9 @@ class LBSDALM(NamedTuple):
     Baudry, Russac & Cappé. On Limited-Memory Subsampling Strategies for Bandits. ICML 2021.
     """
 
-    minimum: int = 50
-    scale: float = 1.0
-    offset: int = 0
+    minimum: Annotated[int, Range(1, LARGEST_MEMORY, unit="rewards")] = 50
+    scale: Annotated[float, Range(0.0, LARGEST_MEMORY)] = 1.0
+    offset: Annotated[int, Range(0, LARGEST_MEMORY, unit="rewards")] = 0
     reference: bool = False
 
     @classmethod
@@ -146,21 +147,7 @@ class LBSDALM(NamedTuple):
             )
         return cls(minimum=max(cls._field_defaults["minimum"], math.ceil(needed)))
 
-    @classmethod
-    def examples(cls) -> "tuple[LBSDALM, ...]":
-        return cls(), cls(minimum=4, scale=0.5), cls(minimum=1, offset=50, reference=True)
-
     def validate(self) -> None:
-        if not 1 <= self.minimum <= LARGEST_MEMORY:
-            raise ValueError(
-                f"LBSDALM: minimum={self.minimum} must lie between 1 and {LARGEST_MEMORY} rewards"
-            )
-        if not 0 <= self.offset <= LARGEST_MEMORY:
-            raise ValueError(
-                f"LBSDALM: offset={self.offset} must lie between 0 and {LARGEST_MEMORY} rewards"
-            )
-        if not 0.0 <= self.scale <= LARGEST_MEMORY:
-            raise ValueError(f"LBSDALM: scale={self.scale} must lie between 0 and {LARGEST_MEMORY}")
         if self._largest_memory() > LARGEST_MEMORY:
             raise ValueError(
                 f"LBSDALM: scale={self.scale} would keep {self._largest_memory()} rewards an arm; "
@@ -181,15 +168,9 @@ class LBSDALM(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        clear_duels(s)
         s.memory = memory(1.0, self.minimum, self.scale, self.offset)
-        s.memory_lasts = 0.0
-        for k in range(s.sums.shape[0]):
-            s.pulls[k] = 0
         clear(s.history)
-        enqueue_all(s)
-        if not self.reference:
-            shuffle(s)
+        start_duels(s, self.reference)
 
     def plan(self, s: Record) -> None:
         r = s.round - 1 if self.reference else s.round
@@ -220,8 +201,5 @@ class LBSDALM(NamedTuple):
         s.pulls[arm] += 1
         s.sums[arm] += reward
 
-    def duels(self, s: Record) -> list[Verdict]:
+    def explain(self, s: Record) -> list[Verdict]:
         return judge(s, s.pulls, skips_level=self.reference)
-
-    def held(self, s: Record, arm: int) -> Held:
-        return held(s.history, arm)

@@ -2,21 +2,9 @@
 
 from typing import NamedTuple
 
-from lastblock.core.duels import clear_duels, duel_fields, is_owed, update_leader, update_obligation
-from lastblock.core.history import (
-    append,
-    block_sum,
-    clear,
-    held,
-    history_dtype,
-    is_full,
-    span_sum,
-)
-from lastblock.core.layout import FIRST_ROOM
-from lastblock.core.protocol import Held, Layout, Record
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.kernels.jit import kernel
+from lastblock.core.duels import duel_fields, is_owed, start_duels, update_leader, update_obligation
+from lastblock.core.history import append, block_sum, clear, history_dtype, is_full, span_sum
+from lastblock.kit import FIRST_ROOM, Layout, Record, enqueue, kernel, policy, shuffle
 
 
 @kernel
@@ -60,7 +48,7 @@ def wins_placed_duel(
     return bool(mine >= span_sum(h, leader, first, newest) + span_sum(h, leader, 0, n - newest))
 
 
-@policy(shift_invariant=True, scale_invariant=True, grows=True)
+@policy(shift_invariant=True, scale_invariant=True, grows=True, examples=[{"reference": True}])
 class LDSSDA(NamedTuple):
     """Duels between each arm's mean and the mean of a block of the leader's, spread evenly.
 
@@ -90,10 +78,6 @@ class LDSSDA(NamedTuple):
 
     reference: bool = False
 
-    @classmethod
-    def examples(cls) -> "tuple[LDSSDA, ...]":
-        return cls(), cls(reference=True)
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
             *duel_fields(arms),
@@ -101,11 +85,8 @@ class LDSSDA(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        clear_duels(s)
         clear(s.history)
-        enqueue_all(s)
-        if not self.reference:
-            shuffle(s)
+        start_duels(s, self.reference)
 
     def plan(self, s: Record) -> None:
         pulls = s.history.kept
@@ -131,6 +112,3 @@ class LDSSDA(NamedTuple):
 
     def full(self, s: Record, arm: int) -> bool:
         return is_full(s.history, arm)
-
-    def held(self, s: Record, arm: int) -> Held:
-        return held(s.history, arm)

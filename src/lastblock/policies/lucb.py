@@ -5,15 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.divergences import GAUSSIAN, Family, FamilyWord, inside, upper
+from lastblock.kit import COUNT, Chance, Layout, Record, Sigma, argmax, enqueue, policy, unseen
 
 
-@policy(support="family")
+@policy(support="family", examples=[{"family": "bernoulli", "practical": True}])
 class LUCB(NamedTuple):
     """Find the best arm: pull the leader, and the other arm that could be better, in turns.
 
@@ -50,23 +46,9 @@ class LUCB(NamedTuple):
     """
 
     family: Family | FamilyWord = Family.GAUSSIAN
-    sigma: float = 0.5
-    confidence: float = 0.95
+    sigma: Sigma = 0.5
+    confidence: Chance = 0.95
     practical: bool = False
-
-    @classmethod
-    def examples(cls) -> "tuple[LUCB, ...]":
-        return cls(), cls(Family.BERNOULLI, practical=True)
-
-    def validate(self) -> None:
-        if self.sigma <= 0.0:
-            raise ValueError(f"LUCB: sigma={self.sigma} must be positive")
-        if self.family != Family.GAUSSIAN and self.sigma != 0.5:
-            raise ValueError(
-                f"LUCB: sigma={self.sigma} is for family='gaussian' only; leave it out"
-            )
-        if not 0.0 < self.confidence < 1.0:
-            raise ValueError(f"LUCB: confidence={self.confidence} must lie between 0 and 1")
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -75,15 +57,6 @@ class LUCB(NamedTuple):
             ("means", np.float64, (arms,)),
             ("index", np.float64, (arms,)),
         ]
-
-    def start(self, s: Record) -> None:
-        for k in range(s.pulls.shape[0]):
-            s.pulls[k] = 0
-            s.sums[k] = 0.0
-            s.means[k] = 0.0
-            s.index[k] = 0.0
-        enqueue_all(s)
-        shuffle(s)
 
     def plan(self, s: Record) -> None:
         is_new = False
@@ -115,9 +88,3 @@ class LUCB(NamedTuple):
         s.pulls[arm] += 1
         s.sums[arm] += reward
         s.means[arm] = inside(self.family, s.sums[arm] / s.pulls[arm])
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

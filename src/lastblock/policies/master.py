@@ -1,35 +1,20 @@
 """MASTER: instances of many lengths of one policy, and a restart when they differ (2021)."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from lastblock.core.checked import check_round
-from lastblock.core.layout import COUNT, FLAG, record_of, within
-from lastblock.core.protocol import (
-    NOTHING_HELD,
-    Aside,
-    Held,
-    Layout,
-    Policy,
-    Record,
-    Scores,
-    check_arms,
-    held,
-    resized,
-)
-from lastblock.core.registry import policy, require_policy
-from lastblock.core.rounds import enqueue
-from lastblock.core.wrapping import planned_before
-from lastblock.kernels.jit import kernel, plain
+from lastblock.core.describing import explain_next, held
+from lastblock.core.protocol import NOTHING_HELD, Held, Layout, Policy, Reason, Record, resized
+from lastblock.core.rounds import clear_fields, enqueue
 from lastblock.kernels.streams import expand, next_word, uniform
+from lastblock.kit import COUNT, FLAG, Range, check_round, kernel, plain, policy, record_of, within
 from lastblock.policies.ucb1 import UCB1
 from lastblock.support.checks import number, whole
 
 ORDERS = 17
 """Instances are 1, 2, 4 … 2¹⁶ decisions long, and so are blocks."""
-MOST_LEVEL, MOST_SLACK = 1e6, 1e9
 
 
 @kernel
@@ -78,6 +63,7 @@ def anew(s: Record, inner: Record) -> Record:
     for k in range(inner.queue.shape[0]):
         inner.queue[k] = 0
     share(s, inner)
+    clear_fields(inner)
     return inner
 
 
@@ -141,7 +127,10 @@ def has_fallen(s: Record, level: float, fall: float) -> bool:
     return bool(s.excess / s.seen >= fall * mean_regret(s.seen, s.arms, level))
 
 
-@policy(support="unit")
+@policy(
+    support="unit",
+    examples=[{"policy": UCB1()}, {"policy": UCB1(), "level": 2.0, "rise": 1.0, "fall": 2.0}],
+)
 class Master(NamedTuple):
     """Instances of a policy of many lengths take turns; where they disagree, all begin again.
 
@@ -178,9 +167,9 @@ class Master(NamedTuple):
     """
 
     policy: Policy
-    level: float = 20.0
-    rise: float = 9.0
-    fall: float = 3.0
+    level: Annotated[float, Range(above=0.0, most=1e6)] = 20.0
+    rise: Annotated[float, Range(above=0.0, most=1e9)] = 9.0
+    fall: Annotated[float, Range(above=0.0, most=1e9)] = 3.0
 
     @classmethod
     def tuned(cls, policy: Policy, *, horizon: int, delta: float | None = None) -> "Master":
@@ -199,12 +188,7 @@ class Master(NamedTuple):
         factor = 6.0 * (1.0 + math.log2(horizon)) * level
         return cls(policy, level, 9.0 * factor, 3.0 * factor)
 
-    @classmethod
-    def examples(cls) -> "tuple[Master, ...]":
-        return cls(UCB1()), cls(UCB1(), level=2.0, rise=1.0, fall=2.0)
-
     def validate(self) -> None:
-        require_policy(self.policy)
         wrapped: Any = self.policy
         if not getattr(wrapped, "optimistic", False):
             raise ValueError(
@@ -216,13 +200,6 @@ class Master(NamedTuple):
                 f"Master: {self.policy} keeps every reward, and {ORDERS} of them would not fit; "
                 "wrap a policy whose state has a fixed size, such as UCB1()"
             )
-        for name, most in (("level", MOST_LEVEL), ("rise", MOST_SLACK), ("fall", MOST_SLACK)):
-            value = getattr(self, name)
-            if not 0.0 < value <= most:
-                raise ValueError(f"Master: {name}={value} must be positive and at most {most:g}")
-
-    def check(self, arms: int) -> None:
-        check_arms(self.policy, arms)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         inner = record_of(self.policy, arms, horizon)
@@ -252,14 +229,13 @@ class Master(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        s.due = 0
-        s.restarts = 0
         for k in range(s.by.shape[0]):
             s.promise[k] = 1.0
         for m in range(ORDERS):
             instance(s, m).end = 0  # no method of the policy is running
+        wrapped: Any = self.policy
         for m in range(1, ORDERS):  # all hold sound numbers, also before their turn
-            self.policy.start(anew(s, instance(s, m)))
+            wrapped.start(anew(s, instance(s, m)))
             check_round(instance(s, m))
         begin_block(s, 0)
         self.plan(s)
@@ -274,6 +250,7 @@ class Master(NamedTuple):
             begin_block(s, min(s.block + 1, ORDERS - 1))
 
         # Instances whose time has come.
+        wrapped: Any = self.policy
         age = s.round - 1 - s.since
         whole = mean_regret(float(1 << s.block), s.arms, self.level)
         for step in range(s.block + 1):
@@ -288,7 +265,7 @@ class Master(NamedTuple):
                 if s.runs[m]:
                     s.gain[m] = 0.0
                     s.rewards[m] = 0
-                    self.policy.start(anew(s, instance(s, m)))
+                    wrapped.start(anew(s, instance(s, m)))
                     check_round(instance(s, m))
 
         # The shortest one that is running chooses an arm.
@@ -339,11 +316,5 @@ class Master(NamedTuple):
             total += found.total or 0.0
         return Held(size, total)
 
-    def begins_again(self, s: Record) -> bool:
-        return bool(s.due)
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s[f"order{plain(shortest)(s)}"].index)
-
-    def aside(self, s: Record) -> Aside | None:
-        return planned_before(self.policy, s[f"order{plain(shortest)(s)}"])
+    def explain(self, s: Record) -> Reason:
+        return explain_next(self.policy, s[f"order{plain(shortest)(s)}"])

@@ -5,11 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
 from lastblock.kernels.divergences import BOUNDED, Family, Law, LawWord, divergence, inside
+from lastblock.kit import COUNT, Layout, Record, Sigma, enqueue, enqueue_all, policy, shuffle
 from lastblock.policies._chances import draw, newcomer
 from lastblock.policies._empirical_laws import (
     empirical_cost,
@@ -18,10 +15,9 @@ from lastblock.policies._empirical_laws import (
     no_room,
     start_empirical,
 )
-from lastblock.policies._kl_bounds import validate_family
 
 
-@policy(support="family")
+@policy(support="family", examples=[{"family": "gaussian", "sigma": 0.5}, {"family": "bounded"}])
 class MED(NamedTuple):
     """Pull each arm with a chance in proportion to exp(−N kl(mean, largest mean)).
 
@@ -54,19 +50,12 @@ class MED(NamedTuple):
     """
 
     family: Law | Family | LawWord = Law.BERNOULLI
-    sigma: float = 1.0
-
-    @classmethod
-    def examples(cls) -> "tuple[MED, ...]":
-        return cls(), cls(Law.GAUSSIAN, sigma=0.5), cls(Law.BOUNDED)
+    sigma: Sigma = 1.0
 
     @property
     def grows(self) -> bool:
         """Whether the policy keeps every reward."""
         return self.family == Law.BOUNDED
-
-    def validate(self) -> None:
-        validate_family("MED", self.family, self.sigma, 1.0)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -78,11 +67,6 @@ class MED(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        for k in range(s.pulls.shape[0]):
-            s.pulls[k] = 0
-            s.sums[k] = 0.0
-            s.means[k] = 0.0
-            s.chance[k] = 0.0
         start_empirical(s)
         enqueue_all(s)
         shuffle(s)
@@ -116,9 +100,3 @@ class MED(NamedTuple):
 
     def full(self, s: Record, arm: int) -> bool:
         return no_room(s, arm)
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("probability", s.chance)

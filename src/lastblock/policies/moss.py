@@ -1,15 +1,12 @@
 """MOSS: optimism that is minimax optimal in the stochastic case (Audibert & Bubeck, 2009)."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue_all, shuffle
-from lastblock.policies._moss import clear_moss, moss_layout, pull_by_moss
-from lastblock.support.checks import number
+from lastblock.kit import Layout, Positive, Range, Record, number, policy
+from lastblock.policies._moss import moss_layout, pull_by_moss
 
 
-@policy(shift_invariant=True, optimistic=True)
+@policy(shift_invariant=True, optimistic=True, examples=[{"horizon": 200}])
 class MOSS(NamedTuple):
     """Pull the arm with the largest mean + C √(max(0, log(T / (K N))) / N).
 
@@ -37,31 +34,16 @@ class MOSS(NamedTuple):
     Audibert & Bubeck. Minimax Policies for Adversarial and Stochastic Bandits. COLT 2009.
     """
 
-    horizon: int
-    scale: float = 1.0
+    horizon: Annotated[int, Range(1)]
+    scale: Positive = 1.0
 
     @classmethod
     def gaussian(cls, horizon: int, sigma: float) -> "MOSS":
         """Return the policy with C = 2σ, for noise of standard deviation `sigma`."""
         return cls(horizon, scale=2.0 * number(sigma, "MOSS: sigma"))
 
-    @classmethod
-    def examples(cls) -> "tuple[MOSS, ...]":
-        return (cls(horizon=200),)
-
-    def validate(self) -> None:
-        if self.horizon < 1:
-            raise ValueError(f"MOSS: horizon={self.horizon} must be at least 1")
-        if self.scale <= 0.0:
-            raise ValueError(f"MOSS: scale={self.scale} must be positive")
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return moss_layout(arms)
-
-    def start(self, s: Record) -> None:
-        clear_moss(s)
-        enqueue_all(s)
-        shuffle(s)
 
     def plan(self, s: Record) -> None:
         pull_by_moss(s, float(self.horizon), self.scale)
@@ -69,9 +51,3 @@ class MOSS(NamedTuple):
     def observe(self, s: Record, arm: int, reward: float) -> None:
         s.pulls[arm] += 1
         s.sums[arm] += reward
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

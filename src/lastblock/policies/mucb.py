@@ -1,19 +1,16 @@
 """M-UCB: UCB that restarts when a window of some arm's rewards shifts (Cao et al., 2019)."""
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from lastblock.core.history import append, block_sum, clear, history_dtype
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.layout import COUNT, LINE
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
+from lastblock.core.protocol import Held, Layout, Record
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.core.window import check_window
-from lastblock.kernels.jit import kernel
-from lastblock.policies._diminishing import check_alpha, first_session, session_at
+from lastblock.core.window import LONGEST_WINDOW
+from lastblock.kit import COUNT, LINE, Positive, Range, argmax, kernel, policy, unseen
+from lastblock.policies._diminishing import ALPHA, first_session, session_at
 from lastblock.theory.tunings import mucb_exploration, mucb_threshold
 
 
@@ -27,7 +24,15 @@ def restart(s: Record) -> None:
     clear(s.history)
 
 
-@policy(shift_invariant=True)
+@policy(
+    shift_invariant=True,
+    examples=[
+        {"window": 20, "threshold": 4.0, "exploration": 0.3},
+        {"window": 2, "threshold": 0.5, "exploration": 1.0, "scale": 0.7},
+        {"window": 40, "threshold": 6.0, "exploration": 0.05},
+        {"window": 20, "threshold": 4.0, "exploration": 1.0, "diminishing": True},
+    ],
+)
 class MUCB(NamedTuple):
     """UCB that pulls all arms in turn now and then, and restarts when the test sees a change.
 
@@ -62,10 +67,10 @@ class MUCB(NamedTuple):
     Exploration: A Minimalist Approach to Piecewise Stationary Multi-Armed Bandits. 2024.
     """
 
-    window: int
-    threshold: float
+    window: Annotated[int, Range(2, LONGEST_WINDOW, unit="rewards")]
+    threshold: Positive
     exploration: float
-    scale: float = math.sqrt(2.0)
+    scale: Positive = math.sqrt(2.0)
     diminishing: bool = False
 
     @classmethod
@@ -75,7 +80,7 @@ class MUCB(NamedTuple):
         arms: int,
         horizon: int,
         changes: int,
-        window: int = 800,
+        window: Annotated[int, Range(2, LONGEST_WINDOW, unit="rewards")] = 800,
         scale: float = math.sqrt(2.0),
     ) -> "MUCB":
         """Return the policy with b = √(w/2 · log(2KT²)) and γ = √(ΓK log T / T); Γ = 0 is 1."""
@@ -94,27 +99,10 @@ class MUCB(NamedTuple):
         threshold = mucb_threshold(horizon=horizon, arms=arms, window=window)
         return cls(window, threshold, 1.0, scale, diminishing=True)
 
-    @classmethod
-    def examples(cls) -> "tuple[MUCB, ...]":
-        return (
-            cls(window=20, threshold=4.0, exploration=0.3),
-            cls(window=2, threshold=0.5, exploration=1.0, scale=0.7),
-            cls(window=40, threshold=6.0, exploration=0.05),
-            cls(window=20, threshold=4.0, exploration=1.0, diminishing=True),
-        )
-
     def validate(self) -> None:
-        check_window("MUCB", self.window, unit="rewards")
         if self.window % 2 != 0:
             raise ValueError(f"MUCB: window={self.window} must be even")
-        if self.threshold <= 0.0:
-            raise ValueError(f"MUCB: threshold={self.threshold} must be positive")
-        if self.diminishing:
-            check_alpha("MUCB", self.exploration)
-        elif not 1e-9 <= self.exploration <= 1.0:
-            raise ValueError(f"MUCB: exploration={self.exploration} must lie between 1e-9 and 1")
-        if self.scale <= 0.0:
-            raise ValueError(f"MUCB: scale={self.scale} must be positive")
+        (ALPHA if self.diminishing else Range(1e-9, 1.0))(self, "exploration")
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -130,14 +118,11 @@ class MUCB(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        s.restarts = 0
-        restart(s)
+        clear(s.history)
         if self.diminishing:
             s.period = first_session(s.arms, self.exploration)
         else:
             s.period = math.floor(s.arms / self.exploration)
-        for k in range(s.index.shape[0]):
-            s.index[k] = 0.0
         enqueue_all(s)
         shuffle(s)
         # The first turn is the first round; no test is made within it, for lack of rewards.
@@ -191,6 +176,3 @@ class MUCB(NamedTuple):
 
     def held(self, s: Record, arm: int) -> Held:
         return Held(float(s.history.written[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

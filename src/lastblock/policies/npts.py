@@ -1,17 +1,13 @@
 """NPTS: non-parametric Thompson sampling (Riou & Honda, 2020)."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.layout import FIRST_ROOM
-from lastblock.core.multiset import append, atoms_dtype, clear, held, is_full, size
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
+from lastblock.core.multiset import append, atoms_dtype, clear, is_full, size
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.kernels.jit import routine
 from lastblock.kernels.samplers import exponential, gamma
+from lastblock.kit import FIRST_ROOM, Layout, Range, Record, argmax, policy, routine, unseen
 
 
 @routine
@@ -32,7 +28,7 @@ def dirichlet_mean(s: Record, arm: int, bound: float) -> float:
     return float(top / weight)
 
 
-@policy(support="unit", grows=True)
+@policy(support="unit", grows=True, examples=[{"bound": 0.5}])
 class NPTS(NamedTuple):
     """Pull the arm with the largest mean under random weights of its rewards and of the bound 1.
 
@@ -60,15 +56,7 @@ class NPTS(NamedTuple):
     ALT 2020.
     """
 
-    bound: float = 1.0
-
-    @classmethod
-    def examples(cls) -> "tuple[NPTS, ...]":
-        return cls(), cls(bound=0.5)
-
-    def validate(self) -> None:
-        if not 0.0 < self.bound <= 1e6:
-            raise ValueError(f"NPTS: bound={self.bound} must be positive and at most a million")
+    bound: Annotated[float, Range(above=0.0, most=1e6)] = 1.0
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -77,8 +65,6 @@ class NPTS(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        for k in range(s.index.shape[0]):
-            s.index[k] = 0.0
         clear(s.history)
         enqueue_all(s)
         shuffle(s)
@@ -96,9 +82,3 @@ class NPTS(NamedTuple):
 
     def full(self, s: Record, arm: int) -> bool:
         return is_full(s.history, arm)
-
-    def held(self, s: Record, arm: int) -> Held:
-        return held(s.history, arm)
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

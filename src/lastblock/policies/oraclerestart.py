@@ -8,19 +8,17 @@ from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 
-from lastblock.core.layout import record_of, within
-from lastblock.core.protocol import Aside, Held, Layout, Policy, Record, check_arms
-from lastblock.core.registry import policy, require_policy
+from lastblock.core.describing import explain_next, held
+from lastblock.core.protocol import Held, Reason
 from lastblock.core.wrapping import (
-    held_since,
     planned,
-    planned_before,
     ready_to_observe,
     ready_to_plan,
     ready_to_start,
     share_stream,
     take_next,
 )
+from lastblock.kit import Layout, Policy, Record, policy, record_of, within
 from lastblock.policies._phases import phase_starts, reached
 from lastblock.policies.thompson import Thompson
 
@@ -42,7 +40,11 @@ class _Restarts(NamedTuple):
     changes: tuple[int, ...]
 
 
-@policy(grows=True, oracle=True)
+@policy(
+    grows=True,
+    oracle=True,
+    examples=[{"policy": Thompson(), "changes": (20, 90)}, {"policy": Thompson(), "changes": ()}],
+)
 class OracleRestart(_Restarts):
     """A policy that starts again whenever the arms change, at times that the environment tells.
 
@@ -95,16 +97,6 @@ class OracleRestart(_Restarts):
         times = getattr(known, "changes", known)
         return super().__new__(cls, policy, phase_starts(times, "OracleRestart: changes"))
 
-    @classmethod
-    def examples(cls) -> "tuple[OracleRestart, ...]":
-        return cls(Thompson(), (20, 90)), cls(Thompson(), ())
-
-    def validate(self) -> None:
-        require_policy(self.policy)
-
-    def check(self, arms: int) -> None:
-        check_arms(self.policy, arms)
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
             ("phase", within(np.int64, 0, len(self.changes) - 1)),
@@ -112,9 +104,9 @@ class OracleRestart(_Restarts):
         ]
 
     def start(self, s: Record) -> None:
-        s.phase = 0
         share_stream(s)
-        self.policy.start(ready_to_start(s))
+        wrapped: Any = self.policy
+        wrapped.start(ready_to_start(s))
         take_next(s)
 
     # One arm at a time, so that a change in the middle of the inner policy's round cuts it short;
@@ -124,7 +116,8 @@ class OracleRestart(_Restarts):
         phase = reached(self.changes, s.round - 1, s.phase)
         if phase != s.phase:
             s.phase = phase
-            self.policy.start(ready_to_start(s))
+            wrapped: Any = self.policy
+            wrapped.start(ready_to_start(s))
         elif s.inner.taken == s.inner.queued:
             self.policy.plan(ready_to_plan(s))
             planned(s)
@@ -143,7 +136,8 @@ class OracleRestart(_Restarts):
         return bool(wrapped.full(s.inner, arm))
 
     def held(self, s: Record, arm: int) -> Held | None:
-        return held_since(self.policy, s.inner, arm, begun_again=s.phase > 0)
+        found = held(self.policy, s.inner, arm)
+        return Held(None) if found is None and s.phase > 0 else found
 
-    def aside(self, s: Record) -> Aside | None:
-        return planned_before(self.policy, s.inner)
+    def explain(self, s: Record) -> Reason:
+        return explain_next(self.policy, s.inner)

@@ -1,22 +1,17 @@
 """PHE: perturbed-history exploration (Kveton, Szepesvári, Ghavamzadeh & Boutilier, 2019)."""
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.kernels.count_samplers import binomial
+from lastblock.kit import COUNT, Layout, Range, Record, argmax, binomial, enqueue, policy, unseen
 
 FUZZ = 1.0 - 1e-12
 """Subtracted before a n is rounded up, so that ⌈1.1 · 100⌉ is 110 despite rounding errors."""
 
 
-@policy(support="unit")
+@policy(support="unit", examples=[{"a": 0.5}, {"a": 1.1}])
 class PHE(NamedTuple):
     """Pull the arm with the best mean after fair coins have been added to each arm's rewards.
 
@@ -44,15 +39,7 @@ class PHE(NamedTuple):
     Multi-Armed Bandits. IJCAI 2019.
     """
 
-    a: float = 2.0
-
-    @classmethod
-    def examples(cls) -> "tuple[PHE, ...]":
-        return cls(), cls(a=0.5), cls(a=1.1)
-
-    def validate(self) -> None:
-        if not 0.0 < self.a <= 1e6:
-            raise ValueError(f"PHE: a={self.a} must be positive and at most a million")
+    a: Annotated[float, Range(above=0.0, most=1e6)] = 2.0
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -60,14 +47,6 @@ class PHE(NamedTuple):
             ("sums", np.float64, (arms,)),
             ("index", np.float64, (arms,)),
         ]
-
-    def start(self, s: Record) -> None:
-        for k in range(s.pulls.shape[0]):
-            s.pulls[k] = 0
-            s.sums[k] = 0.0
-            s.index[k] = 0.0
-        enqueue_all(s)
-        shuffle(s)
 
     def plan(self, s: Record) -> None:
         for k in range(s.arms):
@@ -82,9 +61,3 @@ class PHE(NamedTuple):
     def observe(self, s: Record, arm: int, reward: float) -> None:
         s.pulls[arm] += 1
         s.sums[arm] += reward
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

@@ -5,15 +5,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.core.layout import INDEX, LINE, below_arms
-from lastblock.core.protocol import Layout, Record
-from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.kernels.samplers import coin
-from lastblock.kernels.streams import below
+from lastblock.kit import INDEX, LINE, Layout, Record, below, below_arms, coin, policy
 
 
-@policy(support="unit")
+@policy(support="unit", examples=[{"cyclic": False}])
 class PlayTheWinner(NamedTuple):
     """Stay with an arm as long as it succeeds; after a failure go on to the next.
 
@@ -45,10 +41,6 @@ class PlayTheWinner(NamedTuple):
 
     cyclic: bool = True
 
-    @classmethod
-    def examples(cls) -> "tuple[PlayTheWinner, ...]":
-        return cls(), cls(cyclic=False)
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [("at", below_arms(INDEX)), ("circle", LINE, (arms,))]
 
@@ -57,7 +49,6 @@ class PlayTheWinner(NamedTuple):
         shuffle(s)
         for i in range(s.circle.shape[0]):
             s.circle[i] = s.queue[i]
-        s.at = 0
         s.queued = 1
 
     def plan(self, s: Record) -> None:

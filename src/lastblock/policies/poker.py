@@ -1,20 +1,11 @@
 """POKER: the price of knowledge and estimated reward (Vermorel & Mohri, 2005)."""
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from lastblock.core.indices import argmax, unseen
 from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.kernels.jit import kernel
-from lastblock.policies._variances import (
-    clear_variances,
-    held_with_variance,
-    spread,
-    take_in,
-    variance_layout,
-)
+from lastblock.kit import Range, argmax, enqueue, enqueue_all, kernel, policy, shuffle, unseen
+from lastblock.policies._variances import held_with_variance, spread, take_in, variance_layout
 
 ROOT_2 = math.sqrt(2.0)
 
@@ -34,7 +25,7 @@ def mean_of_rank(s: Record, rank: int) -> float:
     return best
 
 
-@policy(shift_invariant=True)
+@policy(shift_invariant=True, examples=[{"horizon": 200}])
 class POKER(NamedTuple):
     """Pull the arm with the largest mean + δ (T − t) P(its true mean ≥ the best mean + δ).
 
@@ -61,23 +52,10 @@ class POKER(NamedTuple):
     Vermorel & Mohri. Multi-Armed Bandit Algorithms and Empirical Evaluation. ECML 2005.
     """
 
-    horizon: int
-
-    @classmethod
-    def examples(cls) -> "tuple[POKER, ...]":
-        return (cls(horizon=200),)
-
-    def validate(self) -> None:
-        if self.horizon < 1:
-            raise ValueError(f"POKER: horizon={self.horizon} must be at least 1")
+    horizon: Annotated[int, Range(1)]
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return variance_layout(arms)
-
-    def start(self, s: Record) -> None:
-        clear_variances(s)
-        enqueue_all(s)
-        shuffle(s)
 
     def plan(self, s: Record) -> None:
         if s.round == 2:  # every arm once more, for a variance
@@ -121,5 +99,5 @@ class POKER(NamedTuple):
     def held(self, s: Record, arm: int) -> Held:
         return held_with_variance(s, arm)
 
-    def chosen_by(self, s: Record) -> Scores | None:
+    def explain(self, s: Record) -> Scores | None:
         return Scores("index", s.index) if s.round > 2 else None

@@ -5,11 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax
-from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.kit import COUNT, Layout, Positive, Record, argmax, policy
 from lastblock.policies._rotting import (
     LEVELS,
     clear_windows,
@@ -21,7 +18,7 @@ from lastblock.policies._rotting import (
 )
 
 
-@policy(shift_invariant=True)
+@policy(shift_invariant=True, examples=[{"sigma": 0.1, "alpha": 4.0}, {"all_windows": True}])
 class RAWUCB(NamedTuple):
     """Pull the arm with the largest min over windows h of (mean of its last h rewards + width).
 
@@ -52,24 +49,14 @@ class RAWUCB(NamedTuple):
     Bandits. AISTATS 2020.
     """
 
-    sigma: float = 0.5
-    alpha: float = 1.4
+    sigma: Positive = 0.5
+    alpha: Positive = 1.4
     all_windows: bool = False
-
-    @classmethod
-    def examples(cls) -> "tuple[RAWUCB, ...]":
-        return cls(), cls(sigma=0.1, alpha=4.0), cls(all_windows=True)
 
     @property
     def grows(self) -> bool:
         """Whether the policy keeps every reward."""
         return self.all_windows
-
-    def validate(self) -> None:
-        if self.sigma <= 0.0:
-            raise ValueError(f"RAWUCB: sigma={self.sigma} must be positive")
-        if self.alpha <= 0.0:
-            raise ValueError(f"RAWUCB: alpha={self.alpha} must be positive")
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         windows = window_fields(arms, horizon, self.all_windows)
@@ -101,9 +88,3 @@ class RAWUCB(NamedTuple):
 
     def full(self, s: Record, arm: int) -> bool:
         return no_room(s, arm)
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

@@ -2,22 +2,9 @@
 
 from typing import NamedTuple
 
-from lastblock.core.duels import clear_duels, duel_fields, is_owed, update_leader, update_obligation
-from lastblock.core.history import (
-    append,
-    block_sum,
-    clear,
-    held,
-    history_dtype,
-    is_full,
-    span_sum,
-)
-from lastblock.core.layout import FIRST_ROOM
-from lastblock.core.protocol import Held, Layout, Record
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.kernels.jit import kernel
-from lastblock.kernels.streams import below
+from lastblock.core.duels import duel_fields, is_owed, start_duels, update_leader, update_obligation
+from lastblock.core.history import append, block_sum, clear, history_dtype, is_full, span_sum
+from lastblock.kit import FIRST_ROOM, Layout, Record, below, enqueue, kernel, policy, shuffle
 
 
 @kernel
@@ -35,7 +22,7 @@ def wins_random_duel(s: Record, challenger: int, leader: int, starts_less: int) 
     return bool(block_sum(h, challenger, n) >= span_sum(h, leader, first, n))
 
 
-@policy(shift_invariant=True, scale_invariant=True, grows=True)
+@policy(shift_invariant=True, scale_invariant=True, grows=True, examples=[{"reference": True}])
 class RBSDA(NamedTuple):
     """Duels between each arm's mean and the mean of a random block of the leader's rewards.
 
@@ -66,10 +53,6 @@ class RBSDA(NamedTuple):
 
     reference: bool = False
 
-    @classmethod
-    def examples(cls) -> "tuple[RBSDA, ...]":
-        return cls(), cls(reference=True)
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
             *duel_fields(arms),
@@ -77,11 +60,8 @@ class RBSDA(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        clear_duels(s)
         clear(s.history)
-        enqueue_all(s)
-        if not self.reference:
-            shuffle(s)
+        start_duels(s, self.reference)
 
     def plan(self, s: Record) -> None:
         h = s.history
@@ -109,6 +89,3 @@ class RBSDA(NamedTuple):
 
     def full(self, s: Record, arm: int) -> bool:
         return is_full(s.history, arm)
-
-    def held(self, s: Record, arm: int) -> Held:
-        return held(s.history, arm)

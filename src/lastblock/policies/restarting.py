@@ -1,37 +1,21 @@
 """Restart any policy when a detector says that the world has changed."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from lastblock.core.checked import NOTICE, RESET, note_method
+from lastblock.core.describing import explain_next
 from lastblock.core.layout import COUNT, FLAG, INDEX, record, record_of
-from lastblock.core.protocol import (
-    NOTHING_HELD,
-    Aside,
-    Detector,
-    Held,
-    Layout,
-    Policy,
-    Record,
-    check_arms,
-    resized,
-)
-from lastblock.core.registry import policy, require_detector, require_policy
+from lastblock.core.parameters import Range
+from lastblock.core.protocol import Aside, Detector, Layout, Policy, Reason, Record, resized
+from lastblock.core.registry import policy
 from lastblock.core.restarts import clear_restarts, note_restart, restart_fields
 from lastblock.core.rounds import enqueue
 from lastblock.core.verdicts import LOOKED
-from lastblock.core.wrapping import (
-    held_since,
-    planned_before,
-    ready_to_observe,
-    ready_to_plan,
-    ready_to_start,
-    share_stream,
-    take_next,
-)
 from lastblock.detectors.glr import GLR
 from lastblock.detectors.meanshift import MeanShift
 from lastblock.kernels.jit import kernel, plain
+from lastblock.kit import ready_to_observe, ready_to_plan, ready_to_start, share_stream, take_next
 from lastblock.policies.thompson import Thompson
 from lastblock.theory.tunings import glr_growing_confidence, glr_growing_exploration
 
@@ -85,7 +69,13 @@ def was_silent(s: Record, alertness: float) -> bool:
     return bool(silent * silent > age * (s.arms - 1.0))
 
 
-@policy(grows=True)
+@policy(
+    grows=True,
+    examples=[
+        {"policy": Thompson(), "detector": MeanShift()},
+        {"policy": Thompson(), "detector": GLR(delta=0.5), "alertness": 2.0},
+    ],
+)
 class Restarting(NamedTuple):
     """A policy that begins again, as if new, whenever a detector finds that some arm has changed.
 
@@ -125,7 +115,7 @@ class Restarting(NamedTuple):
 
     policy: Policy
     detector: Detector
-    alertness: float = 0.25
+    alertness: Annotated[float, Range(0.0, 10.0)] = 0.25
     exploration: float = 0.0
 
     @classmethod
@@ -139,23 +129,12 @@ class Restarting(NamedTuple):
             detector = GLR(delta=glr_growing_confidence(horizon=horizon))
         return cls(policy, detector, 0.0, glr_growing_exploration(horizon=horizon))
 
-    @classmethod
-    def examples(cls) -> "tuple[Restarting, ...]":
-        return cls(Thompson(), MeanShift()), cls(Thompson(), GLR(delta=0.5), alertness=2.0)
-
     def validate(self) -> None:
-        require_policy(self.policy)
-        require_detector(self.detector)
-        if not 0.0 <= self.alertness <= 10.0:
-            raise ValueError(f"Restarting: alertness={self.alertness} must lie in [0, 10]")
         if self.exploration != 0.0 and not 1e-9 <= self.exploration <= 1.0:
             raise ValueError(
                 f"Restarting: exploration={self.exploration} must be 0, for no turns, or lie "
                 "between 1e-9 and 1"
             )
-
-    def check(self, arms: int) -> None:
-        check_arms(self.policy, arms)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -169,15 +148,11 @@ class Restarting(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        s.since = 0
-        s.due = 0
         clear_restarts(s)
-        for k in range(s.asked.shape[0]):
-            s.asked[k] = 0
-            s.seen[k] = 0
         self.detector.reset(s.detector)
         share_stream(s)
-        self.policy.start(ready_to_start(s))
+        wrapped: Any = self.policy
+        wrapped.start(ready_to_start(s))
         take_next(s)
         s.asked[s.queue[0]] = 1
 
@@ -187,7 +162,8 @@ class Restarting(NamedTuple):
     def plan(self, s: Record) -> None:
         if s.due:
             s.due = 0
-            self.policy.start(ready_to_start(s))
+            wrapped: Any = self.policy
+            wrapped.start(ready_to_start(s))
             take_next(s)
         else:
             arm = longest_silent(s)
@@ -243,17 +219,9 @@ class Restarting(NamedTuple):
         if s.arms > before.arms:
             s.asked[arm] = s.round
 
-    def held(self, s: Record, arm: int) -> Held | None:
-        if s.due:
-            return NOTHING_HELD
-        return held_since(self.policy, s.inner, arm, begun_again=s.restarts > 0)
-
-    def begins_again(self, s: Record) -> bool:
-        return bool(s.due)
-
-    def aside(self, s: Record) -> Aside | None:
+    def explain(self, s: Record) -> Reason:
         begins = s.round == 1 or (s.restarts > 0 and s.round - s.since == 1)
         turn = -1 if begins else plain(turn_of)(s, self.exploration)
         if turn >= 0 or was_silent(s, self.alertness):
             return Aside(LOOKED, self.policy)
-        return planned_before(self.policy, s.inner)
+        return explain_next(self.policy, s.inner)

@@ -1,17 +1,12 @@
 """Rexp3 (Besbes, Gur & Zeevi, 2014)."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue
-from lastblock.kernels.jit import plain
+from lastblock.kit import COUNT, Discount, Layout, Range, Record, enqueue, plain, policy
 from lastblock.policies._exponential_weights import (
-    check_gamma,
     draw_arm,
     expect_any,
     forget_weights,
@@ -22,7 +17,7 @@ from lastblock.policies._exponential_weights import (
 from lastblock.theory.tunings import exp3_exploration, rexp3_batch
 
 
-@policy(support="unit")
+@policy(support="unit", examples=[{"gamma": 0.2, "batch": 30}, {"gamma": 0.1, "batch": 1}])
 class REXP3(NamedTuple):
     """EXP3 that starts again every `batch` pulls.
 
@@ -45,8 +40,8 @@ class REXP3(NamedTuple):
     2014.
     """
 
-    gamma: float
-    batch: int
+    gamma: Discount
+    batch: Annotated[int, Range(1, unit="pull")]
 
     @classmethod
     def tuned(
@@ -60,15 +55,6 @@ class REXP3(NamedTuple):
         batch = rexp3_batch(horizon=horizon, changes=changes, arms=arms, variation=variation)
         return cls(exp3_exploration(horizon=max(2, batch), arms=arms), batch)
 
-    @classmethod
-    def examples(cls) -> "tuple[REXP3, ...]":
-        return cls(gamma=0.2, batch=30), cls(gamma=0.1, batch=1)
-
-    def validate(self) -> None:
-        check_gamma("REXP3", self.gamma)
-        if self.batch < 1:
-            raise ValueError(f"REXP3: batch={self.batch} must be at least 1 pull")
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
             ("left", COUNT),  # pulls of this batch that are still to come
@@ -79,7 +65,6 @@ class REXP3(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        s.left = 0
         expect_any(s)
         self.plan(s)
 
@@ -100,6 +85,3 @@ class REXP3(NamedTuple):
     def replanned(self, s: Record, planned: Record, kept: npt.NDArray[np.int64]) -> None:
         if s.left == self.batch - 1:  # a batch has begun, for the other arms as well
             plain(forget_weights)(s)
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("probability", s.chance)

@@ -1,24 +1,16 @@
 """Sliding-window Thompson sampling (Trovò & al., 2020)."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue
-from lastblock.core.window import check_window, clear, held, slide, window_dtype, window_sum
-from lastblock.kernels.divergences import Family, FamilyWord
-from lastblock.policies._posteriors import (
-    as_observed,
-    check_posterior,
-    posterior_draw,
-)
+from lastblock.core.window import LONGEST_WINDOW, clear, slide, window_dtype, window_sum
+from lastblock.kit import Family, FamilyWord, Layout, Range, Record, argmax, enqueue, policy
+from lastblock.policies._posteriors import PriorMean, PriorSigma, Sigma, as_observed, posterior_draw
 from lastblock.theory.tunings import garivier_window
 
 
-@policy(support="family")
+@policy(support="family", examples=[{"window": 40}, {"window": 20, "family": "gaussian"}])
 class SlidingWindowThompson(NamedTuple):
     """Thompson sampling on the last `window` rewards of all arms together.
 
@@ -41,11 +33,11 @@ class SlidingWindowThompson(NamedTuple):
     JAIR, 2020.
     """
 
-    window: int
+    window: Annotated[int, Range(1, LONGEST_WINDOW, unit="pulls")]
     family: Family | FamilyWord = Family.BERNOULLI
-    prior_mean: float = 0.5
-    prior_sigma: float = 0.5
-    sigma: float = 0.5
+    prior_mean: PriorMean = 0.5
+    prior_sigma: PriorSigma = 0.5
+    sigma: Sigma = 0.5
 
     @classmethod
     def tuned(
@@ -54,21 +46,13 @@ class SlidingWindowThompson(NamedTuple):
         horizon: int,
         changes: int,
         family: Family | FamilyWord = Family.BERNOULLI,
-        prior_mean: float = 0.5,
-        prior_sigma: float = 0.5,
-        sigma: float = 0.5,
+        prior_mean: PriorMean = 0.5,
+        prior_sigma: PriorSigma = 0.5,
+        sigma: Sigma = 0.5,
     ) -> "SlidingWindowThompson":
         """Return the policy with the window 2√(T log T / Γ) of Garivier & Moulines (2011)."""
         window = garivier_window(horizon=horizon, changes=changes)
         return cls(window, family, prior_mean, prior_sigma, sigma)
-
-    @classmethod
-    def examples(cls) -> "tuple[SlidingWindowThompson, ...]":
-        return cls(window=40), cls(window=20, family=Family.GAUSSIAN)
-
-    def validate(self) -> None:
-        check_window("SlidingWindowThompson", self.window, least=1)
-        check_posterior(self)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -96,9 +80,3 @@ class SlidingWindowThompson(NamedTuple):
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
         slide(s.recent, arm, as_observed(s.stream, self.family, reward), self.window)
-
-    def held(self, s: Record, arm: int) -> Held:
-        return held(s.recent, arm, self.window)
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

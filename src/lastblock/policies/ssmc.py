@@ -3,21 +3,17 @@
 import math
 from typing import NamedTuple
 
-from lastblock.core.duels import clear_duels, duel_fields, update_leader
+from lastblock.core.duels import duel_fields, start_duels, update_leader
 from lastblock.core.history import (
     any_span_at_most,
     append,
     block_sum,
     clear,
-    held,
     history_dtype,
     is_full,
 )
 from lastblock.core.layout import ARM, COUNT, FIRST_ROOM, FLAG, NOBODY
-from lastblock.core.protocol import Held, Layout, Record
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.kernels.jit import kernel
+from lastblock.kit import Layout, NotNegative, Record, enqueue, kernel, policy, shuffle
 
 
 @kernel
@@ -43,7 +39,7 @@ def wins_some_block(s: Record, challenger: int, leader: int) -> bool:
     return bool(s.reached[challenger] == 1)
 
 
-@policy(shift_invariant=True, scale_invariant=True, grows=True)
+@policy(shift_invariant=True, scale_invariant=True, grows=True, examples=[{"exploration": 3.0}])
 class SSMC(NamedTuple):
     """Duels between each arm's mean and the least of the leader's running means of that length.
 
@@ -70,15 +66,7 @@ class SSMC(NamedTuple):
     Statistics 48(1), 2020.
     """
 
-    exploration: float = 1.0
-
-    @classmethod
-    def examples(cls) -> "tuple[SSMC, ...]":
-        return cls(), cls(exploration=3.0)
-
-    def validate(self) -> None:
-        if self.exploration < 0.0:
-            raise ValueError(f"SSMC: exploration={self.exploration} must not be negative")
+    exploration: NotNegative = 1.0
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -91,15 +79,10 @@ class SSMC(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        clear_duels(s)
-        for k in range(s.sums.shape[0]):
+        for k in range(s.against.shape[0]):
             s.against[k] = NOBODY
-            s.length[k] = 0
-            s.compared[k] = 0
-            s.reached[k] = 0
         clear(s.history)
-        enqueue_all(s)
-        shuffle(s)
+        start_duels(s, False)
 
     def plan(self, s: Record) -> None:
         h = s.history
@@ -126,6 +109,3 @@ class SSMC(NamedTuple):
 
     def full(self, s: Record, arm: int) -> bool:
         return is_full(s.history, arm)
-
-    def held(self, s: Record, arm: int) -> Held:
-        return held(s.history, arm)

@@ -5,31 +5,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lastblock.core.layout import INDEX, NOBODY
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.core.window import (
-    check_window,
-    check_window_fits,
-    clear,
-    held,
-    slide,
-    window_dtype,
-    window_sum,
-)
+from lastblock.core.window import Window, clear, slide, window_dtype, window_sum
 from lastblock.kernels.divergences import Family, FamilyWord
-from lastblock.policies._kl_bounds import (
-    bounds_layout,
-    clear_bounds,
-    largest_bound,
-    set_mean,
-    validate_family,
-)
+from lastblock.kit import INDEX, NOBODY, Layout, NotNegative, Record, Sigma, policy
+from lastblock.policies._kl_bounds import bounds_layout, clear_bounds, largest_bound, set_mean
 from lastblock.theory.tunings import garivier_window
 
 
-@policy(support="family")
+@policy(
+    support="family",
+    examples=[
+        {"window": 50},
+        {"window": 20, "family": "gaussian", "sigma": 0.5},
+        {"window": 60, "family": "poisson", "c": 0.5, "reference": True},
+    ],
+)
 class SWKLUCB(NamedTuple):
     """kl-UCB on the last `window` rewards: sup {q: N kl(mean, q) ≤ c log min(t, τ)}.
 
@@ -62,10 +53,10 @@ class SWKLUCB(NamedTuple):
     Sequential Allocation. Annals of Statistics, 2013.
     """
 
-    window: int
+    window: Window
     family: Family | FamilyWord = Family.BERNOULLI
-    sigma: float = 1.0
-    c: float = 1.0
+    sigma: Sigma = 1.0
+    c: NotNegative = 1.0
     reference: bool = False
 
     @classmethod
@@ -82,21 +73,6 @@ class SWKLUCB(NamedTuple):
         """Return the policy with the window 2√(T log T / Γ) of Garivier & Moulines (2011)."""
         window = garivier_window(horizon=horizon, changes=changes)
         return cls(window, family, sigma, c, reference)
-
-    @classmethod
-    def examples(cls) -> "tuple[SWKLUCB, ...]":
-        return (
-            cls(window=50),
-            cls(20, Family.GAUSSIAN, sigma=0.5),
-            cls(60, Family.POISSON, c=0.5, reference=True),
-        )
-
-    def validate(self) -> None:
-        check_window("SWKLUCB", self.window)
-        validate_family("SWKLUCB", self.family, self.sigma, self.c)
-
-    def check(self, arms: int) -> None:
-        check_window_fits("SWKLUCB", self.window, arms)
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [("recent", window_dtype(arms, self.window)), *bounds_layout(arms)]
@@ -129,9 +105,3 @@ class SWKLUCB(NamedTuple):
             if leaver != arm and recent.pulls[leaver] > 0:
                 mean = window_sum(recent, leaver) / np.float64(recent.pulls[leaver])
                 set_mean(s, leaver, self.family, mean)
-
-    def held(self, s: Record, arm: int) -> Held:
-        return held(s.recent, arm, self.window)
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

@@ -1,7 +1,7 @@
 """SW-LB-SDA: LB-SDA with a sliding window (Baudry, Russac & Cappé, 2021, algorithm 2)."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -12,17 +12,13 @@ from lastblock.core.history import (
     clear,
     forget_if,
     forget_oldest,
-    held,
     history_dtype,
     is_full,
 )
 from lastblock.core.layout import ARM, COUNT, FLAG, NOBODY, within
-from lastblock.core.protocol import Held, Layout, Record
-from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle, stop_waiting
-from lastblock.core.verdicts import Verdict, judge
-from lastblock.core.window import check_window, check_window_fits
-from lastblock.kernels.jit import kernel, plain, routine
+from lastblock.core.window import FITS_ARMS, LONGEST_WINDOW
+from lastblock.kit import Layout, Range, Record, Verdict, judge, kernel, plain, policy, routine
 from lastblock.theory.tunings import garivier_window
 
 NEVER = 1 << 62
@@ -116,7 +112,15 @@ def elect(s: Record, horizon: int, anyone: bool, reference: bool) -> Any:
     return most_pulled(s, h.kept, s.sums, s.candidate, s.leader if reference else NOBODY)
 
 
-@policy(shift_invariant=True, scale_invariant=True)
+@policy(
+    shift_invariant=True,
+    scale_invariant=True,
+    examples=[
+        {"window": 60},
+        {"window": 40, "reference": True},
+        {"window": 25, "naive_leader": True},
+    ],
+)
 class SWLBSDA(NamedTuple):
     """LB-SDA on the rewards of the last `window` rounds, for a world that changes.
 
@@ -144,7 +148,7 @@ class SWLBSDA(NamedTuple):
     Baudry, Russac & Cappé. On Limited-Memory Subsampling Strategies for Bandits. ICML 2021.
     """
 
-    window: int
+    window: Annotated[int, Range(2, LONGEST_WINDOW, unit="rounds"), FITS_ARMS]
     reference: bool = False
     naive_leader: bool = False
 
@@ -152,16 +156,6 @@ class SWLBSDA(NamedTuple):
     def tuned(cls, *, horizon: int, changes: int, reference: bool = False) -> "SWLBSDA":
         """Return the policy with the window 2√(T log T / Γ) of Garivier & Moulines (2011)."""
         return cls(window=garivier_window(horizon=horizon, changes=changes), reference=reference)
-
-    @classmethod
-    def examples(cls) -> "tuple[SWLBSDA, ...]":
-        return cls(window=60), cls(window=40, reference=True), cls(window=25, naive_leader=True)
-
-    def validate(self) -> None:
-        check_window("SWLBSDA", self.window, unit="rounds")
-
-    def check(self, arms: int) -> None:
-        check_window_fits("SWLBSDA", self.window, arms, unit="rounds")
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         history = history_dtype(arms, self.window)
@@ -186,14 +180,10 @@ class SWLBSDA(NamedTuple):
         s.scarce = math.floor(math.log(self.window) ** 2)
         s.limit = obligation(self.window, self.reference)
         s.leader = NOBODY
-        s.since = 0
-        s.time = 0
         s.forgive = 1 + self.window
         for k in range(s.drawn.shape[0]):
             s.drawn[k] = 1
             s.expires[k] = NEVER
-            s.sums[k] = 0.0
-            s.candidate[k] = 0
         clear(s.history)
         enqueue_all(s)
         if not self.reference:
@@ -245,13 +235,10 @@ class SWLBSDA(NamedTuple):
         if h.kept[arm] == 1:
             s.expires[arm] = clock + self.window
 
-    def duels(self, s: Record) -> list[Verdict]:
+    def explain(self, s: Record) -> list[Verdict]:
         return judge(s, s.history.kept)
 
     def resized(self, s: Record, before: Record, arm: int) -> None:
         s.patience = plain(patience)(self.window, int(s.arms), self.reference)
         if s.arms > before.arms:
             s.drawn[arm] = s.round
-
-    def held(self, s: Record, arm: int) -> Held:
-        return held(s.history, arm)

@@ -5,23 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
 from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.core.window import (
-    check_window,
-    check_window_fits,
-    clear,
-    held,
-    slide,
-    window_dtype,
-    window_sum,
-)
+from lastblock.core.window import Window, clear, slide, window_dtype, window_sum
+from lastblock.kit import Layout, Positive, Record, argmax, policy, unseen
 from lastblock.theory.tunings import sigma_window
 
 
-@policy(shift_invariant=True)
+@policy(
+    shift_invariant=True, examples=[{"window": 40}, {"window": 25, "scale": 1.5, "reference": True}]
+)
 class SWUCB(NamedTuple):
     """Pull the arm with the largest mean + C √(log(min(t, τ)) / N), both over the last τ pulls.
 
@@ -49,8 +41,8 @@ class SWUCB(NamedTuple):
     Garivier & Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011.
     """
 
-    window: int
-    scale: float = math.sqrt(0.5)
+    window: Window
+    scale: Positive = math.sqrt(0.5)
     reference: bool = False
 
     @classmethod
@@ -66,18 +58,6 @@ class SWUCB(NamedTuple):
         scale = math.sqrt(0.5) if sigma is None else sigma * math.sqrt(2.0)
         return cls(window=window, scale=scale, reference=reference)
 
-    @classmethod
-    def examples(cls) -> "tuple[SWUCB, ...]":
-        return cls(window=40), cls(window=25, scale=1.5, reference=True)
-
-    def validate(self) -> None:
-        check_window("SWUCB", self.window)
-        if self.scale <= 0.0:
-            raise ValueError(f"SWUCB: scale={self.scale} must be positive")
-
-    def check(self, arms: int) -> None:
-        check_window_fits("SWUCB", self.window, arms)
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
             ("log_t", np.float64),
@@ -86,9 +66,6 @@ class SWUCB(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        s.log_t = 0.0
-        for k in range(s.index.shape[0]):
-            s.index[k] = 0.0
         clear(s.recent)
         enqueue_all(s)
         shuffle(s)
@@ -111,9 +88,3 @@ class SWUCB(NamedTuple):
 
     def observe(self, s: Record, arm: int, reward: float) -> None:
         slide(s.recent, arm, reward, self.window)
-
-    def held(self, s: Record, arm: int) -> Held:
-        return held(s.recent, arm, self.window)
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

@@ -4,20 +4,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax
-from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue
-from lastblock.kernels.divergences import Family, FamilyWord
-from lastblock.policies._posteriors import (
-    as_observed,
-    check_posterior,
-    posterior_draw,
+from lastblock.kit import COUNT, Family, FamilyWord, Layout, Record, argmax, enqueue, policy
+from lastblock.policies._posteriors import PriorMean, PriorSigma, Sigma, as_observed, posterior_draw
+
+
+@policy(
+    support="family",
+    examples=[
+        {"family": "gaussian"},
+        {"family": "poisson"},
+        {"family": "exponential", "prior_mean": 1.0, "prior_sigma": 2.0},
+    ],
 )
-
-
-@policy(support="family")
 class Thompson(NamedTuple):
     """Draw a mean from each arm's posterior and pull the arm with the largest.
 
@@ -54,21 +52,9 @@ class Thompson(NamedTuple):
     """
 
     family: Family | FamilyWord = Family.BERNOULLI
-    prior_mean: float = 0.5
-    prior_sigma: float = 0.5
-    sigma: float = 0.5
-
-    @classmethod
-    def examples(cls) -> "tuple[Thompson, ...]":
-        return (
-            cls(),
-            cls(family=Family.GAUSSIAN),
-            cls(family=Family.POISSON),
-            cls(family=Family.EXPONENTIAL, prior_mean=1.0, prior_sigma=2.0),
-        )
-
-    def validate(self) -> None:
-        check_posterior(self)
+    prior_mean: PriorMean = 0.5
+    prior_sigma: PriorSigma = 0.5
+    sigma: Sigma = 0.5
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -78,9 +64,6 @@ class Thompson(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        for k in range(s.pulls.shape[0]):
-            s.pulls[k] = 0
-            s.sums[k] = 0.0
         self.plan(s)  # the prior decides from the first pull on
 
     def plan(self, s: Record) -> None:
@@ -99,9 +82,3 @@ class Thompson(NamedTuple):
     def observe(self, s: Record, arm: int, reward: float) -> None:
         s.sums[arm] += as_observed(s.stream, self.family, reward)
         s.pulls[arm] += 1
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

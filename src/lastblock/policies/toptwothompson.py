@@ -1,25 +1,16 @@
 """Top-two Thompson sampling (Russo, 2016)."""
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax
-from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue
 from lastblock.kernels.divergences import Family, FamilyWord, divergence, inside
-from lastblock.kernels.streams import uniform
-from lastblock.policies._posteriors import (
-    as_observed,
-    check_posterior,
-    posterior_draw,
-)
+from lastblock.kit import COUNT, Chance, Layout, Range, Record, argmax, enqueue, policy, uniform
+from lastblock.policies._posteriors import PriorMean, PriorSigma, Sigma, as_observed, posterior_draw
 
 
-@policy(support="family")
+@policy(support="family", examples=[{"family": "gaussian", "redraws": 2}])
 class TopTwoThompson(NamedTuple):
     """Find the best arm: Thompson sampling that pulls its second choice half of the time.
 
@@ -53,25 +44,12 @@ class TopTwoThompson(NamedTuple):
     Identification. AISTATS 2020.
     """
 
-    beta: float = 0.5
+    beta: Chance = 0.5
     family: Family | FamilyWord = Family.BERNOULLI
-    prior_mean: float = 0.5
-    prior_sigma: float = 0.5
-    sigma: float = 0.5
-    redraws: int = 30
-
-    @classmethod
-    def examples(cls) -> "tuple[TopTwoThompson, ...]":
-        return cls(), cls(family=Family.GAUSSIAN, redraws=2)
-
-    def validate(self) -> None:
-        check_posterior(self)
-        if not 0.0 < self.beta < 1.0:
-            raise ValueError(f"TopTwoThompson: beta={self.beta} must lie between 0 and 1")
-        if not 0 <= self.redraws <= 1_000_000:
-            raise ValueError(
-                f"TopTwoThompson: redraws={self.redraws} must lie between 0 and a million"
-            )
+    prior_mean: PriorMean = 0.5
+    prior_sigma: PriorSigma = 0.5
+    sigma: Sigma = 0.5
+    redraws: Annotated[int, Range(0, 1_000_000)] = 30
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -81,9 +59,6 @@ class TopTwoThompson(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        for k in range(s.pulls.shape[0]):
-            s.pulls[k] = 0
-            s.sums[k] = 0.0
         self.plan(s)  # the prior decides from the first pull on
 
     def plan(self, s: Record) -> None:
@@ -128,9 +103,3 @@ class TopTwoThompson(NamedTuple):
     def observe(self, s: Record, arm: int, reward: float) -> None:
         s.sums[arm] += as_observed(s.stream, self.family, reward)
         s.pulls[arm] += 1
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

@@ -5,17 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
+from lastblock.core.protocol import Scores
 from lastblock.kernels.divergences import Family, FamilyWord, inside
 from lastblock.kernels.proportions import best_proportions
-from lastblock.policies._kl_bounds import validate_family
+from lastblock.kit import COUNT, Layout, Record, Sigma, argmax, enqueue, policy, unseen
 
 
-@policy(support="family")
+@policy(support="family", examples=[{"family": "gaussian", "sigma": 0.5}])
 class TrackAndStop(NamedTuple):
     """Find the best arm: pull the arms in the proportions that tell it from the others soonest.
 
@@ -44,14 +40,7 @@ class TrackAndStop(NamedTuple):
     """
 
     family: Family | FamilyWord = Family.BERNOULLI
-    sigma: float = 1.0
-
-    @classmethod
-    def examples(cls) -> "tuple[TrackAndStop, ...]":
-        return cls(), cls(Family.GAUSSIAN, sigma=0.5)
-
-    def validate(self) -> None:
-        validate_family("TrackAndStop", self.family, self.sigma, 1.0)
+    sigma: Sigma = 1.0
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -61,16 +50,6 @@ class TrackAndStop(NamedTuple):
             ("shares", np.float64, (arms,)),  # w*, the best proportions of pulls
             ("owed", np.float64, (arms,)),  # by how much the pulls fall behind them
         ]
-
-    def start(self, s: Record) -> None:
-        for k in range(s.pulls.shape[0]):
-            s.pulls[k] = 0
-            s.sums[k] = 0.0
-            s.means[k] = 0.0
-            s.shares[k] = 0.0
-            s.owed[k] = 0.0
-        enqueue_all(s)
-        shuffle(s)
 
     def plan(self, s: Record) -> None:
         # Decisions that are out count as pulls.
@@ -104,8 +83,5 @@ class TrackAndStop(NamedTuple):
         s.sums[arm] += reward
         s.means[arm] = inside(self.family, s.sums[arm] / s.pulls[arm])
 
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
+    def explain(self, s: Record) -> Scores:
         return Scores("pulls owed", s.owed)

@@ -5,11 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.protocol import Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue
-from lastblock.kernels.jit import kernel
-from lastblock.kernels.samplers import clipped
+from lastblock.kit import Layout, Record, clipped, enqueue, kernel, policy
 from lastblock.policies._exponential_weights import draw_arm, expect_any
 
 ITERATIONS = 60
@@ -51,7 +47,7 @@ def solve_chances(s: Record, rate: float) -> None:
         s.chance[k] = root * root
 
 
-@policy(support="unit")
+@policy(support="unit", examples=[{"reduced_variance": False}])
 class TsallisINF(NamedTuple):
     """Draw arms by chances that fall with the square of their estimated losses (α = ½).
 
@@ -82,10 +78,6 @@ class TsallisINF(NamedTuple):
 
     reduced_variance: bool = True
 
-    @classmethod
-    def examples(cls) -> "tuple[TsallisINF, ...]":
-        return cls(), cls(reduced_variance=False)
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
             ("rate", np.float64),  # η, of the last draw
@@ -97,9 +89,6 @@ class TsallisINF(NamedTuple):
 
     def start(self, s: Record) -> None:
         s.shift = 1.0
-        for k in range(s.loss.shape[0]):
-            s.loss[k] = 0.0
-            s.chance[k] = 0.0
         expect_any(s)
         self.plan(s)
 
@@ -128,6 +117,3 @@ class TsallisINF(NamedTuple):
             others = s.loss[:arm].min()
             s.loss[arm] = others + 2.0 * max(0.0, math.sqrt(s.arms) - s.shift) / s.rate
             s.chosen_with[arm] = 1.0
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("probability", s.chance)

@@ -5,15 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.layout import COUNT
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.support.checks import number
+from lastblock.kit import COUNT, Layout, Positive, Record, argmax, enqueue, number, policy, unseen
 
 
-@policy(shift_invariant=True, optimistic=True)
+@policy(shift_invariant=True, optimistic=True, examples=[{"scale": math.sqrt(2.0)}])
 class UCB1(NamedTuple):
     """Pull the arm with the largest mean + C √(log t / N).
 
@@ -37,20 +32,12 @@ class UCB1(NamedTuple):
     Learning 47, 2002.
     """
 
-    scale: float = math.sqrt(0.5)
+    scale: Positive = math.sqrt(0.5)
 
     @classmethod
     def gaussian(cls, sigma: float) -> "UCB1":
         """Return the policy with C = σ√2, for noise of standard deviation `sigma`."""
         return cls(scale=number(sigma, "UCB1: sigma") * math.sqrt(2.0))
-
-    @classmethod
-    def examples(cls) -> "tuple[UCB1, ...]":
-        return cls(), cls.gaussian(1.0)
-
-    def validate(self) -> None:
-        if self.scale <= 0.0:
-            raise ValueError(f"UCB1: scale={self.scale} must be positive")
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return [
@@ -58,14 +45,6 @@ class UCB1(NamedTuple):
             ("sums", np.float64, (arms,)),
             ("index", np.float64, (arms,)),
         ]
-
-    def start(self, s: Record) -> None:
-        for k in range(s.pulls.shape[0]):
-            s.pulls[k] = 0
-            s.sums[k] = 0.0
-            s.index[k] = 0.0
-        enqueue_all(s)
-        shuffle(s)
 
     def plan(self, s: Record) -> None:
         # t counts this pull too, so t > K ≥ 2 and log t > 1: the authors' max(log t, 1) is log t.
@@ -82,9 +61,3 @@ class UCB1(NamedTuple):
     def observe(self, s: Record, arm: int, reward: float) -> None:
         s.pulls[arm] += 1
         s.sums[arm] += reward
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

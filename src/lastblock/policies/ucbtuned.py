@@ -3,18 +3,9 @@
 import math
 from typing import NamedTuple
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.policies._variances import (
-    check_range,
-    clear_variances,
-    held_with_variance,
-    spread,
-    take_in,
-    variance_layout,
-)
+from lastblock.core.protocol import Held
+from lastblock.kit import Layout, Positive, Record, argmax, enqueue, policy, unseen
+from lastblock.policies._variances import held_with_variance, spread, take_in, variance_layout
 
 
 @policy(shift_invariant=True, optimistic=True)
@@ -44,22 +35,10 @@ class UCBTuned(NamedTuple):
     Learning 47, 2002. Section 4.
     """
 
-    range: float = 1.0
-
-    @classmethod
-    def examples(cls) -> "tuple[UCBTuned, ...]":
-        return (cls(),)
-
-    def validate(self) -> None:
-        check_range("UCBTuned", self.range)
+    range: Positive = 1.0
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return variance_layout(arms)
-
-    def start(self, s: Record) -> None:
-        clear_variances(s)
-        enqueue_all(s)
-        shuffle(s)
 
     def plan(self, s: Record) -> None:
         # Pull t is being chosen: K of them in round 1, one in every later round.
@@ -79,6 +58,3 @@ class UCBTuned(NamedTuple):
 
     def held(self, s: Record, arm: int) -> Held:
         return held_with_variance(s, arm)
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

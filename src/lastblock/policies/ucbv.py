@@ -3,18 +3,9 @@
 import math
 from typing import NamedTuple
 
-from lastblock.core.indices import argmax, unseen
-from lastblock.core.protocol import Held, Layout, Record, Scores
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.policies._variances import (
-    check_range,
-    clear_variances,
-    held_with_variance,
-    spread,
-    take_in,
-    variance_layout,
-)
+from lastblock.core.protocol import Held
+from lastblock.kit import Layout, Positive, Record, argmax, enqueue, policy, unseen
+from lastblock.policies._variances import held_with_variance, spread, take_in, variance_layout
 
 
 @policy(shift_invariant=True, optimistic=True)
@@ -45,28 +36,12 @@ class UCBV(NamedTuple):
     Multi-Armed Bandits. Theoretical Computer Science, 2009.
     """
 
-    zeta: float = 1.2
-    c: float = 1.0
-    range: float = 1.0
-
-    @classmethod
-    def examples(cls) -> "tuple[UCBV, ...]":
-        return (cls(),)
-
-    def validate(self) -> None:
-        if self.zeta <= 0.0:
-            raise ValueError(f"UCBV: zeta={self.zeta} must be positive")
-        if self.c <= 0.0:
-            raise ValueError(f"UCBV: c={self.c} must be positive")
-        check_range("UCBV", self.range)
+    zeta: Positive = 1.2
+    c: Positive = 1.0
+    range: Positive = 1.0
 
     def layout(self, arms: int, horizon: int | None) -> Layout:
         return variance_layout(arms)
-
-    def start(self, s: Record) -> None:
-        clear_variances(s)
-        enqueue_all(s)
-        shuffle(s)
 
     def plan(self, s: Record) -> None:
         # Pull t is being chosen: K of them in round 1, one in every later round.
@@ -86,6 +61,3 @@ class UCBV(NamedTuple):
 
     def held(self, s: Record, arm: int) -> Held:
         return held_with_variance(s, arm)
-
-    def chosen_by(self, s: Record) -> Scores:
-        return Scores("index", s.index)

@@ -4,16 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lastblock.core.duels import clear_duels, duel_fields, is_owed, update_leader, update_obligation
-from lastblock.core.protocol import Held, Layout, Record
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all, shuffle
-from lastblock.kernels.count_samplers import hypergeometric_at_most
-from lastblock.kernels.jit import kernel
+from lastblock.core.duels import duel_fields, is_owed, start_duels, update_leader, update_obligation
 from lastblock.kernels.streams import below
+from lastblock.kit import Layout, Record, enqueue, hypergeometric_at_most, kernel, policy, shuffle
 from lastblock.policies._samples import (
     MANY,
-    clear_rewards,
     counted_fields,
     room_for_rewards,
     sampled_sum,
@@ -40,7 +35,7 @@ def wins_sampled_duel(s: Record, challenger: int, leader: int, reference: bool) 
     return bool(s.sums[challenger] >= sample)
 
 
-@policy(shift_invariant=True, scale_invariant=True, grows=True)
+@policy(shift_invariant=True, scale_invariant=True, grows=True, examples=[{"reference": True}])
 class WRSDA(NamedTuple):
     """Duels between each arm's mean and the mean of a random sample of the leader's rewards.
 
@@ -68,10 +63,6 @@ class WRSDA(NamedTuple):
 
     reference: bool = False
 
-    @classmethod
-    def examples(cls) -> "tuple[WRSDA, ...]":
-        return cls(), cls(reference=True)
-
     def layout(self, arms: int, horizon: int | None) -> Layout:
         room = room_for_rewards(horizon)
         return [
@@ -81,11 +72,7 @@ class WRSDA(NamedTuple):
         ]
 
     def start(self, s: Record) -> None:
-        clear_duels(s)
-        clear_rewards(s)
-        enqueue_all(s)
-        if not self.reference:
-            shuffle(s)
+        start_duels(s, self.reference)
 
     def plan(self, s: Record) -> None:
         pulls = s.pulls
@@ -109,6 +96,3 @@ class WRSDA(NamedTuple):
 
     def full(self, s: Record, arm: int) -> bool:
         return bool(s.pulls[arm] == s.rewards.shape[1])
-
-    def held(self, s: Record, arm: int) -> Held:
-        return Held(float(s.pulls[arm]), float(s.sums[arm]))

@@ -13,7 +13,7 @@ from lastblock.arms.dirac import Dirac
 from lastblock.arms.discrete import Discrete
 from lastblock.core.failures import specialise
 from lastblock.core.families import Arm
-from lastblock.core.layout import state_dtype, state_size
+from lastblock.core.layout import state_dtype
 from lastblock.core.protocol import Policy, Record
 from lastblock.core.registry import build, describe
 from lastblock.core.support import support_of
@@ -22,7 +22,7 @@ from lastblock.environments.piecewise import Stationary
 from lastblock.kernels.jit import DISABLED
 from lastblock.kernels.streams import key_of
 from lastblock.live.bandit import Bandit
-from lastblock.live.state import Live
+from lastblock.live.state import Live, state_size
 from lastblock.simulation.simulate import simulate, trace
 from lastblock.support.errors import PolicyError
 from lastblock.testing.expectations import expect, expect_same, expect_value_error, fail

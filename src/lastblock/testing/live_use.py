@@ -7,7 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from lastblock.core.protocol import Held, Policy, held
+from lastblock.core.describing import held
+from lastblock.core.protocol import Held, Policy
 from lastblock.core.support import support_of
 from lastblock.kernels.background import compiling
 from lastblock.live.bandit import Bandit

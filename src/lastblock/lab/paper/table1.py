@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lastblock.arms.gaussian import Gaussian
+from lastblock.core.describing import held
 from lastblock.core.failures import specialise
 from lastblock.core.layout import state_dtype
-from lastblock.core.protocol import Policy, Record, held
+from lastblock.core.protocol import Policy, Record
 from lastblock.engine.simulate import Outcome, play
 from lastblock.environments.piecewise import Stationary
 from lastblock.kernels.streams import key_of

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import numpy.typing as npt
 
-from lastblock.core.protocol import begins_again
+from lastblock.core.restarts import begins_again
 from lastblock.core.reward_stats import Told
 from lastblock.live.bandit import desk_of
 from lastblock.live.best_arm import are_coins
@@ -70,7 +70,7 @@ def glance(hosted: Hosted) -> Glance:
         live = desk.live
         told = [live.notes.told_of(arm) for arm in range(len(desk.active))]
         own = [*told, *desk.retired.values()]
-        place = None if begins_again(live.policy, live.s) else live.notes.leader
+        place = None if begins_again(live.s) else live.notes.leader
         change = last_change(live.s, desk.active)
         leader = None if place is None else desk.active[place]
         if place is None:
