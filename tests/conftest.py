@@ -161,8 +161,6 @@ LONGEST_FILES = [  # those whose tests wait for other processes come first: othe
     "test_conformance_suite",
     "test_soak",
     "test_many_out",
-    "test_klucb",
-    "test_adaptive",
     "test_replay_laws",
     "test_reference_regret",
     "test_compile_cache",
@@ -176,34 +174,14 @@ LONGEST_FILES = [  # those whose tests wait for other processes come first: othe
 """Groups that take longest, which no process should begin last."""
 
 
-LONGEST_POLICIES = [
-    *(
-        "KLUCB",
-        "AdaptiveLBSDA",
-        "SSMC",
-        "LBSDALM",
-        "Binarized",
-        "MED",
-        "SWLBSDA",
-        "LBSDAGM",
-        "FEWA",
-        "RAWUCB",
-    ),
-    *("Restarting", "OracleRestart", "BESA", "LBSDA", "IMED", "RBSDA", "NPTS", "Giro"),
-]
-"""The same for policies."""
-
-
 def turn(item):
     """Return when a test's turn is: long files, other files, then policies one after the other.
 
     Most policies take some seconds. If these come last, no process waits long for the other.
     """
-    order = LONGEST_FILES
     name = item.path.parent.name if TOGETHER.match(item.nodeid) else item.path.stem
-    if policy := policy_of(item.nodeid):
-        order, name = LONGEST_POLICIES, policy
-    return policy is not None, order.index(name) if name in order else len(order)
+    place = LONGEST_FILES.index(name) if name in LONGEST_FILES else len(LONGEST_FILES)
+    return policy_of(item.nodeid) or "", place
 
 
 def pytest_collection_modifyitems(config, items):
