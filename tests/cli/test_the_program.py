@@ -63,20 +63,6 @@ def test_an_interrupted_run_goes_on(folder):
     assert times == {path: path.stat().st_mtime_ns for path in kept}
 
 
-def test_interrupts_are_heard_where_the_caller_ignores_them():
-    code = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with heard_interrupts():
-            done = subprocess.run(
-                [sys.executable, "-c", code], capture_output=True, text=True, check=True
-            )
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert done.stdout == "True\n"
-
-
 def test_a_reader_that_leaves_is_no_error(folder):
     started = program("policies", cwd=folder)
     started.stdout.close()

@@ -1,10 +1,7 @@
 """Chunks on a real Dask cluster: the same bytes as with threads, whoever dies on the way."""
 
-import importlib
 import os
-import pickle
 import signal
-import socket
 import sys
 import threading
 from unittest import mock
@@ -15,9 +12,7 @@ import pytest
 
 import lastblock as lb
 from lastblock.core.registry import require_policy
-from lastblock.kernels import jit, numba_on_demand
-from lastblock.lab.work import chunks, cluster, runner
-from lastblock.support.errors import ResultError
+from lastblock.lab.work import chunks, cluster
 
 HORIZON = 300
 ENV = lb.Piecewise(
@@ -187,38 +182,6 @@ def test_code_of_the_users_travels(two_workers, tmp_path):
     assert result.final["regret"].tolist() == pytest.approx([50 * (0.8 + 0.8 + 0.7)] * 3)
 
 
-@pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
-@pytest.mark.parametrize("ready", [False, True])
-def test_kernels_travel_before_and_after_the_first_compilation(tmp_path, monkeypatch, ready):
-    (tmp_path / "travelling_helper.py").write_text(HELPER)
-    monkeypatch.syspath_prepend(tmp_path)
-    numba_on_demand.make_ready()
-    with monkeypatch.context() as patched:
-        patched.setattr(numba_on_demand, "_is_ready", ready)
-        module = importlib.import_module("travelling_helper")
-        assert hasattr(module.following, "_numba_type_") == ready
-        own_modules = cluster._OwnModules()
-        own_modules.pickle_by_value()
-        pickled = cluster._dumps((module.following, module.within))
-        own_modules.forget()
-    (tmp_path / "travelling_helper.py").unlink()
-    del sys.modules["travelling_helper"]
-    following, within = pickle.loads(pickled)
-    assert following is not module.following
-    assert following.__globals__["within"] is within
-    assert jit.compiled(following)(5, 3, 7) == following(5, 3, 7) == 1
-
-
-def test_a_worker_of_another_version_is_told_of(two_workers, tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "sources_hash", lambda: "another version")
-    with (
-        cluster.connect(two_workers.scheduler_address) as executor,
-        pytest.raises(ResultError, match="a worker has another version of lastblock"),
-    ):
-        lb.lab.run(scenario(), out=tmp_path, executor=executor)
-    assert not list(tmp_path.glob("small/*"))
-
-
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://there", "tcp://127.0.0.1:x"])
 def test_an_unreachable_scheduler_is_told_of(address, monkeypatch):
     monkeypatch.setattr(cluster, "_SECONDS_TO_CONNECT", 0.3)
@@ -226,24 +189,6 @@ def test_an_unreachable_scheduler_is_told_of(address, monkeypatch):
         cluster.connect(address).__enter__()
     assert address in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_another_server_at_the_address_is_told_of(monkeypatch):
-    monkeypatch.setattr(cluster, "_SECONDS_TO_CONNECT", 1)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def answer():
-            connection, _ = server.accept()
-            with connection:
-                connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
-                connection.recv(1000)
-
-        thread = threading.Thread(target=answer)
-        thread.start()
-        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(cluster.ClusterError, match="no Dask scheduler answers"):
-            cluster.connect(address).__enter__()
-        thread.join()
 
 
 def test_a_lost_scheduler_is_told_of(tmp_path, monkeypatch):

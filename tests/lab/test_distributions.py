@@ -69,8 +69,6 @@ def test_the_figures_have_every_policy_and_say_what_they_leave_out(result, tmp_p
     assert result_figure(close, kind="tail").axes[0].get_xscale() == "linear"
     assert result_figure(made_result({"a": [0.0]}), kind="tail").axes
     assert result_figure(made_result({"a": [0.0]}), kind="histogram").axes
-    with pytest.raises(ValueError, match="kind='tails' must be one of regret, best-arm"):
-        result.plot(kind="tails")
 
 
 def test_one_policy_has_one_look_in_all_figures_of_a_report(tmp_path):

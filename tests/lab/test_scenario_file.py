@@ -200,14 +200,58 @@ mean = [{centre = 1, amplitude = 2, period = 30}, {values = [0, 1], times = [0, 
 
 # Policies
 
+TIMES = {"horizon": 1000, "changes": 1}
+GARIVIER = lb.theory.TUNINGS["garivier"](**TIMES)
+WIDE = lb.theory.TUNINGS["sw-ucb-window"](horizon=1000, changes=4, sigma=2)
+GLR = 'policy = "GLRKLUCB"\nexploration = "glr-exploration"\ndelta = "glr-confidence"'
+RESTARTING = 'policy = "Restarting"'
+BINARIZED = 'policy = "Binarized"'
 
-def test_constructors_are_told_what_the_scenario_has(load):
-    tuned = lb.MUCB.tuned(horizon=1000, changes=1, arms=2)
-    assert policy(load, 'policy = "MUCB.tuned"') == tuned
-    assert policy(load, 'policy = "AdSwitch"') == lb.AdSwitch(horizon=1000)
-    assert policy(load, 'policy = "SWLBSDA.tuned"\nhorizon = 5000\nchanges = 3') == (
-        lb.SWLBSDA.tuned(horizon=5000, changes=3)
-    )
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        # Constructors are told what the scenario has.
+        ('policy = "MUCB.tuned"', lb.MUCB.tuned(**TIMES, arms=2)),
+        ('policy = "AdSwitch"', lb.AdSwitch(horizon=1000)),
+        (
+            'policy = "SWLBSDA.tuned"\nhorizon = 5000\nchanges = 3',
+            lb.SWLBSDA.tuned(horizon=5000, changes=3),
+        ),
+        # Tunings by name, which see the other parameters.
+        ('policy = "SWUCB"\nwindow = "garivier"', lb.SWUCB(window=GARIVIER)),
+        (
+            'policy = "SWUCB"\nwindow = { tuning = "sw-ucb-window", sigma = 2, changes = 4 }',
+            lb.SWUCB(window=WIDE),
+        ),
+        (
+            'policy = "MUCB"\nthreshold = "m-ucb-threshold"\nwindow = 400\n'
+            'exploration = "m-ucb-exploration"',
+            lb.MUCB.tuned(**TIMES, arms=2, window=400),
+        ),
+        (GLR, lb.GLRKLUCB.tuned_to_changes(**TIMES, arms=2)),
+        (f"{GLR}\nlocal = false", lb.GLRKLUCB.tuned_to_changes(**TIMES, arms=2, local=False)),
+        # Policies and detectors within policies.
+        (
+            f'{BINARIZED}\nlow = -1\nof = {{ policy = "SWLBSDA", window = "garivier" }}',
+            lb.Binarized(lb.SWLBSDA.tuned(**TIMES), low=-1.0),
+        ),
+        (
+            f'{BINARIZED}\nof = {{ policy = "Binarized", of = "Thompson" }}',
+            lb.Binarized(lb.Binarized(lb.Thompson())),
+        ),
+        (
+            f'{RESTARTING}\nof = "UCB1"\ndetector = "MeanShift"',
+            lb.Restarting(lb.UCB1(), lb.MeanShift()),
+        ),
+        (
+            f'{RESTARTING}\nof = "LBSDALM"\ndetector = {{ detector = "GLR", delta = 0.1 }}',
+            lb.Restarting(lb.LBSDALM(), lb.GLR(delta=0.1)),
+        ),
+    ],
+)
+def test_a_table_is_the_policy_that_it_describes(load, text, made):
+    assert policy(load, text) == made
 
 
 def test_tunings_follow_the_horizon_and_the_changes_at_the_top(load):
@@ -223,45 +267,6 @@ def test_a_change_that_changes_nothing_is_not_counted(load):
     same = '[arms]\nfamily = "Bernoulli"\nmean = [0.2, 0.5]\n[[phases]]\n[[phases]]\nstart = 4\n'
     text = f'{HEAD}{same}[[policies]]\npolicy = "SWLBSDA.tuned"'
     assert load(text).policies["SWLBSDA"].window == 1000
-
-
-def test_tunings_by_name(load):
-    garivier = lb.theory.TUNINGS["garivier"](horizon=1000, changes=1)
-    assert policy(load, 'policy = "SWUCB"\nwindow = "garivier"') == lb.SWUCB(window=garivier)
-    inline = 'policy = "SWUCB"\nwindow = { tuning = "sw-ucb-window", sigma = 2, changes = 4 }'
-    wide = lb.theory.TUNINGS["sw-ucb-window"](horizon=1000, changes=4, sigma=2)
-    assert policy(load, inline) == lb.SWUCB(window=wide)
-
-
-def test_tunings_see_the_other_parameters(load):
-    text = """
-policy = "MUCB"
-threshold = "m-ucb-threshold"
-window = 400
-exploration = "m-ucb-exploration"
-"""
-    assert policy(load, text) == lb.MUCB.tuned(horizon=1000, changes=1, arms=2, window=400)
-    text = 'policy = "GLRKLUCB"\nexploration = "glr-exploration"\ndelta = "glr-confidence"'
-    for local in (True, False):
-        said = f"{text}\nlocal = {str(local).lower()}"
-        tuned = lb.GLRKLUCB.tuned_to_changes(horizon=1000, changes=1, arms=2, local=local)
-        assert policy(load, said) == tuned
-    assert policy(load, text) == lb.GLRKLUCB.tuned_to_changes(horizon=1000, changes=1, arms=2)
-
-
-def test_policies_within_policies(load):
-    text = 'policy = "Binarized"\nlow = -1\nof = { policy = "SWLBSDA", window = "garivier" }'
-    inner = lb.SWLBSDA.tuned(horizon=1000, changes=1)
-    assert policy(load, text) == lb.Binarized(inner, low=-1.0)
-    text = 'policy = "Binarized"\nof = { policy = "Binarized", of = "Thompson" }'
-    assert policy(load, text) == lb.Binarized(lb.Binarized(lb.Thompson()))
-
-
-def test_detectors_within_policies(load):
-    text = 'policy = "Restarting"\nof = "UCB1"\ndetector = "MeanShift"'
-    assert policy(load, text) == lb.Restarting(lb.UCB1(), lb.MeanShift())
-    text = 'policy = "Restarting"\nof = "LBSDALM"\ndetector = { detector = "GLR", delta = 0.1 }'
-    assert policy(load, text) == lb.Restarting(lb.LBSDALM(), lb.GLR(delta=0.1))
 
 
 def test_policies_that_know_the_environment_are_told_it(load):

@@ -169,10 +169,12 @@ def test_a_file_may_import_its_neighbours_and_a_module_may_be_named(scenario, mo
             "my_policies.py, line 2: KeyError: 'two\\nlines'",
         ),
         ("x = '\0'", "my_policies.py, line 1: source code string cannot contain null bytes"),
+        (b"\xff", "my_policies.py:1: byte 0xff is not UTF-8; save the file as UTF-8"),
     ],
 )
 def test_a_file_that_fails(scenario, text, expected):
-    (scenario.parent / "my_policies.py").write_text(text)
+    data = text if isinstance(text, bytes) else text.encode()
+    (scenario.parent / "my_policies.py").write_bytes(data)
     assert refused(scenario) == f"mine.toml: imports[0]: {expected}"
 
 
@@ -203,29 +205,33 @@ def test_files_that_are_not_there_or_no_text(scenario):
         "mine.toml: imports[0]: there is no file 'my_policies.py'; "
         f"lastblock looked in {folder.resolve()}"
     )
-    (folder / "my_policies.py").write_bytes(b"\xff")
-    assert refused(scenario) == (
-        "mine.toml: imports[0]: my_policies.py:1: byte 0xff is not UTF-8; save the file as UTF-8"
-    )
 
 
-def test_a_policy_that_raises_something_odd(scenario):
-    odd = EXPLORE_FIRST.replace("if self.exploration < 1:", "if self.exploration.real.no < 1:")
-    (scenario.parent / "my_policies.py").write_text(odd)
-    assert refused(scenario) == (
-        "mine.toml: policies[0].policy: ExploreFirst: AttributeError: 'int' object has no "
-        "attribute 'no'"
-    )
-
-
-def test_arms_that_raise_something_odd(scenario):
-    (scenario.parent / "my_policies.py").write_text(
-        EXPLORE_FIRST + FAMILY + "    def validate(self):\n        self.chance.no\n"
-    )
-    scenario.write_text(SCENARIO.replace("Bernoulli", "Lottery").replace("mean", "chance"))
-    assert refused(scenario) == (
-        "mine.toml: arms: Lottery: AttributeError: 'float' object has no attribute 'no'"
-    )
+@pytest.mark.parametrize(
+    ("old", "new", "family", "expected"),
+    [
+        (
+            "if self.exploration < 1:",
+            "if self.exploration.real.no < 1:",
+            "Bernoulli",
+            "policies[0].policy: ExploreFirst: AttributeError: 'int' object has no attribute 'no'",
+        ),
+        (
+            "0.0\n",
+            "0.0\n\n    def validate(self):\n        self.chance.no\n",
+            "Lottery",
+            "arms: Lottery: AttributeError: 'float' object has no attribute 'no'",
+        ),
+    ],
+)
+def test_classes_that_raise_something_odd(scenario, old, new, family, expected):
+    text = EXPLORE_FIRST + FAMILY
+    assert old in text
+    before, _, after = text.rpartition(old)
+    (scenario.parent / "my_policies.py").write_text(before + new + after)
+    file = SCENARIO if family == "Bernoulli" else SCENARIO.replace("mean", "chance")
+    scenario.write_text(file.replace("Bernoulli", family))
+    assert refused(scenario) == f"mine.toml: {expected}"
 
 
 def test_policies_and_arms_travel_to_processes_without_the_file(scenario, tmp_path):

@@ -47,7 +47,9 @@ def complaints_of(text):
     Path("x.toml").write_text(text, encoding="utf-8")
     with pytest.raises(ScenarioError) as caught:
         read("x.toml")
-    return str(caught.value).splitlines()
+    head, *others = str(caught.value).splitlines()
+    assert not others or head == f"x.toml has {len(others)} mistakes:" or others[-1][0] == "…"
+    return others or [head]
 
 
 MISTAKES = Path(__file__).parents[1] / "data" / "scenario_mistakes.txt"
@@ -68,7 +70,8 @@ def cases():
 def test_the_complaint_says_where_and_what(old, new, expected):
     assert all(GOOD.count(text) > 0 for text in old)
     found = complaints_of(GOOD.replace(old[0], new, 1) if old else new)
-    assert not old or len(found) == len(expected)  # in a whole file, more may be missing
+    if old or len(expected) > 1:  # in a whole file, more may be missing
+        assert len(found) == len(expected)
     for line in expected:
         pattern = re.escape(f"x.toml: {line}")
         if not line.endswith("= …"):
@@ -111,9 +114,7 @@ def test_all_mistakes_are_told_at_once():
     ]:
         assert old in text
         text = text.replace(old, new)
-    first, *others = complaints_of(text)
-    assert first == "x.toml has 7 mistakes:"
-    assert sorted(line.removeprefix("x.toml: ") for line in others) == [
+    assert sorted(line.removeprefix("x.toml: ") for line in complaints_of(text)) == [
         "phases[0].mean[2]: Gaussian: mean='x' must be a number",
         "phases[1].start: this phase starts at 5000, beyond the horizon 1000; give a longer "
         "horizon or remove the phase",
@@ -125,51 +126,10 @@ def test_all_mistakes_are_told_at_once():
     ]
 
 
-def test_one_wrong_arm_does_not_hide_another():
-    text = 'horizon = 300\nreplications = 20\n[[arms]]\nfamily = "Bernoulli"\nmean = 1.4\n'
-    text += '[[arms]]\nfamily = "Bernouli"\nmean = 0.4\n[[policies]]\npolicy = "UCB1"\n'
-    first, *others = complaints_of(text)
-    assert first == "x.toml has 2 mistakes:"
-    assert sorted(others) == [
-        "x.toml: arms[0].mean: Bernoulli: mean=1.4 must lie in [0, 1]",
-        "x.toml: arms[1].family: unknown family 'Bernouli'; did you mean 'Bernoulli'?",
-    ]
-
-
-def test_a_wrong_arm_does_not_hide_wrong_values_of_policies():
-    text = 'horizon = 300\nreplications = 20\n[[arms]]\nfamily = "Bernoulli"\nmean = 1.4\n'
-    text += '[[arms]]\nfamily = "Bernoulli"\nmean = 0.4\n'
-    text += '[[policies]]\npolicy = "LBSDALM"\nscale = "garivier_windw"\n'
-    text += '[[policies]]\npolicy = "SWLBSDA"\nwindow = -3\n'
-    text += '[[policies]]\npolicy = "KLUCB"\nfamily = "gausian"\n'
-    text += '[[policies]]\npolicy = "SWLBSDA.tuned"\n'  # needs the arms: nothing is said
-    first, *others = complaints_of(text)
-    assert first == "x.toml has 4 mistakes:"
-    assert [line.split(": ")[1] for line in others] == [
-        "arms[0].mean",
-        "policies[0].scale",
-        "policies[1].window",
-        "policies[2].family",
-    ]
-    assert "scale='garivier_windw' must be a number, or the name of a" in others[1]
-    assert "window=-3 must" in others[2]
-    assert "unknown family 'gausian'; did you mean 'gaussian'?" in others[3]
-
-
-def test_an_empty_file():
-    assert [line.partition(";")[0] for line in complaints_of("")] == [
-        "x.toml has 3 mistakes:",
-        "x.toml: a scenario needs a horizon, in steps",
-        "x.toml: a scenario needs arms",
-        "x.toml: a scenario needs policies",
-    ]
-
-
 def test_more_mistakes_than_anybody_reads():
     lines = complaints_of("\n".join(f"key{i} = 1" for i in range(40)) + "\n" + GOOD)
-    assert lines[0] == "x.toml has 40 mistakes:"
     assert lines[-1] == "… and 20 more"
-    assert len(lines) == 22
+    assert len(lines) == 21
 
 
 def test_the_command_shows_a_line_for_each(capsys):

@@ -8,7 +8,7 @@ import pytest
 import lastblock as lb
 from lastblock.cli import main
 from lastblock.lab.figures import result_figure
-from lastblock.support.errors import ResultError, ScenarioError
+from lastblock.support.errors import ResultError
 from made_results import made_result
 
 FILE = """\
@@ -48,25 +48,6 @@ def test_a_file_and_python_make_the_same_scenario(file):
     assert made.sweeps == read.sweeps
     assert made.sweeps[0].labels == tuple(LABELS)
     assert "sweeps" not in lb.lab.Scenario.load(plain).describe()
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("epsilon = { sweep = [0.5] }", "epsilon=[0.5] must have at least two values"),
-        ("epsilon = { sweep = 0.5 }", "epsilon=0.5 must be a list of numbers"),
-        ("epsilon = { sweep = [0.5, 0.5] }", "epsilon=[0.5, 0.5] must have at least two"),
-        ("epsilon = { sweep = [0.5, 2.0] }", "EpsilonGreedy: epsilon=2.0 must"),
-        ("epsilon = { sweep = [0.5, 'x'] }", "epsilon='x' must be"),
-        ("epsilon = { sweep = [0, 1], by = 1 }", "unknown key 'by' in a sweep"),
-        ("epsilom = { sweep = [0, 1] }", "EpsilonGreedy has no parameter 'epsilom'"),
-    ],
-)
-def test_mistakes_in_files_name_their_place(file, line, message):
-    file.write_text(FILE.replace("epsilon = { sweep = [0.5, 0.1, 0.9] }", line))
-    with pytest.raises(ScenarioError) as error:
-        lb.lab.Scenario.load(file)
-    assert message in str(error.value)
 
 
 def test_mistakes_in_python(file):

@@ -48,12 +48,6 @@ def test_powers():
     assert np.isnan(powers([10], [1.0])).all()
 
 
-def test_names_of_horizons():
-    assert module._power_of_ten(10**5) == "10⁵"
-    assert module._power_of_ten(10**12) == "10¹²"
-    assert module._power_of_ten(2000) == "2,000"
-
-
 def test_a_policy_must_say_what_it_holds():
     with pytest.raises(ValueError, match="does not say how many rewards it holds"):
         module.stored(lb.PlayTheWinner(), None, 2)

@@ -201,12 +201,6 @@ class Shelf:
         """Write a finished chunk; after a crash, all of it is there or nothing."""
         path = self._path(chunk)
         _make_folder(path.parent)
-        if path.is_symlink():  # replace the link, and leave alone what it points to
-            path.unlink()
-        if path.is_dir():
-            raise ResultError(
-                f"{path} is a folder where a finished chunk is to be written; remove it"
-            )
         files.write(path, data)
 
     def get(self, chunk: Chunk) -> Finished:
