@@ -117,4 +117,4 @@ def test_scenario_files_have_priors(tmp_path):
     run = lb.simulate(lb.LBSDALM(), PRIOR, horizon=200, replications=6, seed=1)
     assert result.final_regret("LBSDALM").tolist() == run.regret[:, -1].tolist()
     page = write_report(tmp_path / "report.html", result).read_text()
-    assert "Each replication draws 3 Bernoulli arms of its own: mean = Beta(a=2, b=3)." in page
+    assert "Each replication draws 3 Bernoulli arms of its own: mean = Beta(2, 3)." in page

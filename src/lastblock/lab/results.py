@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from lastblock.lab import distributions, figures, notebook, ranks, statistics, sweeps
 from lastblock.lab.intervals import Sample
 from lastblock.lab.sweeps import Sweep
@@ -137,7 +139,9 @@ class Result:
         array
             One number for each replication, in order.
         """
-        return statistics.final_regret(self, policy)
+        mine = self.final[self.final["policy"] == policy]
+        ordered = mine.set_index("replication")["regret"].sort_index()
+        return np.asarray(ordered.to_numpy(dtype=np.float64))
 
     def summary(self, confidence: float = 0.95) -> "pd.DataFrame":
         """Return a table of the final regret of every policy.

@@ -146,13 +146,6 @@ def delay_summary(result: "Result") -> "pd.DataFrame":
     return pd.DataFrame(rows, columns=columns)
 
 
-def final_regret(result: "Result", label: str) -> Sample:
-    """Return the regret of a policy at the horizon, for each replication."""
-    mine = result.final[result.final["policy"] == label]
-    ordered = mine.set_index("replication")["regret"].sort_index()
-    return np.asarray(ordered.to_numpy(dtype=np.float64))
-
-
 def _quantile(ordered: Sample, q: float) -> float:
     """Return the smallest value that a share q lies at or below.
 

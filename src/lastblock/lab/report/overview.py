@@ -42,7 +42,7 @@ def tiles(
         ),
         ("Scenarios", str(len(results)) if len(results) > 1 else ""),
         ("Curves", str(sum(len(result.labels) for result in results))),
-        ("Replications", _span([result.replications for result in results])),
+        ("Replications", span([result.replications for result in results])),
         ("Steps simulated", _large(steps)),
         ("Nanoseconds per step", numbers.show(seconds / steps * 1e9, 3)),
     ]
@@ -54,7 +54,8 @@ def _share(holds: "pd.Series[bool]", what: str) -> str:
     return f"{int(holds.sum())} <small>of {len(holds)}{what}</small>"
 
 
-def _span(values: Sequence[int]) -> str:
+def span(values: Sequence[int]) -> str:
+    """Return the smallest and the largest of some numbers as text."""
     least, most = numbers.count(min(values)), numbers.count(max(values))
     return least if least == most else f"{least}–{most}"
 

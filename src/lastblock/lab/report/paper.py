@@ -10,6 +10,7 @@ from lastblock.drawing import numbers
 from lastblock.lab.paper.authors import HORIZON, LIMIT, verdict
 from lastblock.lab.report import markup
 from lastblock.lab.report.markup import Cell, Column
+from lastblock.lab.report.overview import span
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,20 +125,13 @@ def _authors(frame: "pd.DataFrame") -> str:
                 markup.text(_RULES[str(row["rules"])]),
             ]
         )
-    theirs, ours = _span(frame["theirs_replications"]), _span(frame["replications"])
+    theirs, ours = (span(frame[name].tolist()) for name in ("theirs_replications", "replications"))
     caption = (
         f"Mean dynamic regret at T = {numbers.count(HORIZON)}, of {theirs} replications of theirs "
         f"and {ours} of ours. Agreement: less than {LIMIT:g} standard errors apart. Rules: "
         "“both” where the policy has no parameter in which their code and the paper's text differ."
     )
     return markup.table(columns, rows, "The authors' code", caption)
-
-
-def _span(values: "pd.Series[int]") -> str:
-    least, most = int(values.min()), int(values.max())
-    return (
-        numbers.count(least) if least == most else f"{numbers.count(least)}–{numbers.count(most)}"
-    )
 
 
 def _table(frame: "pd.DataFrame") -> str:

@@ -111,20 +111,11 @@ def _arms(result: "Result") -> str:
 
 def _prior(prior: Mapping[str, Any]) -> str:
     """Return the law from which each replication draws its arms, in words."""
-    laws = [f"{key} = {_law(v)}" for key, v in prior.items() if key not in ("family", "arms")]
+    laws = {key: value for key, value in prior.items() if key not in ("family", "arms")}
     return (
         f"Each replication draws {prior['arms']} {prior['family']} arms of its own: "
-        f"{', '.join(laws)}. The mean regret is the Bayes regret."
+        f"{_listed(laws)}. The mean regret is the Bayes regret."
     )
-
-
-def _law(value: Any) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(_law, value))}]"
-    if not isinstance(value, dict):
-        return f"{value:g}" if isinstance(value, float | int) else str(value)
-    inside = ", ".join(f"{key}={_law(v)}" for key, v in value.items() if key != "family")
-    return f"{value['family']}({inside})"
 
 
 def _phases(phases: Sequence[Mapping[str, Any]], horizon: int) -> str:
@@ -137,7 +128,7 @@ def _phases(phases: Sequence[Mapping[str, Any]], horizon: int) -> str:
         start = Cell(f"{numbers.count(phase['start'])} – {numbers.count(end - 1)}", phase["start"])
         row = [start]
         for arm, mean in zip(phase["arms"], means, strict=True):
-            shown = escape(_arm(arm))
+            shown = escape(_value("", arm))
             if best is not None and mean == best:
                 shown = f'<span class="best-arm">{shown}</span>'
             row.append(Cell(shown, mean, numeric=mean is not None))
@@ -152,17 +143,13 @@ def _paths(arms: Sequence[Mapping[str, Any]], means: Sequence[Mapping[str, Any]]
     rows = [
         [
             markup.text(f"arm {k + 1}"),
-            markup.text(_arm(_without_mean(arm))),
+            markup.text(_value("", {k: v for k, v in arm.items() if k != "mean"})),
             markup.text(_path(path)),
         ]
         for k, (arm, path) in enumerate(zip(arms, means, strict=True))
     ]
     columns = [Column("Arm", left=True), Column("Family", left=True), Column("Mean", left=True)]
     return markup.table(columns, rows, "Arms", "The arms, whose means move all the time.")
-
-
-def _without_mean(arm: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in arm.items() if key != "mean"}
 
 
 def _path(path: Mapping[str, Any]) -> str:
@@ -173,11 +160,6 @@ def _path(path: Mapping[str, Any]) -> str:
         return f"table of {len(values)} values, from {values[0]:g} to {values[-1]:g}"
     points = zip(range(len(values)) if times is None else times, values, strict=True)
     return "linear through " + ", ".join(f"{value:g} at {t}" for t, value in points)
-
-
-def _arm(arm: Mapping[str, Any]) -> str:
-    parameters = {key: value for key, value in arm.items() if key != "family"}
-    return f"{arm['family']}({', '.join(_value(key, v) for key, v in parameters.items())})"
 
 
 def _policies(policies: Mapping[str, Any], styles: Mapping[str, Style]) -> str:
@@ -203,8 +185,11 @@ def _value(name: str, value: Any) -> str:
         return Law(value).name.lower()
     if isinstance(value, float):
         return f"{value:.6g}"
-    if isinstance(value, Mapping):  # a policy inside a policy
-        return f"{value['name']}({_listed(value['parameters'])})"
+    if isinstance(value, Mapping):
+        if "family" in value:  # an arm, or the law of a parameter
+            inside = [_value(key, part) for key, part in value.items() if key != "family"]
+            return f"{value['family']}({', '.join(inside)})"
+        return f"{value['name']}({_listed(value['parameters'])})"  # a policy inside a policy
     if isinstance(value, list | tuple):
         shown = [_value("", item) for item in value[:12]]
         return f"[{', '.join(shown)}{', …' if len(value) > 12 else ''}]"
