@@ -34,7 +34,7 @@ from lastblock.live.bandit import Bandit
 from lastblock.live.changes import Change
 from lastblock.live.decisions import Decision, Pending
 from lastblock.live.explanation import Duel, Explanation
-from lastblock.live.hooks import BanditEvent
+from lastblock.live.journalled import BanditEvent
 from lastblock.live.state import state_size
 from lastblock.policies.adaptivelbsda import AdaptiveLBSDA
 from lastblock.policies.adswitch import AdSwitch
@@ -112,9 +112,8 @@ if TYPE_CHECKING:  # at run time when they are first used: see `_ON_FIRST_USE`
     from lastblock.live.summary import ArmSummary, Summary
     from lastblock.live.verdict import BestArmVerdict
     from lastblock.live.warming import Warmed, Warmth, warm
-    from lastblock.replay.evaluation import Evaluation
-    from lastblock.replay.evaluations import Evaluations, PairedDifference
-    from lastblock.replay.propensities import Estimate
+    from lastblock.replay.estimates import Estimate
+    from lastblock.replay.evaluation import Evaluation, Evaluations, PairedDifference
     from lastblock.replay.replay import Replay
     from lastblock.simulation.delays import FixedDelay, GeometricDelay, ParetoDelay
     from lastblock.simulation.identification import Identification
@@ -256,14 +255,14 @@ _ROOMS = ("fleet", "lab", "replay", "simulation", "store", "testing")
 _ON_FIRST_USE = {
     "ArmSummary": "live.summary",
     "BestArmVerdict": "live.verdict",
-    "Estimate": "replay.propensities",
+    "Estimate": "replay.estimates",
     "Evaluation": "replay.evaluation",
-    "Evaluations": "replay.evaluations",
+    "Evaluations": "replay.evaluation",
     "FixedDelay": "simulation.delays",
     "Fleet": "fleet",
     "GeometricDelay": "simulation.delays",
     "Identification": "simulation.identification",
-    "PairedDifference": "replay.evaluations",
+    "PairedDifference": "replay.evaluation",
     "ParetoDelay": "simulation.delays",
     "Replay": "replay.replay",
     "Run": "simulation.run",

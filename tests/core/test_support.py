@@ -12,7 +12,6 @@ import lastblock as lb
 from lastblock.core.families import FAMILIES, arm_support, family
 from lastblock.core.registry import POLICIES, policy
 from lastblock.core.support import Support, support_of
-from lastblock.engine.events import ASK, NO_CHANCE, TELL
 from lastblock.lab.scenario import Scenario
 from lastblock.support.errors import ScenarioError
 
@@ -206,17 +205,6 @@ def test_scenarios_are_checked(tmp_path):
     world = lb.Stationary([lb.Gaussian(5.0), lb.Gaussian(6.0)])
     with pytest.raises(ScenarioError, match="TS: the environment gives any number"):
         Scenario("mine", world, 100, {"TS": lb.Thompson()})
-
-
-def test_events_from_before_the_check_are_relived():
-    """Whoever has stored rewards that are refused today gets the bandit back."""
-    bandit = lb.Bandit(lb.Thompson(), 3, seed=1)
-    arm = bandit.copy().ask().arm
-    bandit.apply_run(np.array([[ASK, 0, arm, NO_CHANCE], [TELL, 0, arm, 37.5]]))
-    twin = lb.Bandit(lb.Thompson(), 3, seed=1)
-    twin.tell(twin.ask(), 1.0)
-    assert bandit.pulls == twin.pulls
-    assert [bandit.ask().arm for _ in range(20)] == [twin.ask().arm for _ in range(20)]
 
 
 class Mystery(NamedTuple):

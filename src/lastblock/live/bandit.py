@@ -6,9 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, cast, overload
 
-import numpy as np
-import numpy.typing as npt
-
 from lastblock.core.protocol import Policy
 from lastblock.engine.events import Event, Journal
 from lastblock.kernels.streams import Seed, key_of
@@ -20,8 +17,7 @@ from lastblock.live.description import describe_desk, restore_desk
 from lastblock.live.eligibility import Wanted, check_resizable
 from lastblock.live.event_replay import apply_event, floors_event
 from lastblock.live.explanation import Explanation
-from lastblock.live.hooks import Hook
-from lastblock.live.journalled import JournalledDesk, new_desk
+from lastblock.live.journalled import Hook, JournalledDesk, new_desk
 from lastblock.live.labels import (
     ACTIVE,
     LEAVE_OUT,
@@ -981,8 +977,8 @@ class Bandit(Generic[L]):
     def on_event(self, function: Hook) -> Callable[[], None]:
         """Call a function after each change of this bandit from now on: for metrics, say.
 
-        It works for a bandit of a store as well, until that bandit is released. Changes that
-        `apply_run` or the opening of a store repeats are not announced.
+        It works for a bandit of a store as well, until that bandit is released. Changes that the
+        opening of a store repeats are not announced.
 
         Parameters
         ----------
@@ -1013,23 +1009,6 @@ class Bandit(Generic[L]):
         """
         with self._desk.lock:
             apply_event(self, self._desk, event)
-
-    def apply_run(self, run: npt.NDArray[np.float64]) -> None:
-        """Make many asks, tells and forgets in one compiled loop.
-
-        Parameters
-        ----------
-        run
-            One row per event: its kind (the place in `KINDS`), the number of the decision, the
-            number of the arm, and the reward or probability.
-
-        Raises
-        ------
-        ValueError
-            If the events do not fit this bandit. Do not use the bandit afterwards.
-        """
-        with self._desk.lock:
-            self._desk.replay_events(run)
 
     @property
     def is_compiled(self) -> bool:

@@ -395,7 +395,7 @@ class Desk(Generic[L]):
         *,
         with_out: bool = True,
     ) -> None:
-        """Make many asks, tells and forgets at once; see `Bandit.apply_run`.
+        """Make many asks, tells and forgets in one loop: see `event_replay.replay_events`.
 
         Without `with_out`, do not note which decisions are out. `times` are those of the events.
         """

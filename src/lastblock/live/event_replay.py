@@ -64,7 +64,8 @@ def replay_events(
     live
         The record, which changes.
     run
-        The events; `Bandit.apply_run` explains the columns.
+        The events, one a row: the kind (the place in `KINDS`), the decision, the number of the arm,
+        and the reward or probability.
     places
         The place of each arm in the record, −1 for retired arms.
     next_id

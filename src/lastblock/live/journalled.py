@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeAlias
 
 from lastblock.core.layout import room_for
 from lastblock.core.protocol import Policy
@@ -17,17 +17,39 @@ from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.live.decisions import Decision, Pending
 from lastblock.live.desk import Answer, Desk
 from lastblock.live.eligibility import ANY, Wanted, check_resizable
-from lastblock.live.hooks import BanditEvent, Hook
 from lastblock.live.labels import L, Label, check_floor, check_labels
 from lastblock.live.ledger import Rewards, check_rule
 from lastblock.live.memory import Remember, check_remember
 from lastblock.live.state import Live
 from lastblock.support.checks import whole
+from lastblock.support.json_safe import json_fields
 
 _log = logging.getLogger("lastblock")
 
 SILENT = ("guard", "remember", "configure", "skip")
 """Kinds of events that functions given to `Bandit.on_event` are not told of."""
+
+
+class BanditEvent(NamedTuple, Generic[L]):
+    """A change of a bandit, as the functions given to `Bandit.on_event` receive it."""
+
+    kind: str
+    """"ask", "tell", "forget", "observe", "add_arm", "retire_arm", "pause_arm", "resume_arm",
+    "set_floors", "reseed", "partial" or "activate"."""
+    id: int | None
+    """The id of the decision that was asked for, told or forgotten; otherwise None."""
+    arm: L | None
+    """The label of the arm of the decision or observation, or of the arm that came or went."""
+    value: float | None
+    """The reward of a "tell", "partial" or "observe"; the probability of an "ask", None without
+    floors."""
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the event as values for JSON."""
+        return json_fields(self)
+
+
+Hook: TypeAlias = Callable[[BanditEvent[Any]], object]
 
 
 class JournalledDesk(Desk[L]):

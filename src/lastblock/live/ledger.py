@@ -153,7 +153,7 @@ class Ledger:
         Parameters
         ----------
         run
-            The events, as `Bandit.apply_run` takes them.
+            The events, as `replay_events` takes them.
         times
             Their times; None if they are not known.
         first

@@ -17,7 +17,9 @@ from lastblock.support.columns import Source, plain_label, read_columns
 from lastblock.support.spelling import nearest
 
 
-class _Events(NamedTuple):
+class Log(NamedTuple):
+    """The checked events of a log, in the order of time."""
+
     labels: tuple[Label, ...]
     arms: npt.NDArray[np.uint32]  # the arm of each event, as its place in `labels`
     rewards: npt.NDArray[np.float64]
@@ -25,12 +27,6 @@ class _Events(NamedTuple):
     choices: Choices | None  # the arms that could be chosen; None if the log does not say
     rows: npt.NDArray[np.int64]  # the row of each event in what the user gave
     size: int  # the number of rows that the user gave
-
-
-class Log(_Events):
-    """The checked events of a log, in the order of time."""
-
-    __slots__ = ()
 
     def counts(self) -> npt.NDArray[np.int64]:
         """Return the number of events of each arm."""

@@ -23,15 +23,27 @@ class LogReader:
 
     Parameters
     ----------
-    policy, log
-        Both have been checked.
+    policy
+        The policy.
+    log
+        The log.
     horizon
         End a pass after this number of matches; None to read the whole log.
     key
         The seed, as four words.
+
+    Raises
+    ------
+    ValueError
+        If the policy cannot be replayed on this log.
     """
 
     def __init__(self, policy: Policy, log: Log, horizon: int | None, key: Stream) -> None:
+        check_uniform(log)
+        wrong = first_outside(log.rewards, support_of(policy))
+        if wrong is not None:
+            raise refusal(policy, f"event {wrong} of the log has the reward {log.rewards[wrong]:g}")
+        horizon = None if horizon is None else at_least(1, horizon, "horizon")
         self._policy, self._log, self._horizon, self._key = policy, log, horizon, key
         self._longest = log.arms.size if horizon is None else horizon
         # An arm cannot match more often than it was logged, except in a resampled log.
@@ -128,13 +140,3 @@ class LogReader:
                 f"{log} has only {fewest} matches, horizon={self._horizon} asks for more; choose a "
                 "smaller horizon, or give a longer log: about one event in K matches"
             )
-
-
-def reader_of(policy: Policy, log: Log, horizon: int | None, key: Stream) -> LogReader:
-    """Return a reader, or raise a ValueError if the policy cannot be replayed on this log."""
-    check_uniform(log)
-    wrong = first_outside(log.rewards, support_of(policy))
-    if wrong is not None:
-        raise refusal(policy, f"event {wrong} of the log has the reward {log.rewards[wrong]:g}")
-    horizon = None if horizon is None else at_least(1, horizon, "horizon")
-    return LogReader(policy, log, horizon, key)

@@ -12,17 +12,18 @@ from lastblock.core.registry import require_policy
 from lastblock.environments.piecewise import Piecewise
 from lastblock.kernels.streams import Seed, key_of
 from lastblock.live.labels import Label
-from lastblock.replay.evaluation import Evaluation
-from lastblock.replay.evaluations import ALONE, Evaluations, by_label
-from lastblock.replay.logs import Log, read_log, split_by_choices
-from lastblock.replay.propensities import (
+from lastblock.replay.estimates import (
+    Absent,
     Estimate,
+    Followed,
     check_probabilities,
     check_weights,
     estimate,
+    follow,
 )
-from lastblock.replay.reader import reader_of
-from lastblock.replay.targets import Absent, Followed, follow
+from lastblock.replay.evaluation import ALONE, Evaluation, Evaluations, by_label
+from lastblock.replay.logs import Log, read_log, split_by_choices
+from lastblock.replay.reader import LogReader
 from lastblock.replay.uniformity import reject
 from lastblock.replay.world import environment_of
 from lastblock.simulation.simulate import times_taken
@@ -223,7 +224,7 @@ class Replay:
         taken = times_taken(times, len(self))
         key = key_of(seed)
         readers = {
-            label: reader_of(each, self._log, horizon, key) for label, each in several.items()
+            label: LogReader(each, self._log, horizon, key) for label, each in several.items()
         }
         found = {
             label: reader.evaluate(replications, bootstrap, taken, threads, progress)
@@ -252,7 +253,7 @@ class Replay:
             As for `evaluate`.
         """
         require_policy(policy)
-        reader = reader_of(policy, self._log, horizon, key_of(seed))
+        reader = LogReader(policy, self._log, horizon, key_of(seed))
         passes, _ = reader.read(1, False, np.array([len(self)]), 1, False, traced=len(self))
         return self._log.rows[passes.events[0, : passes.matched[0, -1]]]
 

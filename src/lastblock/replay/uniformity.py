@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from lastblock.kernels.streams import Seed, key_of
+from lastblock.replay.estimates import ROUNDED, SURE
 from lastblock.replay.logs import Log
-from lastblock.replay.propensities import ROUNDED, SURE
 from lastblock.support.checks import number
 
 UNEVEN = 0.01

@@ -101,16 +101,14 @@ def simulate(
     check_delay(delay)
     taken = times_taken(times, horizon)
     player = Player(policy, environment, horizon, key_of(seed), taken, delay)
-    if confidence is None:
-        outcome, seconds = _play(player, replications, 0, threads, progress)
-        return Run(policy, environment, horizon, taken, *outcome[:5], seconds, delay)
-    check_world(environment, delay)
-    support = getattr(environment, "support", None)
-    examiner = Examiner(
-        check_confidence(confidence), taken, replications, environment.n_arms, support
-    )
+    examiner = None
+    if confidence is not None:
+        check_world(environment, delay)
+        level, support = check_confidence(confidence), getattr(environment, "support", None)
+        examiner = Examiner(level, taken, replications, environment.n_arms, support)
     outcome, seconds = _play(player, replications, 0, threads, progress, examiner)
-    return Run(policy, environment, horizon, taken, *outcome[:5], seconds, delay, examiner.found)
+    found = None if examiner is None else examiner.found
+    return Run(policy, environment, horizon, taken, *outcome[:5], seconds, delay, found)
 
 
 def trace(
@@ -194,11 +192,6 @@ class Player:
         if self._run is None:
             self._run = specialise(play, *self._arguments(0, self.room(0)))
         return self
-
-    @property
-    def state_size(self) -> int:
-        """The size of one replication's state in bytes."""
-        return int(self._dtype.itemsize)
 
     def room(self, replications: int, traced: int = 0) -> Outcome:
         """Return empty arrays for the outcome of `replications` replications.

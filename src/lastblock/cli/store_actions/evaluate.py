@@ -17,7 +17,7 @@ from lastblock.core.registry import as_written
 from lastblock.support.json_safe import json_safe
 
 if TYPE_CHECKING:
-    from lastblock.replay.evaluations import Evaluations
+    from lastblock.replay.evaluation import Evaluations
     from lastblock.replay.replay import Replay
 
 _LOGGED = "as it was"
