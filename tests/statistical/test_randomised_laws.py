@@ -98,7 +98,6 @@ def windowed(arms):
         (lb.DiscountedThompson(0.5), [1.0, 1.0], discounted),
         (lb.SlidingWindowThompson(2), [1.0, 1.0], windowed),
     ],
-    ids=repr,
 )
 def test_thompson_in_small_cases(policy, rewards, chance):
     assert_law(first_pulls(policy, rewards, 6), exact_law(chance, 6))
