@@ -121,7 +121,7 @@ def policy_of(nodeid):
 
 
 TOGETHER = re.compile(
-    r"tests/(?:arms|core|fleet|live)(?!/test_(?:fleet_forks|programs_that_end_early|start|warming))"
+    r"tests/(?:arms|core|fleet|live)(?!/test_(?:programs_that_end_early|start|warming))"
 )
 """Folders whose files share kernels, but for those whose tests wait for other processes."""
 

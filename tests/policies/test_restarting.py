@@ -67,10 +67,9 @@ def test_when_the_world_changed(policy, shift):
     assert abs(change.decision - 1500) <= 0.1 * (change.noticed - 1500) + 16
 
 
-def test_a_fleet_of_policies_that_restart(tmp_path):
+def test_a_fleet_of_policies_that_restart():
     """The record has a fixed size, unless the policy within grows."""
-    policy = lb.Restarting(lb.UCB1(), lb.MeanShift())
-    with lb.Fleet.create(tmp_path / "fleet", policy, arms=3, size=2, seed=1) as fleet:
-        assert fleet.ask([0, 1]).size == 2
+    fleet = lb.Fleet(lb.Restarting(lb.UCB1(), lb.MeanShift()), arms=3, size=2, seed=1)
+    assert fleet.ask([0, 1]).size == 2
     with pytest.raises(ValueError, match="Restarting keeps every reward"):
         lb.Fleet(lb.Restarting(lb.LBSDA(), lb.MeanShift()), arms=3, size=2, seed=1)

@@ -65,11 +65,12 @@ def test_a_store_has_one_owner(tmp_path):
 def test_a_fleet_in_a_file(tmp_path):
     ids = np.arange(100)
     policy = lb.LBSDALM(minimum=4, scale=0.5)
-    with lb.Fleet.create(tmp_path / "pages.fleet", policy, arms=3, size=100, seed=7) as fleet:
-        arms = fleet.ask(ids)
-    with lb.Fleet.open(tmp_path / "pages.fleet") as fleet:
-        fleet.tell(ids, arms, np.ones(100))
-        assert fleet.pulls().sum() == 100
+    fleet = lb.Fleet(policy, arms=3, size=100, seed=7)
+    arms = fleet.ask(ids)
+    fleet.save(tmp_path / "pages.fleet")
+    fleet = lb.Fleet.load(tmp_path / "pages.fleet")
+    fleet.tell(ids, arms, np.ones(100))
+    assert fleet.pulls().sum() == 100
 
 
 def test_replay():

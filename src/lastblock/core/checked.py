@@ -209,7 +209,7 @@ def note_method(s: Record, method: int) -> None:
 def _note_method(s: Any, method: Any) -> Any:
     if not hasattr(s, "fields"):
         return None
-    if "checked" not in s.fields or "seal" in s.fields:
+    if "checked" not in s.fields:
         return lambda s, method: None
 
     def note(s: Any, method: Any) -> None:

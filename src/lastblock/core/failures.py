@@ -35,7 +35,6 @@ from lastblock.core.protocol import Record, policies_in
 from lastblock.kernels import jit
 from lastblock.kernels.background import SoonCompiled
 from lastblock.kernels.jit import is_foreign, plain
-from lastblock.kernels.seals import BUSY
 from lastblock.support.errors import PolicyError
 
 P = ParamSpec("P")
@@ -310,8 +309,6 @@ def _from_records(states: Any, policy: Any, arguments: dict[str, Any]) -> Failur
         elif method and is_checked_class(type(part)):
             found = Failure(part, method, inner)
         inner.end = 0
-    if found is None and "seal" in states.dtype.names:  # such a record notes the start alone
-        found = Failure(_first_users(policy), "observe" if "rewards" in arguments else "plan", s)
     if found is not None:
         found.arm = None if arm is None else int(arm)
         found.bandit = number if states.size != 1 else None
@@ -322,16 +319,8 @@ def _at_work(states: Any, policy: Any) -> int | None:
     """Return the number of the record in whose policy a method was running, or None."""
     if states.size == 1:
         return 0
-    if "seal" in states.dtype.names:
-        busy = np.flatnonzero(states["seal"] == BUSY)
-    else:
-        busy = np.flatnonzero(sum(inner["end"] != 0 for _, inner in _levels(policy, states)))
+    busy = np.flatnonzero(sum(inner["end"] != 0 for _, inner in _levels(policy, states)))
     return int(busy[0]) if busy.size else None
-
-
-def _first_users(policy: Any) -> Any:
-    users = [part for part, _ in _levels(policy, None) if is_checked_class(type(part))]
-    return users[-1] if users else policy
 
 
 def _compile_error(error: Exception, arguments: Any) -> PolicyError:

@@ -11,7 +11,7 @@ counters are:
   decisions that are out, including stale ones. Elsewhere these fields are empty.
 
 In a simulation no decision is out when a round is planned, and none is lost. Live, rewards may come
-late or never. In a fleet's file a `seal` comes first.
+late or never.
 """
 
 import hashlib
@@ -89,8 +89,6 @@ NOBODY = INDEX(2**32 - 1)
 # Numba takes a record for a subtype of another one whose fields are its first ones, and warns. With
 # the same last field in all of them no state begins like another.
 _END: Layout = [("end", within(np.uint8, 0, 0))]  # 1 while the record is being started, else 0
-
-_SEAL: Layout = [("seal", np.uint64)]
 
 HEADER = (
     *("stream", "round", "arms", "queued", "taken", "queue", "out", "stale", "lost"),
@@ -181,15 +179,10 @@ def state_dtype(
     return record_of(policy, slots(arms if room is None else max(room, arms)), horizon)
 
 
-def fleet_dtype(
-    policy: Policy, arms: int, horizon: int | None, *, sealed: bool = False
-) -> np.dtype[Any]:
-    """Return the type of the state of a fleet's bandit, which counts the rewards told.
-
-    A `sealed` one, in a file, begins with a seal.
-    """
+def fleet_dtype(policy: Policy, arms: int, horizon: int | None) -> np.dtype[Any]:
+    """Return the type of the state of a fleet's bandit, which counts the rewards told."""
     check_arms(policy, arms)
-    return record_of(policy, slots(arms), horizon, counts=True, sealed=sealed)
+    return record_of(policy, slots(arms), horizon, counts=True)
 
 
 def grows(policy: Policy, arms: int) -> bool:
@@ -212,15 +205,13 @@ def record_of(
     horizon: int | None,
     *,
     counts: bool = False,
-    sealed: bool = False,
 ) -> np.dtype[Any]:
     """Return the type of a policy's whole record, with room for `room` arms.
 
-    A wrapper uses it for the field that holds the wrapped policy's record. `counts` and `sealed`
-    are for fleets.
+    A wrapper uses it for the field that holds the wrapped policy's record. `counts` is
+    for fleets.
     """
     header: Layout = [
-        *(_SEAL if sealed else []),
         ("stream", _STREAM, (STREAM_WORDS,)),
         ("round", _ROUND),
         ("arms", _ARMS),

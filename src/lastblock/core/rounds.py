@@ -4,32 +4,25 @@ from typing import Any
 
 import numpy as np
 
-from lastblock.core.checked import check_arm, check_round
+from lastblock.core.checked import START, check_arm, check_round
 from lastblock.core.layout import ENGINE_FIELDS, HEADER, NOBODY
 from lastblock.core.protocol import Policy, Record
-from lastblock.kernels.fences import fence
 from lastblock.kernels.jit import in_kernels, kernel, kernel_of
 from lastblock.kernels.record_memory import zeroing
 from lastblock.kernels.streams import POLICY, Stream, below, seed_stream
 
-clear_fields = zeroing((*ENGINE_FIELDS, "seal"))
+clear_fields = zeroing(ENGINE_FIELDS)
 """Sets all fields that a policy declares to zero, except records: before its `start`."""
 
 
 @kernel
 def begin(policy: Any, s: Record, arms: int, key: Stream, replication: int) -> None:
-    """Prepare a record for its first decision.
-
-    If the process is killed meanwhile, the record says that it has not begun: `end` is written
-    before everything else, and once more after it.
-    """
-    s.end = 1
-    fence()
+    """Prepare a record for its first decision."""
+    s.end = START
     _begin_header(s, arms, key, replication)
     clear_fields(s)
     policy.start(s)
     check_round(s)
-    fence()
     s.end = 0
 
 

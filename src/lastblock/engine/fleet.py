@@ -8,10 +8,6 @@ sooner when visited in the order in which they lie in memory. Since we know whic
 we tell the processor to fetch it some time before.
 
 Checks never write, and the whole batch is checked before any part of it is done.
-
-A record is sealed (see `seals`) after the last of its words. `touched` has a flag for each block of
-records: whether one of them has changed since the file was flushed. `sealed` is how many words of a
-record are sealed each time.
 """
 
 from typing import Any, TypeAlias
@@ -23,20 +19,10 @@ from lastblock.core.protocol import Policy, States
 from lastblock.core.rounds import begin, lose_arm, next_arm, reward_arm
 from lastblock.kernels.jit import entry, kernel
 from lastblock.kernels.record_memory import fetch
-from lastblock.kernels.seals import (
-    ALL_SEALED,
-    BEGINNING_SEALED,
-    RecordWords,
-    break_seal,
-    checksum,
-    kind_of,
-    seal_beginning,
-)
 from lastblock.kernels.streams import Stream
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 Numbers: TypeAlias = npt.NDArray[np.int64]
-Flags: TypeAlias = npt.NDArray[np.uint8]
 
 NOWHERE = 1 << 32
 """Stands for no position, and is larger than any."""
@@ -46,9 +32,6 @@ DIGIT_BITS = 11
 
 AHEAD = 8
 """A record is fetched this number of words before its turn."""
-
-BEHIND = 4
-"""A record is sealed this number of words after its turn, since fresh writes are slow to read."""
 
 BLOCK = 64
 """The number of records in a block: neighbours in memory, which the same thread handles."""
@@ -135,30 +118,10 @@ def _foresee(states: States, words: Words, j: int) -> None:
         fetch(states, bandit_of(words[j]))
 
 
-@kernel
-def _is_last(words: Words, j: int) -> bool:
-    """Return whether no later word is for the same bandit."""
-    return bool(j + 1 == words.shape[0] or bandit_of(words[j + 1]) != bandit_of(words[j]))
-
-
-@kernel
-def _done(
-    states: States, memory: RecordWords, touched: Flags, sealed: int, words: Words, j: int
-) -> None:
-    """Seal the record of word `j`, some words after its turn, if it was its bandit's last word."""
-    if j >= 0 and _is_last(words, j):
-        i = bandit_of(words[j])
-        seal_beginning(states[i], memory, sealed, i)
-        touched[i >> _BLOCK] = 1
-
-
 @entry
 def ask_own(
     policy: Policy,
     states: States,
-    memory: RecordWords,
-    touched: Flags,
-    sealed: int,
     arms: int,
     key: Stream,
     words: Words,
@@ -169,13 +132,9 @@ def ask_own(
         _foresee(states, words, j + AHEAD)
         i = bandit_of(words[j])
         s = states[i]
-        break_seal(s)
         if s.round == 0:
             begin(policy, s, arms, key, i)
         decisions[position_of(words[j])] = next_arm(policy, s)
-        _done(states, memory, touched, sealed, words, j - BEHIND)
-    for j in range(words.shape[0] - BEHIND, words.shape[0]):
-        _done(states, memory, touched, sealed, words, j)
 
 
 @entry
@@ -246,9 +205,6 @@ def first_without_room(
 def tell_own(
     policy: Policy,
     states: States,
-    memory: RecordWords,
-    touched: Flags,
-    sealed: int,
     words: Words,
     arms: Numbers,
     rewards: npt.NDArray[np.float64],
@@ -257,37 +213,11 @@ def tell_own(
     for j in range(words.shape[0]):
         _foresee(states, words, j + AHEAD)
         p = position_of(words[j])
-        s = states[bandit_of(words[j])]
-        break_seal(s)
-        reward_arm(policy, s, arms[p], rewards[p])
-        _done(states, memory, touched, sealed, words, j - BEHIND)
-    for j in range(words.shape[0] - BEHIND, words.shape[0]):
-        _done(states, memory, touched, sealed, words, j)
+        reward_arm(policy, states[bandit_of(words[j])], arms[p], rewards[p])
 
 
 @entry
-def forget_own(
-    states: States, memory: RecordWords, touched: Flags, sealed: int, words: Words, arms: Numbers
-) -> None:
+def forget_own(states: States, words: Words, arms: Numbers) -> None:
     """Drop, for each word, a decision whose reward will never come."""
     for j in range(words.shape[0]):
-        s = states[bandit_of(words[j])]
-        break_seal(s)
-        lose_arm(s, arms[position_of(words[j])])
-        _done(states, memory, touched, sealed, words, j)
-
-
-@entry
-def seal_all(memory: RecordWords, size: int, touched: Flags, first: int, end: int) -> None:
-    """Seal every changed record of blocks `first` to before `end` as a whole.
-
-    `memory` holds all records of the fleet, of `size` words each.
-    """
-    bandits = memory.shape[0] // size
-    for block in range(first, end):
-        if touched[block]:
-            for i in range(BLOCK * block, min(BLOCK * (block + 1), bandits)):
-                record = i * size
-                if kind_of(memory[record]) == BEGINNING_SEALED:
-                    memory[record] = checksum(memory, record, size, i) | ALL_SEALED
-            touched[block] = 0
+        lose_arm(states[bandit_of(words[j])], arms[position_of(words[j])])

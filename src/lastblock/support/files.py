@@ -17,7 +17,14 @@ def write(path: Path, data: bytes) -> None:
 
 
 def read(path: str | os.PathLike[str], remedy: str) -> bytes:
-    """Return the contents of a file that the user named.
+    """Return the contents of a file that the user named; errors are those of `opened`."""
+    with opened(path, remedy) as file:
+        return file.read()
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str], remedy: str) -> Iterator[BinaryIO]:
+    """Open a file that the user named, to read it.
 
     Raises
     ------
@@ -27,7 +34,8 @@ def read(path: str | os.PathLike[str], remedy: str) -> bytes:
     """
     file = Path(path)
     try:
-        return file.read_bytes()
+        with file.open("rb") as handle:
+            yield handle
     except FileNotFoundError:
         near = _near(file)
         hint = remedy if near is None else f"did you mean {str(near)!r}?"

@@ -136,7 +136,7 @@ def progress_bar(
         disable=not (sys.stderr.isatty() if progress is None else progress),
         delay=_BAR_AFTER_SECONDS if progress is None else 0.0,
         unit=unit,
-        unit_scale=unit == "step",  # there are millions of them
+        unit_scale=unit in ("step", "B"),  # there are millions of them
         smoothing=0.1,
         leave=False,
     )
