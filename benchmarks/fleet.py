@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import time
-from typing import Any
 
 import numpy as np
 
@@ -18,15 +17,25 @@ SIZE = 1_000_000
 ARMS = 8
 BATCH = 1 << 18
 MEANS = np.linspace(0.2, 0.6, ARMS)
-LIMITED = lb.LBSDALM(minimum=64, scale=0.0)
-GEOMETRIC = lb.LBSDAGM()
 GIB = 2**30
+GEOMETRIC = lb.LBSDAGM(marks=6)
+HORIZON = 100_000
+FLEETS: list[tuple[Policy, int | None]] = [
+    (lb.UCB1(), None),
+    (lb.Thompson(), None),
+    (GEOMETRIC, HORIZON),
+    (lb.LBSDAGM(), HORIZON),
+    (lb.LBSDAGM(), None),
+    (lb.LBSDALM(minimum=64, scale=0.0), None),
+    (lb.SWLBSDA(window=64), None),
+    (lb.LBSDALM(), None),
+]
+"""Policies, and the rewards of an arm that their records must hold."""
 
 _MEMORY = f"""
 import numpy as np
 import lastblock as lb
-policy = lb.{GEOMETRIC!r}
-fleet = lb.Fleet(policy, arms={ARMS}, size={SIZE}, seed=1)
+fleet = lb.Fleet(lb.{GEOMETRIC!r}, arms={ARMS}, size={SIZE}, horizon={HORIZON}, seed=1)
 for ids in np.array_split(np.arange({SIZE}), {SIZE // BATCH + 1}):
     for _ in range(3):
         fleet.tell(ids, fleet.ask(ids), np.ones(ids.size))
@@ -58,11 +67,11 @@ def serve(fleet: lb.Fleet, rng: np.random.Generator, n: int = BATCH) -> tuple[fl
     return asked[0] + time.perf_counter() - wall, asked[1] + time.process_time() - busy
 
 
-def age(fleet: lb.Fleet, rng: np.random.Generator, pulls: int = 1500) -> None:
-    """Give every bandit the state of one that has had about `pulls` rewards."""
+def age(fleet: lb.Fleet, rng: np.random.Generator, horizon: int | None) -> None:
+    """Give every bandit the state of one that has had about 1500 rewards."""
     few = 2048
-    small = lb.Fleet(fleet.policy, arms=fleet.arms, size=few, seed=2)
-    for _ in range(pulls // 8):
+    small = lb.Fleet(fleet.policy, arms=fleet.arms, size=few, horizon=horizon, seed=2)
+    for _ in range(1500 // 8):
         serve(small, rng, 8 * few)
     for first in range(0, len(fleet), few):
         part = fleet._states[first : first + few]
@@ -77,95 +86,69 @@ def touch(fleet: lb.Fleet, rng: np.random.Generator, pulls: int = 16) -> None:
             fleet.tell(ids, arms, (rng.random(ids.size) < MEANS[arms]).astype(float))
 
 
-class Sealed(lb.Fleet):
-    """A fleet in memory whose records have seals, as those in a file."""
-
-    def _prepare(self, *arguments: Any, **options: Any) -> None:
-        super()._prepare(*arguments, **(options | {"sealed": True}))
+def named(policy: Policy, horizon: int | None) -> str:
+    """Return the name of a fleet in a table."""
+    return str(policy) if horizon is None else f"{policy}, horizon={horizon}"
 
 
-def seal_ratios(policy: Policy, size: int, rounds: int = 15) -> tuple[float, float]:
-    """The time of a batch with seals in units of one without; the same with whole records sealed.
-
-    Median ratios of neighbouring batches of the same ids: whatever else the machine does meanwhile
-    slows both.
-    """
-    plain, sealed = (kind(policy, arms=ARMS, size=size, seed=1) for kind in (lb.Fleet, Sealed))
-    for fleet in (plain, sealed):
-        touch(fleet, np.random.default_rng(1))
-    ratios, whole = [], []
-    for i in range(rounds):
-        order = (plain, sealed) if i % 2 else (sealed, plain)
-        took = {fleet: serve(fleet, np.random.default_rng(i))[1] for fleet in order}
-        before = time.process_time()
-        sealed._seal(sealed._open_records)
-        all_sealed = time.process_time() - before
-        ratios.append(took[sealed] / took[plain])
-        # Asking and telling would both seal all of it, instead of the beginning.
-        whole.append((took[plain] + 2.0 * all_sealed) / took[plain])
-    return float(np.median(ratios)), float(np.median(whole))
+def print_sizes() -> None:
+    """Print the bytes of a record, and of a million."""
+    print(f"The memory of {SIZE} bandits of {ARMS} arms")
+    print(f"{'policy':<36}{'bytes':>6}{'all':>12}")
+    for policy, horizon in FLEETS:
+        size = lb.Fleet(policy, arms=ARMS, size=1, horizon=horizon).state_size
+        print(f"{named(policy, horizon):<36}{size:>6}{size * SIZE / GIB:>8.2f} GiB", flush=True)
 
 
-def print_seals(policies: dict[str, Policy], size: int = SIZE // 4) -> None:
-    """What the seals of records in a file cost."""
-    print(f"\nThe seals of a file: how many times as long a batch takes, {size} bandits that")
-    print("have just begun (core time, the median of neighbouring batches)")
-    print(f"{'policy':<26}{'sealed':>8}{'whole records sealed each time':>33}")
-    for name, policy in policies.items():
-        sealed, whole = seal_ratios(policy, size)
-        print(f"{name:<26}{sealed:>7.2f}×{whole:>32.2f}×", flush=True)
-
-
-def main() -> None:
+def print_speed() -> None:
+    """Print how many decisions a second the fleets take that fit into memory."""
     unit = uniform_ns()
     loop = pair_us(lb.Bandit(GEOMETRIC, ARMS, seed=1, compiled=True), rewards()) * 1e3
-    print(f"{SIZE} bandits of {ARMS} arms, batches of {BATCH} random ids, {cores()} threads")
+    print(f"\nBatches of {BATCH} random ids, {cores()} threads")
     print(f"A bare uniform takes {unit:.2f} ns here; ask and tell of one Bandit in a Python loop")
     print(f"take {loop:.0f} ns. The time of a pair includes sorting the ids and all checks.\n")
-    print(
-        f"{'policy':<26}{'bytes':>6}  {'bandits':<8}{'pairs/s':>10}"
-        f"{'core-ns':>9}{'uniforms':>10}{'one by one':>12}"
-    )
-    policies = {
-        "LB-SDA-GM, 8 marks": GEOMETRIC,
-        "LB-SDA-LM, 64 rewards": LIMITED,
-        "SW-LB-SDA, 64 rounds": lb.SWLBSDA(window=64),
-        "Thompson": lb.Thompson(),
-    }
-    for name, policy in policies.items():
+    print(f"{'':<36}{'bandits':<8}{'pairs/s':>10}{'core-ns':>9}{'uniforms':>10}{'one by one':>12}")
+    for policy, horizon in FLEETS:
         rng = np.random.default_rng(1)
-        fleet = lb.Fleet(policy, arms=ARMS, size=SIZE, seed=1)
-        if fleet.nbytes > 0.7 * available():
-            print(f"{name:<26}{fleet.state_size:>6}  skipped: too little memory")
+        size = lb.Fleet(policy, arms=ARMS, size=1, horizon=horizon).state_size
+        if size * SIZE > 0.7 * available():
+            print(f"{named(policy, horizon):<36}skipped: too little memory")
             continue
+        fleet = lb.Fleet(policy, arms=ARMS, size=SIZE, horizon=horizon, seed=1)
         touch(fleet, rng)
         for state in ("young", "old"):
             if state == "old":
-                age(fleet, rng)
+                age(fleet, rng, horizon)
             seconds = [serve(fleet, rng) for _ in range(12)]
             wall = min(wall for wall, _ in seconds) / BATCH * 1e9
             core = min(busy for _, busy in seconds) / BATCH * 1e9
             print(
-                f"{name:<26}{fleet.state_size:>6}  {state:<8}{1e9 / wall:>10,.0f}"
+                f"{named(policy, horizon):<36}{state:<8}{1e9 / wall:>10,.0f}"
                 f"{core:>9.0f}{wall / unit:>10.0f}{loop / wall:>11.1f}×",
                 flush=True,
             )
-        fleet.close()
+        del fleet
 
-    print_seals(policies)
 
+def main() -> None:
+    parser = Parser(
+        "fleet",
+        __doc__,
+        "some minutes on two cores, once compiled, and all memory (records that do not fit are "
+        "left out)",
+    )
+    parser.add_argument("--sizes", action="store_true", help="print the sizes of records alone")
+    only_sizes = parser.parse_args().sizes
+    print_sizes()
+    if only_sizes:
+        return
+    print_speed()
     done = subprocess.check_output([sys.executable, "-c", _MEMORY], text=True)
     peak, records = map(int, done.split())
-    print(f"\n{GEOMETRIC}, {SIZE} bandits of {ARMS} arms, all of them in use:")
+    print(f"\n{named(GEOMETRIC, HORIZON)}, all {SIZE} in use:")
     print(f"the process takes at most {peak / GIB:.2f} GiB,")
     print(f"of which the records take {records / GIB:.2f} GiB")
 
 
 if __name__ == "__main__":
-    Parser(
-        "fleet",
-        __doc__,
-        "about a minute on two cores, once compiled, and up to 13 GB of memory (records that do "
-        "not fit are left out)",
-    ).parse_args()
     main()

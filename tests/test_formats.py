@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import lastblock as lb
+from lastblock.fleet.file import VERSION as FLEET
 from lastblock.live.persistence import VERSION as STATE
 from lastblock.store.schema import newest
 
@@ -18,7 +19,9 @@ writing = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(writing)
 
 
-@pytest.mark.parametrize(("kind", "number"), [("state", STATE), ("store", newest("sqlite"))])
+@pytest.mark.parametrize(
+    ("kind", "number"), [("state", STATE), ("fleet", FLEET), ("store", newest("sqlite"))]
+)
 def test_every_format_has_its_files(kind, number):
     """A new format needs new files, beside the old ones: ``python tests/data/write_format.py``."""
     there = {folder.name for folder in DATA.glob(f"{kind}_format_*")}
@@ -35,6 +38,16 @@ def test_states_of_every_format_load_and_go_on(path):
     for each in (bandit, text, twin):
         writing.live(each, 60, 80)
     assert bandit.to_bytes() == text.to_bytes() == twin.to_bytes()
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("fleet_format_*/*.fleet")), ids=str)
+def test_fleets_of_every_format_load_and_go_on(path, tmp_path):
+    fleet, twin = lb.Fleet.load(path), writing.new_fleet()
+    writing.tell_fleet(twin, 0, 60)
+    twin.save(tmp_path / "twin")
+    fleet.save(tmp_path / "fleet")
+    assert (tmp_path / "fleet").read_bytes() == (tmp_path / "twin").read_bytes()
+    assert writing.tell_fleet(fleet, 60, 120) == writing.tell_fleet(twin, 60, 120)
 
 
 @pytest.mark.parametrize("folder", sorted(DATA.glob("store_format_*")), ids=str)

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import lastblock as lb
+from lastblock.fleet.file import VERSION as FLEET
 from lastblock.live.persistence import VERSION as STATE
 from lastblock.store.schema import newest
 
@@ -58,8 +59,32 @@ def write_store(folder: Path) -> None:
         (folder / "store.json").write_text(json.dumps(states), encoding="utf-8")
 
 
+def tell_fleet(fleet: lb.Fleet, begin: int, end: int) -> list[list[int]]:
+    """Take and answer decisions of some bandits, of which some stay out; return the arms."""
+    taken = []
+    for step in range(begin, end):
+        ids = [step % 3, (step + 1) % 3]
+        arms = fleet.ask(ids)
+        fleet.tell(ids[:1], arms[:1], [(step * 7 % 11) / 10.0])
+        taken.append(arms.tolist())
+    return taken
+
+
+def new_fleet() -> lb.Fleet:
+    """Return a fleet, one of whose bandits is never asked."""
+    return lb.Fleet(POLICIES["lbsdalm"], arms=2, size=4, seed=7)
+
+
+def write_fleet(folder: Path) -> None:
+    """Write a fleet."""
+    fleet = new_fleet()
+    tell_fleet(fleet, 0, 60)
+    fleet.save(folder / "lbsdalm.fleet")
+
+
 if __name__ == "__main__":
     for kind, number, write in (
+        ("fleet", FLEET, write_fleet),
         ("state", STATE, write_states),
         ("store", newest("sqlite"), write_store),
     ):

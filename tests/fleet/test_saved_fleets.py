@@ -153,7 +153,9 @@ def test_any_damage_is_found(path, fleet):
 def test_a_file_of_another_format(path):
     data = bytearray(path.read_bytes())
     data[8] = 2
-    refused(path, bytes(data), f"{path} has format 2, this lastblock reads format 1; load it with")
+    refused(
+        path, bytes(data), f"{path} has format 2, this lastblock reads up to 1; upgrade lastblock"
+    )
 
 
 # Forged files: the checksum is right.

@@ -59,10 +59,10 @@ def read(path: Path) -> tuple[dict[str, Any], npt.NDArray[np.uint8]]:
             raise StateFileError(
                 f"{path} is not a lastblock fleet: give a file that Fleet.save() wrote"
             )
-        if found.version != VERSION:
+        if found.version > VERSION:
             raise StateFileError(
-                f"{path} has format {found.version}, this lastblock reads format {VERSION}; "
-                "load it with the version that wrote it"
+                f"{path} has format {found.version}, this lastblock reads up to {VERSION}; "
+                "upgrade lastblock to load it"
             )
         size = os.fstat(file.fileno()).st_size
         expected = len(head) + found.description_size + found.number + DIGEST_SIZE
