@@ -16,15 +16,15 @@ import os
 import site
 import sys
 import sysconfig
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
 
+from lastblock.kernels.own_code import STARTED
+
 _PACKAGE = __name__.partition(".")[0]
 _HASHED = {_PACKAGE, "numpy", "numba", *sys.builtin_module_names}  # the package's hash covers them
-_STARTED = time.time()
 
 
 class _NoFileError(Exception):
@@ -39,7 +39,7 @@ def fingerprint(*values: object) -> str | None:
     str or None
         The hash, in hexadecimal; "" if there is no such class or function. None if no file tells
         the code: that of a notebook's cell, that of a class made by a function, and that of a file
-        that has changed since Python started.
+        that has changed since the package was imported.
     """
     contents: dict[str, bytes] = {}
     try:
@@ -97,7 +97,7 @@ def _add(name: str, contents: dict[str, bytes]) -> None:
             raise _NoFileError
         return
     text = getattr(module, "__text__", None)  # the file of a scenario, as it was read
-    if text is None and (not file.is_file() or file.stat().st_mtime > _STARTED):
+    if text is None and (not file.is_file() or file.stat().st_mtime > STARTED):
         raise _NoFileError
     contents[name] = file.read_bytes() if text is None else str(text).encode()
     for other in _imported(contents[name], name if file.stem == "__init__" else parent):

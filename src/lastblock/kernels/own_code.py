@@ -11,11 +11,15 @@ and a class that a script or a notebook has defined is another one in every proc
 """
 
 import functools
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
 from typing import Any
+
+STARTED = time.time()
+"""When the package was imported: Python may have read another text of files that are newer."""
 
 _PREFIX = "own-"
 _KEPT_FOLDERS = 64
