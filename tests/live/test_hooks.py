@@ -63,14 +63,6 @@ def test_every_change_is_announced_once(bandit):
     assert len(seen) == count
 
 
-def test_a_bandit_decides_the_same_with_and_without(bandit):
-    other = bandit.copy()
-    bandit.on_event(lambda event: None)
-    for one in (bandit, other):
-        live_a_little(one)
-    assert other.to_bytes() == bandit.copy().to_bytes()
-
-
 def test_an_error_in_a_function_undoes_nothing(bandit, caplog):
     seen = []
 
@@ -86,16 +78,3 @@ def test_an_error_in_a_function_undoes_nothing(bandit, caplog):
     assert len(seen) == 2
     assert len(caplog.records) == 2
     assert "a function given to on_event() failed on BanditEvent(kind='ask'" in caplog.text
-    with pytest.raises(TypeError, match="'loud' cannot be called; give a function"):
-        bandit.on_event("loud")
-
-
-def test_a_store_announces_nothing_when_it_cannot_write(tmp_path):
-    seen = []
-    store = lb.Store(tmp_path / "s.db")
-    bandit = store.create("b", lb.LBSDALM(), ARMS, seed=7)
-    bandit.on_event(seen.append)
-    store.close()
-    with pytest.raises(lb.StoreError):
-        bandit.ask()
-    assert seen == []

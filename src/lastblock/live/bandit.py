@@ -540,7 +540,9 @@ class Bandit(Generic[L]):
         UnknownDecisionError
             If the decision was never asked for, or has been told or forgotten before.
         """
-        with self._desk.changing() as desk:
+        desk = self._desk
+        with desk.lock:
+            desk.settle()
             number, ended = number_out(desk, decision, "forgotten")
             if ended is None:
                 note: Event = "remember", number, None, ["forgotten", None, [number]]
@@ -645,7 +647,9 @@ class Bandit(Generic[L]):
         ValueError
             Outside a store, where decisions have no times.
         """
-        with self._desk.changing() as desk:
+        desk = self._desk
+        with desk.lock:
+            desk.settle()
             if desk.clock is None:
                 raise _no_times("activate()")
             number, _ = number_out(desk, decision, None)
@@ -731,7 +735,9 @@ class Bandit(Generic[L]):
             If there is no such arm, or `reward` is not a finite number that the policy takes. The
             bandit has not changed then.
         """
-        with self._desk.changing() as desk:
+        desk = self._desk
+        with desk.lock:
+            desk.settle()
             place = place_of(desk, arm)
             observe_each(desk, [place], [desk.check_reward(reward, LEAVE_OUT)])
 
@@ -838,7 +844,9 @@ class Bandit(Generic[L]):
             If the label is not new, or the policy cannot play one more arm.
         """
         label = cast(L, check_label(label))
-        with self._desk.changing() as desk:
+        desk = self._desk
+        with desk.lock:
+            desk.settle()
             desk.add_arm(label)
 
     def retire_arm(self, label: L) -> None:
@@ -854,7 +862,9 @@ class Bandit(Generic[L]):
         ValueError
             If the arm is not active, or too few arms would be left.
         """
-        with self._desk.changing() as desk:
+        desk = self._desk
+        with desk.lock:
+            desk.settle()
             desk.retire_arm(desk.find_arm(label))
 
     def pause_arm(self, label: L) -> None:
@@ -873,7 +883,9 @@ class Bandit(Generic[L]):
         ValueError
             If the arm is paused already, was retired or never existed.
         """
-        with self._desk.changing() as desk:
+        desk = self._desk
+        with desk.lock:
+            desk.settle()
             number = desk.numbers[desk.find_arm(label)]
             if label in desk.paused:
                 raise ValueError(f"arm {label!r} is paused already")
@@ -894,7 +906,9 @@ class Bandit(Generic[L]):
         ValueError
             If the arm is not paused.
         """
-        with self._desk.changing() as desk:
+        desk = self._desk
+        with desk.lock:
+            desk.settle()
             number = desk.numbers[desk.find_arm(label)]
             if label not in desk.paused:
                 known = [each for each in desk.active if each in desk.paused]
@@ -919,7 +933,9 @@ class Bandit(Generic[L]):
             If an arm is not active, a share does not lie between 0 and 1, or their sum exceeds 1.
             The floors stay as they were then.
         """
-        with self._desk.changing() as desk:
+        desk = self._desk
+        with desk.lock:
+            desk.settle()
             shares = check_floor(floor, desk.active)
             of_all = shares[0] if shares and not isinstance(floor, Mapping) else None
             event = floors_event(shares, of_all, desk.numbers)
@@ -935,7 +951,9 @@ class Bandit(Generic[L]):
             Anything that `numpy.random.SeedSequence` takes; None for a fresh seed.
         """
         key = key_of(seed)
-        with self._desk.changing() as desk:
+        desk = self._desk
+        with desk.lock:
+            desk.settle()
             desk.reseed(key)
 
     def attach(

@@ -5,8 +5,8 @@ A bandit's desk is the part that holds its state; see `Desk`.
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Generic, NamedTuple, TypeAlias
 
 from lastblock.core.layout import room_for
@@ -94,13 +94,6 @@ class JournalledDesk(Desk[L]):
         """
         lock: Any = self.lock
         return bool(lock._is_owned())
-
-    @contextmanager
-    def changing(self) -> "Iterator[JournalledDesk[L]]":
-        """Hold the lock, over a state that agrees with the journal: every change begins so."""
-        with self.lock:
-            self.settle()
-            yield self
 
     @property
     def has_keeper(self) -> bool:
