@@ -5,48 +5,28 @@ import json
 import logging
 import math
 import re
-import socket
 import threading
 import time
 import urllib.request
-from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote
 
 import pytest
 
-import lastblock as lb
 from lastblock.client import AsyncClient, Client, ServedDecision, ServiceError
 from lastblock.client.options import CreateOptions, DecideOptions
-from lastblock.serve.app import App
 from lastblock.serve.messages import NewBandit, NewDecision
-from lastblock.serve.server import Server, open_service
-from lastblock.serve.settings import Settings
+from serve.program import Program
 
 ARMS = ["red", "green", {"label": "blue", "payload": [1]}]
 
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    """A server in a thread; yields its address and an admin key."""
-    store = str(tmp_path_factory.mktemp("client") / "shop.db")
-    with socket.create_server(("127.0.0.1", 0)) as opened:
-        state = open_service(Settings(store=store))
-        key, _ = state.keys.create(["admin"])
-
-        async def serve():
-            await state.host.open()
-            server = Server(App(state), opened)
-            ends.append(partial(asyncio.get_running_loop().call_soon_threadsafe, server.finish))
-            await server.run()
-            await state.host.close()
-
-        ends = []
-        thread = threading.Thread(target=lambda: asyncio.run(serve()))
-        thread.start()
-        yield f"http://127.0.0.1:{opened.getsockname()[1]}", key
-        ends[0]()
-        thread.join(30)
+    """The address of a server, and an admin key."""
+    program = Program(tmp_path_factory.mktemp("client") / "shop.db")
+    yield program.url, program.key
+    program.close()
 
 
 class Waiting:
@@ -345,17 +325,6 @@ def told(wrong):
 def test_mistakes_are_found_before_anything_is_sent(kind, call, error, words):
     with kind(NOBODY, timeout=5) as client, pytest.raises(error, match=f"^.*{re.escape(words)}"):
         call(client)
-
-
-@pytest.mark.parametrize("arms", ["red", b"red", {"red", "green"}, {"red": 1, "green": 2}])
-def test_arms_that_are_no_list_have_the_same_error_as_a_bandit_of_ones_own(kind, arms):
-    with pytest.raises(ValueError, match="arms=") as local:
-        lb.Bandit(lb.LBSDA(), arms)
-    with (
-        kind(NOBODY) as client,
-        pytest.raises(ValueError, match=f"^{re.escape(str(local.value))}$"),
-    ):
-        client.create("button", arms)
 
 
 def test_the_options_are_those_of_the_service():

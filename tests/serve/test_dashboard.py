@@ -1,9 +1,7 @@
 """What the dashboard says and does, without a browser."""
 
-import json
 import re
 from html.parser import HTMLParser
-from importlib import resources
 from urllib.parse import quote
 
 import numpy as np
@@ -79,6 +77,11 @@ def test_arms_and_pauses(shop, admin):
         ("arms/retire", {"arm": '"gold"'}, "has no such arm"),
         ("arms/retire", {"arm": "red"}, "has no such arm"),
         ("arms/pause", {"arm": "[]", "paused": "yes"}, "has no such arm"),
+        ("floors", {"every": "x"}, "The floor of every arm is 'x'"),
+        ("floors", {"every": "-1"}, "give 0 to 100 percent"),
+        ("floors", {"every": "50"}, "the shares of 3 arms add up to 1.5"),
+        ("floors", {"every": "5", 'floor "red"': "5"}, "not both"),
+        ("floors", {'floor "red"': "nan"}, "The floor of 'red' is 'nan'"),
     ],
 )
 def test_mistakes_are_explained(shop, admin, path, fields, said):
@@ -223,15 +226,6 @@ def test_the_traffic_of_the_last_minutes(shop):
     assert traffic.of(hosted) == []  # deleted: nothing is kept
 
 
-@pytest.mark.parametrize("is_new", [True, False])
-def test_the_first_minute_of_a_new_bandit_counts(shop, is_new):
-    hosted, traffic = shop.state.host.bandits["button"], Traffic(minutes=2)
-    hosted.is_new = is_new
-    hosted.bandit.ask(3)
-    traffic.note([hosted])
-    assert traffic.of(hosted) == [0, 3 if is_new else 0]
-
-
 def test_the_uplift_over_the_holdout(shop, admin):
     new = {"name": "held", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
     new["holdout"] = {"share": 0.5, "control": "red"}
@@ -288,23 +282,6 @@ def test_files_that_pages_load(shop):
     assert shop.get("/dashboard/assets/..%2Fpages.py", key="").status == 404
 
 
-def test_pages_and_the_report_have_the_same_palette():
-    """Colours that both style sheets name, by day and by night."""
-
-    def palettes(package, name):
-        text = (resources.files(package) / "assets" / name).read_text()
-        day, _, rest = text.partition("@media")
-        night = rest[: rest.index("color-scheme: dark;")]
-        return [dict(re.findall(r"(--[a-z-]+): (#\w+)", part)) for part in (day, night)]
-
-    report = palettes("lastblock.lab.report", "report.css")
-    dashboard = palettes("lastblock.serve.dashboard", "dashboard.css")
-    for ours, theirs in zip(report, dashboard, strict=True):
-        shared = ours.keys() & theirs.keys()
-        assert len(shared) >= 12
-        assert {name: ours[name] for name in shared} == {name: theirs[name] for name in shared}
-
-
 def test_arms_have_the_colours_of_all_figures():
     css = assets()["dashboard.css"][1].decode().partition("@media")[0]
     found = dict(re.findall(r"--c(\d): (#\w+);", css))
@@ -317,8 +294,3 @@ def test_while_it_starts_the_page_says_so(shop, admin):
     assert (answer.status, answer.headers["refresh"]) == (503, "3")
     assert "opening bandit 3 of 9" in text_of(answer)
     shop.state.host.is_ready = True
-
-
-def test_the_dashboard_is_no_part_of_the_api(shop):
-    paths = json.loads(shop.get("/openapi.json", key="").body)["paths"]
-    assert not [path for path in paths if "dashboard" in path]

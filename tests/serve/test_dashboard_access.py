@@ -85,6 +85,7 @@ FORMS = [
     ("/bandits/button/arms", {"label": "gold"}),
     ("/bandits/button/arms/pause", {"arm": '"red"', "paused": "yes"}),
     ("/bandits/button/arms/retire", {"arm": '"red"'}),
+    ("/bandits/button/floors", {"every": "5"}),
 ]
 
 

@@ -1,11 +1,5 @@
 """The dashboard in a real browser: live, in the dark, on a phone, by keyboard, under attack."""
 
-import json
-import os
-import re
-import subprocess
-import sys
-import urllib.request
 from urllib.parse import quote
 
 import pytest
@@ -13,7 +7,7 @@ from selenium.webdriver import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from browser import Page, open_browser
-from serve.program import WITHOUT_JIT
+from serve.program import Program
 
 HOSTILE = (
     "</script><script>document.evil=1</script>\"'<img src=x onerror=document.evil=1>\u202e abc"
@@ -23,59 +17,37 @@ PAGES = ["", "/alerts", f"/events?bandit={ODD}", f"/bandits/{ODD}"]
 LONG = "a-label-that-goes-on-and-on-" + "x" * 120
 
 
-class Site:
+class Site(Program):
     """A server in a process of its own, which the browser can reach."""
 
-    def __init__(self, folder):
-        command = [sys.executable, "-m", "lastblock", "serve", str(folder / "shop.db")]
-        self.process = subprocess.Popen(
-            [*command, "--port", "0"],
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **WITHOUT_JIT},
-        )
-        lines = [self.process.stdout.readline() for _ in range(2)]
-        (self.url,) = re.findall(r"http://\S+", lines[0])
-        self.key = lines[1].split()[-1]
-
-    def call(self, method, path, body=None):
-        request = urllib.request.Request(
-            f"{self.url}/v1{path}",
-            method=method,
-            data=json.dumps(body).encode() if body is not None else None,
-            headers={"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"},
-        )
-        with urllib.request.urlopen(request) as answer:
-            return json.loads(answer.read() or "null")
+    def ask(self, method, path, body=None):
+        status, found = self.call(method, f"/v1{path}", body)
+        assert status < 300
+        return found
 
     def create(self, name, arms, **more):
         new = {"name": name, "policy": "LBSDAGM", "arms": arms, "seed": 1, **more}
-        return self.call("POST", "/bandits", new)
+        return self.ask("POST", "/bandits", new)
 
     def learn(self, name, times, guardrail=None, **asked):
         for number in range(times):
-            made = self.call("POST", f"/bandits/{quote(name, safe='')}/decisions", asked)
+            made = self.ask("POST", f"/bandits/{quote(name, safe='')}/decisions", asked)
             reward = {"reward": float(number % 3 == 0)}
             if guardrail is not None:
                 reward["guardrail"] = guardrail
-            self.call("PUT", f"/decisions/{made['token']}/reward", reward)
-
-    def close(self):
-        self.process.terminate()
-        assert self.process.wait(20) == 0
-        self.process.stdout.close()
+            self.ask("PUT", f"/decisions/{made['token']}/reward", reward)
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    site = Site(tmp_path_factory.mktemp("site"))
+    site = Site(tmp_path_factory.mktemp("site") / "shop.db")
     try:
         site.create("button", ["red", "green", "blue"])
         arms = [{"label": HOSTILE, "payload": {HOSTILE: HOSTILE}}, LONG, "b"]
         rail = {"control": HOSTILE, "worse": "higher", "metric": HOSTILE}
         more = {"description": HOSTILE, "guardrail": rail, "floor": 0.1}
         site.create(HOSTILE, arms, **more, holdout={"share": 1e-9, "control": HOSTILE})
-        site.call("PATCH", f"/bandits/{ODD}/arms/b", {"paused": True})  # raises an alert
+        site.ask("PATCH", f"/bandits/{ODD}/arms/b", {"paused": True})  # raises an alert
         site.learn("button", 20)
         site.learn(HOSTILE, 6, unit="a", segment=HOSTILE, guardrail=2.0)
         site.learn(HOSTILE, 6, unit="a", guardrail=2.0)
@@ -183,12 +155,12 @@ def test_an_admin_adds_pauses_and_retires_arms(visit, site):
     visit.one("form[action$=retire] input[type=checkbox]").click()
     visit.one("form[action$=retire] button").click()
     visit.wait(lambda: "retired" in visit.said("#details table"))
-    states = {arm["label"]: arm["state"] for arm in site.call("GET", "/bandits/changing")["arms"]}
+    states = {arm["label"]: arm["state"] for arm in site.ask("GET", "/bandits/changing")["arms"]}
     assert states == {"red": "retired", "green": "active", "blue": "paused", "gold": "active"}
 
 
 def test_a_reader_signs_in_and_out(visit, site):
-    key = site.call("POST", "/keys", {"scopes": ["read"]})["key"]
+    key = site.ask("POST", "/keys", {"scopes": ["read"]})["key"]
     visit.sign_in(key).go("/bandits/button")
     assert "may read" in visit.said("footer")
     assert visit.all("main form") == []
@@ -272,21 +244,6 @@ def test_hostile_labels_are_only_words(visit):
         visit.go(path)
         assert words in visit.said("main").replace("\u202e", "")
         assert visit.all("main img, main script") == []
-
-
-def test_an_admin_sets_floors(visit, site):
-    site.create("floored", ["red", "green"])
-    visit.go("/bandits/floored")
-    visit.one("form[action$=floors] input[name=every]").send_keys("5" + Keys.ENTER)
-    visit.wait(lambda: visit.all(".note.good"))
-    visit.one("form[action$=floors] input[name=every]").clear()
-    visit.one("form[action$=floors] summary").click()
-    assert visit.all("form[action$=floors] .pairs input")[1].accessible_name == "green"
-    visit.all("form[action$=floors] .pairs input")[1].send_keys("20" + Keys.ENTER)
-    visit.wait(lambda: "20" in visit.said("#details tbody tr:nth-child(2) td:last-child"))
-    found = {arm["label"]: arm["floor"] for arm in site.call("GET", "/bandits/floored")["arms"]}
-    assert found == {"red": None, "green": 0.2}
-    visit.wait(lambda: "floors set" in visit.said("#milestones"))
 
 
 def test_the_list_follows_what_happens(visit, site):

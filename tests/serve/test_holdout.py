@@ -44,11 +44,7 @@ def test_units_of_the_holdout_get_the_control_arm_and_the_rest_the_policy(shop):
 def test_a_holdout_needs_units_and_its_control_arm(shop, service):
     assert shop.post(DECIDE).kind == "invalid"
     assert shop.delete("/v1/bandits/button/arms/red").kind == "conflict"
-    assert shop.patch("/v1/bandits/button/arms/red", {"paused": True}).kind == "conflict"
-    wrong = {**NEW, "name": "other", "holdout": {"share": 0.1, "control": "purple"}}
-    assert shop.post("/v1/bandits", wrong).kind == "invalid"
     shop.post("/v1/bandits", {**NEW, "name": "other"})
-    assert shop.get("/v1/bandits/other/uplift").kind == "conflict"
     shop.close()
     again = service()
     assert again.post(DECIDE, {"unit": "x"}).json["held_out"] in (True, False)
@@ -96,8 +92,6 @@ def test_the_uplift_is_in_the_summary_with_an_interval_for_any_time(shop):
     assert "difference of +1 (95 %" in found["text"]
     surer = shop.get("/v1/bandits/button/uplift?confidence=0.999").json
     assert surer["low"] < found["low"]
-    assert shop.get("/v1/bandits/button/uplift?confidence=2").kind == "invalid"
-    assert shop.get("/v1/bandits/button/summary?low=2&high=3").kind == "invalid"
 
 
 def test_who_is_held_out_nobody_can_guess_and_a_restart_does_not_change(shop, service):
@@ -115,21 +109,6 @@ def test_who_is_held_out_nobody_can_guess_and_a_restart_does_not_change(shop, se
     again = service()
     assert again.get("/v1/bandits/button/uplift").json == before
     assert held("button", again) == first
-
-
-@pytest.mark.parametrize(
-    ("body", "says"),
-    [
-        ({}, "unit"),
-        ({"unit": "a", "n": 2, "distinct": True}, "distinct"),
-        ({"unit": "a", "among": ["green", "blue"]}, "red"),
-        ({"unit": "a", "without": ["red"]}, "red"),
-    ],
-)
-def test_what_a_holdout_cannot_answer_is_refused_for_every_unit(shop, body, says):
-    for found in (shop.post(DECIDE, body), shop.post(f"{DECIDE}:batch", {"requests": [body]})):
-        assert found.kind == "invalid"
-        assert says in found.json["detail"]
 
 
 def test_only_the_policy_itself_counts_as_the_policy(shop):

@@ -38,22 +38,6 @@ def test_decisions_and_keys_survive_a_restart(place):
         other.close()
 
 
-def test_a_second_service_gets_what_the_first_has_not(place):
-    first = Service(place)
-    try:
-        first.post("/v1/bandits", {**NEW, "name": "shared"})
-        second = Service(place)
-        try:
-            busy = second.post("/v1/bandits/shared/decisions")
-            assert (busy.status, busy.headers["retry-after"]) == (503, "1")
-            first.close()
-            assert second.post("/v1/bandits/shared/decisions").status == 201
-        finally:
-            second.close()
-    finally:
-        first.close()
-
-
 def test_a_server_that_takes_over_tells_of_nothing_twice(place):
     first, second = Service(place), None
     try:

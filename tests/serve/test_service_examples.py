@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from serve.program import Program
+
 EXAMPLES = Path(__file__).parents[2] / "examples" / "service"
 
 
@@ -16,14 +18,10 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "service"
 def environment(tmp_path_factory, kept_kernels):
     """A running service, as the environment of a program."""
     store = tmp_path_factory.mktemp("examples") / "shop.db"
-    command = [sys.executable, "-m", "lastblock", "serve", str(store), "--port", "0"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    with server.stdout:
-        url = re.search(r"http://\S+", server.stdout.readline())[0]
-        key = server.stdout.readline().split()[-1]
-        yield {**os.environ, "LASTBLOCK_URL": url, "LASTBLOCK_KEY": key}
-        server.terminate()
-        assert server.wait(30) == 0
+    server = Program(store, jit=True)
+    yield {**os.environ, "LASTBLOCK_URL": server.url, "LASTBLOCK_KEY": server.key}
+    assert server.end() == 0
+    server.close()
 
 
 def run(command, environment):

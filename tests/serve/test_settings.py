@@ -17,6 +17,8 @@ def test_a_flag_comes_before_the_environment():
     }
     given = {"host": "::1", "insecure": True, "keep_events": False, "drain": 1.5}
     assert read_settings({}, environ) == Settings(store="a.db", port=2, **given)
+    alerts = {"alert_url": "https://x.example", "alert_secret": "a secret of the webhook"}
+    assert alerts["alert_secret"] not in repr(read_settings(alerts, environ))
     found = read_settings({"port": 3, "host": None, "other": 1}, environ)
     assert found == Settings(store="a.db", port=3, **given)
 

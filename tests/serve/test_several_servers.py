@@ -9,7 +9,7 @@ import pytest
 
 import lastblock as lb
 from lastblock.serve.forwarding import COLLECTION, HEADER, ElsewhereError, Peers, address_for
-from lastblock.serve.settings import SettingError, Settings, read_settings
+from lastblock.serve.settings import Settings
 from serve.program import Program
 
 NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
@@ -197,8 +197,3 @@ def test_a_bandit_is_looked_for_where_its_holder_is(place):
 def test_the_address_for_others(settings, url, found):
     given = Settings(store="postgresql://127.0.0.1/shop", **settings)
     assert address_for(given, url) == found
-
-
-def test_an_address_must_be_one():
-    with pytest.raises(SettingError, match="advertise='shop:8000' must be like http://"):
-        read_settings({"store": "a", "advertise": "shop:8000"}, {})

@@ -10,10 +10,8 @@ from lastblock.serve.dashboard.charts import (
     LENGTHS,
     MOST_CURVES,
     MOST_STRETCHES,
-    MOST_TIMELINES,
     Timeline,
     TimelineCounts,
-    Timelines,
     chart,
     coarser,
     length_for,
@@ -65,18 +63,6 @@ def test_each_length_is_a_multiple_of_the_one_before():
     assert all(b % a == 0 and b > a for a, b in itertools.pairwise(LENGTHS))
     assert length_for(0.0) == LENGTHS[0]
     assert 5 * DAY / length_for(5 * DAY) < MOST_STRETCHES
-
-
-def test_few_timelines_are_kept():
-    timelines = Timelines(Log())
-    first = timelines.of("0", 0)
-    for number in range(1, MOST_TIMELINES):
-        timelines.of(str(number), 0)
-    assert timelines.of("0", 0) is first
-    timelines.of("new", 0)
-    assert timelines.of("0", 0) is first
-    assert timelines.of("0", 1) is not first  # another bandit, which took the name over
-    assert len(timelines._kept) == MOST_TIMELINES
 
 
 def counts_of(counts, labels):
