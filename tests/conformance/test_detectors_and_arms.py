@@ -3,7 +3,7 @@
 import pytest
 
 import lastblock as lb
-from lastblock.testing import DETECTOR_CHECKS, FAMILY_CHECKS
+from lastblock.testing import DETECTOR_CHECKS, check_detector, check_family
 from lastblock.testing.detectors import exact_alarms
 from lastblock.testing.families import exact_rewards
 from lastblock.testing.without_jit import work_without_jit
@@ -23,6 +23,7 @@ ARMS = [
 ]
 RESTARTERS = lb.GLR, lb.MeanShift
 JIT = "jit_changes_nothing"  # one process serves all, below
+RESTARTS = "it_restarts_a_policy"
 
 
 def test_none_is_left_out():
@@ -30,25 +31,21 @@ def test_none_is_left_out():
     assert {type(arm).__name__ for arm in ARMS} == set(lb.FAMILIES)
 
 
-def detector_cases():
-    """Every detector with every check; that of others than two with a policy is a trial."""
-    for detector in DETECTORS:
-        for name in DETECTOR_CHECKS:
-            is_trial = name == "it_restarts_a_policy" and not isinstance(detector, RESTARTERS)
-            if name != JIT:
-                marks = [trial] if is_trial else []
-                yield pytest.param(detector, name, id=f"{detector!r}-{name}", marks=marks)
+@pytest.mark.parametrize("detector", DETECTORS, ids=repr)
+def test_detector(detector):
+    skip = {JIT} if isinstance(detector, RESTARTERS) else {JIT, RESTARTS}
+    check_detector(detector, skip=skip, progress=False)
 
 
-@pytest.mark.parametrize(("detector", "check"), list(detector_cases()))
-def test_detector(detector, check):
-    DETECTOR_CHECKS[check](detector)
+@trial
+@pytest.mark.parametrize("detector", DETECTORS, ids=repr)
+def test_any_detector_restarts_a_policy(detector):
+    DETECTOR_CHECKS[RESTARTS](detector)
 
 
-@pytest.mark.parametrize("check", [name for name in FAMILY_CHECKS if name != JIT])
 @pytest.mark.parametrize("arm", ARMS, ids=repr)
-def test_arm(arm, check):
-    FAMILY_CHECKS[check](arm)
+def test_arm(arm):
+    check_family(arm, skip={JIT}, progress=False)
 
 
 @pytest.mark.parametrize(

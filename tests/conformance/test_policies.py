@@ -2,22 +2,21 @@
 
 Examples that differ in numbers alone, and so have the same record and the same compiled code, meet
 some checks as trials only: those of what a live bandit does with any policy. What hardly depends on
-the policy is tried with ten policies in `make test`, and with all as a trial.
+the policy is tried with three policies in `make test`, and with all as a trial.
 """
 
 import pytest
 
 import lastblock as lb
 from lastblock.core.layout import state_dtype
-from lastblock.testing import POLICY_CHECKS, worlds
+from lastblock.testing import POLICY_CHECKS, check_policy, worlds
 from lastblock.testing.reproducible import exact_traces, expect_same_trace
 from lastblock.testing.without_jit import work_without_jit
 from processes import once_for_all_workers
-from trials import QUICK_POLICIES, trial
+from trials import trial
 
 EXAMPLES = [example for cls in lb.POLICIES.values() for example in cls.examples()]
-# A process a policy would be slow: one serves all, below.
-CHECKS = {name: check for name, check in POLICY_CHECKS.items() if name != "jit_changes_nothing"}
+JIT = "jit_changes_nothing"  # a process a policy would be slow: one serves all, below
 
 OF_ANY_POLICY = {
     "a_forced_arm_is_taken_in",
@@ -36,6 +35,7 @@ OF_FEW_POLICIES = {
     "compiling_in_the_middle_changes_nothing",  # for which each policy is compiled once more
     "paused_arms_are_not_taken",  # `absent_arms_are_as_if_retired` leaves arms out of each policy
 }
+FEW = lb.LBSDAGM, lb.KLUCB, lb.Restarting
 
 pytestmark = pytest.mark.usefixtures("shared_records")
 
@@ -47,25 +47,22 @@ def types_of(value):
 
 
 def cases():
-    """Every example with every check."""
+    """Every example with the checks that it leaves out; a trial has those instead."""
     known = set()
     for example in EXAMPLES:
         kind = types_of(example), state_dtype(example, worlds.ARMS, worlds.HORIZON)
-        for name, check in CHECKS.items():
-            is_repeated = kind in known and name in OF_ANY_POLICY
-            is_rare = name in OF_FEW_POLICIES and type(example).__name__ not in QUICK_POLICIES
-            marks = [trial] if is_repeated or is_rare else []
-            yield pytest.param(example, check, id=f"{example!r}-{name}", marks=marks)
+        left_out = OF_ANY_POLICY if kind in known else set()
+        left_out = left_out | (set() if isinstance(example, FEW) else OF_FEW_POLICIES)
+        yield pytest.param(example, {JIT} | left_out, id=repr(example))
+        if left_out:
+            others = POLICY_CHECKS.keys() - left_out
+            yield pytest.param(example, others, id=f"{example!r}-more", marks=trial)
         known.add(kind)
 
 
-def test_checks_for_trials_are_checks():
-    assert set(CHECKS) >= OF_ANY_POLICY | OF_FEW_POLICIES
-
-
-@pytest.mark.parametrize(("policy", "check"), list(cases()))
-def test_policy(policy, check):
-    check(policy)
+@pytest.mark.parametrize(("policy", "skip"), list(cases()))
+def test_policy(policy, skip):
+    check_policy(policy, skip=skip, progress=False)
 
 
 @pytest.fixture(scope="session")
@@ -77,14 +74,9 @@ def without_jit(tmp_path_factory):
     return dict(zip(map(repr, EXAMPLES), played, strict=True))
 
 
-@pytest.mark.parametrize("policy", EXAMPLES, ids=repr)
-def test_jit_changes_nothing(policy, without_jit):
-    expect_same_trace(exact_traces([policy])[0], without_jit[repr(policy)])
-
-
 @pytest.mark.parametrize("cls", lb.POLICIES.values(), ids=lambda cls: cls.__name__)
-def test_declarations(cls):
+def test_jit_changes_nothing(cls, without_jit):
     assert cls.examples()
-    assert all(isinstance(example, cls) for example in cls.examples())
-    for name in ("shift_invariant", "scale_invariant", "grows"):
-        assert all(isinstance(getattr(example, name), bool) for example in cls.examples())
+    for policy in cls.examples():
+        assert isinstance(policy, cls)
+        expect_same_trace(exact_traces([policy])[0], without_jit[repr(policy)])
