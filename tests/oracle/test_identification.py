@@ -160,20 +160,3 @@ def test_an_arm_that_never_answers_is_left_out():
     assert case > 0.0
     assert best_proportions(np.array([0.5, -math.inf, -math.inf]), shares, 3, 0, 1.0) == 0.0
     assert shares.tolist() == [1.0, 0.0, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: lb.LUCB(sigma=0.0), "LUCB: sigma=0.0 must be positive"),
-        (lambda: lb.LUCB("bernoulli", sigma=1.0), "LUCB: sigma=1.0 is for family='gaussian' only"),
-        (lambda: lb.LUCB(confidence=1.0), "LUCB: confidence=1.0 must lie between 0 and 1"),
-        (lambda: lb.TrackAndStop(sigma=2.0), "TrackAndStop: sigma=2.0 is for family='gaussian'"),
-        (lambda: lb.TopTwoThompson(beta=1.0), "TopTwoThompson: beta=1.0 must lie between 0 and 1"),
-        (lambda: lb.TopTwoThompson(redraws=-1), "TopTwoThompson: redraws=-1 must lie between"),
-        (lambda: lb.TopTwoThompson(sigma=2.0), "sigma=2.0 is for family='gaussian' only"),
-    ],
-)
-def test_impossible_parameters(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

@@ -37,15 +37,6 @@ def test_the_constants_of_the_paper():
     assert policy.fall == pytest.approx(policy.rise / 3)
 
 
-@pytest.mark.parametrize(
-    ("inner", "says"),
-    [(lb.IMED(), "upper bound"), (lb.KLUCB(family="bounded"), "keeps every reward")],
-)
-def test_policies_that_do_not_fit_are_refused(inner, says):
-    with pytest.raises(ValueError, match=says):
-        lb.Master(inner)
-
-
 @pytest.mark.parametrize(("kind", "room"), [(np.float64, 1), (np.int64, 3)])
 def test_an_optimistic_policy_needs_an_index_for_every_arm(kind, room):
     @policy(optimistic=True)
