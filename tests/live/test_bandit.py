@@ -78,18 +78,6 @@ def test_several_decisions_out_told_in_any_order():
     assert sum(bandit.pulls.values()) == 20
 
 
-def test_forget(bandit):
-    first, second, third = bandit.pending
-    pulls = bandit.pulls
-    bandit.forget(first)
-    bandit.forget(second.id)
-    assert bandit.pending == (third,)
-    assert bandit.pulls == pulls
-    for act in (bandit.forget, lambda decision: bandit.tell(decision, 1.0)):
-        with pytest.raises(lb.UnknownDecisionError, match="told or forgotten already"):
-            act(first)
-
-
 @pytest.mark.parametrize("policy", [lb.LBSDALM(), lb.LBSDA()])
 def test_late_rewards_do_not_pile_up_a_challenger(policy):
     # Two arms: a round pulls one of them, so it is planned when it is asked for. The arm with fewer

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from colours import ARMS, LEVEL, new_bandit, play
+from colours import ARMS, new_bandit, play
 
 import lastblock as lb
 
@@ -112,27 +112,6 @@ def test_summary():
     assert len(lines) == 9
     assert "1002 decisions, 2 leads since decision" in lines[0]
     assert lines[7].startswith("No interval for 0")
-
-
-def test_summary_without_a_window():
-    bandit = new_bandit(lb.UCB1())
-    rewards = [(d.arm, LEVEL[d.arm] + d.id % 5 / 4) for d in play(bandit, 200)]
-    bandit.retire_arm("red")
-    summary = bandit.summary()
-    for arm in summary.arms:
-        own = [reward for label, reward in rewards if label == arm.arm]
-        assert arm.mean == pytest.approx(np.mean(own))
-        assert arm.held_mean == pytest.approx(np.mean(own))
-        assert arm.held_high - arm.held_low == pytest.approx(
-            2 * 1.959964 * np.std(own, ddof=1) / math.sqrt(len(own))
-        )
-    assert [arm.state for arm in summary.arms] == ["retired", "active", "active"]
-    means = {arm.arm: arm.mean for arm in summary.arms if arm.state == "active"}
-    assert summary.leader == max(means, key=means.get)
-    assert summary.since is None
-    fresh = new_bandit(lb.UCB1()).summary()
-    assert fresh.leader is None
-    assert "green" in str(fresh)
 
 
 def test_a_duel_of_unequal_blocks_is_not_said_to_be_one_of_equal_ones():

@@ -163,21 +163,3 @@ def test_discounted_means():
     assert [row.held_mean for row in summary.arms] == pytest.approx(sums / weights)
     assert [row.held_low for row in summary.arms] == [-np.inf] * 3  # there is no sum of squares
     assert summary.leader == int(np.argmax(sums / weights))
-
-
-@pytest.mark.usefixtures("plain")
-def test_words_come_after_the_wrapped_policys_last_arm_has_left():
-    """Then the wrapped policy's round has no arm that was handed out."""
-    policy = lb.Restarting(lb.UCB1(), lb.MeanShift(), 10.0)
-    bandit = lb.Bandit(policy, ["a", "b", "c", "d", "e"], seed=1)
-    silent = 0
-    for t in range(40):
-        bandit.tell(bandit.ask(), 0.5)
-        said = bandit.explain()
-        inner = bandit._desk.live.s.inner
-        if said.arms and inner.taken == 0:
-            assert said.flagged == said.arms
-            silent += 1
-        if t in (12, 20, 30) and inner.taken > 0:
-            bandit.retire_arm(bandit._desk.active[int(inner.queue[inner.taken - 1])])
-    assert silent > 0
