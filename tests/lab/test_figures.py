@@ -69,18 +69,6 @@ def test_curves_differ_in_more_than_colour():
     assert len({look.colour for look in many[:8]}) == len({look.marker for look in many[:8]}) == 8
 
 
-def test_a_policy_looks_the_same_in_every_figure():
-    few = styles.looks({"SW-LB-SDA": "SWLBSDA", "TS": "Thompson", "mine": "MyPolicy"})
-    many = styles.looks(
-        {name: name for name in ("EXP3S", "Thompson", "UCB1", "MUCB", "DUCB", "SWLBSDA")}
-    )
-    assert few["SW-LB-SDA"] == many["SWLBSDA"]
-    assert few["TS"] == many["Thompson"]
-    assert list(few) == ["SW-LB-SDA", "TS", "mine"]
-    alone = styles.looks({"mine": "MyPolicy"})
-    assert few["mine"] == alone["mine"]
-
-
 def test_the_colours_of_the_papers_figures_differ():
     for name in reading.names():
         scenario = lb.lab.Scenario.load(name)

@@ -1,7 +1,5 @@
 """The report as a file."""
 
-import errno
-import os
 import re
 from html import escape
 
@@ -136,20 +134,6 @@ def test_the_file_stands_alone_and_is_small(page_path):
 def test_the_same_results_give_the_same_file(results, tmp_path):
     one, two = (write_report(tmp_path / n, results["changing"]).read_bytes() for n in "ab")
     assert one == two
-
-
-def test_a_full_disk_leaves_the_old_file(results, tmp_path, monkeypatch):
-    path = tmp_path / "report.html"
-    path.write_text("old")
-
-    def full(descriptor):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
-        write_report(path, results["changing"])
-    assert path.read_text() == "old"
-    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_bad_input_writes_nothing(results, tmp_path):

@@ -60,8 +60,8 @@ def test_one_replication_has_no_standard_error(tmp_path):
     assert np.isfinite(result.curves["mean"]).all()
 
 
-def damaged_metadata(folder, **changes):
-    path = folder / "final.parquet"
+def damaged_metadata(folder, name="final", **changes):
+    path = folder / f"{name}.parquet"
     table = pq.read_table(path)
     about = json.loads(table.schema.metadata[b"lastblock"])
     metadata = {b"lastblock": json.dumps({**about, **changes}).encode()}
@@ -106,12 +106,8 @@ def test_no_folder(tmp_path):
 
 
 def test_results_of_another_version_are_not_overwritten(finished, tmp_path):
-    result, _ = finished
-    folder = result.save(tmp_path / "coins")
-    path = folder / "curves.parquet"
-    table = pq.read_table(path)
-    about = {**json.loads(table.schema.metadata[b"lastblock"]), "format": 9}
-    pq.write_table(table.replace_schema_metadata({b"lastblock": json.dumps(about).encode()}), path)
+    folder = finished[0].save(tmp_path / "coins")
+    damaged_metadata(folder, "curves", format=9)
     with pytest.raises(lb.lab.ResultError, match=r"results of format 9, .*: choose another folder"):
         lb.lab.run(SCENARIO, out=tmp_path)
     assert not (tmp_path / ".chunks").exists()

@@ -1,6 +1,5 @@
 """Chunks: never computed twice, never half written, the same bytes however they came about."""
 
-import errno
 import importlib
 import os
 import shutil
@@ -19,7 +18,6 @@ import lastblock as lb
 from lastblock.core import registry
 from lastblock.core.layout import state_dtype
 from lastblock.lab.work import chunks, runner
-from lastblock.support import files
 
 HORIZON = 300
 ENV = lb.Piecewise(
@@ -208,45 +206,6 @@ def test_a_killed_run_goes_on_with_the_same_bytes(tmp_path):
 def count(folder):
     chunk_folder = folder / ".chunks"
     return sum(len(files) for _, _, files in os.walk(chunk_folder))
-
-
-def test_an_interruption_keeps_what_is_done(tmp_path, monkeypatch, computed):
-    put = chunks.Shelf.put
-
-    def interrupted_put(self, chunk, data):
-        put(self, chunk, data)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(chunks.Shelf, "put", interrupted_put)
-    with pytest.raises(KeyboardInterrupt):
-        lb.lab.run(scenario(replications=5000), out=tmp_path, threads=1)
-    monkeypatch.setattr(chunks.Shelf, "put", put)
-    begun = len(computed)
-    assert begun < 20
-    kept = count(tmp_path)
-    assert kept >= 1
-    lb.lab.run(scenario(replications=5000), out=tmp_path)
-    assert len(computed) == begun + 20 - kept
-
-
-def test_a_full_disk_leaves_nothing_half_written(tmp_path, monkeypatch):
-    real, calls = os.fsync, []
-
-    def full_disk(handle):
-        calls.append(handle)
-        if len(calls) > 3:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        real(handle)
-
-    monkeypatch.setattr(files.os, "fsync", full_disk)
-    with pytest.raises(OSError, match="No space left"):
-        lb.lab.run(scenario(), out=tmp_path, threads=1)
-    assert count(tmp_path) == 3
-    assert not (tmp_path / "small").exists()
-    monkeypatch.undo()
-    lb.lab.run(scenario(), out=tmp_path / "fresh")
-    lb.lab.run(scenario(), out=tmp_path)
-    assert contents(tmp_path / "small") == contents(tmp_path / "fresh" / "small")
 
 
 def test_a_worker_of_another_version_is_told(tmp_path, monkeypatch):

@@ -52,10 +52,6 @@ def policy(load, text, world=CHANGE, top=HEAD):
     return next(iter(load(f"{top}{world}[[policies]]\n{text}").policies.values()))
 
 
-def environment(load, text):
-    return repr(load(f"{HEAD}{text}{POLICY}").environment)
-
-
 # The package's own scenarios
 
 
@@ -116,72 +112,26 @@ def test_reference_mode_reaches_policies_within_policies(load):
     )
 
 
-# Arms
+# Arms and policies
 
 
-def test_arms_that_never_change(load):
-    assert environment(load, ARMS) == repr(lb.Stationary([lb.Bernoulli(0.2), lb.Bernoulli(0.5)]))
+def parts():
+    """Parts of scenario files, and the Python that makes the same."""
+    text = (ROOT / "tests/data/scenario_files.txt").read_text(encoding="utf-8")
+    for paragraph in text.split("\n\n")[1:]:
+        part, equals, made = paragraph.partition("\n= ")
+        if equals:
+            yield pytest.param(part, made, id=made)
 
 
-def test_a_number_holds_for_all_arms_and_a_phase_overrides(load):
-    text = """
-[arms]
-family = "Gaussian"
-std = 2
-mean = [1, 2]
-[[phases]]
-[[phases]]
-start = 10
-std = [3, 4]
-[[phases]]
-start = 20
-mean = 0
-"""
-    g = lb.Gaussian
-    world = lb.Piecewise({0: [g(1, 2), g(2, 2)], 10: [g(1, 3), g(2, 4)], 20: [g(0, 2), g(0, 2)]})
-    assert environment(load, text) == repr(world)
-
-
-def test_a_phase_of_another_family_starts_afresh(load):
-    text = (
-        '[arms]\nfamily = "Gaussian"\nstd = 2\nmean = [1, 2]\n'
-        '[[phases]]\n[[phases]]\nstart = 9\nfamily = "Dirac"\nmean = [3, 4]\n'
-    )
-    g, d = lb.Gaussian, lb.Dirac
-    assert environment(load, text) == repr(lb.Piecewise({0: [g(1, 2), g(2, 2)], 9: [d(3), d(4)]}))
-
-
-def test_arms_of_several_families(load):
-    text = """
-[[arms]]
-family = "Discrete"
-values = [0, 1]
-probabilities = [0.5, 0.5]
-[[arms]]
-family = "Bernoulli"
-mean = 0.3
-[[phases]]
-[[phases]]
-start = 5
-[[phases.arms]]
-probabilities = [0.1, 0.9]
-[[phases.arms]]
-family = "Dirac"
-mean = 2
-"""
-    world = lb.Piecewise(
-        {
-            0: [lb.Discrete([0, 1], [0.5, 0.5]), lb.Bernoulli(0.3)],
-            5: [lb.Discrete([0, 1], [0.1, 0.9]), lb.Dirac(2)],
-        }
-    )
-    assert environment(load, text) == repr(world)
-
-
-def test_parameters_that_are_lists_themselves(load):
-    text = '[arms]\nfamily = "Discrete"\nvalues = [0, 1]\nprobabilities = [[0.5, 0.5], [1, 0]]\n'
-    world = lb.Stationary([lb.Discrete([0, 1], [0.5, 0.5]), lb.Discrete([0, 1], [1, 0])])
-    assert environment(load, text) == repr(world)
+@pytest.mark.parametrize(("part", "made"), [*parts()])
+def test_a_part_of_a_file_is_what_it_describes(load, part, made):
+    world = load(f"{HEAD}{CHANGE}{POLICY}").environment
+    if part.startswith("policy"):
+        found = policy(load, part)
+    else:
+        found = load(f"{HEAD}{part}\n{POLICY}").environment
+    assert repr(found) == repr(eval(made, {"lb": lb, "world": world}))
 
 
 def test_means_that_drift(load):
@@ -198,62 +148,6 @@ mean = [{centre = 1, amplitude = 2, period = 30}, {values = [0, 1], times = [0, 
     assert isinstance(world, lb.Drifting)
 
 
-# Policies
-
-TIMES = {"horizon": 1000, "changes": 1}
-GARIVIER = lb.theory.TUNINGS["garivier"](**TIMES)
-WIDE = lb.theory.TUNINGS["sw-ucb-window"](horizon=1000, changes=4, sigma=2)
-GLR = 'policy = "GLRKLUCB"\nexploration = "glr-exploration"\ndelta = "glr-confidence"'
-RESTARTING = 'policy = "Restarting"'
-BINARIZED = 'policy = "Binarized"'
-
-
-@pytest.mark.parametrize(
-    ("text", "made"),
-    [
-        # Constructors are told what the scenario has.
-        ('policy = "MUCB.tuned"', lb.MUCB.tuned(**TIMES, arms=2)),
-        ('policy = "AdSwitch"', lb.AdSwitch(horizon=1000)),
-        (
-            'policy = "SWLBSDA.tuned"\nhorizon = 5000\nchanges = 3',
-            lb.SWLBSDA.tuned(horizon=5000, changes=3),
-        ),
-        # Tunings by name, which see the other parameters.
-        ('policy = "SWUCB"\nwindow = "garivier"', lb.SWUCB(window=GARIVIER)),
-        (
-            'policy = "SWUCB"\nwindow = { tuning = "sw-ucb-window", sigma = 2, changes = 4 }',
-            lb.SWUCB(window=WIDE),
-        ),
-        (
-            'policy = "MUCB"\nthreshold = "m-ucb-threshold"\nwindow = 400\n'
-            'exploration = "m-ucb-exploration"',
-            lb.MUCB.tuned(**TIMES, arms=2, window=400),
-        ),
-        (GLR, lb.GLRKLUCB.tuned_to_changes(**TIMES, arms=2)),
-        (f"{GLR}\nlocal = false", lb.GLRKLUCB.tuned_to_changes(**TIMES, arms=2, local=False)),
-        # Policies and detectors within policies.
-        (
-            f'{BINARIZED}\nlow = -1\nof = {{ policy = "SWLBSDA", window = "garivier" }}',
-            lb.Binarized(lb.SWLBSDA.tuned(**TIMES), low=-1.0),
-        ),
-        (
-            f'{BINARIZED}\nof = {{ policy = "Binarized", of = "Thompson" }}',
-            lb.Binarized(lb.Binarized(lb.Thompson())),
-        ),
-        (
-            f'{RESTARTING}\nof = "UCB1"\ndetector = "MeanShift"',
-            lb.Restarting(lb.UCB1(), lb.MeanShift()),
-        ),
-        (
-            f'{RESTARTING}\nof = "LBSDALM"\ndetector = {{ detector = "GLR", delta = 0.1 }}',
-            lb.Restarting(lb.LBSDALM(), lb.GLR(delta=0.1)),
-        ),
-    ],
-)
-def test_a_table_is_the_policy_that_it_describes(load, text, made):
-    assert policy(load, text) == made
-
-
 def test_tunings_follow_the_horizon_and_the_changes_at_the_top(load):
     text = '[[policies]]\npolicy = "SWLBSDA.tuned"'
     scenario = load(f"{HEAD}{CHANGE}{text}", horizon=5000)
@@ -267,17 +161,6 @@ def test_a_change_that_changes_nothing_is_not_counted(load):
     same = '[arms]\nfamily = "Bernoulli"\nmean = [0.2, 0.5]\n[[phases]]\n[[phases]]\nstart = 4\n'
     text = f'{HEAD}{same}[[policies]]\npolicy = "SWLBSDA.tuned"'
     assert load(text).policies["SWLBSDA"].window == 1000
-
-
-def test_policies_that_know_the_environment_are_told_it(load):
-    world = load(f"{HEAD}{CHANGE}{POLICY}").environment
-    text = 'policy = "OracleRestart"\nof = "LBSDA"'
-    assert policy(load, text) == lb.OracleRestart(lb.LBSDA(), world)
-    assert policy(load, f"{text}\nchanges = [7]") == lb.OracleRestart(lb.LBSDA(), [7])
-    assert policy(load, 'policy = "BestArm"') == lb.BestArm(world)
-    assert policy(load, 'policy = "BestArm"\nstarts = [0, 9]\narms = [1, 0]') == lb.BestArm(
-        [0, 9], [1, 0]
-    )
 
 
 def test_the_best_arm_of_means_that_drift(load):

@@ -103,29 +103,6 @@ def test_whatever_stands_there_is_read_or_refused_with_its_place(value):
             assert re.fullmatch(r"x\.toml: \S[^\n]{10,700}", line)
 
 
-def test_all_mistakes_are_told_at_once():
-    text = GOOD
-    for old, new in [
-        ("replications = 10", "replication = 10\nseed = -1"),
-        ("mean = [0.9, 0.5, 0.4]", "mean = [0.9, 0.5, 'x']"),
-        ("start = 500", "start = 5000"),
-        ('"SWLBSDA.tuned"', '"SWLBSDA.tunde"'),
-        ('family = "gaussian"', 'famly = "gaussian"\nwindw = 3'),
-    ]:
-        assert old in text
-        text = text.replace(old, new)
-    assert sorted(line.removeprefix("x.toml: ") for line in complaints_of(text)) == [
-        "phases[0].mean[2]: Gaussian: mean='x' must be a number",
-        "phases[1].start: this phase starts at 5000, beyond the horizon 1000; give a longer "
-        "horizon or remove the phase",
-        "policies[0].policy: SWLBSDA has no constructor 'tunde'; did you mean 'SWLBSDA.tuned'?",
-        "policies[1].famly: SlidingWindowThompson has no parameter 'famly'; did you mean 'family'?",
-        "policies[1].windw: SlidingWindowThompson has no parameter 'windw'; did you mean 'window'?",
-        "replication: unknown key 'replication' in a scenario; did you mean 'replications'?",
-        "seed=-1 must be at least 0",
-    ]
-
-
 def test_more_mistakes_than_anybody_reads():
     lines = complaints_of("\n".join(f"key{i} = 1" for i in range(40)) + "\n" + GOOD)
     assert lines[-1] == "… and 20 more"
