@@ -400,13 +400,13 @@ class Live:
 
     def check(self, arms: int) -> None:
         """Raise a ValueError unless record and notes can be those of a bandit with `arms` arms."""
-        check_record(self.policy, self.states, arms)
+        check_record(self.states, arms)
         self.notes.check(arms)
         planned = np.zeros(1, self.states.dtype)
         size = self.planned[BEGINNING:].nbytes
         planned.view(np.uint8)[:size] = self.planned[BEGINNING:].view(np.uint8)
         if planned[0]["round"] != 0:
-            check_record(self.policy, planned, arms, size)
+            check_record(planned, arms, size)
 
 
 def to_little(record: States) -> bytes:
