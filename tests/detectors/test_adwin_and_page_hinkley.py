@@ -122,18 +122,3 @@ def test_first_alarms_are_those_of_river(detector, times):
     for seed, time in enumerate(times):
         alarms = noticed_by(detector, [0] * 1200, coins(seed))
         assert (alarms[0][0] if alarms else 0) == time
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: lb.ADWIN(delta=1.0), "ADWIN: delta=1.0 must lie between 0 and 1"),
-        (lambda: lb.ADWIN(clock=0), "ADWIN: clock=0 must lie between 1 and"),
-        (lambda: lb.PageHinkley(drift=-1.0), "PageHinkley: drift=-1.0 must not be negative"),
-        (lambda: lb.PageHinkley(threshold=0.0), "PageHinkley: threshold=0.0 must be positive"),
-        (lambda: lb.PageHinkley(least=1), "PageHinkley: least=1 must be at least 2 rewards"),
-    ],
-)
-def test_errors_name_the_argument(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

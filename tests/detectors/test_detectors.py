@@ -125,16 +125,6 @@ def test_caution_delays():
     assert alarms[0] < alarms[2]
 
 
-def test_likelihood_ratio():
-    rng = np.random.default_rng(13)
-    rewards = (rng.random(1200) < 0.3) * 1.0
-    assert first_alarm(lb.GLR(0.01), rewards)[0] == 0
-    rewards[1000:] = (rng.random(200) < 0.8) * 1.0
-    at, d = first_alarm(lb.GLR(0.01), rewards)
-    assert 1005 < at < 1060
-    assert d.new > d.old == pytest.approx(0.3, abs=0.05)
-
-
 @entry
 def blocks(states, rewards, sizes, found):
     """Of every size after every reward: the length and the sum of the last block."""

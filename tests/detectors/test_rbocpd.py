@@ -59,8 +59,3 @@ def test_it_notices_what_all_forecasters_do(delta):
             assert found[t][3] == pytest.approx(sum(twins[arm].coins[at:]) / (n - at))
             twins = [Forecasters(delta) for _ in range(ARMS)]
     assert len(found) >= 3
-
-
-def test_errors_name_the_argument():
-    with pytest.raises(ValueError, match=r"RBOCPD: delta=0\.0 must be positive and at most 1"):
-        lb.RBOCPD(delta=0.0)

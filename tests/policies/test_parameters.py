@@ -1,4 +1,4 @@
-"""Parameters of policies and of environments: converted, checked, kept."""
+"""Parameters of policies, detectors, arms and environments: converted, checked, kept."""
 
 import math
 
@@ -181,6 +181,32 @@ REFUSED = {
     "lb.Stationary([lb.Dirac(1e+308), lb.Dirac(0.0)])": "has a mean beyond 1e.290",
     "lb.Piecewise({0: None})": r"phases\[0\]=None must be a list",
     "lb.Drifting([lb.Dirac(0.0)] * 2, means=lb.Sinusoid(0.0, 1.0, 9.0))": "must be a list of paths",
+    "lb.Bernoulli(1.2)": "mean=1.2 must lie between 0 and 1",
+    "lb.Bernoulli(-0.1)": "mean=-0.1",
+    "lb.Bernoulli(math.nan)": "mean=nan must be finite",
+    "lb.Bernoulli('half')": "mean='half' must be a number",
+    "lb.Bernoulli(None)": "mean=None must be a number",
+    "lb.Dirac(math.inf)": "mean=inf must be finite",
+    "lb.Gaussian(0.0, 0.0)": "std=0.0 must be positive; for 0 use Dirac",
+    "lb.Exponential(0.0)": "mean=0.0 must be positive",
+    "lb.Poisson(0.0)": "mean=0.0 must be above 0",
+    "lb.Poisson(10000000000.0)": "mean=10000000000.0 must be above 0 and at most",
+    "lb.Beta(0.0, 1.0)": "a=0.0",
+    "lb.Beta(1.0, -2.0)": "b=-2.0",
+    "lb.TruncatedGaussian(0.5, 0.0)": "scale=0.0 must be positive",
+    "lb.TruncatedGaussian(0.5, 0.1, 1.0, 1.0)": "low=1.0 must lie below high=1.0",
+    "lb.TruncatedGaussian(0.0, 1.0, 20.0, 21.0)": "too far from location=0.0",
+    "lb.Discrete([1.0], [0.5, 0.5])": "1 values and 2 probabilities",
+    "lb.Discrete([], [])": "0 values",
+    "lb.Discrete([1.0, 2.0], [0.5, 0.6])": "sum to 1.1; they must sum to 1",
+    "lb.Discrete([1.0, 2.0], [1.5, -0.5])": "must not be negative",
+    "lb.Discrete([1.0, math.nan], [0.5, 0.5])": "values=nan must be finite",
+    "lb.ADWIN(delta=1.0)": "ADWIN: delta=1.0 must lie between 0 and 1",
+    "lb.ADWIN(clock=0)": "ADWIN: clock=0 must lie between 1 and",
+    "lb.PageHinkley(drift=-1.0)": "PageHinkley: drift=-1.0 must not be negative",
+    "lb.PageHinkley(threshold=0.0)": "PageHinkley: threshold=0.0 must be positive",
+    "lb.PageHinkley(least=1)": "PageHinkley: least=1 must be at least 2 rewards",
+    "lb.RBOCPD(delta=0.0)": "RBOCPD: delta=0.0 must be above 0 and at most 1",
 }
 """What cannot be made, and what the error says."""
 
