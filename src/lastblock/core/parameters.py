@@ -45,27 +45,24 @@ class Range(NamedTuple):
             raise ValueError(f"{type(owner).__name__}: {name}={value} must {self}{unit}{hint}")
 
     def __str__(self) -> str:
+        low, high = self._bound(self.least, self.above), self._bound(self.most, self.below)
         match self:
-            case Range(least=None, most=None, above=0.0, below=None):
+            case Range(most=None, below=None, above=0.0):
                 return "be positive"
-            case Range(least=0.0, most=None, above=None, below=None):
+            case Range(most=None, below=None, least=0.0):
                 return "not be negative"
-            case Range(least=low, most=None, above=None, below=None):
-                return f"be at least {_shown(low)}"
-            case Range(least=low, above=None, below=None, most=high):
-                return f"lie between {_shown(low)} and {_shown(high)}"
-            case Range(least=None, most=None, above=low, below=high):
-                return f"lie between {_shown(low)} and {_shown(high)}"
-            case Range(least=None, above=low, most=high):
-                return f"be above {_shown(low)} and at most {_shown(high)}"
-        return f"be at least {_shown(self.least)} and below {_shown(self.below)}"
+            case Range(most=None, below=None):
+                return f"be at least {low}"
+            case Range(unit="") if self.least is not None or self.most is not None:
+                left, right = "(["[self.above is None], ")]"[self.below is None]
+                return f"lie in {left}{low}, {high}{right}"
+        return f"lie between {low} and {high}"
 
-
-def _shown(bound: float | None) -> str:
-    """Return a bound as people write it: 1000000 and 1e-9."""
-    if bound is None or bound == int(bound):
-        return str(bound if bound is None else int(bound))
-    return f"{bound:g}".replace("e-0", "e-")
+    @staticmethod
+    def _bound(closed: float | None, opened: float | None) -> str:
+        """Return a bound as people write it: 1000000 and 1e-9."""
+        bound = opened if closed is None else closed
+        return "" if bound is None else f"{bound:.15g}".replace("e-0", "e-").replace("e+", "e")
 
 
 class ForArms(NamedTuple):
