@@ -280,7 +280,7 @@ def test_records_within_records(policy, field, message):
     states["round"], states["arms"], states["stream"] = 1, ARMS, 1
     if "inner" in states.dtype.names:
         states["inner"]["arms"], states["inner"]["stream"] = ARMS, 1
-    assert first_fault(policy, states, ARMS) is None
+    assert first_fault(states, ARMS) is None
     part = states
     for name in field.split("."):
         part = part[name]
@@ -288,8 +288,8 @@ def test_records_within_records(policy, field, message):
         if outside >= 0 or part.dtype.kind == "i":
             part[(3, 1)[: part.ndim]] = outside
             expected = (3, message.replace(str(value), str(outside)))
-            assert first_fault(policy, states, ARMS) == expected
-    assert first_fault(policy, states[:3], ARMS) is None
+            assert first_fault(states, ARMS) == expected
+    assert first_fault(states[:3], ARMS) is None
 
 
 # Forks.

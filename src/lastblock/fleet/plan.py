@@ -105,7 +105,7 @@ def _check(plan: FleetPlan, states: States, first: int) -> None:
     """
     begun = states["round"] != 0
     numbers, idle = np.flatnonzero(begun), np.flatnonzero(~begun)
-    fault = first_fault(plan.policy, states[numbers], plan.arms) if numbers.size else None
+    fault = first_fault(states[numbers], plan.arms) if numbers.size else None
     if fault is not None:
         raise ValueError(f"in the record of bandit {first + numbers[fault.number]}, {fault.what}")
     contents = states.view(np.ndarray).view(np.uint8).reshape(states.size, plan.dtype.itemsize)
