@@ -284,30 +284,6 @@ def live(path, i):
             change(bandit, step)
 
 
-def forked(place):
-    """A child has its parent's store, and must not use it."""
-    path = store_at(place)
-    store = lb.Store(path, durability="interval")
-    bandit, twin = new_bandit(store.create, name=NAME), new_bandit()
-    read, sent = os.pipe()
-
-    def child():
-        errors = []
-        with_error(bandit.ask, errors)
-        with_error(store.names, errors)
-        with_error(lambda: lb.Store(path).bandit(NAME), errors)
-        os.write(sent, json.dumps(errors).encode())
-
-    wait_for(fork(child))
-    for step in range(60):
-        for each in (bandit, twin):
-            change(each, step)
-    store.close()
-    with lb.Store(path) as again:
-        assert again.bandit(NAME).to_bytes() == twin.to_bytes()
-    return [os.getpid(), *json.loads(os.read(read, 10_000))]
-
-
 def left_open(place):
     """Ends without closing."""
     store = lb.Store(store_at(place), durability="interval", interval=60.0)

@@ -93,53 +93,6 @@ def test_a_window_by_the_clock(place, monkeypatch):
         assert told == [(0, 5.0), (1, 0.0)]
 
 
-def test_refused_and_interrupted_rewards(place, monkeypatch):
-    """The state is that of the log, whatever the database does."""
-    with lb.Store(place, durability="interval", interval=1000.0) as store:
-        bandit = new_bandit(store.create, name=NAME, rewards="sum")
-        twin = new_bandit(rewards="sum")
-        for each in (bandit, twin):
-            each.tell(each.ask(key="a"), 1.0, key="a")
-        journal = store._journals[NAME]
-        write = journal._write
-
-        def refuse(rows, snapshots):
-            raise lb.StoreError("no")
-
-        def interrupt(rows, snapshots):
-            write(rows, snapshots)
-            raise KeyboardInterrupt
-
-        calls = (
-            lambda each: each.ask(key="b"),
-            lambda each: each.tell(0, 2.0, key="b"),
-            lambda each: each.close(0),
-            lambda each: each.configure(remember=7),
-            lambda each: each.ask(2),
-            lambda each: each.expire(older_than=0, reward=0.5),
-        )
-        for call in calls:
-            before = facts(bandit)
-            journal._write = refuse
-            with pytest.raises(lb.StoreError, match="no"):
-                call(bandit)
-            assert facts(bandit) == before
-            journal._write = interrupt
-            with pytest.raises(KeyboardInterrupt):
-                call(bandit)
-            journal._write = write
-            call(twin)
-            bandit.tell_many((), ())
-            assert bandit.pulls == twin.pulls
-            assert bandit._desk.ledger.parts == twin._desk.ledger.parts
-            assert [one[2] for one in bandit._desk.ledger.memory.describe()] == [
-                one[2] for one in twin._desk.ledger.memory.describe()
-            ]
-        state = facts(bandit)
-    with lb.Store(place) as store:
-        assert facts(store.bandit(NAME)) == state
-
-
 def test_the_log_has_it_all(place, tmp_path):
     import pyarrow.parquet as pq  # noqa: PLC0415  # optional, and slow to import
 

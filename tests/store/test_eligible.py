@@ -1,63 +1,15 @@
 """Pauses, decisions among some arms and observations: in logs, exported, and after a reopening."""
 
 import json
-import random
 
 import numpy as np
 import pyarrow.parquet as pq
-import pytest
 from lives import ARMS, change, new_bandit
 
 import lastblock as lb
 from lastblock.engine.events import KINDS, NOTES
 
 NAME = "button"
-
-
-def life(bandit):
-    """A few events of every new kind."""
-    rng = random.Random(5)
-    for step in range(60):
-        if step == 20:
-            bandit.pause_arm("green")
-        if step == 40:
-            bandit.resume_arm("green")
-        if step % 10 == 5:
-            bandit.observe(rng.choice(ARMS), rng.random())
-        if step % 10 == 7:
-            bandit.observe_many(ARMS, [0.0, 0.5, 1.0])
-        decision = bandit.ask(without=["red"]) if step % 7 == 3 else bandit.ask()
-        if step % 9 != 4:
-            bandit.tell(decision, rng.random())
-    bandit.ask(2, distinct=True)
-
-
-@pytest.mark.parametrize("floor", [None, {"red": 0.1, "green": 0.1}])
-def test_they_are_replayed(place, floor):
-    twin = new_bandit(floor=floor)
-    life(twin)
-    with lb.Store(place, snapshot_every=50, keep_events=True) as store:
-        bandit = new_bandit(store.create, name=NAME, floor=floor)
-        life(bandit)
-        assert bandit.to_bytes() == twin.to_bytes()
-        assert store.verify(NAME) > 0
-    with lb.Store(place) as again:
-        bandit = again.bandit(NAME)
-        assert bandit.to_bytes() == twin.to_bytes()
-        assert bandit.pulls == twin.pulls
-        life(bandit)
-    life(twin)
-    with lb.Store(place) as again:
-        assert again.bandit(NAME).to_bytes() == twin.to_bytes()
-
-
-def test_paused_arms_stay_paused(place):
-    with lb.Store(place) as store:
-        new_bandit(store.create, name=NAME).pause_arm("green")
-        store.snapshot(NAME)
-    with lb.Store(place) as again:
-        assert again.bandit(NAME).arms["green"] == "paused"
-        assert {decision.arm for decision in again.bandit(NAME).ask(20)} == {"red", "blue"}
 
 
 def test_an_exported_log_says_what_could_be_chosen(place, tmp_path):
@@ -129,23 +81,3 @@ def test_lives_have_all_kinds():
     for step in range(600):
         change(bandit, step)
     assert set(kinds) == {*KINDS, "observe"} - NOTES - {"skip"}
-
-
-def test_a_repeated_request_for_different_arms(place):
-    """A key and tokens go with decisions among some arms, also after a reopening."""
-    with lb.Store(place) as store:
-        bandit = new_bandit(store.create, name=NAME)
-        page = bandit.ask(2, key="page 1", without=["red"], distinct=True)
-        assert {decision.arm for decision in page} == {"green", "blue"}
-        assert bandit.ask(2, key="page 1", without=["red"], distinct=True) == page
-        assert bandit.asked == 2
-        times = [decision.time for decision in page]
-    with lb.Store(place) as again:
-        bandit = again.bandit(NAME)
-        same = bandit.ask(2, key="page 1", without=["red"], distinct=True)
-        assert [(d.arm, d.id) for d in same] == [(d.arm, d.id) for d in page]
-        assert [decision.time for decision in same] == times
-        assert [pending.time for pending in bandit.pending] == times
-        bandit.tell(page[0].token, 1.0)
-        bandit.tell(page[0].token, 1.0)
-        assert bandit.pulls[page[0].arm] == 1

@@ -38,50 +38,6 @@ def test_a_process_that_forgets_to_close(place):
         assert store.bandit(NAME).to_json() == text
 
 
-@pytest.mark.parametrize("durability", ["always", "interval"])
-def test_an_interrupt_leaves_bandit_and_log_alike(place, durability, monkeypatch):
-    """At every place where it can hit: before the events are written, after, and while deciding."""
-    twin = new_bandit()
-    with lb.Store(place, durability=durability) as store:
-        bandit = new_bandit(store.create, name=NAME)
-        live([bandit, twin], range(30))
-        journal = store._journals[NAME]
-        write = journal._write
-
-        def before(rows, snapshots):
-            raise KeyboardInterrupt
-
-        def after(rows, snapshots):
-            write(rows, snapshots)
-            raise KeyboardInterrupt
-
-        for interrupt in (before, after):
-            out = bandit.pending[0]
-            for action in (lambda b: b.ask(2), lambda b, out=out: b.tell(out, 0.5)):
-                journal._write = interrupt
-                with pytest.raises(KeyboardInterrupt):
-                    action(bandit)
-                journal._write = write
-                if interrupt is after:
-                    action(twin)
-                assert bandit.to_bytes() == twin.to_bytes()
-                live([bandit, twin], range(30, 35))
-                assert bandit.to_bytes() == twin.to_bytes()
-        # Twice: also while it goes back. Then the next call does.
-        journal._write = after
-        monkeypatch.setattr(bandit._desk, "_reload", lambda: before((), ()))
-        with pytest.raises(KeyboardInterrupt):
-            bandit.ask()
-        journal._write = write
-        monkeypatch.undo()
-        twin.ask()
-        bandit._desk.attach(journal, journal.reload)
-        live([bandit, twin], range(40, 60))
-        assert bandit.to_bytes() == twin.to_bytes()
-    with lb.Store(place) as store:
-        assert store.bandit(NAME).to_bytes() == twin.to_bytes()
-
-
 def interrupt_after(monkeypatch, owner, name, wanted=lambda *arguments: True):
     """Let the next such call be the last thing that is done before an interrupt."""
     real, hits = getattr(owner, name), [True]
@@ -203,28 +159,6 @@ def test_an_interrupt_while_a_group_fills(place, monkeypatch):
             store.flush()
             assert groups._written == groups._added
             assert count(place) == bandit.asked == twin.asked
-
-
-def test_an_interrupt_leaves_no_snapshot_of_what_is_not_in_the_log(place, monkeypatch):
-    twin = new_bandit()
-    with lb.Store(place) as store:
-        bandit = new_bandit(store.create, name=NAME)
-        live([bandit, twin], range(20))
-        journal = store._journals[NAME]
-
-        def interrupted(*_):
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(journal, "_write", interrupted)
-        monkeypatch.setattr(journal, "_recover", interrupted)  # twice
-        with pytest.raises(KeyboardInterrupt):
-            bandit.ask()
-        monkeypatch.undo()
-        store.snapshot(NAME)
-        assert bandit.to_bytes() == twin.to_bytes()
-        live([bandit, twin], range(20, 30))
-    with lb.Store(place) as store:
-        assert store.bandit(NAME).to_bytes() == twin.to_bytes()
 
 
 def test_an_interrupt_leaves_no_owner(path, monkeypatch):

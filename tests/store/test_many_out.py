@@ -1,13 +1,10 @@
 """Decisions that nobody answers: a call costs the same however many are out."""
 
-import json
-
 import pytest
 from databases import fetch, view_of
-from lives import change, new_bandit
+from lives import new_bandit
 
 import lastblock as lb
-from lastblock.live.desk import Desk
 from lastblock.store import recovery
 from lastblock.store.sqlite_view import SQLiteView
 
@@ -67,84 +64,6 @@ def test_a_snapshot_costs_what_happened_since_the_last_one(path, keep_events):
         assert store.bandit(NAME).to_bytes() == data
 
 
-def test_decisions_that_are_out_are_rows(place):
-    with lb.Store(place, snapshot_every=5) as store:
-        bandit = new_bandit(store.create, name=NAME, floor=0.1)
-        for step in range(200):
-            change(bandit, step)
-        store.snapshot(NAME)
-        labels = list(bandit.arms)
-        expected = [(p.id, labels.index(p.arm), p.probability) for p in bandit.pending]
-    query = "SELECT decision, arm, probability FROM pending ORDER BY decision"
-    assert fetch(place, query) == expected
-
-
-@pytest.mark.parametrize("floor", [None, 0.1])
-@pytest.mark.parametrize("durability", ["always", "interval"])
-def test_a_refused_call_does_not_read_what_is_out(place, durability, floor, monkeypatch):
-    """It is undone from the record alone, by whatever error, in whatever call."""
-    twin = new_bandit(floor=floor)
-    refused = []
-    with lb.Store(place, durability=durability, interval=1000.0, snapshot_every=40) as store:
-        bandit = new_bandit(store.create, name=NAME, floor=floor)
-        journal = store._journals[NAME]
-        write = journal._write
-
-        def refuse(rows, snapshots):
-            raise lb.StoreError("no")
-
-        def interrupt(rows, snapshots):
-            write(rows, snapshots)
-            raise KeyboardInterrupt
-
-        def read(*arguments, **options):
-            raise AssertionError("all that is out is read")
-
-        for step in range(60):
-            change(bandit, step)
-            change(twin, step)
-            arms = dict(bandit.arms)
-            monkeypatch.setattr(view_of(place), "pending", read)
-            journal._write = refuse if step % 2 else interrupt
-            try:
-                change(bandit, 1000 + step)
-            except (lb.StoreError, KeyboardInterrupt) as error:
-                refused.append(type(error))
-            else:
-                refused.append(None)
-            journal._write = write
-            if step % 2 == 0 or refused[-1] is None:
-                change(twin, 1000 + step)
-            monkeypatch.undo()
-            if twin.arms == arms:  # else it had to be read anew
-                assert not bandit._desk._is_unsure
-            else:
-                bandit.tell_many((), ())
-            assert bandit.to_bytes() == twin.to_bytes()
-    assert {lb.StoreError, KeyboardInterrupt} <= set(refused)
-    with lb.Store(place) as store:
-        assert store.bandit(NAME).to_bytes() == twin.to_bytes()
-
-
-def test_rows_that_wait_are_replayed_together(place, monkeypatch):
-    """As if they were stored; not one by one, each with a copy of the bandit."""
-    with lb.Store(place, durability="interval", interval=1000.0) as opened:
-        bandit, twin = new_bandit(opened.create, name=NAME), new_bandit()
-        change(bandit, 0)
-        change(twin, 0)
-        opened._groups.flush()  # the next group comes an interval later
-        for step in range(1, 300):
-            change(bandit, step)
-            change(twin, step)
-        monkeypatch.setattr(Desk, "copy", lambda self: pytest.fail("a copy"))
-        waiting = opened._groups.waiting()
-        assert len(waiting) >= 299
-        bandit._desk._is_unsure = True
-        bandit.tell_many((), ())
-        monkeypatch.undo()
-        assert bandit.to_bytes() == twin.to_bytes()
-
-
 @pytest.mark.parametrize("what", ["verify", "export"])
 def test_the_log_beside_the_file_stays_small_while_others_read(path, tmp_path, monkeypatch, what):
     """A long export or verification lets go of its moment again and again."""
@@ -202,11 +121,3 @@ def test_events_that_are_dropped_while_they_are_read(place, tmp_path, monkeypatc
         with pytest.raises(lb.StoreError, match="events were dropped while they were read; to"):
             store.export(NAME, tmp_path / "log.parquet")
     assert not (tmp_path / "log.parquet").exists()
-
-
-def test_a_saved_bandit_still_has_what_is_out(place):
-    with lb.Store(place) as store:
-        bandit = new_bandit(store.create, name=NAME)
-        bandit.ask(5)
-        assert len(json.loads(bandit.to_json())["bandit"]["out"]) == 5
-        assert len(lb.Bandit.from_bytes(bandit.to_bytes()).pending) == 5

@@ -66,7 +66,7 @@ def test_a_refusal_is_for_those_whom_it_concerns(url):
 
 
 def postgres_call(rows):
-    from lastblock.store.shared_commit import _Call  # noqa: PLC0415  # here alone
+    from lastblock.store.group_commit import _Call  # noqa: PLC0415  # here alone
 
     return _Call(rows, ())
 

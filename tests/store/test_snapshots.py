@@ -2,39 +2,15 @@
 
 from contextlib import suppress
 
-import pytest
-from databases import count, fetch
+from databases import count
 from lives import NAME, live, new_bandit
 
 import lastblock as lb
 from lastblock.store import sqlite
 from lastblock.store.group_commit import Groups
-from lastblock.store.journal import snapshot_of
 from lastblock.store.storage import Snapshot
 
 DURABILITIES = ["always", "interval", "never"]
-
-
-@pytest.mark.parametrize("durability", DURABILITIES)
-@pytest.mark.parametrize("every", [1, 7, 10_000])
-def test_replaying_everything_gives_the_snapshot(place, durability, every):
-    options = {"durability": durability, "snapshot_every": every, "keep_events": True}
-    with lb.Store(place, **options) as store:
-        bandit = new_bandit(store.create, name=NAME, floor=0.05)
-        live([bandit], range(120))
-        events = store.verify(NAME)
-        live([bandit], range(120, 130))
-        store.snapshot(NAME)
-        assert store.verify(NAME) > events
-    ((body, last, beginning, first),) = fetch(
-        place, "SELECT snapshot, last_event, beginning, first_event FROM bandits"
-    )
-    assert body == snapshot_of(bandit, 0, last).body
-    assert (beginning, first) == (snapshot_of(new_bandit(floor=0.05), 0, 0).body, 0)
-    assert count(place) == last
-    with lb.Store(place, **options) as store:
-        assert store.bandit(NAME).to_bytes() == bandit.to_bytes()
-        assert store.verify(NAME) == last
 
 
 def test_old_events_go(place):
@@ -104,39 +80,6 @@ def test_of_snapshots_that_wait_only_the_latest_stays(place):
         assert count(place) <= 1
     with lb.Store(place) as store:
         assert store.bandit(NAME).to_bytes() == twin.to_bytes()
-
-
-@pytest.mark.parametrize("waits", [False, True], ids=["each is written", "some wait"])
-@pytest.mark.parametrize("keep_events", [False, True])
-def test_what_is_out_at_a_snapshot(place, waits, keep_events):
-    """The storage finds it in the events, but for decisions among some arms."""
-    options = {"durability": "interval", "snapshot_every": 5, "keep_events": keep_events}
-    twin, out = new_bandit(floor=0.05), []
-    some = list(twin.arms)[:2]
-    for _ in range(3):
-        with lb.Store(place, interval=60.0 if waits else 0.001, **options) as store:
-            if NAME in store:
-                bandit = store.bandit(NAME)
-            else:
-                bandit = new_bandit(store.create, name=NAME, floor=0.05)
-            assert [(each.arm, each.probability, each.time) for each in bandit.pending] == out
-            for turn in range(40):
-                for each in (bandit, twin):
-                    plain, other, chosen = each.ask(), each.ask(), each.ask(among=some)
-                    if turn % 3 == 0:
-                        each.tell(plain, 1.0)
-                    if turn % 4 == 0:
-                        each.tell(chosen, 0.0)
-                    if turn % 5 == 0:
-                        each.forget(other)
-                    if turn == 20:
-                        each.observe(some[0], 1.0)
-                if not waits:
-                    store.flush()
-            out = [(each.arm, each.probability, each.time) for each in bandit.pending]
-            assert [each[:2] for each in out] == [
-                (each.arm, each.probability) for each in twin.pending
-            ]
 
 
 def test_snapshots_that_come_while_a_group_is_written():

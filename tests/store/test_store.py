@@ -10,7 +10,6 @@ from databases import fetch, given
 from lives import NAME, live, new_bandit
 
 import lastblock as lb
-from lastblock.store.opening import is_postgres
 from processes import run_trial
 
 TRIALS = Path(__file__).parent / "store_trials.py"
@@ -18,32 +17,6 @@ DURABILITIES = ["always", "interval", "never"]
 
 
 # A store's bandit is an ordinary bandit.
-
-
-@pytest.mark.parametrize("durability", DURABILITIES)
-def test_life_goes_on(place, durability):
-    twin = new_bandit(floor={"red": 0.1})
-    with lb.Store(place, durability=durability) as store:
-        bandit = new_bandit(store.create, name=NAME, floor={"red": 0.1})
-        live([bandit, twin], range(150))
-        assert store.bandit(NAME) is bandit
-        assert NAME in store
-        assert store.names() == (NAME,)
-    for first in (150, 200):
-        with lb.Store(place, durability=durability) as store:
-            bandit = store.bandit(NAME)
-            assert bandit.to_bytes() == twin.to_bytes()
-            live([bandit, twin], range(first, first + 50))
-            assert bandit.to_bytes() == twin.to_bytes()
-
-
-def test_a_window_is_replayed(place):
-    policy = lb.SWLBSDA(window=60)
-    twin = new_bandit(policy=policy)
-    with lb.Store(place, durability="never") as store:
-        live([new_bandit(store.create, name=NAME, policy=policy), twin], range(200))
-    with lb.Store(place) as store:
-        assert store.bandit(NAME).to_bytes() == twin.to_bytes()
 
 
 def test_a_growing_record_is_replayed(place):
@@ -150,21 +123,6 @@ def test_events_are_a_log(place, tmp_path):
     assert rows == [(NAME, "add_arm", "grün")]
 
 
-def test_the_log_of_what_was_out_when_events_began_to_be_kept(place, tmp_path):
-    with lb.Store(place, snapshot_every=1) as store:
-        bandit = store.create(NAME, lb.LBSDALM(), arms=3, seed=7, floor=0.2)
-        early = bandit.ask(5)
-    with lb.Store(place, keep_events=True) as store:
-        bandit = store.bandit(NAME)
-        bandit.tell(early[3], 2.5)
-        assert store.export(NAME, tmp_path / "log.parquet") == 1
-    import pyarrow.parquet as pq  # noqa: PLC0415  # optional, and slow to import
-
-    (row,) = pq.read_table(tmp_path / "log.parquet").to_pylist()
-    assert (row["arm"], row["decision"], row["probability"]) == tuple(early[3])
-    assert (row["reward"], row["asked"]) == (2.5, early[3].time)
-
-
 # Owners.
 
 
@@ -192,16 +150,6 @@ def test_one_owner_at_a_time(place):
 
 def test_four_processes_begin_at_once(place):
     assert run_trial(TRIALS, "together", given(place)) == [True] * 4
-
-
-def test_a_fork_must_open_its_own(place):
-    parent, *errors = run_trial(TRIALS, "forked", given(place))
-    for error in errors[:2]:
-        assert "was opened before a fork and belongs to the parent process; start work" in error
-    if is_postgres(place):  # a child may open the store, but its parent has the bandit
-        assert f"is open in process {parent}" in errors[2]
-    else:
-        assert "was opened before a fork and belongs to the parent process; start wor" in errors[2]
 
 
 def test_names_and_labels_of_any_script(place):

@@ -102,15 +102,6 @@ def test_other_tokens_are_refused(place, tmp_path):
             store.tell(token, 1.0)
 
 
-def test_a_bandit_of_another_owner(place):
-    with lb.Store(place) as store, lb.Store(place) as other:
-        token = new_bandit(store.create, name=NAME).ask().token
-        with pytest.raises(lb.BanditInUseError, match="another Store of this process"):
-            other.tell(token, 1.0)
-        store.release(NAME)
-        other.tell(token, 1.0)
-
-
 def test_a_token_may_be_told_again(place):
     with lb.Store(place, snapshot_every=7) as store:
         bandit = new_bandit(store.create, name=NAME)
@@ -147,33 +138,6 @@ def test_a_token_may_be_told_again(place):
             bandit, lb.ExpiredDecisionError, "without its token", store.tell, by_decision.token, 1.0
         )
         assert error.outcome is None
-
-
-@pytest.mark.parametrize("keep_events", [False, True])
-def test_keys_survive(place, keep_events):
-    options = {"keep_events": keep_events, "snapshot_every": 11}
-    with lb.Store(place, **options) as store:
-        bandit = new_bandit(store.create, name=NAME, floor=0.1)
-        asked = {f"key {n}": bandit.ask(n, key=f"key {n}") for n in range(1, 6)}
-        asked["one"] = [bandit.ask(key="one")]
-        for decision in asked["key 3"]:
-            bandit.tell(decision, 1.0)
-        for _ in range(20):
-            bandit.tell(bandit.ask(), 0.0)
-        state = facts(bandit)
-    for _ in range(2):
-        with lb.Store(place, **options) as store:
-            store.verify(NAME)
-            bandit = store.bandit(NAME)
-            assert facts(bandit) == state
-            for key, decisions in asked.items():
-                again = bandit.ask(len(decisions), key=key)
-                assert again == decisions
-                assert [each.time for each in again] == [each.time for each in decisions]
-                assert [each.token for each in again] == [each.token for each in decisions]
-            told = "key='key 2' was for 2 decisions, not for 3"
-            unchanged(bandit, lb.KeyReusedError, told, bandit.ask, 3, key="key 2")
-            assert facts(bandit) == state
 
 
 def test_memory_ends(place, now):
@@ -255,17 +219,6 @@ def test_a_secret_is_made_once(place):
         lb.Store(place)
 
 
-def test_a_closed_bandit_answers_nothing(place):
-    store = lb.Store(place)
-    bandit = new_bandit(store.create, name=NAME)
-    decision = bandit.ask(key="a")
-    bandit.tell(decision.token, 1.0)
-    store.close()
-    for call in (lambda: bandit.ask(key="a"), lambda: bandit.tell(decision.token, 1.0)):
-        with pytest.raises(lb.StoreError, match="is closed"):
-            call()
-
-
 @pytest.mark.parametrize(
     "edit",
     [
@@ -305,23 +258,6 @@ def test_a_stale_owner_repeats_no_answer(url):
                 call()
         with pytest.raises(lb.BanditInUseError, match="is open in another Store"):
             store.tell(decision.token, 1.0)
-
-
-def test_decisions_of_old_keys_keep_their_ids(place):
-    """Also if no decision is out, and the bandit has been opened often since."""
-    for opening in range(4):
-        with lb.Store(place, snapshot_every=2) as store:
-            if opening == 0:
-                bandit = new_bandit(store.create, name=NAME)
-                bandit.tell(bandit.ask(), 1.0)
-                decision = bandit.ask(key="a")
-                token = decision.token
-                bandit.tell(token, 1.0)
-            bandit = store.bandit(NAME)
-            assert bandit.ask(key="a") == decision
-            assert bandit.ask(key="a").token == token
-            for _ in range(3):
-                bandit.tell(bandit.ask(), 0.0)
 
 
 def test_events_that_were_kept_go_and_memory_stays(place):

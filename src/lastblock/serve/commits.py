@@ -34,7 +34,7 @@ class Commits:
 
         The store itself would wait for the disk, and all requests with it.
         """
-        problem = self._store.problem
+        problem = self._store.backlog.problem
         if problem is not None:
             raise unavailable(f"the last events could not be written: {problem}")
 

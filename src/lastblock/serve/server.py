@@ -305,7 +305,7 @@ async def _expire(state: State) -> None:
 
 def expire(state: State, some: Sequence[Hosted]) -> int:
     """End the wait for rewards that are too late, of some bandits; return how many."""
-    if not state.host.is_ready or state.host.store.problem is not None:
+    if not state.host.is_ready or state.host.store.backlog.problem is not None:
         return 0
     expired = 0
     for each in some:

@@ -142,7 +142,9 @@ class EventLog:
 
     def save(self) -> None:
         """Write a snapshot of the bandit."""
-        self._save((), self.event)
+        with self.bandit.locked():
+            self.bandit.tell_many((), ())  # after an interrupt, this settles the bandit
+            self._save((), self.event)
 
     def _save(self, rows: Sequence[Row], event: int) -> None:
         """Write rows, and a snapshot of the bandit, whose state is that after `event`."""

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from typing import Any
 
 from lastblock.support.errors import BanditInUseError, StoreError
 from lastblock.support.spelling import nearest
@@ -18,16 +17,6 @@ def number_of(label: str, name: str, names: Mapping[str, int]) -> int:
     hint = f"did you mean {near!r}? It has" if near else "it has"
     listed = ", ".join(list(names)[:_LISTED]) + (", …" if len(names) > _LISTED else "")
     raise StoreError(f"{label} has no bandit {name!r}; {hint}: {listed or 'none; create one'}")
-
-
-def check_secret(label: str, found: Any) -> bytes:
-    """Return the secret of a store, given as a row or None, or raise a `StoreError`."""
-    secret = b"" if found is None or not isinstance(found[0], bytes) else found[0]
-    if len(secret) != 32:
-        raise StoreError(
-            f"{label} is damaged: its secret for tokens is missing; restore it from a copy"
-        )
-    return secret
 
 
 def place_of(process: int) -> str:

@@ -4,8 +4,7 @@ import os
 import re
 from typing import TypeAlias
 
-from lastblock.store.group_commit import Groups
-from lastblock.store.shared_commit import SharedCommits
+from lastblock.store.group_commit import Groups, SharedCommits
 from lastblock.store.sqlite import SQLiteStorage
 from lastblock.store.storage import Storage
 from lastblock.support.errors import StoreError, short

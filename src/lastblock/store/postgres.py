@@ -3,11 +3,11 @@
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 
 import psycopg
 
-from lastblock.engine.events import KINDS
+from lastblock.engine.events import ASK, KINDS, TELL
 from lastblock.live.labels import Label
 from lastblock.store import queries
 from lastblock.store.postgres_connections import (
@@ -22,15 +22,20 @@ from lastblock.store.postgres_connections import (
     running,
 )
 from lastblock.store.postgres_leases import LEASE, Leases
-from lastblock.store.postgres_rows import putting
 from lastblock.store.postgres_schema import prepare
 from lastblock.store.postgres_view import PostgresView
+from lastblock.store.queries import Put
 from lastblock.store.schema import read_secret
 from lastblock.store.storage import BanditHolder, Copy, Kept, Row, Snapshot
 from lastblock.support.errors import StoreError
 
 Made = TypeVar("Made")
 
+_COPY = {
+    "events": b'COPY events (bandit, event, "time", kind, decision, arm, reward, probability, '
+    b"extra) FROM STDIN",
+    "pending": b'COPY pending (bandit, decision, arm, probability, answered, "time") FROM STDIN',
+}
 _ADD_ARM = KINDS.index("add_arm")
 
 _LAST = (
@@ -290,3 +295,25 @@ class PostgresStorage:
                 queries.add_arm(change, bandit, arm, label)
         for snapshot in snapshots:
             queries.keep_snapshot(change, put, self.label, snapshot, self._keep_events)
+
+
+def putting(connection: Connection) -> Put:
+    """Return a function that has PostgreSQL read many rows, and waits until it has."""
+
+    def put(table: Literal["events", "pending"], rows: Sequence[Sequence[Any]]) -> None:
+        if not rows:
+            return
+        with connection.cursor() as cursor, cursor.copy(_COPY[table]) as copy:
+            for row in rows if table == "pending" else map(_columns, rows):
+                copy.write_row(row)
+
+    return put
+
+
+def _columns(row: Sequence[Any]) -> tuple[Any, ...]:
+    """Return an event with its value in one of three columns: reward, probability, extra."""
+    *begin, value = row
+    kind = row[3]
+    if kind == TELL:
+        return *begin, value, None, None
+    return (*begin, None, value, None) if kind == ASK else (*begin, None, None, value)

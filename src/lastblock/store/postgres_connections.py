@@ -6,7 +6,6 @@ between transactions: each transaction sets what it needs with SET LOCAL, and no
 
 import ctypes
 import logging
-import os
 import re
 import threading
 import weakref
@@ -237,12 +236,7 @@ class Connections:
             connection.close()
 
     def abandon(self) -> None:
-        """In the child of a fork: leave the server's connections to the parent alone."""
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for connection in tuple(self._all):
-            with suppress(psycopg.Error, OSError):
-                os.dup2(nowhere, connection.fileno())  # or the server would wait for the child too
-        os.close(nowhere)
+        """In the child of a fork: leave the connections to the parent, and never free them."""
         # This reference is never given back: freeing the pool would stop threads of the parent.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object((self._pool, tuple(self._all))))
 

@@ -1,6 +1,7 @@
 """A view of a PostgreSQL database as it was at one moment, while others go on writing."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -8,9 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.engine.events import FORGET, NO_CHANCE, TELL
-from lastblock.store.postgres_connections import Connection, Connections, end, explained, last_rows
+from lastblock.store.holders import Holder
+from lastblock.store.postgres_connections import (
+    Connection,
+    Connections,
+    end,
+    explained,
+    last_rows,
+    read_address,
+)
 from lastblock.store.postgres_leases import Leases
+from lastblock.store.postgres_schema import version
 from lastblock.store.queries import NOTE, SharedView
+from lastblock.store.schema import check_format
 from lastblock.store.storage import NoteRow, Out, Part, Snapshot
 from lastblock.support.errors import StoreError
 
@@ -211,3 +222,26 @@ def _read_array(data: bytes | None) -> npt.NDArray[np.float64]:
     if data is None or len(data) <= _HEAD:
         return np.empty(0)
     return np.frombuffer(data, _ELEMENT, offset=_HEAD)["value"].astype(np.float64)
+
+
+@contextmanager
+def open_view(url: str) -> Iterator[tuple[PostgresView, Callable[[int], str | None]]]:
+    """Open a view of a database, and a function that says who has a bandit open."""
+    connections = Connections(read_address(url), "reading")
+    try:
+        with connections.transaction("READ ONLY") as connection:
+            found = version(connection, connections.address.schema)
+        check_format(connections.label, found, "postgresql")
+        with PostgresView(connections, Leases(connections, "reading")) as view:
+            yield view, lambda bandit: _owner(view, bandit)
+    finally:
+        connections.close()
+
+
+def _owner(view: PostgresView, bandit: int) -> str | None:
+    """Return words for the process that has a lease of a bandit; None if nobody has."""
+    found = view.lease(bandit)
+    if found is None or found[3] <= 0.0:
+        return None
+    holder = Holder(found[0] or 0, found[1] or "", found[2] or "")
+    return None if holder.has_ended() else holder.place()

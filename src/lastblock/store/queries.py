@@ -25,7 +25,7 @@ from lastblock.support.errors import StoreError
 Run: TypeAlias = Callable[[str, Sequence[Any]], Any]
 """Executes a query with a sequence of values, in a transaction; returns a cursor."""
 
-Put: TypeAlias = Callable[[Literal["events", "pending"], Iterable[Sequence[Any]]], None]
+Put: TypeAlias = Callable[[Literal["events", "pending"], Sequence[Sequence[Any]]], None]
 """Inserts many rows: events as `Row`, or those of `Copy.pending` with the bandit before them."""
 
 NOTE = 'SELECT event, "time", kind, decision, arm, extra FROM events'
@@ -148,8 +148,9 @@ class SharedView(ABC):
         found = self._read(
             f'SELECT "time" / CAST(? AS bigint), arm, count(*) FILTER (WHERE kind <> {TELL}), '
             f"count(*) FILTER (WHERE kind = {TELL}), coalesce(sum(reward), 0.0), "
-            # PostgreSQL refuses a square that is too large for a number.
-            "coalesce(sum(CASE WHEN abs(reward) < 1e150 THEN reward * reward END), 0.0) "
+            # PostgreSQL refuses squares that are too large or too small for a number.
+            "coalesce(sum(CASE WHEN abs(reward) BETWEEN 1e-150 AND 1e150 THEN reward * reward END),"
+            " 0.0) "
             "FROM events WHERE bandit = ? AND event > ? AND event <= ? "
             f"AND kind IN ({ASK}, {TELL}, {ASK_AMONG}) GROUP BY 1, 2",
             length,

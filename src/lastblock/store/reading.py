@@ -12,12 +12,12 @@ from lastblock.core.registry import as_written, build
 from lastblock.engine.events import ASK, ASK_AMONG, KINDS
 from lastblock.live import persistence
 from lastblock.live.bandit import Bandit
-from lastblock.store import export, verifying
+from lastblock.store import export
 from lastblock.store.export_formats import iso
 from lastblock.store.messages import number_of, place_of
 from lastblock.store.opening import check_kind, is_postgres, load_psycopg
 from lastblock.store.owners import Owners
-from lastblock.store.recovery import damage_explained, recover
+from lastblock.store.recovery import damage_explained, events_to_verify, recover, verify
 from lastblock.store.schema import check_format
 from lastblock.store.sqlite import APPLICATION
 from lastblock.store.sqlite_connections import NOT_A_STORE, PATIENCE, connect, explained
@@ -110,11 +110,11 @@ class Reading:
         """Return how many events `verify` replays."""
         number = self.number(name)
         with damage_explained(self.view, name):
-            return verifying.events_to_verify(self.view, number)
+            return events_to_verify(self.view, number)
 
     def verify(self, name: str, tick: Callable[[int], object]) -> int:
         """Verify a bandit, as `Store.verify` does; `tick` counts the events."""
-        return verifying.verify(self.view, name, self.number(name), tick)
+        return verify(self.view, name, self.number(name), tick)
 
     def log(self, name: str, what: export.What = export.DECISIONS) -> export.ExportedLog:
         """Return the log of a bandit, to be read before the store is closed."""
@@ -154,7 +154,7 @@ def reading(place: str | os.PathLike[str]) -> Iterator[Reading]:
     """
     if is_postgres(place):
         load_psycopg()
-        from lastblock.store.postgres_reading import open_view  # noqa: PLC0415  # needs psycopg
+        from lastblock.store.postgres_view import open_view  # noqa: PLC0415  # needs psycopg
 
         with open_view(str(place)) as (view, owner):
             yield Reading(view, owner)

@@ -1,4 +1,4 @@
-"""Recover a bandit from a snapshot and the events after it."""
+"""Recover a bandit from a snapshot and the events after it, and verify that they agree."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -162,11 +162,6 @@ def _restored(saved: Snapshot, origin: dict[str, Any]) -> Bandit[Any]:
     return bandit_on(restore_desk(about, record))
 
 
-def state_of(made: Recovered) -> tuple[Any, ...]:
-    """Return everything of a recovered bandit, to compare with another one."""
-    return made.event, made.bandit.to_bytes(), desk_of(made.bandit).ledger.facts()
-
-
 def _parts(view: View, number: int, event: int, last: int, *, first: bool) -> Iterator[Part]:
     may_move = first and view.keeps(number)
     while event < last:
@@ -188,3 +183,43 @@ def check_kept(view: View, number: int, were_kept: bool) -> None:
             f"{view.label}: events were dropped while they were read; to keep them, the process "
             "that uses the bandit must open the store with keep_events=True"
         )
+
+
+def verify(
+    view: View, name: str, number: int, tick: Callable[[int], object] = lambda events: None
+) -> int:
+    """Verify bandit `number`, and return the number of events replayed from the earliest snapshot.
+
+    Parameters
+    ----------
+    view
+        The storage at one moment.
+    name, number
+        The bandit.
+    tick
+        It is called with numbers of events that have been replayed, `events_to_verify` in all.
+
+    Raises
+    ------
+    StoreError
+        If the two states are not the same, byte for byte, or the stored data are damaged.
+    """
+    latest = recover(view, name, number, tick=tick)
+    again = recover(view, name, number, first=True, tick=tick)
+    if _state(again) != _state(latest):
+        raise StoreError(
+            f"bandit {name!r} in {view.label} is damaged: its events lead to "
+            "another state than its snapshot; restore the file from a copy"
+        )
+    return again.event - again.saved
+
+
+def events_to_verify(view: View, number: int) -> int:
+    """Return how many events `verify` replays."""
+    last = view.last(number)
+    saved = view.snapshot(number).event, view.snapshot(number, first=True).event
+    return sum(max(0, last - event) for event in saved)
+
+
+def _state(made: Recovered) -> tuple[Any, ...]:
+    return made.event, made.bandit.to_bytes(), desk_of(made.bandit).ledger.facts()

@@ -323,10 +323,9 @@ def _apply(run: Run, missing: Sequence[Migration]) -> None:
 def putting(run: Run) -> queries.Put:
     """Return a function that inserts many rows with few statements."""
 
-    def put(table: Literal["events", "pending"], rows: Iterable[Sequence[Any]]) -> None:
-        every = list(rows)
-        for first in range(0, len(every), _ROWS[-1]):
-            part = every[first : first + _ROWS[-1]]
+    def put(table: Literal["events", "pending"], rows: Sequence[Sequence[Any]]) -> None:
+        for first in range(0, len(rows), _ROWS[-1]):
+            part = rows[first : first + _ROWS[-1]]
             room = next(size for size in _ROWS if size >= len(part))
             values: list[Any] = list(chain.from_iterable(part))
             values += [None] * (len(part[0]) * (room - len(part)))

@@ -20,7 +20,7 @@ from lastblock.live.labels import L, check_labels
 from lastblock.live.ledger import Rewards
 from lastblock.live.memory import Remember
 from lastblock.live.tokens import BanditTokens, TokenMaker
-from lastblock.store import event_logs, export, verifying
+from lastblock.store import event_logs, export
 from lastblock.store.documents import Documents
 from lastblock.store.event_logs import LoggedEvent, Tallied
 from lastblock.store.export_formats import Format
@@ -28,7 +28,7 @@ from lastblock.store.group_commit import Backlog, Groups, Write
 from lastblock.store.journal import BLOCK, EventLog, snapshot_of
 from lastblock.store.messages import number_of, open_elsewhere
 from lastblock.store.opening import Queue, open_storage, queue_of
-from lastblock.store.recovery import Known, Recovered, recover
+from lastblock.store.recovery import Known, Recovered, recover, verify
 from lastblock.store.sqlite_connections import INHERITED
 from lastblock.store.storage import BanditHolder, Row, Storage
 from lastblock.support.checks import at_least, line, number, whole
@@ -481,10 +481,7 @@ class Store:
         """
         with self._lock:
             self.bandit(name)
-            journal = self._journals[name]
-            with journal.bandit.locked():
-                journal.bandit.tell_many((), ())  # after an interrupt, this settles the bandit
-                journal.save()
+            self._journals[name].save()
             self.flush()
 
     def snapshot_all(self, *, behind: int = 0) -> int:
@@ -510,9 +507,7 @@ class Store:
             self._check_open()
             for journal in list(self._journals.values()):
                 if not journal.is_ended and journal.event - journal.saved > behind:
-                    with journal.bandit.locked():
-                        journal.bandit.tell_many((), ())  # as in `snapshot`
-                        journal.save()
+                    journal.save()
                     written += 1
             self.flush()
         return written
@@ -781,7 +776,7 @@ class Store:
         """
         self.flush()
         with self._storage.view() as view:
-            return verifying.verify(view, name, number_of(self.label, name, view.names()))
+            return verify(view, name, number_of(self.label, name, view.names()))
 
     def export(
         self,
@@ -854,11 +849,6 @@ class Store:
         if isinstance(self._groups, Groups):
             return Backlog(len(self._groups), self._groups.problem)
         return Backlog(0, None)
-
-    @property
-    def problem(self) -> str | None:
-        """Why the last events could not be written; None if they could, or wait."""
-        return self._groups.problem if isinstance(self._groups, Groups) else None
 
     @property
     def holder(self) -> str:
