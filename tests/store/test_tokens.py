@@ -260,22 +260,6 @@ def test_a_stale_owner_repeats_no_answer(url):
             store.tell(decision.token, 1.0)
 
 
-def test_events_that_were_kept_go_and_memory_stays(place):
-    with lb.Store(place, keep_events=True, snapshot_every=5) as store:
-        bandit = new_bandit(store.create, name=NAME)
-        decision = bandit.ask(key="a")
-        for _ in range(20):
-            bandit.tell(bandit.ask(), 1.0)
-    with lb.Store(place, snapshot_every=5) as store:
-        bandit = store.bandit(NAME)
-        store.snapshot(NAME)
-        assert count(place) == 1
-        assert bandit.ask(key="a") == decision
-    with lb.Store(place) as store:
-        store.verify(NAME)
-        assert store.bandit(NAME).ask(key="a") == decision
-
-
 def test_tokens_that_were_checked_are_remembered_up_to_a_number(monkeypatch):
     monkeypatch.setattr(tokens, "SEEN", 3)
     maker = tokens.TokenMaker(b"s" * 32, "a store")
