@@ -85,44 +85,6 @@ def test_the_cache_folder_is_named_by_the_hash():
     assert compile_cache.cache_folder().name.endswith(compile_cache.source_hash())
 
 
-FOREIGN = """
-from typing import NamedTuple
-import lastblock as lb
-from lastblock.core.rounds import enqueue
-
-@lb.policy()
-class Constant(NamedTuple):
-    unused: float = 0.0
-
-    def layout(self, arms, horizon):
-        return []
-    def start(self, s):
-        enqueue(s, 0)
-    def plan(self, s):
-        enqueue(s, 0)
-    def observe(self, s, arm, reward):
-        pass
-"""
-
-PLAY_FOREIGN = """
-import lastblock as lb
-from constant import Constant
-
-bandit = lb.Bandit(Constant(), 2, seed=1, compiled=True)
-print([bandit.ask().arm for _ in range(5)])
-"""
-
-
-def test_an_edited_policy_of_ones_own_is_compiled_anew(tmp_path):
-    source = tmp_path / "constant.py"
-    source.write_text(FOREIGN)
-    path = os.pathsep.join([str(tmp_path), str(PACKAGE.parent)])
-    cache = tmp_path / "cache"
-    assert run_python(PLAY_FOREIGN, path=path, NUMBA_CACHE_DIR=cache) == "[0, 0, 0, 0, 0]"
-    edit(source, "enqueue(s, 0)", "enqueue(s, 1)")
-    assert run_python(PLAY_FOREIGN, path=path, NUMBA_CACHE_DIR=cache) == "[1, 1, 1, 1, 1]"
-
-
 # A live bandit: `simulate` would compile every arm family too.
 PLAY_OWN = """
 import numba
