@@ -18,8 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from lastblock.serve.listening import bound
-from lastblock.serve.server import Server
+from lastblock.serve.server import Server, bound
 from lastblock.serve.settings import Settings
 
 ROUNDS, SECONDS, CONNECTIONS = 3, 3.0, 256

@@ -19,8 +19,7 @@ import pytest
 
 import lastblock as lb
 from lastblock.client import AsyncClient, Client
-from lastblock.serve.listening import bound
-from lastblock.serve.server import always
+from lastblock.serve.server import always, bound
 from lastblock.serve.settings import SettingError, Settings
 from serve.program import Program
 

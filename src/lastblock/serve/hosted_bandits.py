@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -243,24 +243,30 @@ class Host:
             await self._hold_out(hosted)
             return hosted
 
-    async def change(self, hosted: Hosted, change: ChangedBandit, match: str | None) -> None:
-        """Change the notes of a bandit, if it has the ETag `match`."""
+    @asynccontextmanager
+    async def _changing_of(self, hosted: Hosted, match: str | None) -> AsyncIterator[None]:
+        """Change a bandit that has the ETag `match`, and wait until that is written."""
         async with self._changing:
             check_match(hosted, match)
             check_root(hosted)
+            self.commits.check()
+            yield
+            await self.commits.written()
+
+    async def change(self, hosted: Hosted, change: ChangedBandit, match: str | None) -> None:
+        """Change the notes of a bandit, if it has the ETag `match`."""
+        async with self._changing_of(hosted, match):
             notes = {**hosted.notes, **notes_of_change(hosted, change)}
             rule = notes.pop("aggregation", hosted.bandit.rewards)
             floor = floors_of(hosted.bandit)
             if "floor" in notes:
                 floor = read_floors(hosted, notes.pop("floor"))
             check_window(notes, hosted.bandit.policy)
-            self.commits.check()
             if notes != hosted.notes or rule == hosted.bandit.rewards:
                 await self._note(hosted, notes)
             for each in hosted.members:
                 each.bandit.configure(rewards=rule)
             set_floors(hosted, floor)
-            await self.commits.written()
 
     async def _note(self, hosted: Hosted, notes: dict[str, Any]) -> None:
         """Write the notes of a bandit, unless somebody else has changed them."""
@@ -275,9 +281,7 @@ class Host:
         self, hosted: Hosted, label: Label, change: ChangedArm, match: str | None
     ) -> None:
         """Change what an arm hands back, pause it, or resume it."""
-        async with self._changing:
-            check_match(hosted, match)
-            check_root(hosted)
+        async with self._changing_of(hosted, match):
             state = hosted.bandit.arms[label]
             if change.paused is not msgspec.UNSET and state == "retired":
                 raise ProblemError("conflict", f"arm {label!r} has been retired")
@@ -286,7 +290,6 @@ class Host:
             floors = floors_of(hosted.bandit)
             if change.floor is not msgspec.UNSET:
                 floors = with_floor(hosted, label, change.floor)
-            self.commits.check()
             notes = hosted.notes
             if change.payload is not msgspec.UNSET:
                 payloads = {**notes.get("payloads", {}), json.dumps(label): change.payload}
@@ -303,17 +306,13 @@ class Host:
                     each.bandit.resume_arm(label)
                 each.stamp += 1
             set_floors(hosted, floors)
-            await self.commits.written()
 
     async def add_arm(self, hosted: Hosted, arm: NewArm, match: str | None) -> None:
         """Add an arm."""
-        async with self._changing:
-            check_match(hosted, match)
-            check_root(hosted)
+        async with self._changing_of(hosted, match):
             if str(arm.label) in map(str, hosted.bandit.arms):
                 raise ProblemError("conflict", f"arm {arm.label!r} exists, or has been retired")
             floors = None if arm.floor is None else with_floor(hosted, arm.label, arm.floor)
-            self.commits.check()
             payloads = {**hosted.notes.get("payloads", {}), json.dumps(arm.label): arm.payload}
             await self._note(hosted, {**hosted.notes, "payloads": payloads})
             for each in hosted.members:
@@ -321,14 +320,10 @@ class Host:
                 each.stamp += 1
             if floors is not None:
                 set_floors(hosted, floors)
-            await self.commits.written()
 
     async def retire_arm(self, hosted: Hosted, label: Label, match: str | None) -> None:
         """Retire an arm for good."""
-        async with self._changing:
-            check_match(hosted, match)
-            check_root(hosted)
-            self.commits.check()
+        async with self._changing_of(hosted, match):
             if hosted.bandit.arms[label] == "retired":
                 return  # as it was asked for
             check_control(hosted, label)
@@ -337,7 +332,6 @@ class Host:
                     each.bandit.retire_arm(label)
                     each.stamp += 1
             await self._note(hosted, hosted.notes)
-            await self.commits.written()
 
     async def delete(self, hosted: Hosted, match: str | None) -> None:
         """Delete a bandit with all its events."""

@@ -47,12 +47,6 @@ class Limits:
             self._forget(now)
         self._buckets[caller] = tokens - 1.0, now
 
-    def give_back(self, caller: str) -> None:
-        """Take back that a request was counted."""
-        if caller in self._buckets:
-            tokens, then = self._buckets[caller]
-            self._buckets[caller] = min(self.burst, tokens + 1.0), then
-
     def _forget(self, now: float) -> None:
         """Forget callers whose bucket is full again; if they are few, forget all."""
         full = self.burst / self.rate

@@ -46,7 +46,7 @@ class State:
         given = request.header(b"authorization")
         if given is None or given[:7].lower() != "bearer ":
             raise _unauthorized("send the header `Authorization: Bearer lb_…` with your key")
-        key = self.key_of(given)
+        key = self.keys.check(given[7:].strip())
         if key is None:
             self.limits.take(address_of(request))
             raise _unauthorized("the key is unknown, revoked or expired; ask for another one")
@@ -56,12 +56,6 @@ class State:
                 "forbidden", f"key {key.id} has no scope {right!r}, only: {', '.join(key.scopes)}"
             )
         request.caller = key
-
-    def key_of(self, authorization: str) -> Key | None:
-        """Return the key in a header, or None if it is not valid."""
-        if authorization[:7].lower() != "bearer ":
-            return None
-        return self.keys.check(authorization[7:].strip())
 
     async def forward(
         self,

@@ -84,7 +84,8 @@ class Pages:
         **values: Any,
     ) -> Response:
         """Return a page from a template."""
-        text = self._templates.get_template(template).render(**values)
+        nobody = {"session": None, "is_admin": False}
+        text = self._templates.get_template(template).render(nobody | values)
         return Response(text.encode(), status, HTML, {**SAFE, **(headers or {})})
 
     def explain(self, problem: ProblemError) -> Response:
@@ -96,8 +97,6 @@ class Pages:
             {**problem.headers, **refresh},
             title=problem.title,
             detail=problem.detail,
-            session=None,
-            is_admin=False,
         )
 
     def go(self, path: str, headers: Mapping[str, str] | None = None) -> Response:

@@ -261,12 +261,7 @@ class SignInPages:
 
     def _form(self, following: str, wrong: str = "") -> Response:
         return self._guard.pages.page(
-            "sign_in.html",
-            401 if wrong else 200,
-            following=following,
-            wrong=wrong,
-            session=None,
-            is_admin=False,
+            "sign_in.html", 401 if wrong else 200, following=following, wrong=wrong
         )
 
     async def ask(self, request: Request) -> Response:
