@@ -1,14 +1,10 @@
 """Requests of many kinds to every operation of the API, as its description allows and forbids them.
 
-``python -m serve.fuzz --examples 500``, from the folder `tests`, tries many of each. What comes
-back must be an answer that the description has, with a body of the type that it says, and never a
-5xx. Names, labels and tokens of requests are mostly those of bandits that exist.
+What comes back must be an answer that the description has, with a body of the type that it says,
+and never a 5xx. Names, labels and tokens of requests are mostly those of bandits that exist.
 """
 
-import argparse
 import json
-import tempfile
-from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import requests
@@ -17,9 +13,6 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.core.transport import Response
-
-from lastblock.kernels.background import compiling
-from serve.client import Service
 
 RAIL = {"control": "red", "worse": "higher"}
 ARMS = ["red", "green", 3, {"label": "blue", "payload": {"price": 7}}]
@@ -157,23 +150,3 @@ def _encoded(body):
         return json.dumps(body).encode()
     except (TypeError, ValueError):
         return repr(body).encode()
-
-
-def main():
-    """Try many requests by hand."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--examples", type=int, default=200, help="requests for each operation")
-    parser.add_argument("--only", default="", help="a part of a method and path")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, compiling("never"):
-        service = Service(Path(folder) / "shop.db", durability="never")
-        try:
-            fuzzer = Fuzzer(service)
-            fuzzer.try_all(options.examples, options.only)
-            print(json.dumps({"sent": fuzzer.sent, "statuses": fuzzer.statuses}))
-        finally:
-            service.close()
-
-
-if __name__ == "__main__":
-    main()

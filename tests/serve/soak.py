@@ -1,11 +1,9 @@
 """Clients that retry, send twice, late and garbage, and leave, while everything is killed.
 
-``python -m tests.serve.soak --minutes 30`` does it for long; with ``--postgres``
-several servers share a PostgreSQL database, which is killed too. At the end every decision and
+Several servers may share a PostgreSQL database, which is killed too. At the end every decision and
 reward that was acknowledged must be in the log exactly once, and the log must verify.
 """
 
-import argparse
 import collections
 import contextlib
 import random
@@ -13,7 +11,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import uuid
@@ -198,14 +195,11 @@ def soak(folder, seconds, seed=1, *, database=None, servers=1, pause=(0.3, 2.0))
     visitors = [Visitor(urls, seed + place, stop) for place in range(CLIENTS)]
     for visitor in visitors:
         visitor.start()
-    until, shown = time.monotonic() + seconds, time.monotonic()
+    until = time.monotonic() + seconds
     try:
         while time.monotonic() < until:
             time.sleep(killer.dice.uniform(*pause))
             killer.strike()
-            if time.monotonic() > shown + 60:
-                shown = time.monotonic()
-                print(f"{until - shown:.0f} s left: {report(killer, visitors)}", flush=True)
         time.sleep(1.0)
     finally:
         stop.set()
@@ -220,14 +214,6 @@ def soak(folder, seconds, seed=1, *, database=None, servers=1, pause=(0.3, 2.0))
     decided = {token: name for each in visitors for token, name in each.decided.items()}
     told = {token: reward for each in visitors for token, reward in each.told.items()}
     return wrong + compare(store, decided, told), killer.kills, len(decided), len(told)
-
-
-def report(killer, visitors):
-    kills = ", ".join(f"{number} {what}" for what, number in sorted(killer.kills.items()))
-    decided = sum(len(each.decided) for each in visitors)
-    told = sum(len(each.told) for each in visitors)
-    gone = sum(each.gone for each in visitors)
-    return f"{kills}; {decided:,} decisions, {told:,} rewards, {gone} calls given up"
 
 
 def compare(place, decided, told):
@@ -251,42 +237,3 @@ def compare(place, decided, told):
             if any(len(values) > 1 for values in rewards.values()):
                 wrong.append(f"{name}: a decision was told twice")
     return wrong
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=30.0)
-    parser.add_argument("--postgres", action="store_true", help="with PostgreSQL, killed too")
-    parser.add_argument("--servers", type=int, default=1, help="servers that share PostgreSQL")
-    parser.add_argument("--pause", type=float, default=6.0, help="seconds between kills, about")
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    if given.servers > 1 and not given.postgres:
-        parser.error("several servers need --postgres")
-    database = None
-    if given.postgres:
-        sys.path.insert(0, str(Path(__file__).parents[1]))
-        from store.postgres_server import Server as Database  # noqa: PLC0415  # optional
-
-        database = Database(fsync="on")
-    try:
-        with tempfile.TemporaryDirectory() as made:
-            faults, kills, decisions, answers = soak(
-                made,
-                60.0 * given.minutes,
-                given.seed,
-                database=database,
-                servers=given.servers,
-                pause=(0.1 * given.pause, 1.9 * given.pause),
-            )
-    finally:
-        if database is not None:
-            database.close()
-    words = ", ".join(f"{number} {what}" for what, number in sorted(kills.items()))
-    print(f"{words}\n{decisions:,} decisions and {answers:,} rewards acknowledged")
-    print("\n".join(faults[:50]) or "each is in the log exactly once, and the log verifies")
-    return bool(faults)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

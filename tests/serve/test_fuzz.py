@@ -20,7 +20,6 @@ def fuzzer(tmp_path_factory):
 
 @short_and_long("examples", 4, 30)
 def test_no_request_makes_it_fail(fuzzer, examples):
-    """By hand with more requests: ``python -m serve.fuzz --examples 500``."""
     fuzzer.try_all(examples)
     assert fuzzer.sent >= 0.75 * examples * len(fuzzer.operations)  # some have few requests
     # It has been let in, and has been refused.

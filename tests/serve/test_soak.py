@@ -3,7 +3,8 @@
 import pytest
 
 from serve.soak import soak
-from trials import short_and_long
+from store.postgres_server import Server
+from trials import short_and_long, trial
 
 
 @pytest.mark.usefixtures("kept_kernels")
@@ -14,3 +15,17 @@ def test_kills_and_clumsy_clients_lose_and_double_nothing(tmp_path, seconds):
     assert kills.total() >= 1
     assert decided > 2 * seconds
     assert told > seconds / 2
+
+
+@trial
+@pytest.mark.usefixtures("kept_kernels")
+def test_several_servers_lose_and_double_nothing_with_their_database(tmp_path):
+    database = Server(fsync="on")
+    try:
+        options = {"database": database, "servers": 2, "pause": (1.0, 9.0)}
+        wrong, kills, decided, told = soak(tmp_path, 60.0, **options)
+    finally:
+        database.close()
+    assert wrong == []
+    assert kills.total() >= 3
+    assert decided > told > 30
