@@ -3,26 +3,23 @@
     python tests/store/fork_trials.py TRIAL PLACE [ARGUMENT …]
 
 prints one line of JSON. A place is a folder, or the URL of a PostgreSQL database.
-`kill FOLDER 200` kills a writer 200 times while it forks.
 """
 
 import json
 import mmap
 import multiprocessing
 import os
-import random
 import signal
 import sys
 import time
-from pathlib import Path
 
 from databases import store_at
 from lives import change, new_bandit
-from store_trials import ACKNOWLEDGED, NAME, READY, fork, main, with_error
+from store_trials import NAME, fork, main, with_error
 
 import lastblock as lb
 
-REFUSALS, MISTAKES = 3, 4  # cells, as those of `store_trials`
+CHILD = 3  # a cell, as those of `store_trials`
 PATIENCE = 60.0
 
 
@@ -98,11 +95,11 @@ def killed_parent(folder):
             bandit.tell(bandit.ask(), 1.0)
 
         def child():
-            cells[REFUSALS] = os.getpid()
+            cells[CHILD] = os.getpid()
             time.sleep(PATIENCE)
 
         fork(child)
-        while not cells[REFUSALS]:
+        while not cells[CHILD]:
             time.sleep(0.001)
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -111,7 +108,7 @@ def killed_parent(folder):
     with lb.Store(path) as store:
         pulls = sum(store.bandit(NAME).pulls.values())
         store.bandit(NAME).ask()
-    os.kill(cells[REFUSALS], signal.SIGKILL)  # it was there until now
+    os.kill(cells[CHILD], signal.SIGKILL)  # it was there until now
     with lb.Store(path) as store:
         assert store.bandit(NAME).asked == 51
     return pulls
@@ -157,73 +154,6 @@ def pool(folder):
     with forked.Pool(1) as workers:
         answers["closed again"] = workers.apply(opened, (path,))
     return answers
-
-
-def kill(folder, kills, seed=5):
-    """Kill a writer again and again while it forks: nothing acknowledged is lost."""
-    path, rng = Path(folder) / "shop.db", random.Random(int(seed))
-    cells = memoryview(mmap.mmap(-1, 4096)).cast("q")
-    with lb.Store(path) as store:
-        new_bandit(store.create, name=NAME)
-    twin, events = new_bandit(), []
-    twin.attach(events.extend, twin.copy)
-    steps = 0
-    for _ in range(int(kills)):
-        cells[ACKNOWLEDGED], cells[READY] = len(events), 0
-        child = fork(write_and_fork, path, steps, cells)
-        while not cells[READY]:
-            time.sleep(0.0005)
-        time.sleep(rng.uniform(0.0, 0.1))
-        os.kill(child, signal.SIGKILL)
-        assert os.waitpid(child, 0)[1] == signal.SIGKILL
-        with lb.Store(path, snapshot_every=50) as store:
-            bandit = free_bandit(store)
-            found = store._journals[NAME].event
-            assert found >= cells[ACKNOWLEDGED], "an acknowledged call is lost"
-            while len(events) < found:
-                change(twin, steps)
-                steps += 1
-            assert len(events) == found, "half a call is in the log"
-            assert bandit.to_bytes() == twin.to_bytes()
-            store.verify(NAME)
-    assert cells[MISTAKES] == 0, "a child could use its parent's store"
-    return {"steps": steps, "events": len(events), "refusals": cells[REFUSALS]}
-
-
-def free_bandit(store):
-    """A child that was being born when its parent was killed has its locks for a moment."""
-    until = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return store.bandit(NAME)
-        except lb.StoreError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.001)
-
-
-def write_and_fork(path, steps, cells):
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
-    store = lb.Store(path, snapshot_every=50)
-    bandit = store.bandit(NAME)
-
-    def child(i):
-        if i % 2:
-            is_refused = "belongs to the parent process" in opened(path)
-        else:
-            errors = []
-            with_error(bandit.ask, errors)
-            is_refused = "belongs to the parent process" in errors[0]
-        cells[REFUSALS if is_refused else MISTAKES] += 1
-        cells[READY] = 1
-        time.sleep(0.02)
-
-    while True:
-        change(bandit, steps)
-        cells[ACKNOWLEDGED] = store._journals[NAME].event
-        steps += 1
-        if steps % 3 == 0:
-            fork(child, steps // 3)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """What is done to PostgreSQL servers, and to owners of bandits that are stopped and wake up later.
 
-    python tests/store/postgres_trials.py writer_kills KILLS
     python tests/store/postgres_trials.py server_kills KILLS
     python tests/store/postgres_trials.py takeovers TAKEOVERS [SECONDS OF A LEASE]
 
@@ -18,7 +17,7 @@ import time
 from databases import fetch
 from lives import change, new_bandit
 from postgres_server import Server
-from store_trials import fork, kill, main, wait_for
+from store_trials import fork, main, wait_for
 
 import lastblock as lb
 from lastblock.store import postgres_leases
@@ -35,21 +34,6 @@ def check(is_right, message):
 
 def shared_cells():
     return memoryview(mmap.mmap(-1, 4096)).cast("q")
-
-
-# A writer is killed.
-
-
-def writer_kills(kills):
-    """Kill a process that writes, again and again; see `store_trials.kill`."""
-    server = Server(fsync="on")
-    try:
-        return {
-            durability: kill(server.url(schema=durability), durability, int(kills) // 2, 5)
-            for durability in DURABILITIES
-        }
-    finally:
-        server.close()
 
 
 # The server is killed.

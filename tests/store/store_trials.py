@@ -25,7 +25,8 @@ from lastblock.kernels.background import compiling
 from lastblock.store.opening import is_postgres
 
 NAME = "button"
-ACKNOWLEDGED, SAFE, READY = range(3)
+ACKNOWLEDGED, SAFE, READY, REFUSALS, MISTAKES = range(5)
+PATIENCE = 60.0
 
 
 def fork(work, *arguments):
@@ -45,8 +46,11 @@ def wait_for(child):
     assert os.waitpid(child, 0)[1] == 0
 
 
-def kill(place, durability, kills, seed):
-    """Kill a writer again and again; each time it must be where its events left it."""
+def kill(place, durability, kills, seed, forks=False):
+    """Kill a writer again and again; each time it must be where its events left it.
+
+    The writer may fork meanwhile: its children are refused, and keep none of its locks.
+    """
     path, rng = store_at(place), random.Random(int(seed))
     options = {"durability": durability, "snapshot_every": 150}
     cells = memoryview(mmap.mmap(-1, 4096)).cast("q")
@@ -54,18 +58,18 @@ def kill(place, durability, kills, seed):
         new_bandit(store.create, name=NAME)
     twin, events = new_bandit(), []
     twin.attach(events.extend, twin.copy)
-    steps = lost = unacknowledged = 0
+    steps = lost = 0
     for _ in range(int(kills)):
         cells[ACKNOWLEDGED] = cells[SAFE] = len(events)
         cells[READY] = 0
-        child = fork(write, path, options, steps, cells)
+        child = fork(write, path, options, steps, cells, forks)
         while not cells[READY]:
             time.sleep(0.0005)
         time.sleep(rng.uniform(0.0, 0.25 if is_postgres(path) else 0.06))
         os.kill(child, signal.SIGKILL)
         assert os.waitpid(child, 0)[1] == signal.SIGKILL
         with lb.Store(path, **options) as store:
-            bandit = store.bandit(NAME)
+            bandit = free_bandit(store)
             found = store._journals[NAME].event - has_lost(bandit, twin)  # the last one is a skip
             begun = len(events)
             while len(events) < found:
@@ -80,16 +84,28 @@ def kill(place, durability, kills, seed):
             if durability == "always":
                 assert found >= cells[ACKNOWLEDGED], "an acknowledged call is lost"
             lost += found < cells[ACKNOWLEDGED]
-            unacknowledged += found > cells[ACKNOWLEDGED]
             for _ in range(3):
                 for each in (bandit, twin):
                     change(each, steps)
                 steps += 1
             assert bandit.to_bytes() == twin.to_bytes()
-    return {"steps": steps, "events": len(events), "lost": lost, "unacknowledged": unacknowledged}
+    assert cells[MISTAKES] == 0, "a child could use its parent's store"
+    return {"steps": steps, "events": len(events), "lost": lost, "refusals": cells[REFUSALS]}
 
 
-def write(path, options, steps, cells):
+def free_bandit(store):
+    """A child that was being born when its parent was killed has its locks for a moment."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return store.bandit(NAME)
+        except lb.BanditInUseError:
+            assert time.monotonic() < until
+            time.sleep(0.001)
+
+
+def write(path, options, steps, cells, forks):
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
     store = lb.Store(path, **options)
     groups = store._groups
     if groups is not None:
@@ -111,6 +127,18 @@ def write(path, options, steps, cells):
         change(bandit, steps)
         cells[ACKNOWLEDGED] = store._journals[NAME].event
         steps += 1
+        if forks and steps % 3 == 0:
+            fork(try_both, path, bandit, cells)
+
+
+def try_both(path, bandit, cells):
+    """What a child of the writer may not do."""
+    errors = []
+    with_error(lambda: lb.Store(path).bandit(NAME), errors)
+    with_error(bandit.ask, errors)
+    is_refused = "belongs to the parent process" in errors[1]
+    cells[REFUSALS if is_refused else MISTAKES] += 1
+    time.sleep(0.02)
 
 
 def retries(place, kills, seed):

@@ -4,8 +4,6 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 import lastblock as lb
 
 ARMS = ["red", "green"]
@@ -37,28 +35,6 @@ def test_creates_then_opens(tmp_path):
         bandit.tell(bandit.ask(), 1.0)
     with lb.Store(tmp_path / "s.db") as store:
         assert sum(store.get_or_create("b", lb.UCB1(), ARMS).pulls.values()) == 1
-
-
-def test_a_bandit_that_is_not_the_one_meant_is_refused_and_left_free(tmp_path):
-    with lb.Store(tmp_path / "s.db") as store:
-        store.create("b", lb.UCB1(), ARMS, seed=1)
-        store.create("c", lb.UCB1(), 2, seed=1)
-    with lb.Store(tmp_path / "s.db") as store:
-        with pytest.raises(lb.StoreError, match=r"has the policy UCB1.*, not Thompson.*; open it"):
-            store.get_or_create("b", lb.Thompson(), ARMS)
-        with pytest.raises(lb.StoreError, match=r"has no arm 'blue'; .* add_arm\('blue'\)"):
-            store.get_or_create("b", lb.UCB1(), [*ARMS, "blue"])
-        with pytest.raises(lb.StoreError, match="has no arm 2;"):
-            store.get_or_create("c", lb.UCB1(), 3)
-        with lb.Store(tmp_path / "s.db") as other:
-            other.bandit("b")
-            with pytest.raises(lb.BanditInUseError, match="another Store of this process; close"):
-                store.get_or_create("b", lb.UCB1(), ARMS)
-        with pytest.raises(ValueError, match="name"):
-            store.get_or_create("two\nlines", lb.UCB1(), ARMS)
-        with pytest.raises(ValueError, match="policy"):
-            store.get_or_create("new", "UCB1", ARMS)
-        assert store.names() == ("b", "c")
 
 
 def test_arms_may_have_come_and_gone(tmp_path):

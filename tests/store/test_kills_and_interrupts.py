@@ -1,13 +1,15 @@
 """Kills and interrupts at any moment: bandit and log stay alike."""
 
+import os
 import sqlite3
 from pathlib import Path
 
 import pytest
 from databases import count, given
-from lives import NAME, live, new_bandit
+from lives import NAME, change, live, new_bandit
 
 import lastblock as lb
+from lastblock.engine.events import KINDS, NOTES
 from lastblock.store import owners, sqlite_file
 from lastblock.store import store as stores
 from lastblock.store.opening import is_postgres
@@ -30,6 +32,21 @@ def test_kills(place, durability, kills):
     assert result["steps"] > 3 * number  # three of them after each kill
     if durability == "interval" and number >= 10:
         assert result["lost"] > 0  # else the trial shows nothing
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@short_and_long("kills", 3, 20)
+def test_kills_while_forks_go_on_lose_nothing(tmp_path, kills):
+    assert run_trial(TRIALS, "kill", tmp_path, "always", kills, 5, True)["refusals"] >= kills
+
+
+def test_lives_have_all_kinds():
+    """Other tests of stores live such lives, with kills in between."""
+    bandit, kinds = new_bandit(), []
+    bandit.attach(lambda events: kinds.extend(event[0] for event in events))
+    for step in range(600):
+        change(bandit, step)
+    assert set(kinds) == {*KINDS, "observe"} - NOTES - {"skip"}
 
 
 def test_a_process_that_forgets_to_close(place):

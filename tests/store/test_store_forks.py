@@ -8,7 +8,6 @@ from databases import given
 
 from lastblock.store.opening import is_postgres
 from processes import run_trial
-from trials import short_and_long
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
@@ -39,10 +38,3 @@ def test_workers_of_multiprocessing(tmp_path):
     answers = run_trial(TRIALS, "pool", tmp_path)
     assert REFUSED in answers.pop("open")
     assert answers == {"closed": "", "spawned": "", "closed again": ""}
-
-
-@short_and_long("kills", 3, 20)
-def test_kills_while_forks_go_on_lose_nothing(tmp_path, kills):
-    """`python tests/store/fork_trials.py kill FOLDER 200` does it 200 times."""
-    result = run_trial(TRIALS, "kill", tmp_path, kills)
-    assert result["refusals"] >= kills
