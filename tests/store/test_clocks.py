@@ -152,17 +152,3 @@ def test_activation_starts_the_clock_again(place, now):
         assert not bandit._desk.ledger.activated
         with pytest.raises(lb.ExpiredDecisionError, match="it has expired"):
             bandit.activate(shown.token)
-
-
-def test_many_expire_at_once(place, now):
-    with lb.Store(place, durability="never") as store:
-        bandit = new_bandit(store.create, name=NAME)
-        asked = bandit.ask(2500)
-        now[0] += HOUR
-        assert len(bandit.expire(older_than=timedelta(minutes=1), reward=0.0)) == 2500
-        state = facts(bandit)
-    with lb.Store(place) as store:
-        assert facts(store.bandit(NAME)) == state
-        for decision in (asked[0], asked[-1]):
-            with pytest.raises(lb.ExpiredDecisionError, match="it has expired"):
-                store.tell(decision.token, 1.0)

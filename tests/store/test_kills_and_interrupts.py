@@ -115,20 +115,6 @@ def test_an_interrupt_after_any_statement(path, statement, monkeypatch):
         assert store.bandit(NAME).to_bytes() == twin.to_bytes()
 
 
-def test_a_transaction_that_was_left_open(path):
-    twin = new_bandit()
-    with lb.Store(path, keep_events=True) as store:
-        bandit = new_bandit(store.create, name=NAME)
-        live([bandit, twin], range(20))
-        store._storage._connection.execute("BEGIN IMMEDIATE")
-        store._storage._connection.execute("DELETE FROM events")
-        assert store.verify(NAME) > 0
-        live([bandit, twin], range(20, 30))
-        assert others_can_write(path)
-        assert store.verify(NAME) == count(path)
-        assert bandit.to_bytes() == twin.to_bytes()
-
-
 def test_a_signal_within_a_change(path):
     """Its handler cannot change the store, and does not hurt what it interrupts."""
     with lb.Store(path, keep_events=True) as store:

@@ -7,7 +7,6 @@ import pytest
 
 import lastblock as lb
 from lastblock.kernels import jit
-from lastblock.kernels.background import compiling
 from lastblock.live import event_replay
 from lastblock.store.group_commit import Groups
 from lastblock.support.errors import StoreError
@@ -64,23 +63,3 @@ def test_a_group_that_fails_and_is_written_later(lines):
         "a group of events could not be written; trying again: the disk is full",
         "the group of 1 events that could not be written is written",
     ]
-
-
-def test_a_change_of_the_world(lines):
-    with compiling("never"):
-        bandit = lb.Bandit(lb.Restarting(lb.UCB1(), lb.MeanShift()), ["a", "b"], seed=1)
-        for step in range(150):
-            bandit.tell(bandit.ask(), float(step >= 80))
-    (change, *_) = bandit.changes
-    noticed = [line for line in lines.messages if "The world changed" in line]
-    assert len(noticed) == len(bandit.changes)
-    assert str(change) in noticed[0]
-
-
-def test_without_a_log_nothing_is_looked_for():
-    assert not lb.Bandit(POLICY, 3, seed=1)._desk.tells_changes
-    logging.getLogger("lastblock").setLevel(logging.INFO)
-    try:
-        assert not lb.Bandit(POLICY, 3, seed=1)._desk.tells_changes  # it never restarts
-    finally:
-        logging.getLogger("lastblock").setLevel(logging.NOTSET)

@@ -75,18 +75,6 @@ def test_an_error_keeps_none_of_those_that_were_opened_with_it(filled):
             assert list(other.bandits(free)) == NAMES[3:]
 
 
-def test_a_bandit_whose_row_somebody_locks_is_not_taken_with_the_others(url):
-    with lb.Store(url, durability="never") as store:
-        for name in NAMES:
-            new_bandit(store.create, name=name)
-    with lb.Store(url) as one:
-        with one._storage._connections.transaction() as connection:
-            connection.execute(b"SELECT 1 FROM owners WHERE bandit = 1 FOR UPDATE")
-            with lb.Store(url) as other:
-                assert other._storage._leases._take_free([1, 2]) == {2}
-        assert one.bandits(NAMES).keys() == set(NAMES)
-
-
 def test_snapshots_of_all_that_are_open(place):
     with lb.Store(place, durability="never") as store:
         for k, name in enumerate(NAMES):

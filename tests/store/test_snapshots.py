@@ -25,21 +25,6 @@ def test_old_events_go(place):
         assert store.bandit(NAME).to_bytes() == bandit.to_bytes()
 
 
-def test_asks_alone_are_pruned_too(place):
-    with lb.Store(place, snapshot_every=50, durability="never") as store:
-        bandit = new_bandit(store.create, name=NAME)
-        for _ in range(120):
-            bandit.forget(bandit.ask())
-        twin = bandit.copy()
-        for each in (bandit, twin):
-            each.ask(120)
-            each.ask(7)
-        store.flush()
-        assert count(place) == 7
-    with lb.Store(place) as store:
-        assert store.bandit(NAME).to_bytes() == twin.to_bytes()
-
-
 def test_the_file_stays_small(path):
     """Ten times the events do not make it larger, nor SQLite's own log beside it."""
     sizes = []
@@ -67,19 +52,6 @@ def test_a_file_shrinks_when_events_go(path, monkeypatch):
     with lb.Store(path) as store:
         store.snapshot(NAME)
     assert path.stat().st_size < large / 2
-
-
-def test_of_snapshots_that_wait_only_the_latest_stays(place):
-    twin = new_bandit()
-    with lb.Store(place, durability="interval", interval=60.0, snapshot_every=1) as store:
-        bandit = new_bandit(store.create, name=NAME)
-        store.flush()
-        live([bandit, twin], range(40))  # from now on the thread waits
-        assert len(store._groups._snapshots) == 1
-        store.flush()
-        assert count(place) <= 1
-    with lb.Store(place) as store:
-        assert store.bandit(NAME).to_bytes() == twin.to_bytes()
 
 
 def test_snapshots_that_come_while_a_group_is_written():

@@ -67,15 +67,3 @@ def test_the_database_counts_what_the_log_holds(place):
         assert store.tally("button", length=lambda span: MILLISECOND, after=last).tallies == []
         with pytest.raises(lb.StoreError, match="no bandit 'knob'"):
             store.tally("knob", length=lambda span: MILLISECOND)
-
-
-def test_dropped_events_are_not_missed(place):
-    with lb.Store(place, durability="interval", snapshot_every=40) as store:
-        bandit = store.create("button", lb.LBSDAGM(), ARMS, seed=1)
-        for _ in range(30):
-            bandit.tell(bandit.ask(), 1.0)
-        store.snapshot("button")
-        bandit.ask()
-        store.flush()
-        found = store.tally("button", length=lambda span: MILLISECOND, after=3)
-        assert sum(each.asked for each in found.tallies) == 1

@@ -10,9 +10,7 @@ from databases import count, fetch
 from lives import new_bandit
 
 import lastblock as lb
-from lastblock.live import clock, tokens
-from lastblock.store.opening import open_storage
-from lastblock.store.transfer import copy_bandit
+from lastblock.live import clock
 
 NAME = "button"
 
@@ -183,30 +181,6 @@ def test_memory_is_bounded_in_the_file(place):
         assert facts(store.bandit(NAME)) == state
 
 
-def test_a_store_of_bandits_copied_remembers(place, tmp_path):
-    with lb.Store(place, snapshot_every=3) as store:
-        bandit = new_bandit(store.create, name=NAME, rewards="sum")
-        decision = bandit.ask(key="a")
-        bandit.tell(decision, 2.0, key="b")
-        bandit.activate(bandit.ask())
-        bandit.ask(5)
-        state = facts(bandit)
-    source = open_storage(place, keep_events=False, sync=True)
-    target = open_storage(tmp_path / "copy.db", keep_events=False, sync=True)
-    try:
-        copy_bandit(source, target, NAME, lambda _: None)
-    finally:
-        source.close()
-        target.close()
-    with lb.Store(tmp_path / "copy.db") as store:
-        bandit = store.bandit(NAME)
-        assert facts(bandit) == state
-        assert bandit.ask(key="a").time == decision.time
-        assert bandit.close(decision.id) == 2.0
-        with pytest.raises(lb.TokenError, match="is of another store"):
-            store.tell(decision.token, 1.0)
-
-
 def test_a_secret_is_made_once(place):
     with lb.Store(place) as store, lb.Store(place) as other:
         assert len(store._storage.secret) == 32
@@ -258,16 +232,3 @@ def test_a_stale_owner_repeats_no_answer(url):
                 call()
         with pytest.raises(lb.BanditInUseError, match="is open in another Store"):
             store.tell(decision.token, 1.0)
-
-
-def test_tokens_that_were_checked_are_remembered_up_to_a_number(monkeypatch):
-    monkeypatch.setattr(tokens, "SEEN", 3)
-    maker = tokens.TokenMaker(b"s" * 32, "a store")
-    made = [maker.make(maker.head(2), id) for id in range(10)]
-    for _ in range(2):
-        assert [maker.read(token) for token in made] == [(2, id) for id in range(10)]
-    assert len(maker._seen) <= 3
-    for wrong in (["a", "list"], None, made[0][:-1] + "A", made[0] + "A"):
-        for _ in range(2):
-            with pytest.raises(lb.TokenError):
-                maker.read(wrong)
