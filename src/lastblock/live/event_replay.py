@@ -28,7 +28,7 @@ from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.jit import DISABLED, is_foreign, is_kept, plain, specialised_before
 from lastblock.kernels.streams import STREAM_WORDS
 from lastblock.live.decisions import never_asked
-from lastblock.live.eligibility import restricted_places
+from lastblock.live.eligibility import Wanted, restricted_places
 from lastblock.live.labels import Label
 from lastblock.live.ledger import check_note
 from lastblock.live.state import Live
@@ -344,12 +344,12 @@ def _apply_ask(bandit: Any, desk: Any, event: Event) -> None:
         chance = value["probability"]
     elif desk.paused:
         raise ValueError(f"event {event!r} does not fit: some arms are paused")
-    before = desk.copy()
-    asked = bandit.ask(among=among)
-    last = desk.next_id - 1
-    if (last, desk.number(last), asked.probability) != (id, number, chance):
-        desk.become(before)
+    trial = desk.copy()
+    (asked,), _ = trial.take_each(1, trial.kept_for(1, Wanted(among)), False)
+    last = trial.next_id - 1
+    if (last, trial.number(last), asked.probability) != (id, number, chance):
         raise ValueError(f"event {event!r} does not fit: the bandit decided {asked}")
+    bandit.ask(among=among)
 
 
 def _check_note(desk: Any, event: Event) -> None:
