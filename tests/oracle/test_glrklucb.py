@@ -75,9 +75,6 @@ def test_tuned():
     bandit = lb.Bandit(lb.GLRKLUCB.tuned(horizon=10_000), 3, seed=1)
     share = math.sqrt(3 * math.log(10_000) / 10_000)
     assert bandit._desk.live.s["period"] == math.floor(3 / share)
-
-
-def test_tuned_diminishing():
     policy = lb.GLRKLUCB.tuned_diminishing(horizon=10_000)
     assert policy == lb.GLRKLUCB(1.0, 0.01, factor=1.0, diminishing=True)
 

@@ -56,28 +56,20 @@ def leader_counts(rounds):
         won += now.arms == [now.leader]
 
 
-@settings(max_examples=30)
-@given(ARMS, SEEDS)
-def test_leader_holds_the_rounds_it_won(arms, seed):
-    """W_r = N_{ℓ(r)}(r) ≥ r / K."""
-    world = World(gaussian, arms, seed)
-    for r, won, held in leader_counts(play_rounds(lb.LBSDA(), arms, seed, world.reward, STEPS)):
-        assert won == held >= r / arms
-
-
 @settings(max_examples=40)
 @given(ARMS, SEEDS, st.sampled_from(KINDS), st.booleans())
-def test_leader_holds_the_rounds_it_won_despite_ties(arms, seed, kind, reference):
-    """The lemma's proof needs that an arm level with the leader loses its duel.
+def test_leader_holds_the_rounds_it_won(arms, seed, kind, reference):
+    """W_r = N_{ℓ(r)}(r) ≥ r / K.
 
-    An arm level in pulls and in sum wins it by the ≥ of the duel, and leads with one pull that no
-    leader won: with ties W_r ≤ N. In the authors' code such an arm does not duel: W_r = N.
+    The lemma's proof needs that an arm level with the leader loses its duel. An arm level in pulls
+    and in sum wins it by the ≥ of the duel, and leads with one pull that no leader won: with ties
+    W_r ≤ N. In the authors' code such an arm does not duel: W_r = N.
     """
     world = World(kind, arms, seed)
     rounds = play_rounds(lb.LBSDA(reference=reference), arms, seed, world.reward, STEPS)
     for r, won, held in leader_counts(rounds):
         assert held >= r / arms
-        assert won == held if reference else won <= held
+        assert won == held if reference or kind is gaussian else won <= held
 
 
 @settings(max_examples=60)
@@ -109,26 +101,6 @@ def test_no_arm_takes_the_lead_passively(arms, seed, kind, spare):
         if now.leader != before.leader and now.leader not in before.arms:
             held = pulls(rounds, before.leader, r - window, r)
             assert held < min(r - 1, window) / (2 * arms)
-
-
-def test_passive_takeover_of_figure_1():
-    """τ = 4: arm 1 leads, level with arm 2, and its pull in round 2 is about to be forgotten.
-
-    In round 6 it wins against arm 2 but not against arm 0. Arm 2 then holds more pulls without
-    having won: the naive rule makes it the leader, the paper's does not.
-    """
-    script = [[44, 3, 51, 34, 8, 33], [7, 45, 27, 21, 18, 59], [54, 28, 24, 58, 4, 14]]
-
-    def first_rounds(naive):
-        left = [iter(rewards) for rewards in script]
-        policy = lb.SWLBSDA(window=4, naive_leader=naive)
-        rounds = play_rounds(policy, 3, 0, lambda arm: next(left[arm]), 12)
-        return [(r.leader, r.arms) for r in rounds[:7]]
-
-    naive, paper = first_rounds(True), first_rounds(False)
-    common = [(None, [0, 1, 2]), (2, [0, 1]), (1, [2]), (2, [2]), (2, [1]), (1, [0])]
-    assert naive == [*common, (2, [0, 1])]
-    assert paper == [*common, (1, [0])]
 
 
 @pytest.mark.parametrize("reference", [False, True], ids=["paper", "reference"])
