@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import lastblock as lb
-from lastblock.live import event_replay, observing
+from lastblock.live import event_replay
 
 LABELS = ["red", "green", "blue"]
 
@@ -107,7 +107,7 @@ def test_a_long_log(policy, monkeypatch, capsys):
     arms, rewards = some_log(4000)
     one, other = new_bandit(policy), new_bandit(policy)
     one.observe_many(arms, rewards)
-    monkeypatch.setattr(observing, "PART", 450)
+    monkeypatch.setattr("lastblock.live.bandit.PART", 450)
     monkeypatch.setattr(event_replay, "MANY", 100)
     assert other.learn(zip(arms, rewards, strict=True), progress=True) == 4000
     assert one.to_bytes() == other.to_bytes()

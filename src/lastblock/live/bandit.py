@@ -814,21 +814,16 @@ class Bandit(Generic[L]):
         labels, values = read_pairs(log, arm, reward)
         if len(labels) != len(values):
             raise ValueError(f"the log has {len(labels)} arms and {len(values)} rewards")
-        desk = self._desk
-        if len(values) > MANY:
-            desk.live.compile()
-        with desk.lock:
-            desk.settle()
-            places_of(desk, labels)
-            checked = rewards_of(desk, values)
-        with progress_bar(len(checked), progress, unit="event") as bar:
-            for first in range(0, len(checked), PART):
-                part = checked[first : first + PART]
-                with desk.lock:
-                    desk.settle()
-                    observe_each(desk, places_of(desk, labels[first : first + PART]), part)
-                bar.update(len(part))
-        return len(checked)
+        with self._desk.lock:
+            self._desk.settle()
+            places_of(self._desk, labels)
+            rewards_of(self._desk, values)
+        with progress_bar(len(values), progress, unit="event") as bar:
+            for first in range(0, len(values), PART):
+                part = slice(first, first + PART)
+                self.observe_many(labels[part], values[part])
+                bar.update(len(values[part]))
+        return len(values)
 
     def add_arm(self, label: L) -> None:
         """Add an arm. It is pulled once before the next round; from then on the policy decides.

@@ -5,7 +5,7 @@ A decision is out from the moment it is asked for until it is told or forgotten.
 
 import logging
 from collections.abc import Iterable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,6 @@ from lastblock.support.errors import SettledDecisionError, UnknownDecisionError
 
 _log = logging.getLogger(__name__)
 
-DesksLike = TypeVar("DesksLike", bound="Desk[Any]")
 Answer = tuple[int, int, float]
 """The id of a decision, the place of its arm in the record, and the decision's reward."""
 
@@ -456,10 +455,12 @@ class Desk(Generic[L]):
 
     def copy(self) -> "Desk[L]":
         """Return an independent desk in the same state."""
-        return self.copy_to(Desk(self.live.copy(), self.labels, self.floor_of_all))
+        other = Desk(self.live.copy(), self.labels, self.floor_of_all)
+        self.copy_to(other)
+        return other
 
-    def copy_to(self, other: DesksLike) -> DesksLike:
-        """Copy everything but the record to `other`, and return `other`."""
+    def copy_to(self, other: "Desk[L]") -> None:
+        """Copy everything but the record to `other`."""
         other.active = list(self.active)
         other.numbers = list(self.numbers)
         other.retired = dict(self.retired)
@@ -469,7 +470,6 @@ class Desk(Generic[L]):
         other.next_id, other.lost = self.next_id, self.lost
         other.last = self.last
         other.paused, other.restricted = self.paused, self.restricted
-        return other
 
 
 def _same(label: Any, other: Label) -> bool:
