@@ -94,7 +94,7 @@ def test_arms_of_the_users_own(scenario):
 def test_a_file_is_imported_once_until_it_is_edited(scenario):
     first = read(scenario).policies["ExploreFirst"]
     assert type(read(scenario).policies["ExploreFirst"]) is type(first)
-    edited = EXPLORE_FIRST.replace("exploration: int = 100", "exploration: int = 77")
+    edited = EXPLORE_FIRST.replace(")] = 100", ")] = 77")
     (scenario.parent / "my_policies.py").write_text(edited)
     scenario.write_text(SCENARIO.replace("exploration = 20", ""))
     second = read(scenario).policies["ExploreFirst"]
@@ -137,7 +137,7 @@ def test_a_file_may_import_its_neighbours_and_a_module_may_be_named(scenario, mo
     folder = scenario.parent
     (folder / "my_numbers_for_scenarios.py").write_text("PAUSE = 33\n")
     (folder / "my_policies.py").write_text(
-        EXPLORE_FIRST.replace("exploration: int = 100", "exploration: int = PAUSE").replace(
+        EXPLORE_FIRST.replace(")] = 100", ")] = PAUSE").replace(
             "import numpy as np", "import numpy as np\nfrom my_numbers_for_scenarios import PAUSE"
         )
     )
@@ -211,8 +211,8 @@ def test_files_that_are_not_there_or_no_text(scenario):
     ("old", "new", "family", "expected"),
     [
         (
-            "if self.exploration < 1:",
-            "if self.exploration.real.no < 1:",
+            "    def layout(",
+            "    def validate(self):\n        self.exploration.real.no\n\n    def layout(",
             "Bernoulli",
             "policies[0].policy: ExploreFirst: AttributeError: 'int' object has no attribute 'no'",
         ),

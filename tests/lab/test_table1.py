@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import lastblock as lb
+from lastblock.core.layout import state_dtype
 from lastblock.lab.paper import table1 as module
 from lastblock.lab.paper.table1 import ROWS, powers, table1
 from lastblock.testing.worlds import HORIZON, environment  # whose kernels are compiled anyway
@@ -49,5 +50,6 @@ def test_powers():
 
 
 def test_a_policy_must_say_what_it_holds():
+    policy = lb.PlayTheWinner()
     with pytest.raises(ValueError, match="does not say how many rewards it holds"):
-        module.stored(lb.PlayTheWinner(), None, 2)
+        module.stored(policy, np.zeros(1, state_dtype(policy, 2, HORIZON))[0], 2)
