@@ -5,7 +5,6 @@ import random
 import pytest
 
 import lastblock as lb
-from lastblock.serve.alerts import Watcher
 from lastblock.serve.dashboard.glance import webhook
 from lastblock.serve.messages import Alert
 from serve.visitor import Visitor, text_of
@@ -144,23 +143,6 @@ def test_the_page_shows_holdout_guardrail_and_segments(service):
     assert "Add an arm" not in segment
     assert "This is the holdout of holdout" in text_of(admin.get("/bandits/holdout%40%40holdout"))
     assert "40" in text_of(admin.get())
-
-
-def test_an_arm_that_the_guardrail_paused_is_told_of(service):
-    shop = service()
-    new = {"name": "b", "policy": "LBSDAGM", "arms": ["red", "blue"], "seed": 1}
-    guardrail = {"control": "red", "worse": "higher"}
-    shop.post("/v1/bandits", {**new, "guardrail": guardrail})
-    for _ in range(80):
-        for arm, value in (("red", 0.0), ("blue", 1.0)):
-            asked = shop.post("/v1/bandits/b/decisions", {"among": [arm]})
-            if asked.status == 201:
-                told = {"reward": 1.0, "guardrail": value}
-                shop.put(f"/v1/decisions/{asked.json['token']}/reward", told)
-    shop.runner.run(Watcher(shop.state.host, shop.state.alerts).look())
-    page = text_of(Visitor(shop, shop.key).get("/bandits/b"))
-    assert "blue paused" in page
-    assert "is worse than that of 'red'" in page
 
 
 def test_bandits_that_others_have_open_are_listed(service, tmp_path):

@@ -60,15 +60,3 @@ def test_single_arms_by_text(service):
     new = {"name": "b", "policy": "LBSDAGM", "arms": [1, 2, "x"], "floor": {"1": 0.1, "x": 0.2}}
     assert shop.post("/v1/bandits", new).status == 201
     assert floors(shop, "/v1/bandits/b") == {1: 0.1, 2: None, "x": 0.2}
-
-
-def test_decisions_from_before_the_floor_are_left_out_of_an_evaluation(shop):
-    for step in range(90):
-        if step == 30:
-            shop.patch(BUTTON, {"floor": 0.2})
-        token = shop.post(f"{BUTTON}/decisions").json["token"]
-        shop.put(f"/v1/decisions/{token}/reward", {"reward": step % 2})
-    asked = {"policies": ["UCB1"], "replications": 2, "bootstrap": 0}
-    found = shop.post(f"{BUTTON}/evaluate", asked)
-    assert found.status == 200, found.body
-    assert found.json["decisions"] == 60

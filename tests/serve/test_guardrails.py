@@ -5,6 +5,7 @@ import random
 import pytest
 
 from lastblock.serve.alerts import Watcher
+from serve.visitor import Visitor, text_of
 
 NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
 GUARDRAIL = {"control": "red", "worse": "higher", "metric": "errors"}
@@ -46,6 +47,9 @@ def test_an_arm_that_is_surely_worse_is_paused_and_an_alert_says_why(shop):
     (alert,) = shop.get("/v1/alerts").json["alerts"]
     assert (alert["kind"], alert["data"]["arm"]) == ("arm-paused", "blue")
     assert "errors is worse than that of 'red'" in alert["text"]
+    page = text_of(Visitor(shop, shop.key).get("/bandits/button"))
+    assert "blue paused" in page
+    assert "is worse than that of 'red'" in page
     found = shop.get("/v1/bandits/button/summary").json["guardrail"]
     sure = {each["arm"]: each["sure"] for each in found["arms"]}
     assert sure["blue"] >= 0.99 > sure["green"]

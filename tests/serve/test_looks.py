@@ -160,13 +160,12 @@ def test_events_that_are_not_kept_leave_a_gap(service):
     assert found[1][0] == "10"
 
 
-def test_other_policies_are_evaluated_on_the_log(service):
-    shop = service()
-    new = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
-    shop.post("/v1/bandits", {**new, "floor": 0.3})
+def test_other_policies_are_evaluated_on_decisions_with_a_floor(shop):
     wanted = {"policies": ["LBSDAGM"], "replications": 2, "bootstrap": 5}
     path = "/v1/bandits/button/evaluate"
-    assert shop.post(path, wanted).kind == "conflict"
+    live(shop, 3)
+    assert "set a floor for that" in shop.post(path, wanted).json["detail"]
+    shop.patch("/v1/bandits/button", {"floor": 0.3})
     live(shop, 40)
     found = shop.post(path, wanted)
     assert found.status == 200, found.body
@@ -179,10 +178,3 @@ def test_other_policies_are_evaluated_on_the_log(service):
     again = shop.post(path, wanted)
     assert again.json["decisions"] == 41
     assert again.json["policies"] == found.json["policies"]
-
-
-def test_a_log_without_probabilities_cannot_be_evaluated(shop):
-    live(shop, 3)
-    answer = shop.post("/v1/bandits/button/evaluate", {"policies": ["LBSDAGM"]})
-    assert answer.kind == "conflict"
-    assert "floor" in answer.json["detail"]

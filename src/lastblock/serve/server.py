@@ -164,7 +164,7 @@ class Server(embed.Server):  # type: ignore[misc]  # granian has few types
     """
 
     def __init__(self, app: App, listener: socket.socket) -> None:
-        self._state, self._listener = app.state, listener
+        self.state, self._listener = app.state, listener
         settings = app.state.settings
         proxies = settings.forwarded_allow_ips
         super().__init__(
@@ -185,7 +185,7 @@ class Server(embed.Server):  # type: ignore[misc]  # granian has few types
     @property
     def url(self) -> str:
         """The address under which clients reach the server."""
-        settings = self._state.settings
+        settings = self.state.settings
         if settings.uds:
             return f"unix:{settings.uds}"
         port = self._listener.getsockname()[1]
@@ -194,7 +194,7 @@ class Server(embed.Server):  # type: ignore[misc]  # granian has few types
         return f"{scheme}://{host}:{port}{settings.root_path}"
 
     def _read_certificate(self) -> None:
-        settings = self._state.settings
+        settings = self.state.settings
         if settings.tls_cert:
             check_certificate(settings.tls_cert, settings.tls_key)
             files = Path(settings.tls_cert), Path(settings.tls_key)
@@ -203,7 +203,7 @@ class Server(embed.Server):  # type: ignore[misc]  # granian has few types
     def _init_shared_socket(self) -> None:
         """Listen at the socket that there is; granian closes this copy of it."""
         copy = self._listener.dup().detach()
-        self._shd = SocketHolder(copy, bool(self._state.settings.uds), self.backlog)
+        self._shd = SocketHolder(copy, bool(self.state.settings.uds), self.backlog)
 
     def renew(self) -> None:
         """Read the certificate again; open connections finish with the old one."""
@@ -217,8 +217,8 @@ class Server(embed.Server):  # type: ignore[misc]  # granian has few types
 
     def end(self) -> None:
         """Be not ready at once, and take no connections after the time to drain."""
-        drain = 0.0 if self._state.is_stopping else self._state.settings.drain
-        self._state.is_stopping = True
+        drain = 0.0 if self.state.is_stopping else self.state.settings.drain
+        self.state.is_stopping = True
         asyncio.get_running_loop().call_later(drain, self.finish)
 
     def finish(self) -> None:
