@@ -7,8 +7,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lastblock.cli.finishing import figure_path, write_table
-from lastblock.cli.running import Ran, run_scenarios, say
+from lastblock.cli.running import Ran, figure_path, run_scenarios, say, write_table
 from lastblock.cli.tables import table
 from lastblock.support import files
 

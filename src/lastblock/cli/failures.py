@@ -3,11 +3,13 @@
 import argparse
 import errno
 import traceback
+from collections.abc import Collection
 from pathlib import Path
 
 from lastblock.kernels.compile_cache import cache_folder
 from lastblock.lab.registries import REGISTRIES
 from lastblock.support.errors import PolicyError, ResultError, ScenarioError, StoreError
+from lastblock.support.spelling import advice
 
 OURS = 1  # exit statuses: a defect of lastblock
 YOURS = 2  # something that the user can change
@@ -43,6 +45,16 @@ _LONGEST = 400  # characters; numba's messages fill pages
 
 class UserError(ValueError):
     """Raised when the user must change something; the message says what."""
+
+
+def check_name(name: str, known: Collection[str], thing: str) -> str:
+    """Return `name`; raise a `UserError` that suggests the nearest one if it is not in `known`.
+
+    `thing` says in the message what the name stands for, such as "policy".
+    """
+    if name not in known:
+        raise UserError(f"unknown {thing} {name!r}; {advice(name, known)}")
+    return name
 
 
 def explain(error: BaseException, options: argparse.Namespace) -> tuple[int, str]:

@@ -1,10 +1,11 @@
-"""What `run` and `reproduce` share: run scenarios, show progress, print the results."""
+"""What `run` and `reproduce` share: run scenarios, print the results, write the report."""
 
 import argparse
 import json
+import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     from lastblock.lab.scenario import Scenario
 
 
-_TAKEN = ("report.html", "figures", "tables", "table1.csv", "authors.csv", "claims.csv")
+REPORT = "report.html"
+FIGURES = "figures"
+TABLES = "tables"
+_TAKEN = (REPORT, FIGURES, TABLES, "table1.csv", "authors.csv", "claims.csv")
 """Names in --out that no scenario may have, because other files use them."""
 
 
@@ -210,3 +214,59 @@ def pace(ran: Sequence[Ran]) -> str:
     rate = steps / seconds
     text = f"{rate / 1e6:.1f} million" if rate >= 1e6 else f"{rate:,.0f}"
     return f"{text} steps a second ({steps:,} in {seconds:.1f} s)"
+
+
+def finish(
+    ran: "Sequence[Ran]", options: argparse.Namespace, extras: Mapping[str, Any] | None = None
+) -> int:
+    """Draw figures, write tables and the report, and print the report's path in the last line.
+
+    Parameters
+    ----------
+    ran
+        What `run_scenarios` returned.
+    options
+        The parsed command line.
+    extras
+        The paper's exhibits, from `make_extras`.
+
+    Returns
+    -------
+    int
+        The exit status, 0.
+    """
+    from lastblock.lab.comparisons import comparison, latex  # noqa: PLC0415  # slow to import
+    from lastblock.lab.figures import result_figure  # noqa: PLC0415  # slow to import
+    from lastblock.lab.report.page import write_report  # noqa: PLC0415  # slow to import
+
+    results = [one.result for one in ran]
+    for result in results:
+        result_figure(result, figure_path(options.out, result.name), beside=results)
+        frame = comparison(result)
+        write_table(options.out, result.name, frame.to_csv(index=False), latex(result))
+    report = write_report(
+        options.out / REPORT,
+        results,
+        **(extras or {}),
+        commands=[shlex.join(["lastblock", *options.typed])],
+    )
+    if options.json:
+        print_json(ran, report, (extras or {}).get("authors"))
+        return 0
+    if ran:
+        say(options, pace(ran))
+    print(f"report: {report}")
+    return 0
+
+
+def figure_path(out: Path, name: str) -> Path:
+    """Return the path of the figure `name` in the folder `out`."""
+    return out / FIGURES / f"{name}.png"
+
+
+def write_table(out: Path, name: str, csv: str, latex: str) -> None:
+    """Write the table `name` into `out`, as CSV and as LaTeX."""
+    folder = out / TABLES
+    folder.mkdir(exist_ok=True)
+    files.write(folder / f"{name}.csv", csv.encode())
+    files.write(folder / f"{name}.tex", latex.encode())

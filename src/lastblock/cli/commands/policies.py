@@ -4,8 +4,8 @@ import argparse
 import inspect
 from typing import Any
 
-from lastblock.cli import names
 from lastblock.cli.arguments import Parser, offer
+from lastblock.cli.failures import check_name
 from lastblock.core.registry import POLICIES
 
 _EPILOG = """\
@@ -35,7 +35,7 @@ def execute(options: argparse.Namespace) -> int:
     """Print the list, or the description of one policy."""
     if options.name is not None:
         known = sorted(POLICIES, key=str.casefold)
-        print(_details(POLICIES[names.check(options.name, known, "policy")]))
+        print(_details(POLICIES[check_name(options.name, known, "policy")]))
         return 0
     for cls in sorted(POLICIES.values(), key=lambda cls: cls.__name__.casefold()):
         print(f"{_call(cls)}\n    {_summary(cls)}")

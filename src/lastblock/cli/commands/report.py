@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from lastblock.cli.arguments import Parser
 from lastblock.cli.commands.reproduce import SCENARIOS
 from lastblock.cli.extras import read_extras
-from lastblock.cli.finishing import REPORT
 from lastblock.cli.reading import add_results, read_results
+from lastblock.cli.running import REPORT
 
 if TYPE_CHECKING:
     from lastblock.lab.results import Result

@@ -2,8 +2,8 @@
 
 import argparse
 
-from lastblock.cli import names
 from lastblock.cli.arguments import Parser, add_run_options, offer
+from lastblock.cli.failures import check_name
 
 SCENARIOS = {  # figure: its scenarios. Paper and notebook disagree on the last one's last phase
     "stationary": ("stationary",),
@@ -68,11 +68,10 @@ def execute(options: argparse.Namespace) -> int:
         judge_claims,
         make_extras,
     )
-    from lastblock.cli.finishing import finish  # noqa: PLC0415  # slow to import
-    from lastblock.cli.running import run_scenarios  # noqa: PLC0415  # slow to import
+    from lastblock.cli.running import finish, run_scenarios  # noqa: PLC0415  # slow to import
     from lastblock.lab.scenario_files.reading import read  # noqa: PLC0415  # slow to import
 
-    wanted = [names.check(name, NAMES, "name") for name in options.names] or list(NAMES)
+    wanted = [check_name(name, NAMES, "name") for name in options.names] or list(NAMES)
     scenarios = [
         read(
             scenario,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lastblock.cli.arguments import FILE, Parser, add_run_options, offer
 from lastblock.cli.commands.scenarios import scenario_names
 from lastblock.cli.failures import UserError
-from lastblock.cli.finishing import finish
+from lastblock.cli.running import finish
 from lastblock.support.spelling import advice
 
 if TYPE_CHECKING:

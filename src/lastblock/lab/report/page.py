@@ -4,14 +4,17 @@ The page is made from templates in `assets/`. The browser draws its figures from
 page; where scripts do not run, it shows a picture instead.
 """
 
+import hashlib
+from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
+from importlib.resources import files as resources
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, NamedTuple
 
 from lastblock.drawing.mark_symbols import mark_symbols
 from lastblock.lab.report import markup, overview, paper, results, setup
-from lastblock.lab.report.frame import asset, page
 from lastblock.lab.report.paper import Image
 from lastblock.support import files
 from lastblock.support.errors import ResultError
@@ -101,15 +104,31 @@ def _page(
         again = setup.again(results, commands)
         sections.append(_Section("again", "Run it again", again))
 
-    return page(
-        "report.html",
-        overview.title(results),
-        script=asset("report.js"),
+    import lastblock  # for its version only  # noqa: PLC0415
+
+    script = _asset("report.js")
+    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    shared = {
+        "version": escape(lastblock.__version__),
+        "title": escape(overview.title(results)),
+    }
+    head = Template(_asset("head.html")).substitute(
+        **shared, scripts=f"; script-src 'sha256-{digest}'", style=_asset("report.css")
+    )
+    return Template(_asset("report.html")).substitute(
+        **shared,
+        head=head,
+        script=script,
         marks=mark_symbols(),
         tiles=tiles,
         links="\n".join(f'<li><a href="#{s.key}">{escape(s.name)}</a></li>' for s in sections),
         sections="\n".join(f'<section id="{s.key}">\n{s.html}\n</section>' for s in sections),
     )
+
+
+def _asset(name: str) -> str:
+    """Return the text of a file in `assets/`."""
+    return resources("lastblock.lab.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _scenario(
