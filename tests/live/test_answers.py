@@ -1,16 +1,12 @@
 """Keys and several rewards of a decision, for bandits outside a store."""
 
 import pytest
+from colours import new_bandit
 
 import lastblock as lb
 from lastblock.live.ledger import RULES
 
-ARMS = ["red", "green", "blue"]
 EXPECTED = {"first": 0.25, "sum": 1.0, "max": 0.5, "last": 0.25}
-
-
-def new(policy=None, **options):
-    return lb.Bandit(policy or lb.LBSDAGM(), ARMS, seed=7, **options)
 
 
 def unchanged(bandit, error, match, call, *arguments, **options):
@@ -22,7 +18,7 @@ def unchanged(bandit, error, match, call, *arguments, **options):
 
 
 def test_the_same_key_gives_the_same_decision():
-    bandit, twin = new(), new()
+    bandit, twin = new_bandit(), new_bandit()
     first, batch = bandit.ask(key="a"), bandit.ask(3, key="b")
     assert [first, *batch] == twin.ask(4)
     assert bandit.asked == 4
@@ -34,7 +30,7 @@ def test_the_same_key_gives_the_same_decision():
 
 
 def test_memory_is_bounded():
-    bandit = new(remember=50)
+    bandit = new_bandit(remember=50)
     for step in range(1000):
         bandit.ask(key=f"key {step}")
     assert bandit.ask(key="key 999").id == 999
@@ -48,7 +44,7 @@ def test_memory_is_bounded():
 
 
 def test_memory_counts_each_decision_of_a_batch():
-    bandit = new(remember=50)
+    bandit = new_bandit(remember=50)
     for step in range(40):
         bandit.ask(10, key=f"page {step}")
     assert bandit.ask(10, key="page 39")[0].id == 390
@@ -62,7 +58,7 @@ def test_memory_counts_each_decision_of_a_batch():
 
 @pytest.mark.parametrize("rewards", RULES)
 def test_several_rewards_become_one(rewards):
-    bandit, twin = new(rewards=rewards), new()
+    bandit, twin = new_bandit(rewards=rewards), new_bandit()
     assert bandit.rewards == rewards
     for step in range(30):
         decision = bandit.ask()
@@ -79,7 +75,7 @@ def test_several_rewards_become_one(rewards):
 
 
 def test_closing_without_a_reward():
-    bandit = new(rewards="sum")
+    bandit = new_bandit(rewards="sum")
     forgotten, told, expired = bandit.ask(3)
     assert bandit.close(forgotten) is None
     assert bandit.close(told, reward=-1.0) == -1.0
@@ -92,7 +88,7 @@ def test_closing_without_a_reward():
 
 
 def test_a_reward_with_a_key_counts_once():
-    bandit = new(rewards="sum")
+    bandit = new_bandit(rewards="sum")
     decision = bandit.ask()
     for _ in range(3):
         bandit.tell(decision, 2.0, key="a")
@@ -103,7 +99,7 @@ def test_a_reward_with_a_key_counts_once():
 
 
 def test_the_rule_can_change_between_decisions():
-    bandit = new()
+    bandit = new_bandit()
     bandit.configure(rewards="sum")
     decision = bandit.ask()
     bandit.tell(decision, 1.0)
@@ -115,7 +111,7 @@ def test_the_rule_can_change_between_decisions():
 
 
 def test_outside_a_store_there_are_no_times_and_tokens():
-    bandit = new()
+    bandit = new_bandit()
     decision = bandit.ask()
     assert decision.time is None
     assert bandit.pending[0].time is None
@@ -125,7 +121,7 @@ def test_outside_a_store_there_are_no_times_and_tokens():
 
 
 def test_functions_are_told_of_each_reward():
-    bandit, seen = new(rewards="sum"), []
+    bandit, seen = new_bandit(rewards="sum"), []
     bandit.on_event(seen.append)
     decision = bandit.ask(key="a")
     bandit.tell(decision, 1.0)

@@ -4,14 +4,9 @@ import json
 import random
 
 import pytest
+from colours import ARMS, new_bandit
 
 import lastblock as lb
-
-LABELS = ["red", "green", "blue"]
-
-
-def new_bandit(policy=None, **options):
-    return lb.Bandit(policy or lb.LBSDAGM(), LABELS, seed=7, **options)
 
 
 def live(bandit, steps, **restriction):
@@ -29,14 +24,14 @@ def test_only_eligible_arms_are_taken(policy):
     assert set(live(bandit, 40, among=["red", "blue"])) == {"red", "blue"}
     assert set(live(bandit, 40, without=["red"])) == {"green", "blue"}
     assert set(live(bandit, 5, among=["red", "blue"], without=["red"])) == {"blue"}
-    assert set(live(bandit, 40, among=LABELS)) <= set(LABELS)
+    assert set(live(bandit, 40, among=ARMS)) <= set(ARMS)
     assert sum(bandit.pulls.values()) == bandit.asked
 
 
 def test_all_arms_are_no_restriction():
     one, other = new_bandit(), new_bandit()
     for _ in range(30):
-        assert one.ask(among=LABELS, without=[]) == other.ask()
+        assert one.ask(among=ARMS, without=[]) == other.ask()
     assert one.to_bytes() == other.to_bytes()
 
 
@@ -98,7 +93,7 @@ def test_different_arms_for_a_page():
     bandit = new_bandit()
     for _ in range(20):
         page = bandit.ask(3, distinct=True)
-        assert {decision.arm for decision in page} == set(LABELS)
+        assert {decision.arm for decision in page} == set(ARMS)
         bandit.tell_many(page, [0.0, 1.0, 0.0])
         two = bandit.ask(2, among=["red", "blue"], distinct=True)
         assert {decision.arm for decision in two} == {"red", "blue"}
@@ -160,7 +155,7 @@ def test_late_rewards_and_arms_that_are_left_out():
     bandit = new_bandit(lb.SWLBSDA(window=60))
     rng = random.Random(3)
     for step in range(300):
-        bandit.ask(without=[rng.choice(LABELS)])
+        bandit.ask(without=[rng.choice(ARMS)])
         if len(bandit.pending) > 5:
             late = rng.choice(bandit.pending)
             if step % 7:

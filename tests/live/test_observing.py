@@ -5,20 +5,15 @@ import random
 import numpy as np
 import pandas as pd
 import pytest
+from colours import ARMS, new_bandit
 
 import lastblock as lb
 from lastblock.live import event_replay
 
-LABELS = ["red", "green", "blue"]
-
-
-def new_bandit(policy=None, **options):
-    return lb.Bandit(policy or lb.LBSDAGM(), LABELS, seed=7, **options)
-
 
 def some_log(size=100):
     rng = random.Random(size)
-    arms = [rng.choice(LABELS) for _ in range(size)]
+    arms = [rng.choice(ARMS) for _ in range(size)]
     return arms, [float(rng.random() < 0.5) for _ in arms]
 
 
@@ -26,9 +21,9 @@ def test_an_apprentice_learns():
     """It has never decided anything, and knows the best arm."""
     bandit = new_bandit()
     for t in range(300):
-        arm = LABELS[t % 3]
+        arm = ARMS[t % 3]
         bandit.observe(arm, float(arm == "blue"))
-    assert bandit.pulls == dict.fromkeys(LABELS, 100)
+    assert bandit.pulls == dict.fromkeys(ARMS, 100)
     assert bandit.asked == 0
     assert bandit.pending == ()
     summary = bandit.summary()
@@ -50,7 +45,7 @@ def test_changes_are_counted_by_decisions_and_observations():
     """A policy that restarts says after how many decisions it noticed a change."""
     bandit = new_bandit(lb.Restarting(lb.Thompson(), lb.MeanShift()))
     for t in range(2000):
-        bandit.observe(LABELS[t % 3], float(t >= 1000))
+        bandit.observe(ARMS[t % 3], float(t >= 1000))
     assert bandit.changes
     assert 1000 < bandit.changes[-1].noticed <= 2000
 
@@ -126,7 +121,7 @@ def test_decisions_that_are_out_stay_out():
     bandit = new_bandit(lb.SWLBSDA(window=60))
     for _ in range(50):
         bandit.ask()
-    for label in LABELS:
+    for label in ARMS:
         bandit.observe(label, 1.0)
     assert len(bandit.pending) == 50
 
