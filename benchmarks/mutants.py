@@ -171,25 +171,35 @@ class Recorder:
 
 
 class Chosen:
-    """Runs some tests, file by file, and notes which one fails first."""
+    """Runs some tests, file by file, and notes which one fails first.
 
-    def __init__(self, tests, files):
-        self.tests, self.files, self.made = tests, files, ["survived", ""]
+    `seconds` has what each of them took without a mutant; one that hangs ends the process.
+    """
+
+    def __init__(self, seconds, files):
+        self.seconds, self.files, self.made = seconds, files, ["survived", ""]
 
     def pytest_collection_modifyitems(self, items):
-        items[:] = [item for item in items if item.nodeid in self.tests]
+        items[:] = [item for item in items if item.nodeid in self.seconds]
         items.sort(key=lambda item: self.files.index(item.nodeid.partition("::")[0]))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item):
+        signal.alarm(int(60 + 10 * self.seconds[item.nodeid]))
+        try:
+            return (yield)
+        finally:
+            signal.alarm(0)
 
     def pytest_runtest_logreport(self, report):
         if report.failed:
             self.made = ["found", report.nodeid]
 
 
-def child(copy, plugin, arguments, out, seconds):
+def child(copy, plugin, arguments, out):
     """Run pytest in a copy of the tree, in a process of its own."""
     os.setsid()
     os.chdir(copy)
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.environ.update(PYTHONPATH=f"{copy}/src", TMPDIR=f"{copy}/tmp", PYTHONDONTWRITEBYTECODE="1")
     sys.dont_write_bytecode, tempfile.tempdir = True, None
@@ -202,6 +212,8 @@ def child(copy, plugin, arguments, out, seconds):
         os.dup2(log.fileno(), 2)
     if isinstance(plugin, Recorder):
         sys.addaudithook(plugin.audit)
+    else:
+        signal.alarm(300)  # until the first test begins
     code = pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist", *arguments], [plugin])
     if code in (2, 3, 4) and isinstance(plugin, Chosen):  # not even the imports work
         plugin.made = ["found", "no test starts"]
@@ -209,13 +221,13 @@ def child(copy, plugin, arguments, out, seconds):
     os._exit(0)
 
 
-def play(copy, plugin, arguments, seconds):
-    """Return what a plugin has found; None if the processor or the clock says that it hangs."""
+def play(copy, plugin, arguments):
+    """Return what a plugin has found; None if the process crashes or hangs."""
     out = copy / "out.json"
     out.unlink(missing_ok=True)
-    process = fork.Process(target=child, args=(copy, plugin, arguments, out, seconds))
+    process = fork.Process(target=child, args=(copy, plugin, arguments, out))
     process.start()
-    process.join(60 + seconds)
+    process.join()
     for kind in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid or 0, kind)
@@ -253,11 +265,11 @@ def try_one(mutant, place, copy, record):
         return ["survived", "no test executes it"]
     file.write_text(changed(mutant, text, first), encoding="utf-8")
     os.utime(file, (status.st_mtime - 100 - mutant.number,) * 2)  # not that of any bytecode
-    seconds = int(60 + 4 * sum(record["seconds"][test] for test in near | far))
-    made = play(copy, Chosen(near | far, files), ["-x", *files], seconds)
+    seconds = {test: record["seconds"][test] for test in near | far}
+    made = play(copy, Chosen(seconds, files), ["-x", *files])
     file.write_text(text, encoding="utf-8")
     os.utime(file, (status.st_atime, status.st_mtime))
-    return made or ["found", "a crash or too long a wait"]
+    return made or ["found", "a crash or a test that hangs"]
 
 
 def measure(folder, mutants, copies, again):
@@ -282,7 +294,7 @@ def measure(folder, mutants, copies, again):
                 for line in range(place[1], place[1] + len(mutant.old)):
                     file = f"{copy}/src/lastblock/{place[0]}"
                     lines[file, line + 1].append(mutant.number)
-        record = play(copy, Recorder(lines), [f"tests/{folder}", "-m", "not trial"], 3600)
+        record = play(copy, Recorder(lines), [f"tests/{folder}", "-m", "not trial"])
         shutil.copy(copy / "log.txt", kept.with_suffix(".log"))
         if record is None:
             sys.exit(f"the tests of {folder} do not end; see {kept.with_suffix('.log')}")
