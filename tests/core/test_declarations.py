@@ -57,61 +57,23 @@ def written(tmp_path, name, old, new):
     return path, line
 
 
-@pytest.mark.parametrize(
-    ("name", "old", "new", "message"),
-    [
-        (
-            "a_field",
-            "s.sums[arm] +=",
-            "s.sum[arm] +=",
-            "Own.observe: its record has no field 'sum'; did you mean 'sums'?",
-        ),
-        (
-            "a_written_field",
-            "s.pulls[arm] += 1",
-            "s.pull = 1",
-            "Own.observe: its record has no field 'pull'; did you mean 'pulls'?",
-        ),
-        (
-            "a_parameter",
-            "self.exploration:",
-            "self.explration:",
-            "Own.plan: Own has no parameter 'explration'; did you mean 'exploration'?",
-        ),
-        (
-            "a_function",
-            "        enqueue_all(s)",
-            "        enqueue_al(s)",
-            "Own.start: the name 'enqueue_al' is not defined; did you mean 'enqueue_all'?",
-        ),
-        (
-            "a_function_of_a_module",
-            "np.argmax(s.sums)",
-            "np.argmx(s.sums)",
-            "Own.plan: there is no np.argmx; did you mean 'argmax'?",
-        ),
-        (
-            "a_field_in_a_helper",
-            "return s.sums[0]",
-            "return s.summs[0]",
-            "Own cannot be compiled: its record has no field 'summs'; did you mean 'sums'?",
-        ),
-        (
-            "a_wrong_type",
-            "s.pulls[arm] += 1",
-            "s.pulls[arm] += len(s)",
-            "Own.observe cannot be compiled: No implementation of function len found for",
-        ),
-        (
-            "an_arm_that_is_none",
-            "enqueue(s, np.argmax(s.sums))",
-            "enqueue(s, s.sums[0])",
-            "Own.plan cannot be compiled: enqueue(s, arm): an arm is a whole number, not a float64",
-        ),
-    ],
-)
-def test_a_mistake_is_one_line_with_file_and_line(tmp_path, monkeypatch, name, old, new, message):
-    path, line = written(tmp_path, f"own_{name}", old, new)
+MISTAKES = """
+s.sums[arm] += | s.sum[arm] += | Own.observe: its record has no field 'sum' | did you mean 'sums'?
+s.pulls[arm] += 1 | s.pull = 1 | Own.observe: its record has no field 'pull' | mean 'pulls'?
+self.exploration: | self.explration: | Own.plan: Own has no parameter 'explra | mean 'exploration'?
+enqueue_all(s) | enqueue_al(s) | Own.start: the name 'enqueue_al' is not defined | 'enqueue_all'?
+np.argmax(s.sums) | np.argmx(s.sums) | Own.plan: there is no np.argmx | did you mean 'argmax'?
+s.sums[0] | s.summs[0] | Own cannot be compiled: its record has no field 'summs' | 'sums'?
+s.pulls[arm] += 1 | s.pulls[arm] += len(s) | Own.observe cannot be compiled: | function len found
+np.argmax(s.sums) | s.sums[0] | Own.plan cannot be compiled: | is a whole number, not a float64
+"""
+"""What stands there, what is written instead, what the message says after the place, and a hint."""
+
+
+@pytest.mark.parametrize("case", MISTAKES.strip().splitlines())
+def test_a_mistake_is_one_line_with_file_and_line(tmp_path, monkeypatch, case):
+    old, new, message, hint = case.split(" | ")
+    path, line = written(tmp_path, f"own_{abs(hash(case))}", old, new)
     monkeypatch.syspath_prepend(tmp_path)
     with mock.patch.dict(lb.POLICIES):
         own = __import__(path.stem).Own
@@ -119,6 +81,7 @@ def test_a_mistake_is_one_line_with_file_and_line(tmp_path, monkeypatch, name, o
             lb.simulate(own(), ENVIRONMENT, horizon=10, seed=1)
     said = str(error.value)
     assert said.startswith(f"{path}:{line}: {message}")
+    assert hint in said
     assert "\n" not in said
     assert len(said) < 400 + len(str(path))
 
@@ -187,24 +150,19 @@ def variant(**changes):
     return type("Variant", (Bare,), {"__module__": __name__, "__slots__": (), **changes})
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"plan": None}, "Variant has no method plan; add def plan(self, s):"),
-        (
-            {"observe": None, "obseve": lambda self, s, arm, reward: None},
-            "Variant has no method observe; did you mean observe by obseve?",
-        ),
-        (
-            {"plan": lambda self, state: None},
-            "Variant.plan(self, state): write def plan(self, s): names and order of the arguments",
-        ),
-        (
-            {"full": lambda self, s: False},
-            "Variant.full(self, s): write def full(self, s, arm):",
-        ),
-    ],
-)
+METHODS = [
+    ({"plan": None}, "Variant has no method plan; add def plan(self, s):"),
+    ({"observe": None, "obseve": print}, "no method observe; did you mean observe by obseve?"),
+    (
+        {"plan": lambda self, state: None},
+        "plan(self, state): write def plan(self, s): names",
+    ),
+    ({"full": lambda self, s: False}, "Variant.full(self, s): write def full(self, s, arm):"),
+    ({"explain": lambda self: None}, "Variant.explain(self): write def explain(self, s):"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), METHODS)
 def test_methods_and_their_arguments(changes, message):
     with pytest.raises(TypeError, match=re.escape(message)):
         policy()(variant(**changes))
@@ -229,26 +187,20 @@ def test_layouts(layout, message):
             lb.simulate(own(), ENVIRONMENT, horizon=10)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: lb.EpsilonGreedy(epsilom=0.1),
-            "EpsilonGreedy has no parameter 'epsilom'; did you mean 'epsilon'?",
-        ),
-        (
-            lambda: lb.LBSDALM(minimun=3),
-            "LBSDALM has no parameter 'minimun'; did you mean 'minimum'?",
-        ),
-        (lambda: lb.Bernoulli(men=0.5), "Bernoulli has no parameter 'men'; did you mean 'mean'?"),
-        (lb.SWLBSDA, "SWLBSDA needs window: SWLBSDA(window"),
-        (lambda: lb.Bernoulli(0.1, 0.2), "Bernoulli takes 1 parameters, not 2: Bernoulli(mean)"),
-        (lambda: lb.UCB1()._replace(scael=1.0), "scael"),
-    ],
-)
-def test_parameters(call, message):
+CALLS = """
+lb.EpsilonGreedy(epsilom=0.1) | EpsilonGreedy has no parameter 'epsilom'; did you mean 'epsilon'?
+lb.Bernoulli(men=0.5) | Bernoulli has no parameter 'men'; did you mean 'mean'?
+lb.SWLBSDA() | SWLBSDA needs window: SWLBSDA(window
+lb.Bernoulli(0.1, 0.2) | Bernoulli takes 1 parameters, not 2: Bernoulli(mean)
+lb.UCB1()._replace(scael=1.0) | scael
+"""
+
+
+@pytest.mark.parametrize("case", CALLS.strip().splitlines())
+def test_parameters(case):
+    call, message = case.split(" | ")
     with pytest.raises((TypeError, ValueError), match=re.escape(message)):
-        call()
+        eval(call, {"lb": lb})
 
 
 def test_a_misspelt_field_with_the_jit_off(tmp_path):

@@ -133,16 +133,16 @@ def by_record(self, s):
 
 
 def boastful(self, s, arm):
-    return kit.describing.Held(float(s.pulls[arm] + 1), float(s.sums[arm]))
+    return kit.Held(float(s.pulls[arm] + 1), float(s.sums[arm]))
 
 
 def optimistic(self, s, arm):
-    return kit.describing.Held(float(s.pulls[arm]), float(s.sums[arm] + 1.0))
+    return kit.Held(float(s.pulls[arm]), float(s.sums[arm] + 1.0))
 
 
 def padded(self, s, arm):
     pulls = int(s.pulls[arm])
-    return kit.describing.Held(float(pulls), rewards=lambda: np.full(pulls, 0.5))
+    return kit.Held(float(pulls), rewards=lambda: np.full(pulls, 0.5))
 
 
 def wordless(self, s):

@@ -91,11 +91,6 @@ def test_all_failures_are_named_with_what_was_seen(found):
     assert found["skipped"] is None
 
 
-def test_no_test_runner_is_needed():
-    code = "import sys, lastblock.testing; assert not {'pytest', '_pytest'} & set(sys.modules)"
-    assert run_python("-W", "error", "-c", code).returncode == 0
-
-
 def test_the_suite_is_imported_when_it_is_used():
     code = (
         "import sys, lastblock as lb; assert 'lastblock.testing' not in sys.modules; "

@@ -8,7 +8,7 @@ Python, all other functions are kernels, which your methods, compiled too, can c
 **Declaring.** A class is a `NamedTuple` of parameters with a decorator.
 
 =================  ================================================================================
-`policy` *         register a policy: methods `layout`, `start`, `plan`, `observe`
+`policy` *         register a policy: methods `layout`, `plan`, `observe`
 `detector` *       register a change detector: methods `layout`, `reset`, `notice`
 `family` *         register an arm family: `mean`, `parameters`, static method `draw`
 `Policy`           the type of any policy, for annotations
@@ -26,8 +26,8 @@ does ``@policy(support="unit")``. `validate(self)` raises a `ValueError` for par
 go together. `resized(self, s, before, arm)` brings along what was derived from the number of arms
 when an arm has come or gone, `replanned(self, s, planned, kept)` puts right what a decision without
 some arms has left. `held(self, s, arm)` and `explain(self, s)` say what it knows and why it acted,
-where its fields do not: see `lastblock.kit.describing`. ``@policy(optimistic=True)`` promises a
-field `index` of upper bounds, for `Master`; ``@policy(examples=[…])`` has parameters to test.
+where its fields do not, see below. ``@policy(optimistic=True)`` promises a field `index` of upper
+bounds, for `Master`; ``@policy(examples=[…])`` has parameters to test.
 
 **Parameters.** The annotation is the type of a parameter, and what it may be. One of the type
 `Policy` or `Detector` is checked, too.
@@ -87,13 +87,70 @@ wrapper has the wrapped policy as a parameter, and its record in the field `inne
 =================  ================================================================================
 
 **Rewards kept.** Modules, since their functions have the same names: ``history.append(s.history,
-arm, reward)``.
+arm, reward)``. Their records are fields, which `start` clears: ``history.clear(s.history)``.
+
+`history` has the last rewards of each arm: the sum of any of its newest blocks in O(1), without
+drift.
+
+=====================  ============================================================================
+`history_dtype`        the type of the field: room for so many rewards of each arm
+`clear`                forget everything
+`append`               add the newest reward; a full history loses its oldest
+`block_sum`            the sum of the last n rewards, 0 ≤ n ≤ ``h.kept[arm]``
+`block_mean`           their mean, for n ≥ 1
+`forget_oldest`        keep one reward less
+`forget_if`            the same if it is due, without a branch
+`held`                 plain Python: what the method ``held`` of a policy returns
+`is_full`              whether the next reward would push an older one out
+`span_sum`             the sum of n rewards from any place, while none has been pushed out
+`any_span_at_most`     whether some block of n rewards has a sum of at most a bound
+`LARGEST_RINGS`        the most bytes that the rewards of all arms may take
+=====================  ============================================================================
+
+`marks` has sums of about the last n rewards of each arm, for any n, in O(log T) numbers.
+
+=====================  ============================================================================
+`marks_dtype` *        the type of the field, for so many marks a level and a horizon
+`clear_marks`          forget everything
+`clear_arm`            forget the rewards of one arm
+`take_in`              add the newest reward, also to an array of the sums of all rewards
+`begin_block`          the mark from which the last n rewards are counted
+`block_sum`            the sum of the rewards since that mark
+`is_at_least`          whether one mean is at least another one, without rounding
+`is_full`              whether an arm has as many rewards as fit: for `full`
+`half_of`              half the marks of a level: for `begin_block`
+`levels_of`            how many levels there are: likewise
+`Block`                which mark to take: the nearest one, the one before or the one after
+`BlockWord`            the same as a word
+=====================  ============================================================================
+
+`window` has the last rewards of all arms together, with counts and sums per arm.
+
+=====================  ============================================================================
+`window_dtype`         the type of the field: room for so many rewards
+`clear`                forget everything
+`slide`                take in a reward; the one of `window` rewards ago falls out
+`window_sum`           the sum of the arm's rewards within the window; ``w.pulls[arm]`` counts them
+`held`                 plain Python: what the method ``held`` of a policy returns
+`Window`               the type of a parameter that is the length of a window
+`FITS_ARMS`            a rule for such a type: the window has room for a reward of every arm
+`LONGEST_WINDOW`       the longest window there can be
+=====================  ============================================================================
+
+`multiset` has every reward of an arm: those equal to 0 or 1 are counted, the others are kept.
+
+=====================  ============================================================================
+`atoms_dtype`          the type of the field: any number of zeros and ones, so many other rewards
+`clear`                forget everything
+`append`               add a reward; it must fit
+`size`                 how many rewards the arm has had
+`held`                 plain Python: what the method ``held`` of a policy returns
+`is_full`              whether one more reward might not fit: return it from the method `full`
+=====================  ============================================================================
+
+Besides:
 
 =================  ================================================================================
-`marks`            sums of about the last n rewards of each arm, in O(log T) numbers
-`history`          the last rewards of each arm: sums of blocks in O(1), without rounding drift
-`window`           the last rewards of all arms together, with counts and sums per arm
-`multiset`         every reward of an arm, zeros and ones counted, the others kept
 `two_sum`          a sum as rounded, and what rounding took away
 `bit_length`       the number of binary digits of a whole number
 =================  ================================================================================
@@ -113,17 +170,51 @@ arm, reward)``.
 `obligation_lasts`    a round below which that number stays
 ====================  =============================================================================
 
-**Why.** What the method `explain` of a policy with duels returns, for `Bandit.explain`.
+**What a policy says of itself**, in plain Python, when `Bandit.summary` and `Bandit.explain` ask.
+Most policies need no method, since the names of their fields say so:
+
+============================  ======================================================================
+``pulls``, ``sums``           for each arm, the number of rewards and their sum
+``history``                   the rewards themselves: a field of `history` or `multiset`
+``recent``                    the same, of `window`, with a parameter ``window``
+``index``, ``chance``         the numbers by which an arm is chosen, the largest one or at random
+``due``                       a flag: the policy starts anew with the next decision
+============================  ======================================================================
+
+A policy with other fields has methods, and so has a wrapper that does more than pass rewards and
+arms on to the policy whose record is its field ``inner``:
+
+============================  ======================================================================
+``held(self, s, arm)``        returns a `Held`: the rewards of the arm that the policy still uses
+``explain(self, s)``          returns a `Reason` for the arms of the round: a list of `Verdict`, one
+                              for each challenger; or `Scores`; or, for a wrapper, an `Aside`, if
+                              the wrapped policy has not just chosen
+============================  ======================================================================
+
+Both may return None.
 
 =================  ================================================================================
-`describing` *     a module: other methods by which a policy says what it holds and why it acted
+`Held`             the rewards of an arm that a policy uses: their number, and their sum or
+                   a function that returns them
+`NOTHING_HELD`     for a policy that has just forgotten everything
+`Reason`           the type of what ``explain`` returns
+`Scores`           the numbers by which a policy chose, and what to call them
+`Aside`            why a wrapper pulls an arm that the wrapped policy has not just chosen
+`held`             what a policy holds of an arm: a wrapper asks the policy that it wraps
+`explain_next`     why an arm is pulled, where a wrapper hands out one arm of the wrapped policy's
+                   round at a time
+`BEGUN`            a reason: the wrapped policy begins as if new, with every arm once
+`QUEUED`           a reason: the wrapped policy planned the arm before, as part of a round
+=================  ================================================================================
+
+=================  ================================================================================
 `Verdict`          one arm beside the leader: the reason, both blocks and their means
 `judge` *          the verdicts of a policy with `duel_fields` and a history
 `REASONS`          what each reason means, in words
 =================  ================================================================================
 
 The reasons: `FORCED`, `WON`, `LOST`, `WAITS`, `FLAGGED`, `PROBED`, `FULL`, `DOUBTED`, `SILENT`,
-`LEVEL`, `LOOKED`.
+`LEVEL`, `LOOKED`, `BEGUN`, `QUEUED`.
 
 **Restarts**, for policies that begin again: `Bandit.changes` reports them.
 
@@ -182,8 +273,20 @@ random word for each reward.
 `Law`              the families, and "bounded": any law on [0, 1]; ``Law | Family | LawWord``
 `LawWord`          the same as words
 `FamilyCode`       the type that a kernel annotates its argument with
-`divergences`      a module: Kullback–Leibler divergences and their inverses
 =================  ================================================================================
+
+`best_proportions` are the proportions of pulls that tell the best arm from the others soonest, and
+`divergences` is a module. The first argument of its functions is a number: a field ``Family |
+FamilyWord`` of a policy, or one of `BERNOULLI`, `GAUSSIAN`, `POISSON`, `EXPONENTIAL`. `BOUNDED`,
+any law on [0, 1], has a support but no divergence.
+
+=====================  ============================================================================
+`divergence`           kl(p, q) between the members of the family with means p and q
+`upper`                the largest q with kl(p, q) ≤ level: the index of kl-UCB
+`lower`                the smallest q with kl(p, q) ≤ level
+`inside`               the nearest mean that the family allows
+`family_support`       the smallest and the largest reward of the family
+=====================  ============================================================================
 
 **Compiling.** Methods of a registered class are compiled by themselves. Functions that they call
 need a decorator.
@@ -195,7 +298,9 @@ need a decorator.
 =================  ================================================================================
 """
 
+from lastblock.core import history, marks, multiset, window
 from lastblock.core.checked import NOTICE, RESET, check_round, note_method
+from lastblock.core.describing import explain_next, held
 from lastblock.core.duels import (
     duel_fields,
     is_ahead,
@@ -235,12 +340,24 @@ from lastblock.core.parameters import (
     Share,
     Sigma,
 )
-from lastblock.core.protocol import Detector, Layout, Policy, Record, resized
+from lastblock.core.protocol import (
+    NOTHING_HELD,
+    Aside,
+    Detector,
+    Held,
+    Layout,
+    Policy,
+    Reason,
+    Record,
+    Scores,
+    resized,
+)
 from lastblock.core.registry import detector, policy
 from lastblock.core.restarts import clear_restarts, note_restart, restart_fields
 from lastblock.core.rounds import clear_fields, enqueue, enqueue_all, shuffle, stop_waiting
 from lastblock.core.support import Support, support_of
 from lastblock.core.verdicts import (
+    BEGUN,
     DOUBTED,
     FLAGGED,
     FORCED,
@@ -249,6 +366,7 @@ from lastblock.core.verdicts import (
     LOOKED,
     LOST,
     PROBED,
+    QUEUED,
     REASONS,
     SILENT,
     WAITS,
@@ -264,11 +382,13 @@ from lastblock.core.wrapping import (
     share_stream,
     take_next,
 )
+from lastblock.kernels import divergences
 from lastblock.kernels.bits import bit_length
 from lastblock.kernels.count_samplers import binomial, hypergeometric_at_most
 from lastblock.kernels.divergences import Family, FamilyCode, FamilyWord, Law, LawWord
 from lastblock.kernels.exact_sums import two_sum
 from lastblock.kernels.jit import kernel, plain, routine
+from lastblock.kernels.proportions import best_proportions
 from lastblock.kernels.samplers import (
     beta,
     clipped,
@@ -290,11 +410,11 @@ from lastblock.kernels.streams import (
     to_unit,
     uniform,
 )
-from lastblock.kit import describing, divergences, history, marks, multiset, window
 from lastblock.support.checks import choice, number, whole
 
 __all__ = [
     "ARM",
+    "BEGUN",
     "COUNT",
     "DOUBTED",
     "FIRST_ROOM",
@@ -308,8 +428,10 @@ __all__ = [
     "LOOKED",
     "LOST",
     "NOBODY",
+    "NOTHING_HELD",
     "NOTICE",
     "PROBED",
+    "QUEUED",
     "REASONS",
     "RESET",
     "SILENT",
@@ -317,6 +439,7 @@ __all__ = [
     "WEIGHT",
     "WON",
     "Arm",
+    "Aside",
     "Chance",
     "Detector",
     "Discount",
@@ -324,6 +447,7 @@ __all__ = [
     "FamilyCode",
     "FamilyWord",
     "ForArms",
+    "Held",
     "Law",
     "LawWord",
     "Layout",
@@ -331,7 +455,9 @@ __all__ = [
     "Policy",
     "Positive",
     "Range",
+    "Reason",
     "Record",
+    "Scores",
     "Share",
     "Sigma",
     "Stream",
@@ -340,6 +466,7 @@ __all__ = [
     "argmax",
     "below",
     "below_arms",
+    "best_proportions",
     "beta",
     "binomial",
     "bit_length",
@@ -350,16 +477,17 @@ __all__ = [
     "clear_restarts",
     "clipped",
     "coin",
-    "describing",
     "detector",
     "divergences",
     "duel_fields",
     "enqueue",
     "enqueue_all",
     "expand",
+    "explain_next",
     "exponential",
     "family",
     "gamma",
+    "held",
     "history",
     "hypergeometric_at_most",
     "is_ahead",
