@@ -65,7 +65,7 @@ enqueue_all(s) | enqueue_al(s) | Own.start: the name 'enqueue_al' is not defined
 np.argmax(s.sums) | np.argmx(s.sums) | Own.plan: there is no np.argmx | did you mean 'argmax'?
 s.sums[0] | s.summs[0] | Own cannot be compiled: its record has no field 'summs' | 'sums'?
 s.pulls[arm] += 1 | s.pulls[arm] += len(s) | Own.observe cannot be compiled: | function len found
-np.argmax(s.sums) | s.sums[0] | Own.plan cannot be compiled: | is a whole number, not a float64
+enqueue(s, np.argmax(s.sums)) | enqueue(s, s.sums[0]) | Own.plan cannot be | not a float64
 """
 """What stands there, what is written instead, what the message says after the place, and a hint."""
 

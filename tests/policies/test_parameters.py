@@ -68,9 +68,9 @@ REFUSED = {
     "lb.SWKLUCB(50, 'bounded')": "SWKLUCB: family='bounded' must be one of",
     "lb.SWKLUCB(1)": "SWKLUCB: window=1 must lie between",
     "lb.Bandit(lb.SWKLUCB(3), 4)": "SWKLUCB: window=3 is too small for 4 arms",
-    "lb.DKLUCB(0.0)": "DKLUCB: discount=0.0 must be above 0",
-    "lb.DKLUCB(1.1)": "DKLUCB: discount=1.1 must be above 0",
-    "lb.GLRKLUCB(1.0, 0.1)": "GLRKLUCB: exploration=1.0 must be",
+    "lb.DKLUCB(0.0)": r"DKLUCB: discount=0\.0 must lie in \(0, 1\]",
+    "lb.DKLUCB(1.1)": r"DKLUCB: discount=1\.1 must lie in \(0, 1\]",
+    "lb.GLRKLUCB(1.0, 0.1)": r"GLRKLUCB: exploration=1\.0 must lie in \[0, 1\)",
     "lb.GLRKLUCB(0.1, 0.1, growing=True, diminishing=True)": (
         "GLRKLUCB: choose one of growing=True and diminishing=True"
     ),
@@ -85,7 +85,7 @@ REFUSED = {
     "lb.LUCB(confidence=1.0)": "LUCB: confidence=1.0 must lie between 0 and 1",
     "lb.TrackAndStop(sigma=2.0)": "TrackAndStop: sigma=2.0 is for family='gaussian'",
     "lb.TopTwoThompson(beta=1.0)": "TopTwoThompson: beta=1.0 must lie between 0 and 1",
-    "lb.TopTwoThompson(redraws=-1)": "TopTwoThompson: redraws=-1 must lie between",
+    "lb.TopTwoThompson(redraws=-1)": r"TopTwoThompson: redraws=-1 must lie in \[0, 1000000\]",
     "lb.TopTwoThompson(sigma=2.0)": "sigma=2.0 is for family='gaussian' only",
     "lb.Master(lb.IMED())": "upper bound",
     "lb.Master(lb.KLUCB(family='bounded'))": "keeps every reward",

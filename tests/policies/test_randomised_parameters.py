@@ -69,24 +69,6 @@ def test_policies_as_plain_data(policy):
 
 
 @pytest.mark.usefixtures("plain")
-@pytest.mark.parametrize("policy", POLICIES, ids=str)
-def test_policies_live(policy):
-    """Told late, forgotten, grown, stored and taken up again."""
-    bandit = lb.Bandit(policy, 3, seed=1)
-    late = []
-    for t in range(1200):
-        late.append(bandit.ask())
-        if t % 7 == 3:
-            bandit.forget(late.pop(0))
-        if t % 2 == 1:
-            for decision in late:
-                bandit.tell(decision, 0.5)
-            late.clear()
-    again = lb.Bandit.from_bytes(bandit.to_bytes())
-    assert [again.ask() for _ in range(20)] == [bandit.ask() for _ in range(20)]
-
-
-@pytest.mark.usefixtures("plain")
 def test_clipped_rewards_count_as_the_bounds():
     for inner in (lb.Thompson(), lb.EXP3(0.3)):
         policy = lb.Binarized(inner, clip=True)

@@ -91,14 +91,6 @@ def test_all_failures_are_named_with_what_was_seen(found):
     assert found["skipped"] is None
 
 
-def test_the_suite_is_imported_when_it_is_used():
-    code = (
-        "import sys, lastblock as lb; assert 'lastblock.testing' not in sys.modules; "
-        "assert 'testing' in dir(lb); lb.testing.check_policy"
-    )
-    assert run_python("-c", code).returncode == 0
-
-
 def test_checks_by_name():
     checks = testing.policy_checks(lb.UCB1(), lb.UCB1(scale=0.5), skip=["jit_changes_nothing"])
     assert len(checks) == 2 * (len(testing.POLICY_CHECKS) - 1)

@@ -44,6 +44,11 @@ class Range(NamedTuple):
             hint = f"; {self.hint}" if self.hint else ""
             raise ValueError(f"{type(owner).__name__}: {name}={value} must {self}{unit}{hint}")
 
+    def __repr__(self) -> str:
+        defaults = self._field_defaults
+        said = [f"{name}={x!r}" for name, x in self._asdict().items() if x != defaults[name]]
+        return f"Range({', '.join(said)})"  # signatures show it
+
     def __str__(self) -> str:
         low, high = self._bound(self.least, self.above), self._bound(self.most, self.below)
         match self:
