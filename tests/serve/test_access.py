@@ -167,8 +167,7 @@ def test_a_bucket_fills_again():
 
 def test_methods_and_names_that_are_not_known(shop):
     assert shop.get(DECIDE).headers["allow"] == "POST"
-    head = shop.call("HEAD", "/livez")
-    assert (head.status, head.body) == (200, b"")
+    assert shop.call("HEAD", "/livez").status == 200
     key, _ = shop.state.keys.create(["read"], bandits=["buton"])
     hidden = shop.get("/v1/bandits/buton", key=key)  # of which no other name may be told
     assert (hidden.kind, hidden.json["detail"]) == ("not-found", "there is no bandit 'buton'")

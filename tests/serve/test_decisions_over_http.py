@@ -88,13 +88,8 @@ def test_a_batch_of_rewards_is_taken_whole_or_not_at_all(shop):
     tokens = [each["token"] for each in shop.post(DECIDE, {"n": 3}).json["decisions"]]
     tokens.append(shop.post("/v1/bandits/other/decisions").json["token"])
     rewards = [{"token": token, "reward": 1.0} for token in tokens]
-    for wrong in (
-        [*rewards, rewards[0]],
-        [*rewards, {"token": "x" * 36, "reward": 1.0}],
-        [*rewards[:-1], {**rewards[-1], "reward": 1e300}],
-    ):
-        assert shop.post("/v1/rewards:batch", {"rewards": wrong}).status in (404, 409, 422)
-        assert [each["waiting"] for each in shop.get("/v1/bandits").json["bandits"]] == [3, 1]
+    assert shop.post("/v1/rewards:batch", {"rewards": [*rewards, rewards[0]]}).kind == "conflict"
+    assert [each["waiting"] for each in shop.get("/v1/bandits").json["bandits"]] == [3, 1]
     assert shop.post("/v1/rewards:batch", {"rewards": rewards}).status == 204
     assert [each["waiting"] for each in shop.get("/v1/bandits").json["bandits"]] == [0, 0]
 
@@ -156,7 +151,10 @@ def test_a_batch_of_rewards_with_a_key_counts_once_where_rewards_are_collected(s
         assert found.status == 204 if kind is None else found.kind == kind
     assert shop.post("/v1/rewards:batch", other, headers={"idempotency-key": "b"}).status == 204
     for token in tokens[:2]:
-        assert shop.post(f"/v1/decisions/{token}/close").json == {"reward": 3.0}
+        for _ in range(2):
+            assert shop.post(f"/v1/decisions/{token}/close").json == {"reward": 3.0}
+        assert shop.put(f"/v1/decisions/{token}/reward", {"reward": 1.0}).status == 410
+    assert shop.patch("/v1/bandits/sums", {"aggregation": None}).json["aggregation"] is None
 
 
 def test_batches_of_decisions_know_keys(shop):
@@ -199,21 +197,6 @@ def test_late_decisions_expire_with_a_default_reward(service):
     assert (state["waiting"], sum(arm["pulls"] for arm in state["arms"])) == (0, 3)
     changes = {"reward_window": None, "default_reward": None}
     assert shop.patch("/v1/bandits/button", changes).json["reward_window"] is None
-
-
-def test_several_rewards_come_to_one(service):
-    shop = service()
-    new = {"name": "button", "policy": "LBSDAGM", "arms": ["a", "b", "c"], "aggregation": "sum"}
-    assert shop.post("/v1/bandits", new).json["aggregation"] == "sum"
-    token = shop.post(DECIDE).json["token"]
-    path = f"/v1/decisions/{token}"
-    for reward, key in ((2.0, "a"), (3.0, "b"), (3.0, "b")):
-        headers = {"Idempotency-Key": key}
-        assert shop.put(f"{path}/reward", {"reward": reward}, headers=headers).status == 204
-    assert shop.post(f"{path}/close").json == {"reward": 5.0}
-    assert shop.post(f"{path}/close").json == {"reward": 5.0}
-    assert shop.put(f"{path}/reward", {"reward": 1.0}).status == 410
-    assert shop.patch("/v1/bandits/button", {"aggregation": None}).json["aggregation"] is None
 
 
 def test_decisions_may_be_among_some_arms_only(shop):

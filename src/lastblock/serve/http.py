@@ -88,11 +88,12 @@ class Response:
         """Return the response for a problem."""
         return cls(_encode(problem.body()), problem.status, MEDIA_TYPE.encode(), problem.headers)
 
-    def head(self) -> list[tuple[bytes, bytes]]:
-        """Return all headers."""
-        body = self.body
-        headers = [(b"content-length", b"%d" % len(body)), _NOSNIFF]
-        if body:
+    def head(self, *, is_stream: bool = False) -> list[tuple[bytes, bytes]]:
+        """Return all headers; those of a stream do not say how long it is."""
+        headers = [_NOSNIFF]
+        if not is_stream:
+            headers.append((b"content-length", b"%d" % len(self.body)))
+        if self.body or is_stream:
             headers.append((b"content-type", self.media_type))
         if self.headers:
             headers += [
@@ -123,9 +124,7 @@ class Streamed(Response):
 
     async def send(self, send: Send) -> None:
         """Send the parts as they come."""
-        headers = [(b"content-type", self.media_type), _NOSNIFF]
-        for name, value in (self.headers or {}).items():
-            headers.append((name.lower().encode("latin-1"), value.encode("latin-1")))
+        headers = self.head(is_stream=True)
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         async for part in self.parts:
             await send({"type": "http.response.body", "body": part, "more_body": True})

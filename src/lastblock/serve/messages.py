@@ -76,15 +76,18 @@ class Guardrail(Sent):
     ] = 0.99
 
 
+LowerEnd: TypeAlias = Annotated[
+    float | None, Meta(description="The lower end of an interval that holds at any time.")
+]
+
+
 class Group(Got):
     """The rewards of a group of decisions; null where there are too few."""
 
     rewards: int
     mean: float | None = None
     standard_error: float | None = None
-    low: Annotated[
-        float | None, Meta(description="The lower end of an interval that holds at any time.")
-    ] = None
+    low: LowerEnd = None
     high: float | None = None
 
 
@@ -94,9 +97,7 @@ class Uplift(Got):
     policy: Group
     holdout: Group
     difference: float | None = None
-    low: Annotated[
-        float | None, Meta(description="The lower end of an interval that holds at any time.")
-    ] = None
+    low: LowerEnd = None
     high: float | None = None
     relative: Annotated[
         float | None, Meta(description="The difference by the mean of the holdout.")

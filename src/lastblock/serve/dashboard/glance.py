@@ -68,13 +68,12 @@ def glance(hosted: Hosted) -> Glance:
     desk = desk_of(hosted.bandit)
     with desk.lock:
         live = desk.live
-        told = [live.notes.told_of(arm) for arm in range(len(desk.active))]
-        own = [*told, *desk.retired.values()]
+        own = _told(hosted)  # the active arms first
         place = None if begins_again(live.s) else live.notes.leader
         change = last_change(live.s, desk.active)
         leader = None if place is None else desk.active[place]
         if place is None:
-            leader = _best(dict(zip(desk.active, told, strict=False)))
+            leader = _best(dict(zip(desk.active, own, strict=False)))
         labels = desk.labels
         decisions, waiting, policy = desk.asked, len(desk.out), str(live.policy)
         at = -1 if leader is None else labels.index(leader)
