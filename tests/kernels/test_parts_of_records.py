@@ -11,7 +11,7 @@ from lastblock.kernels.jit import compiled, kernel, kernel_of
 FIRST = [("round", np.int64), ("queue", np.uint32, (3,)), ("checked", np.uint8, (0,))]
 SHORT = record([*FIRST, ("end", np.uint8)])
 LONG = record([*FIRST, ("sums", np.float64, (9,)), ("end", np.uint8)])
-MOVED = record([("seal", np.uint64), *FIRST, ("end", np.uint8)])
+MOVED = record([("first", np.uint64), *FIRST, ("end", np.uint8)])
 
 
 @kernel_of(("round", "queue"))
