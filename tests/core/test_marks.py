@@ -118,6 +118,7 @@ def test_a_billion_rewards_lose_no_digits():
             m.sum[0, row, i % half] = c * ((i << level) - base)
     take_all(made, sums, np.full(5000, c), Block.NEAR)
     assert m.written[0] == 10**9
+    assert not plain(is_full)(m, 0)
     assert sums[0] == pytest.approx(c * 10**9, rel=1e-15)
     for level in range(levels_of(m)):
         n = 6 << level

@@ -347,7 +347,7 @@ def play(fleet, i, steps, start=0):
     [
         (POLICY, None, 300),
         (lb.SWLBSDA(window=60), None, 300),
-        (GROWING, 300, 100),
+        (GROWING, 2000, 100),
         (lb.LBSDAGM(), 44, 50),
         (lb.LBSDAGM(marks=4, block="short"), 20, 25),
         (lb.Restarting(lb.LBSDAGM(marks=6), lb.MeanShift()), 28, 30),
@@ -397,6 +397,7 @@ def test_a_bandit_does_not_know_what_the_fleet_did_not_note():
     bandit = fleet.bandit(2)
     assert "a fleet planned it. Call ask()" in str(bandit.explain())
     summary = bandit.summary()
+    assert (summary.leader, summary.since) == (fleet._states["leader"][2], 40)
     assert "A fleet took some of these rewards." in str(summary)
     assert [row.pulls for row in summary.arms] == fleet.pulls([2])[0].tolist()
     for row in summary.arms:

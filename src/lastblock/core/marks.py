@@ -176,9 +176,8 @@ def is_full(m: Record, arm: int) -> bool:
     """Return whether `arm` has as many rewards as fit into a record made for a horizon."""
     half = half_of(m)
     levels = levels_of(m)
-    if (2 * half - 2) << (
-        levels - 1
-    ) >= LONGEST_BLOCK:  # all levels, which is known at compile time
+    longest = (2 * half - 2) << (levels - 1)
+    if longest >= LONGEST_BLOCK:  # there are all levels, which is known at compile time
         return False
     return bool(m.written[arm] >= room_of(half, levels))
 
