@@ -1,6 +1,7 @@
 """What a live bandit refuses: a precise error, and the bandit stays as it was, byte for byte."""
 
 import math
+import threading
 from datetime import timedelta
 
 import numpy as np
@@ -188,6 +189,20 @@ def bandit():
     return bandit
 
 
+def has_free_lock(bandit):
+    """Whether another thread can change the bandit."""
+    found = []
+
+    def take():
+        with bandit.locked():
+            found.append(True)
+
+    other = threading.Thread(target=take, daemon=True)
+    other.start()
+    other.join(10.0)
+    return bool(found)
+
+
 def refuses(bandit, message, call, error=ValueError):
     before, told = bandit.to_bytes(), []
     stop = bandit.on_event(told.append)
@@ -196,6 +211,7 @@ def refuses(bandit, message, call, error=ValueError):
     assert len(str(caught.value)) < 400
     stop()
     assert (bandit.to_bytes(), told) == (before, [])
+    assert has_free_lock(bandit)
 
 
 @pytest.mark.parametrize("row", CALLS, ids=lambda row: row[0])
