@@ -50,13 +50,15 @@ collect_ignore_glob = ["testing/*mutants.py", "*conftest.py"]  # the latter have
 
 
 PLAIN_FILES = {
+    "test_any_life",
     "test_arms_that_come_and_go",
     "test_changes",
     "test_documents",
     "test_eligibility",
-    "test_floors_later",
+    "test_floors",
     "test_forged_states",
-    "test_old_files",
+    "test_formats",
+    "test_live_refusals",
     "test_summary",
     "test_words",
 }
