@@ -136,13 +136,6 @@ def test_beyond_the_loopback_a_service_needs_keys(tmp_path):
     open_service(settings).host.store.close()
 
 
-def test_insecure_lets_everybody_in(service):
-    shop = service(insecure=True)
-    new = {"name": "button", "policy": "LBSDAGM", "arms": ["a", "b", "c"]}
-    assert shop.post("/v1/bandits", new, key="").status == 201
-    assert shop.post(DECIDE, key="").status == 201
-
-
 def test_too_many_requests_are_told_when_to_come_again(service):
     shop = service(rate_limit=0.5)
     first = [shop.get("/v1/bandits").status for _ in range(3)]

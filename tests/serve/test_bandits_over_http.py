@@ -129,24 +129,16 @@ def test_bandits_and_notes_survive_a_restart(service):
     assert again.put(f"/v1/decisions/{token}/reward", {"reward": 1.0}).status == 204
 
 
-def test_a_bandit_that_another_program_made_is_served(service, tmp_path):
-    with lb.Store(tmp_path / "shop.db") as store:
-        store.create("theirs", lb.LBSDAGM(), ["x", "y", "z"], seed=1)
-    shop = service()
-    assert shop.get("/v1/bandits/theirs").json["created"] is None
-    assert shop.post("/v1/bandits/theirs/decisions").status == 201
-
-
-def test_a_bandit_that_others_have_is_served_when_they_release_it(service, tmp_path):
+def test_a_bandit_of_another_program_is_served_when_that_releases_it(service, tmp_path):
     with lb.Store(tmp_path / "shop.db") as store:
         store.create("theirs", lb.LBSDAGM(), ["x", "y", "z"], seed=1)
         shop = service()
-        path = "/v1/bandits/theirs/decisions"
-        busy = shop.post(path)
+        busy = shop.post("/v1/bandits/theirs/decisions")
         assert (busy.status, busy.kind) == (503, "unavailable")
         assert "open in" in busy.json["detail"]
         store.release("theirs")
-        assert shop.post(path).status == 201
+        assert shop.post("/v1/bandits/theirs/decisions").status == 201
+    assert shop.get("/v1/bandits/theirs").json["created"] is None
 
 
 def test_a_bandit_that_was_taken_over_is_opened_again(shop, monkeypatch):

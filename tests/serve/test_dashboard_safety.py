@@ -6,7 +6,6 @@ import pytest
 
 import lastblock as lb
 from lastblock.serve.dashboard.glance import webhook
-from lastblock.serve.messages import Alert
 from serve.visitor import Visitor, text_of
 
 BUTTON = "/v1/bandits/button"
@@ -85,17 +84,19 @@ def test_deliveries_are_shown(service):
     secret = "of the webhook, long enough"
     shop = service(alert_url="https://u:p@shop.example/hooks/a?b=c", alert_secret=secret)
     admin = Visitor(shop, shop.key)
-    shop.state.alerts._kept["1"] = Alert(
-        id="1",
-        time="2026-01-01T00:00:00+00:00",
-        kind="change",
-        bandit="gone",
-        text="It changed.",
-        data={},
-        state="failed",
-        attempts=20,
-        problem="the webhook answered 500",
-    )
+    kept = {
+        "id": "1",
+        "time": "2026-01-01T00:00:00+00:00",
+        "kind": "change",
+        "bandit": "gone",
+        "text": "It changed.",
+        "data": {},
+        "state": "failed",
+        "attempts": 20,
+        "problem": "the webhook answered 500",
+    }
+    shop.state.host.store.documents.put("alerts", "1", kept)
+    shop.state.alerts.load()
     page = text_of(admin.get("/alerts"))
     assert "20 attempts: the webhook answered 500" in page
     assert "https://shop.example/…" in page

@@ -26,13 +26,6 @@ def test_floors_are_set_and_taken_away(shop):
     assert shop.post(f"{BUTTON}/decisions").json["probability"] is None
 
 
-def test_they_are_there_after_a_restart(service, shop):
-    shop.patch(BUTTON, {"floor": {"green": 0.3}})
-    shop.close()
-    again = service()
-    assert floors(again) == {"red": None, "green": 0.3, "blue": None}
-
-
 def test_a_new_arm_may_have_a_floor(shop):
     shop.patch(BUTTON, {"floor": {"red": 0.6}})
     assert shop.post(f"{BUTTON}/arms", {"label": "gold", "floor": 0.25}).status == 201

@@ -1,7 +1,5 @@
 """A history of a fixed size: stretches merge as it gets longer."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,6 @@ from lastblock.serve.dashboard.charts import (
     TimelineCounts,
     chart,
     coarser,
-    length_for,
 )
 from lastblock.store.event_logs import Tallied
 from lastblock.store.storage import Tally
@@ -57,12 +54,6 @@ def test_a_history_keeps_its_size_and_every_event():
         assert now < counted.starts[-1] + counted.length
         assert (np.diff(counted.starts) == counted.length).all()
     assert counted.labels == ["a", "b", "c"]
-
-
-def test_each_length_is_a_multiple_of_the_one_before():
-    assert all(b % a == 0 and b > a for a, b in itertools.pairwise(LENGTHS))
-    assert length_for(0.0) == LENGTHS[0]
-    assert 5 * DAY / length_for(5 * DAY) < MOST_STRETCHES
 
 
 def counts_of(counts, labels):
