@@ -163,15 +163,15 @@ def test_a_copy_without_the_horizon_has_all_marks(marks, block):
     for n in (5, 4500, room):
         full, sums = new_marks(marks), np.zeros(1)
         small, copied = (
-            np.zeros(1, record([("marks", marks_dtype(1, marks, horizon))]))
+            np.zeros(1, record([("inner", record([("marks", marks_dtype(1, marks, horizon))]))]))
             for horizon in (4100, None)
         )
         take_all(full, sums, rewards[:n], kind)
-        take_all(small["marks"], sums, rewards[:n], kind)
+        take_all(small["inner"]["marks"], sums, rewards[:n], kind)
         resizing.copy(small[0], copied[0])
         fill_levels(small[0], copied[0])
         for later in np.array_split(rewards[n:], 2 if DISABLED else 20):
             take_all(full, sums, later, kind)
-            take_all(copied["marks"], sums, later, kind)
-            found = [blocks_of(made, by_length, kind) for made in (full, copied["marks"])]
+            take_all(copied["inner"]["marks"], sums, later, kind)
+            found = [blocks_of(made, by_length, kind) for made in (full, copied["inner"]["marks"])]
             assert found[0].tolist() == found[1].tolist()

@@ -347,10 +347,9 @@ def play(fleet, i, steps, start=0):
     [
         (POLICY, None, 300),
         (lb.SWLBSDA(window=60), None, 300),
-        (GROWING, 2000, 100),
+        (GROWING, 10_000, 100),
         (lb.LBSDAGM(), 44, 50),
-        (lb.LBSDAGM(marks=4, block="short"), 20, 25),
-        (lb.Restarting(lb.LBSDAGM(marks=6), lb.MeanShift()), 28, 30),
+        (lb.Restarting(lb.UCB1(), lb.MeanShift()), None, 100),
     ],
     ids=repr,
 )

@@ -46,9 +46,8 @@ def check_rewards(rewards: npt.ArrayLike, n: int, policy: Policy) -> npt.NDArray
         raise ValueError(f"{given.size} rewards for {n} ids; give one for each")
     with np.errstate(over="ignore"):  # long doubles may become infinite, which we refuse below
         values = np.ascontiguousarray(given, np.float64)
-    if n > 0 and not (
-        values.min() > -LARGEST_REWARD and values.max() < LARGEST_REWARD
-    ):  # NaN fails as well
+    least, most = (values.min(), values.max()) if n > 0 else (0.0, 0.0)
+    if not (least > -LARGEST_REWARD and most < LARGEST_REWARD):  # NaN fails as well
         wrong = int(np.argmin(np.abs(values) < LARGEST_REWARD))
         raise ValueError(
             f"rewards[{wrong}]={given[wrong]} must be finite and below {LARGEST_REWARD:g} in size; "
