@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 import msgspec
 
 from lastblock.serve.groups import Hosted
-from lastblock.serve.http import Request
+from lastblock.serve.http import Request, Streamed
+from lastblock.serve.problems import ProblemError
 from lastblock.serve.state import State
 from lastblock.store.event_logs import LoggedEvent
 from lastblock.support.errors import StoreError
@@ -25,6 +26,20 @@ _OURS = ("remember",)
 """Kinds of events that say nothing of a bandit: the store's memory of answered requests."""
 
 _encode = msgspec.json.encode
+
+
+def as_stream(parts: AsyncIterator[bytes]) -> Streamed:
+    """Return the answer that sends events as they come."""
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return Streamed(parts, b"text/event-stream", headers)
+
+
+def last_seen(request: Request) -> int | None:
+    """Return the number of the last event that a client has seen; None if it does not say."""
+    last = request.header(b"last-event-id") or request.query().get("after")
+    if last is not None and not (last.isascii() and last.isdigit() and len(last) < 19):
+        raise ProblemError("invalid", f"{last!r} is not the number of an event")
+    return None if last is None else int(last)
 
 
 async def follow(

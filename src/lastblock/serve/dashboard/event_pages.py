@@ -9,29 +9,20 @@ from lastblock.serve.dashboard.bandit_pages import BanditPages
 from lastblock.serve.dashboard.glance import webhook
 from lastblock.serve.dashboard.sign_in import Guard, Visit, cookie_of
 from lastblock.serve.groups import Hosted
-from lastblock.serve.http import Response, Streamed
-from lastblock.serve.problems import ProblemError
+from lastblock.serve.http import Response
 from lastblock.serve.routes.reports import alerts_for
 from lastblock.serve.routing import Route
 from lastblock.serve.state import State
-from lastblock.serve.streams import follow
+from lastblock.serve.streams import QUIET, as_stream, follow, last_seen
 from lastblock.store.event_logs import LoggedEvent
 
 BEAT = 2.0
 """Seconds between two looks at a bandit; a page is told at most this often to look again."""
 
-QUIET = 15.0
-"""Seconds after which a stream sends a comment, so that proxies do not take it for dead."""
-
 SHOWN = 100
 """How many of the last events the page of events shows at once."""
 
 MOST_NAMES = 1000
-
-_STREAM = (
-    b"text/event-stream",
-    {"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-)
 
 
 async def pulse(state: State, hosted: Hosted, visit: Visit) -> AsyncIterator[bytes]:
@@ -73,15 +64,12 @@ def routes(state: State, guard: Guard, bandits: BanditPages) -> Iterator[Route]:
 
     async def beats(visit: Visit) -> Response:
         hosted = await bandits.find(visit)
-        return Streamed(while_signed_in(visit, pulse(state, hosted, visit)), *_STREAM)
+        return as_stream(while_signed_in(visit, pulse(state, hosted, visit)))
 
     async def stream(visit: Visit) -> Response:
         hosted, request = await bandits.find(visit), visit.request
-        last = request.header(b"last-event-id") or request.query().get("after", "0")
-        if not (last.isascii() and last.isdigit() and len(last) < 19):
-            raise ProblemError("invalid", f"{last!r} is not the number of an event")
-        parts = follow(state, hosted, request, int(last))
-        return Streamed(while_signed_in(visit, parts), *_STREAM)
+        parts = follow(state, hosted, request, last_seen(request) or 0)
+        return as_stream(while_signed_in(visit, parts))
 
     async def events(visit: Visit) -> Response:
         name = visit.request.query().get("bandit", "").strip()

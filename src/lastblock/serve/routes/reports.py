@@ -33,7 +33,7 @@ from lastblock.serve.problems import ProblemError
 from lastblock.serve.reasons import past
 from lastblock.serve.routing import Parameter, Route
 from lastblock.serve.state import State
-from lastblock.serve.streams import follow
+from lastblock.serve.streams import as_stream, follow, last_seen
 from lastblock.serve.uplift import uplift
 from lastblock.store.export import DECISIONS, EVENTS
 from lastblock.store.store import Store
@@ -151,18 +151,10 @@ class _Reports:
     async def events(self, request: Request) -> Response:
         """The events of the bandit as they are logged: server-sent events."""
         hosted = await self._state.bandit(request)
-        last = request.header(b"last-event-id") or request.query().get("after")
-        if last is not None and not (last.isascii() and last.isdigit() and len(last) < 19):
-            raise ProblemError("invalid", f"{last!r} is not the number of an event")
-        if last is None:
+        after = last_seen(request)
+        if after is None:
             after = await asyncio.to_thread(self._last, hosted)
-        else:
-            after = int(last)
-        return Streamed(
-            follow(self._state, hosted, request, after),
-            b"text/event-stream",
-            {"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-        )
+        return as_stream(follow(self._state, hosted, request, after))
 
     def _last(self, hosted: Hosted) -> int:
         self._store.flush()
