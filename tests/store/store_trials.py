@@ -122,7 +122,7 @@ def write(path, options, steps, cells, forks):
 
         groups._take, groups._write = take_group, write_group
     bandit = store.bandit(NAME)
-    cells[READY] = 1
+    cells[READY] = not forks  # else a child says when it has been refused
     while True:
         change(bandit, steps)
         cells[ACKNOWLEDGED] = store._journals[NAME].event
@@ -138,6 +138,7 @@ def try_both(path, bandit, cells):
     with_error(bandit.ask, errors)
     is_refused = "belongs to the parent process" in errors[1]
     cells[REFUSALS if is_refused else MISTAKES] += 1
+    cells[READY] = 1
     time.sleep(0.02)
 
 

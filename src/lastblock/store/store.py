@@ -417,7 +417,8 @@ class Store:
                 free[name]: max(each.reserved, desk_of(each.bandit).next_id) + self._block
                 for name, each in made.items()
             }
-            self._storage.reserve(ends)
+            if ends:
+                self._storage.reserve(ends)
             for name, each in made.items():
                 self._attach(name, free[name], each, ends[free[name]])
         except BaseException:
