@@ -5,6 +5,7 @@ import os
 import shutil
 import sqlite3
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -100,22 +101,20 @@ CALLS = {
 
 def interrupted(after, work):
     """Interrupt work when so many calls within the store have returned; False if it has fewer."""
-    left = itertools.count(1 - after)
+    left = [after]
 
     def profile(frame, event, _):
         if event.endswith("return") and frame.f_code.co_filename.startswith(FOLDER):
-            if next(left) == 0:
+            left[0] -= 1
+            if left[0] == 0:
                 sys.setprofile(None)
                 raise KeyboardInterrupt
 
     sys.setprofile(profile)
-    try:
+    with suppress(KeyboardInterrupt):
         work()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.setprofile(None)
-    return False
+    sys.setprofile(None)
+    return left[0] <= 0
 
 
 def do(what, opened, path, durability, bandit):
@@ -126,6 +125,7 @@ def do(what, opened, path, durability, bandit):
 
 
 @pytest.mark.usefixtures("plain")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("durability", ["always", "interval"])
 @pytest.mark.parametrize("what", CALLS)
 @short_and_long("stride", 23, 1)
