@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import pytest
 
 import lastblock as lb
@@ -74,11 +73,7 @@ def page(name):
     ids=repr,
 )
 def test_what_arms_give(arm, support):
-    assert arm_support(arm) == support
-    world, scratch = lb.Stationary([arm, arm]).compile(1), np.empty(4, np.uint64)
-    words = np.random.default_rng(1).integers(0, 1 << 64, 500, np.uint64)
-    rewards = [world.sample(0, 0, word, scratch) for word in words]
-    assert support.low <= min(rewards) <= max(rewards) <= support.high
+    assert arm_support(arm) == support  # the conformance suite looks at the rewards
 
 
 def test_what_environments_give():

@@ -21,27 +21,20 @@ from lastblock.core.checked import (
 
 def start(body: Any) -> Any:
     """Return `start` within its guard."""
-
-    def guarded(self: Any, s: Any) -> None:
-        before, arms, round, taken = s.end, s.arms, s.round, s.taken
-        note_method(s, START)
-        body(self, s)
-        require_round(s)
-        if s.arms != arms or s.round != round or s.taken != taken:
-            raise RoundError(HEADER)
-        note_method(s, before)
-
-    return guarded
+    return _queueing(body, START)
 
 
 def plan(body: Any) -> Any:
     """Return `plan` within its guard."""
+    return _queueing(body, PLAN)
 
+
+def _queueing(body: Any, method: int) -> Any:
     def guarded(self: Any, s: Any) -> None:
         before, arms, round, taken = s.end, s.arms, s.round, s.taken
-        note_method(s, PLAN)
+        note_method(s, method)
         body(self, s)
-        if before == 0:  # not within start
+        if method == START or before == 0:  # `start` checks the round that `plan` queues in it
             require_round(s)
         if s.arms != arms or s.round != round or s.taken != taken:
             raise RoundError(HEADER)
