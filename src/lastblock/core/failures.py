@@ -43,7 +43,7 @@ R = TypeVar("R")
 _TOO_LARGE = 1 << 31
 
 
-def specialise(function: Callable[P, R], *arguments: Any, undo: bool = False) -> Callable[P, R]:
+def specialise(function: Callable[P, R], *arguments: Any) -> Callable[P, R]:
     """Return the compiled code of an `entry`, as `jit.specialise` does.
 
     Errors of a user's class, in compilation or later, become a `PolicyError`.
@@ -54,8 +54,6 @@ def specialise(function: Callable[P, R], *arguments: Any, undo: bool = False) ->
         A function decorated with `entry` or `moment`.
     *arguments
         Examples of the arguments.
-    undo
-        After an error, put the records back as they were: for a live bandit's single record.
 
     Returns
     -------
@@ -72,7 +70,7 @@ def specialise(function: Callable[P, R], *arguments: Any, undo: bool = False) ->
         raise _compile_error(error, arguments) from None
     if not any(is_checked(argument) for argument in arguments) and not jit.DISABLED:
         return compiled
-    return explained(function, compiled, undo=undo)
+    return explained(function, compiled, undo=False)
 
 
 def soon_compiled(function: Callable[..., Any], *examples: Any) -> SoonCompiled:
