@@ -50,6 +50,7 @@ collect_ignore_glob = ["testing/*mutants.py", "*conftest.py"]  # the latter have
 
 
 PLAIN_FILES = {
+    "test_answers",
     "test_any_life",
     "test_arms_that_come_and_go",
     "test_changes",
@@ -59,6 +60,7 @@ PLAIN_FILES = {
     "test_forged_states",
     "test_formats",
     "test_live_refusals",
+    "test_observing",
     "test_summary",
     "test_words",
 }
