@@ -110,6 +110,22 @@ FILES = [
     ("named.csv", b"arms,reward\na,1\n", "no column 'arm'; did you mean 'arms'"),
     ("named.parquet", parquet(arms=["a"], reward=[1.0]), "no column 'arm'; did you mean 'arms'"),
     ("gap.parquet", parquet(arm=["a", None], reward=[1.0, 2.0]), "'arm', row 1: None is not an"),
+    ("torn.jsonl", b'{"arm": "a", "reward": 1}\n{"arm": "b"', "line 2: "),
+    ("list.jsonl", b"[1, 2]\n", "line 1 is not an object; write lines such as"),
+    ("other.jsonl", b"\xff\xfe\n", "line 1: "),
+    ("bare.jsonl", b"\n\n", "the log has no events"),
+    ("named.jsonl", b'{"arm": "a", "rewrd": 1}\n', "no column 'reward'; did you mean 'rewrd'"),
+    (
+        "gap.jsonl",
+        b'{"arm": "a", "reward": 1}\n{"arm": "b"}\n',
+        "'reward', row 1: None is not a number",
+    ),
+    (
+        "gone.jsonl",
+        b'{"arm": "a", "reward": 1}\n{"arm": [], "reward": 1}\n',
+        r"row 1: \[\] is not an arm",
+    ),
+    ("log.jsonl", None, "^there is no file"),
     ("log.csv", None, r"^there is no file .*; give the path of a log$"),
     ("log.parquet", None, r"^there is no file .*; give the path of a log$"),
 ]
