@@ -133,8 +133,8 @@ def test_an_exported_log_says_what_could_be_chosen(place, tmp_path):
                 could_be = [arm for arm in choices if arm not in left_out + paused]
                 expected[decision.id] = decision.arm, decision.probability, could_be
         bandit.set_floors(None)
-        bandit.add_arm("gold")
         bandit.retire_arm("red")
+        bandit.add_arm("gold")
         decision = bandit.ask()
         bandit.tell(decision, 0.5)
         expected[decision.id] = decision.arm, None, ["green", "blue", "gold"]
