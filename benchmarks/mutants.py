@@ -2,10 +2,11 @@
 
 The file mutants.txt lists random mistakes ("mutants") in five folders of the package: the file, the
 function, one line before, the code, what replaces it, one line after, and whether the tests of the
-folder found it when the list was made. A mutant is looked for by its content, first in its file,
-then in all others. Each mutant runs in a copy of the working tree, with kernels in plain Python,
-against the tests that execute its lines and those that start processes, up to the first failure.
-Results stay in build/mutants, until a source or a test changes; an interrupted run continues.
+folder found it when the list was made ("untried" ones took too long). A mutant is looked for by
+its content, first in its file, then in all others. Each mutant runs in a copy of the working tree,
+with kernels in plain Python, against the tests that execute its lines and those that start
+processes, up to the first failure. Results stay in build/mutants, until a source or a test changes;
+an interrupted run continues.
 """
 
 import ast
