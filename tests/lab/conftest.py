@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from odd_reports import FIRST, HORIZON, HOSTILE, MEMORY, PNG, POLICIES, SECOND, SVG, WINDOW
+from odd_reports import HOSTILE, PNG, POLICIES, SVG
+from small_runs import ENV, FIRST, HORIZON, MEMORY, SECOND, WINDOW
 
 import lastblock as lb
 from lastblock.lab.descriptions import describe_environment
@@ -39,7 +40,7 @@ def results(tmp_path_factory):
     return {
         "changing": run(
             "changing",
-            lb.Piecewise({0: FIRST, 150: SECOND}),
+            ENV,
             POLICIES,
             60,
             title="Three coins",
@@ -47,7 +48,7 @@ def results(tmp_path_factory):
         ),
         "steady": steady,
         "single": run("single", lb.Stationary(FIRST), {"a": WINDOW, "b": MEMORY}, 1),
-        "many": run("many", lb.Piecewise({0: FIRST, 150: SECOND}), many, 60),
+        "many": run("many", ENV, many, 60),
         "hostile": run(
             "hostile",
             lb.Stationary(SECOND),

@@ -2,16 +2,12 @@
 
 import base64
 
-import lastblock as lb
+from small_runs import MEMORY, WINDOW
 
 HOSTILE = (
     "</script><b class=evil>$title & \"quoted\" 'text'</b><script>document.evil = 1</script>"
     r" $\bad{$ 漢字"
 )
-HORIZON = 300
-FIRST = [lb.Bernoulli(0.9), lb.Bernoulli(0.1), lb.Bernoulli(0.9)]
-SECOND = [lb.Bernoulli(0.1), lb.Bernoulli(0.9), lb.Bernoulli(0.2)]
-WINDOW, MEMORY = lb.SWLBSDA(window=60), lb.LBSDALM()
 POLICIES = {
     "window": WINDOW,
     "memory": MEMORY,

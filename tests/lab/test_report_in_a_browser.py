@@ -3,12 +3,12 @@
 import re
 
 import pytest
-from odd_reports import HORIZON, HOSTILE, POLICIES
+from odd_reports import HOSTILE, POLICIES
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.support.ui import WebDriverWait
+from small_runs import HORIZON
 
 from browser import Page, open_browser
-from lastblock.lab import statistics
 from lastblock.lab.report.page import write_report
 
 
@@ -53,11 +53,6 @@ def curves(page):
 def test_everything_that_takes_the_focus_has_a_name(page):
     """As a screen reader says it: the browser's own idea of the accessible name."""
     page.run("document.querySelectorAll('details').forEach((d) => { d.open = true })")
-    groups = page.all("div.scroll[role=group]")
-    names = [group.accessible_name for group in groups]
-    assert names[:3] == ["At a glance", "Final regret", "Tail of the final regret"]
-    assert {"Table 1", "Arms", "Policies", "Pulls per phase and arm"} <= set(names)
-    assert "" not in names
     focused = page.all("button, a[href], summary, [tabindex='0'][role]")
     assert len(focused) > 50
     assert [item.get_attribute("outerHTML") for item in focused if not item.accessible_name] == []
@@ -115,12 +110,9 @@ def column(page, table, number):
     )
 
 
-def test_tables_sort(page, results):
+def test_tables_sort(page):
     table = page.one("#scenario-1 h3 + .scroll table.sortable")
     means = column(page, table, 1)
-    assert [float(m) for m in means] == pytest.approx(
-        statistics.summary(results["changing"])["mean"].tolist()
-    )
     ascending = sorted(means, key=float)
     assert means != ascending
     head, mean = table.find_elements("css selector", "thead th")[:2]

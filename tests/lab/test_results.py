@@ -6,17 +6,13 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from small_runs import scenario
 
 import lastblock as lb
 
+ENV = lb.Stationary([lb.Bernoulli(0.9), lb.Bernoulli(0.1), lb.Bernoulli(0.8)])
+SCENARIO = scenario(name="coins", environment=ENV, replications=20)
 FRAMES = ("curves", "final", "pulls", "delays", "policies", "timing")
-SCENARIO = lb.lab.Scenario(
-    name="coins",
-    environment=lb.Stationary([lb.Bernoulli(0.9), lb.Bernoulli(0.1), lb.Bernoulli(0.8)]),
-    horizon=300,
-    policies={"window": lb.SWLBSDA(window=60), "memory": lb.LBSDALM()},
-    replications=20,
-)
 
 
 @pytest.fixture(scope="module")

@@ -9,38 +9,17 @@ import sys
 import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 import pytest
+from small_runs import ENV, HORIZON, POLICIES, contents, scenario
 
 import lastblock as lb
 from lastblock.core import registry
 from lastblock.core.layout import state_dtype
 from lastblock.lab.work import chunks, runner
-
-HORIZON = 300
-ENV = lb.Piecewise(
-    {
-        0: [lb.Bernoulli(0.9), lb.Bernoulli(0.1), lb.Bernoulli(0.9)],
-        150: [lb.Bernoulli(0.1), lb.Bernoulli(0.9), lb.Bernoulli(0.2)],
-    }
-)
-POLICIES = {"window": lb.SWLBSDA(window=60), "memory": lb.LBSDALM()}
-
-
-def scenario(**changes):
-    plain = {"environment": ENV, "horizon": HORIZON, "policies": POLICIES, "replications": 700}
-    return lb.lab.Scenario(**{"name": "small", **plain, **changes})
-
-
-def contents(folder):
-    """The bytes of all results but the times they took."""
-    return {
-        path.name: path.read_bytes()
-        for path in sorted(folder.glob("*.parquet"))
-        if path.name != "timing.parquet"
-    }
 
 
 @pytest.fixture
@@ -140,13 +119,6 @@ def test_a_damaged_chunk_is_computed_again(tmp_path, computed):
     assert contents(tmp_path / "small") == before
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_threads_do_not_matter(tmp_path, threads):
-    lb.lab.run(scenario(), out=tmp_path / "a")
-    lb.lab.run(scenario(), out=tmp_path / "b", threads=threads)
-    assert contents(tmp_path / "a" / "small") == contents(tmp_path / "b" / "small")
-
-
 class Backwards(ThreadPoolExecutor):
     """An executor that has another idea of order: the last comes first."""
 
@@ -163,15 +135,16 @@ class Backwards(ThreadPoolExecutor):
         return future
 
 
-def test_any_executor_will_do(tmp_path):
-    lb.lab.run(scenario(), out=tmp_path / "threads")
+def test_threads_and_executors_do_not_matter(tmp_path):
+    lb.lab.run(scenario(), out=tmp_path / "alone", threads=1)
+    lb.lab.run(scenario(), out=tmp_path / "threads", threads=3)
     with Backwards() as backwards:
         lb.lab.run(scenario(), out=tmp_path / "backwards", executor=backwards)
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
         lb.lab.run(scenario(), out=tmp_path / "processes", executor=processes)
-    expected = contents(tmp_path / "threads" / "small")
-    assert contents(tmp_path / "backwards" / "small") == expected
-    assert contents(tmp_path / "processes" / "small") == expected
+    expected = contents(tmp_path / "alone" / "small")
+    for other in ("threads", "backwards", "processes"):
+        assert contents(tmp_path / other / "small") == expected
 
 
 SCRIPT = """
@@ -295,24 +268,8 @@ def test_a_link_to_nothing_in_the_place_of_the_chunks_is_told(tmp_path):
 def test_progress_of_a_run_that_goes_on_starts_where_it_was(tmp_path, monkeypatch):
     made = scenario(horizon=10_000, replications=600, policies={"memory": lb.LBSDALM()})
     lb.lab.run(made, out=tmp_path, replications=400)
-    shown = []
-
-    class Bar:
-        def __init__(self, total, progress, *, unit, name=None, done=0):
-            shown.append((total, done))
-
-        def update(self, steps):
-            shown.append(steps)
-
-        def set_description(self, text):
-            pass
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *error):
-            pass
-
-    monkeypatch.setattr(runner, "progress_bar", Bar)
+    bar = mock.MagicMock()
+    monkeypatch.setattr(runner, "progress_bar", bar)
     lb.lab.run(made, out=tmp_path)
-    assert shown == [(6_000_000, 4_000_000), 2_000_000]
+    assert (bar.call_args.args[0], bar.call_args.kwargs["done"]) == (6_000_000, 4_000_000)
+    bar.return_value.__enter__.return_value.update.assert_called_once_with(2_000_000)
