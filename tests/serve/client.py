@@ -9,6 +9,8 @@ from lastblock.serve.app import App
 from lastblock.serve.server import expire, open_service
 from lastblock.serve.settings import Settings
 
+ARMS = ["red", "green", "blue"]
+
 
 @dataclass
 class Answer:
@@ -104,3 +106,29 @@ class Service:
 
     def delete(self, path, **more):
         return self.call("DELETE", path, **more)
+
+    def create(self, name="button", **more):
+        """Make a bandit, of three arms if nothing else is said."""
+        new = {"name": name, "policy": "LBSDAGM", "arms": ARMS, "seed": 1, **more}
+        made = self.post("/v1/bandits", new)
+        assert made.status == 201, made.body
+        return made
+
+    def decide(self, name="button", key="", **asked):
+        """Ask for a decision, with a key that makes it safe to ask again."""
+        headers = {"Idempotency-Key": key} if key else {}
+        return self.post(f"/v1/bandits/{name}/decisions", asked, headers=headers)
+
+    def reward(self, token, reward, **more):
+        return self.put(f"/v1/decisions/{token}/reward", {"reward": reward, **more})
+
+    def learn(self, rewards, name="button", **asked):
+        """Take a decision for each reward, and return the decisions."""
+        made = []
+        for reward in rewards:
+            made.append(self.decide(name, **asked).json)
+            assert self.reward(made[-1]["token"], reward).status == 204
+        return made
+
+    def summary(self, name="button"):
+        return self.get(f"/v1/bandits/{name}/summary").json

@@ -24,9 +24,7 @@ def service(tmp_path):
 def shop(service):
     """A service with one bandit of three arms, called button."""
     shop = service()
-    arms = ["red", "green", {"label": "blue", "payload": {"price": 7}}]
-    new = {"name": "button", "policy": "LBSDAGM", "arms": arms, "seed": 1}
-    assert shop.post("/v1/bandits", new).status == 201
+    shop.create(arms=["red", "green", {"label": "blue", "payload": {"price": 7}}])
     return shop
 
 

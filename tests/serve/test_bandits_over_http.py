@@ -10,8 +10,9 @@ from lastblock.kernels.background import compiling
 from lastblock.serve.policies import read_policy
 from lastblock.store.storage import TakenOverError
 
-NEW = {"name": "a/b ü", "policy": "LBSDAGM", "arms": ["x", 7, {"label": "z", "floor": 0.1}]}
+NEW = {"name": "a/b ü", "arms": ["x", 7, {"label": "z", "floor": 0.1}], "description": "of a page"}
 PATH = "/v1/bandits/a%2Fb%20%C3%BC"
+BUTTON = "/v1/bandits/button"
 
 
 def test_of_is_an_ordinary_parameter_of_a_policy_that_wraps_none():
@@ -22,10 +23,9 @@ def test_of_is_an_ordinary_parameter_of_a_policy_that_wraps_none():
         assert read_policy({"policy": "Share", "of": 0.25}) == Share(0.25)
 
 
-def test_a_bandit_is_made_and_read(service):
+def test_a_bandit_is_made_read_and_found_after_a_restart(service):
     shop = service()
-    made = shop.post("/v1/bandits", {**NEW, "description": "of a page", "seed": 3})
-    assert made.status == 201
+    made = shop.create(**NEW)
     assert made.headers["location"] == PATH
     assert made.json["policy"]["policy"] == "LBSDAGM"
     assert [arm["label"] for arm in made.json["arms"]] == ["x", 7, "z"]
@@ -35,6 +35,18 @@ def test_a_bandit_is_made_and_read(service):
     assert read.headers["etag"] == made.headers["etag"]
     same = shop.get(PATH, headers={"If-None-Match": read.headers["etag"]})
     assert (same.status, same.body) == (304, b"")
+    tokens = [each["token"] for each in shop.post(f"{PATH}/decisions", {"n": 2}).json["decisions"]]
+    shop.patch(PATH, {"paused": True})
+    assert shop.reward(tokens[0], 1.0).status == 204  # it is paused for decisions only
+    found = shop.get(PATH).json
+    changed = {"paused": True, "version": 2, "decisions": 2, "waiting": 1}
+    assert found == {**made.json, **changed, "arms": found["arms"]}
+    shop.close()
+    again = service()
+    assert again.get(PATH).json == found
+    assert again.reward(tokens[1], 1.0).status == 204
+    again.patch(PATH, {"paused": False})
+    assert again.post(f"{PATH}/decisions").status == 201
 
 
 @pytest.mark.parametrize(
@@ -55,20 +67,15 @@ def test_policies_are_written_as_in_scenario_files(service, policy, text):
         made = shop.post(
             "/v1/bandits", {**new, "name": "b"} | ({"policy": policy} if policy else {})
         )
-        again = shop.post("/v1/bandits", {**new, "name": "c", "policy": made.json["policy"]})
+        again = shop.create("c", policy=made.json["policy"])
     assert again.json["policy"] == made.json["policy"]
     assert shop.get("/v1/bandits").json["bandits"][0]["policy"].startswith(text)
-
-
-def test_a_name_is_taken_once(shop):
-    made = shop.post("/v1/bandits", {"name": "button", "arms": ["x", "y"]})
-    assert (made.status, made.kind) == (409, "conflict")
 
 
 def test_bandits_are_listed_in_pages(service):
     shop = service()
     for name in ("c", "a", "b"):
-        shop.post("/v1/bandits", {"name": name, "arms": ["x", "y"], "policy": "LBSDAGM"})
+        shop.create(name)
     first = shop.get("/v1/bandits?limit=2").json
     assert [each["name"] for each in first["bandits"]] == ["a", "b"]
     second = shop.get(f"/v1/bandits?limit=2&after={first['following']}").json
@@ -77,79 +84,95 @@ def test_bandits_are_listed_in_pages(service):
 
 
 def test_a_change_needs_the_version_that_was_read(shop):
-    read = shop.get("/v1/bandits/button")
-    change = {"description": "new"}
-    match = {"If-Match": read.headers["etag"]}
-    changed = shop.patch("/v1/bandits/button", change, headers=match)
+    match = {"If-Match": shop.get(BUTTON).headers["etag"]}
+    changed = shop.patch(BUTTON, {"description": "new"}, headers=match)
     assert changed.json["description"] == "new"
-    late = shop.patch("/v1/bandits/button", {"description": "newer"}, headers=match)
+    late = shop.patch(BUTTON, {"description": "newer"}, headers=match)
     assert (late.status, late.kind) == (412, "changed-meanwhile")
     assert late.headers["etag"] == changed.headers["etag"]
-    assert shop.get("/v1/bandits/button").json["description"] == "new"
-
-
-def test_a_paused_bandit_takes_rewards_only(shop):
-    token = shop.post("/v1/bandits/button/decisions").json["token"]
-    shop.patch("/v1/bandits/button", {"paused": True})
-    assert shop.post("/v1/bandits/button/decisions").kind == "paused"
-    assert shop.put(f"/v1/decisions/{token}/reward", {"reward": 1.0}).status == 204
-    shop.patch("/v1/bandits/button", {"paused": False})
-    assert shop.post("/v1/bandits/button/decisions").status == 201
+    assert shop.get(BUTTON).json["description"] == "new"
 
 
 def test_arms_come_and_go_and_hand_back_what_was_given(shop):
-    shop.post("/v1/bandits/button/arms", {"label": "gold", "payload": [1, "ü"]})
-    made = shop.post("/v1/bandits/button/decisions", {"n": 4}).json["decisions"]
+    shop.post(f"{BUTTON}/arms", {"label": "gold", "payload": [1, "ü"]})
+    made = shop.decide(n=4).json["decisions"]
     payloads = {each["arm"]: each["payload"] for each in made}
     assert payloads == {"red": None, "green": None, "blue": {"price": 7}, "gold": [1, "ü"]}
-    shop.patch("/v1/bandits/button/arms/gold", {"payload": 9})
-    state = shop.delete("/v1/bandits/button/arms/red").json
+    shop.patch(f"{BUTTON}/arms/gold", {"payload": 9})
+    state = shop.delete(f"{BUTTON}/arms/red").json
     assert {arm["label"]: arm["state"] for arm in state["arms"]}["red"] == "retired"
     assert {arm["label"]: arm["payload"] for arm in state["arms"]}["gold"] == 9
 
 
 def test_a_deleted_bandit_is_gone(shop):
-    token = shop.post("/v1/bandits/button/decisions").json["token"]
-    assert shop.delete("/v1/bandits/button").status == 204
-    assert shop.get("/v1/bandits/button").kind == "not-found"
-    assert shop.post("/v1/bandits/button/decisions").kind == "not-found"
-    assert shop.put(f"/v1/decisions/{token}/reward", {"reward": 1.0}).status == 410
+    token = shop.decide().json["token"]
+    assert shop.delete(BUTTON).status == 204
+    assert shop.get(BUTTON).kind == "not-found"
+    assert shop.decide().kind == "not-found"
+    assert shop.reward(token, 1.0).status == 410
     assert shop.state.host.store.names() == ()
-
-
-def test_bandits_and_notes_survive_a_restart(service):
-    shop = service()
-    made = shop.post("/v1/bandits", {**NEW, "description": "of a page", "seed": 3})
-    token = shop.post(f"{PATH}/decisions").json["token"]
-    shop.patch(PATH, {"paused": True})
-    shop.close()
-    again = service()
-    found = again.get(PATH)
-    assert found.json == {**made.json, "paused": True, "version": 2, "decisions": 1, "waiting": 1}
-    assert again.put(f"/v1/decisions/{token}/reward", {"reward": 1.0}).status == 204
 
 
 def test_a_bandit_of_another_program_is_served_when_that_releases_it(service, tmp_path):
     with lb.Store(tmp_path / "shop.db") as store:
         store.create("theirs", lb.LBSDAGM(), ["x", "y", "z"], seed=1)
         shop = service()
-        busy = shop.post("/v1/bandits/theirs/decisions")
+        busy = shop.decide("theirs")
         assert (busy.status, busy.kind) == (503, "unavailable")
         assert "open in" in busy.json["detail"]
         store.release("theirs")
-        assert shop.post("/v1/bandits/theirs/decisions").status == 201
+        assert shop.decide("theirs").status == 201
     assert shop.get("/v1/bandits/theirs").json["created"] is None
 
 
-def test_a_bandit_that_was_taken_over_is_opened_again(shop, monkeypatch):
+def test_a_bandit_that_was_taken_over_is_opened_again(shop):
     hosted = shop.state.host.bandits["button"]
-
-    def taken(**_):
-        raise TakenOverError(frozenset([hosted.number]), "another machine has it")
-
-    monkeypatch.setattr(hosted.bandit, "ask", taken)
-    lost = shop.post("/v1/bandits/button/decisions")
+    taken = TakenOverError(frozenset([hosted.number]), "another machine has it")
+    with mock.patch.object(hosted.bandit, "ask", side_effect=taken):
+        lost = shop.decide()
     assert (lost.status, lost.headers["retry-after"]) == (503, "1")
-    monkeypatch.undo()
-    assert shop.post("/v1/bandits/button/decisions").status == 201
+    assert shop.decide().status == 201
     assert shop.state.host.bandits["button"] is not hosted
+
+
+def floors(shop, name="button"):
+    return {arm["label"]: arm["floor"] for arm in shop.get(f"/v1/bandits/{name}").json["arms"]}
+
+
+def test_floors_are_set_and_taken_away(shop):
+    before = shop.get(BUTTON).headers["etag"]
+    assert shop.decide().json["probability"] is None
+    changed = shop.patch(BUTTON, {"floor": 0.1}, headers={"If-Match": before})
+    assert changed.headers["etag"] != before
+    assert changed.json["floor"] == 0.1
+    assert floors(shop) == {"red": 0.1, "green": 0.1, "blue": 0.1}
+    assert shop.decide().json["probability"] > 0.09
+    assert shop.patch(BUTTON, {"floor": {"red": 0.25}}).json["floor"] is None
+    assert floors(shop) == {"red": 0.25, "green": None, "blue": None}
+    shop.patch(f"{BUTTON}/arms/blue", {"floor": 0.25})
+    shop.post(f"{BUTTON}/arms", {"label": "gold", "floor": 0.25})
+    shop.patch(BUTTON, {"description": "of a page"})  # what is left out stays
+    assert floors(shop) == {"red": 0.25, "green": None, "blue": 0.25, "gold": 0.25}
+    shop.patch(f"{BUTTON}/arms/red", {"floor": None})
+    assert floors(shop) == {"red": None, "green": None, "blue": 0.25, "gold": 0.25}
+    shop.patch(BUTTON, {"floor": None})
+    assert shop.decide().json["probability"] is None
+
+
+def test_segments_have_floors_too(service, shop):
+    shop.decide(segment="de")
+    shop.patch(BUTTON, {"floor": 0.2})
+    assert floors(shop, "button%40de")["red"] == 0.2
+    assert shop.decide(segment="de").json["probability"] > 0.19
+    shop.decide(segment="fr")  # made after the change
+    assert floors(shop, "button%40fr")["green"] == 0.2
+    # As after a crash between the two writes: whoever opens them brings them together.
+    shop.state.host.bandits["button@de"].bandit.set_floors(None)
+    shop.close()
+    assert floors(service(), "button%40de")["red"] == 0.2
+
+
+def test_floors_of_single_arms_by_text(service):
+    shop = service()
+    shop.create(arms=[1, 2, "x"], floor={"1": 0.1, "x": 0.2})
+    assert floors(shop) == {1: 0.1, 2: None, "x": 0.2}

@@ -4,10 +4,9 @@ import re
 
 import pytest
 
-from serve.client import Service
+from serve.client import ARMS, Service
 
 NEW = {"name": "new", "arms": ["x", "y"], "policy": "LBSDAGM"}
-ARMS = ["red", "green", "blue"]
 RAIL = {"control": "red", "worse": "higher"}
 BANDITS = {
     "button": {"floor": {"red": 0.2, "green": 0.2}, "reward_window": 60, "default_reward": 0},
@@ -23,11 +22,9 @@ TOKENS = []
 def shop(tmp_path_factory):
     shop = Service(tmp_path_factory.mktemp("refusals") / "shop.db")
     for name, more in BANDITS.items():
-        new = {"name": name, "policy": "LBSDAGM", "arms": ARMS, "seed": 1, **more}
-        assert shop.post("/v1/bandits", new).status == 201
-    shop.post("/v1/bandits/button/decisions", {}, headers={"Idempotency-Key": "one"})
-    for name in ("button", "guarded"):
-        TOKENS.append(shop.post(f"/v1/bandits/{name}/decisions").json["token"])
+        shop.create(name, **more)
+    shop.decide(key="one")
+    TOKENS.extend(shop.decide(name).json["token"] for name in ("button", "guarded"))
     shop.delete("/v1/bandits/plain/arms/green")
     shop.patch("/v1/bandits/coins", {"paused": True})
     yield shop
@@ -157,6 +154,7 @@ def test_no_bandit_is_changed(shop, path, change, kind, words):
         (f"{BUTTON}/observations", {"observations": [{"arm": "pink", "reward": 1}]}, "invalid", ""),
         (f"{HELD}/observations", {"observations": [{"arm": "red", "reward": 1}]}, "conflict", ""),
         ("/v1/keys", {"scopes": []}, "invalid", "length"),
+        ("/v1/bandits", {**NEW, "name": "button"}, "conflict", ""),
     ],
 )
 def test_nothing_else_is_taken(shop, path, body, kind, words):
@@ -210,7 +208,7 @@ def test_no_decision_of_a_batch_is_taken(shop, requests):
     ("token", "told", "kind", "words"),
     [
         ("{0}", {"reward": 1e300}, "invalid", "reward=1e+300"),
-        ("{0}", {"reward": "1"}, "invalid", "reward: "),
+        *(("{0}", {"reward": reward}, "invalid", "reward: ") for reward in ("1", None, True)),
         ("{0}", {"reward": 1, "guardrail": 1}, "invalid", "has no guardrail"),
         ("{1}", {"reward": 1, "guardrail": 1e300}, "invalid", "guardrail"),
         ("{1}", {"reward": 1, "guardrail": True}, "invalid", "guardrail"),
