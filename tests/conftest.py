@@ -44,7 +44,7 @@ gc.set_threshold(500_000, *gc.get_threshold()[1:])
 make_ready()  # some tests call kernels from code that they compile themselves
 
 # Read by type checkers, or run in a process of its own; importing the mistakes would make them.
-# The programs among the data ran once, with older versions. One file is slow to import.
+# The program among the data writes files that never change. One file is slow to import.
 collect_ignore = ["typing", "data", "serve/fuzz.py"]
 collect_ignore_glob = ["testing/*mutants.py", "*conftest.py"]  # the latter have no doctests
 

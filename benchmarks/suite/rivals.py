@@ -56,9 +56,6 @@ COUNTED = (ADAPTIVE, "GLR-kl-UCB", "CUSUM-UCB", "M-UCB")
 WINDOWS = tuple(1 << j for j in range(7, 17))
 """The windows from which, with the tuned one, the best is chosen in hindsight."""
 
-UNPLAYED = {ORACLE: "arms that move all the time have no change points to be told"}
-"""The policies that do not play problems with drifting arms, and the reason."""
-
 
 class Knowledge(NamedTuple):
     """The facts about the rewards of a problem that rivals may use."""

@@ -1,7 +1,7 @@
 // A bandit from JavaScript, in a browser or in Node: which button to show, and whether it was clicked.
 //   LASTBLOCK_URL=http://localhost:8000 LASTBLOCK_KEY=lb_… node button.mjs
-// In a browser use a key that can only ask and tell, for this one bandit, and start the service with
-// --cors https://your.page.
+// In a browser use a key that can only ask and tell, for this one bandit, and let a proxy show the
+// service under your page's own origin.
 
 const url = process.env.LASTBLOCK_URL;
 const key = process.env.LASTBLOCK_KEY;

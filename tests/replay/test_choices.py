@@ -46,7 +46,7 @@ def test_estimates_count_the_events_in_which_an_arm_could_be_chosen(exported):
 
 
 def test_estimates_without_the_column_are_refused_or_as_before(exported):
-    """A log of an older version: only what was always there can be estimated."""
+    """A log without choices: only what was always there can be estimated."""
     replay = lb.Replay(exported, propensity="probability", choices=None)
     for arm in "ad":
         message = r"weights of 20000 events average 0\.[45]\d* ± 0\.0\d*, and would average 1 if"

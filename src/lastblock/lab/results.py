@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from lastblock.drawing.canvas import Picture
 
-FORMAT = 2
+FORMAT = 1
 _KEY = b"lastblock"
 _FRAMES = ("curves", "final", "pulls", "delays", "policies", "timing")
 
