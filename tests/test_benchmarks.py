@@ -23,15 +23,6 @@ def ended_with(module, arguments, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py"))
-)
-def test_every_benchmark_finds_what_it_imports(name, monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
-    with imported(name):
-        pass
-
-
-@pytest.mark.parametrize(
     ("command", "told"),
     [
         ("comparison --threads 0", "--threads: 0 must be at least 1"),

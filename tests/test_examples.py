@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import os
 import subprocess
 import sys
 import zipfile
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 import lastblock as lb
+from processes import environment, run_python
 
 CONTAINER = Path(__file__).parents[1] / "examples" / "container"
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -104,24 +104,18 @@ def test_the_container_runs_one_worker_with_threads(tmp_path):
     assert command[0] == "gunicorn"
     assert command[command.index("-w") + 1] == "1"
     assert int(command[command.index("--threads") + 1]) > 1
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        "STORE": str(tmp_path / "shop.db"),
-        "NUMBA_DISABLE_JIT": "1",
-    }
     subprocess.run(
         [sys.executable, "-m", "gunicorn", "--check-config", *command[1:]],
         check=True,
         cwd=CONTAINER,
-        env=environment,
+        env=environment(STORE=tmp_path / "shop.db", NUMBA_DISABLE_JIT=1),
         timeout=300,
     )
     with lb.Store(tmp_path / "shop.db") as store:
         assert store.names() == ("button",)
 
 
-def test_the_container_s_service(tmp_path):
+def test_the_container_s_service(tmp_path, monkeypatch):
     """In a process of its own, since the module opens a store when it is imported."""
     code = """
 import json, shop
@@ -138,12 +132,7 @@ assert get("/answer", answer)[0] == get("/answer", "decision=x")[0] == "400"
 assert get("/nothing")[0] == "404"
 assert get("/summary")[1]["asked"] >= 1
 """
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([*sys.path, str(CONTAINER)]),
-        "STORE": str(tmp_path / "shop.db"),
-        "NUMBA_DISABLE_JIT": "1",
-    }
-    subprocess.run([sys.executable, "-c", code], check=True, env=environment, timeout=300)
-    warm_up = [sys.executable, str(CONTAINER / "warm_up.py")]
-    subprocess.run(warm_up, check=True, env=environment, timeout=300)
+    monkeypatch.syspath_prepend(CONTAINER)
+    for program in (("-c", code), (CONTAINER / "warm_up.py",)):
+        ended = run_python(*program, STORE=tmp_path / "shop.db", NUMBA_DISABLE_JIT=1)
+        assert ended.returncode == 0, ended.stderr

@@ -8,20 +8,19 @@ from types import SimpleNamespace
 
 import pytest
 
+from benchmark_modules import ROOT, forgotten
 from lastblock.kernels.background import compiling
 from lastblock.lab.scenario import Scenario
 
-ROOT = Path(__file__).parents[1]
+FILES = {"main": "peers"} | {
+    name: f"peers_{name}" for name in ("faults", "players", "tables", "worker")
+}
 
 
 @pytest.fixture
 def peers(monkeypatch):
     """Return the modules of the benchmark, with a library whose policies do as they are told."""
     monkeypatch.syspath_prepend(ROOT)
-    names = ("main", "faults", "players", "tables", "worker")
-    files = ("peers", *(f"peers_{name}" for name in names[1:]))
-    modules = [importlib.import_module(f"benchmarks.{file}") for file in files]
-    found = SimpleNamespace(**dict(zip(names, modules, strict=True)))
 
     def last_arm(arms, seed):
         return lambda: arms - 1, lambda arm, reward: None
@@ -29,18 +28,21 @@ def peers(monkeypatch):
     def broken(arms, seed):
         raise OverflowError("too much")
 
-    fake = found.players.Library(
-        "fake",
-        "fake",
-        {"UCB1": last_arm, "Thompson sampling": broken, "SW-UCB": last_arm},
-        first="UCB1",
-        replications=3,
-        notes={"UCB1": "its own constant"},
-    )
-    monkeypatch.setitem(found.players.LIBRARIES, "fake", fake)
-    yield found
-    for module in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
-        del sys.modules[module]
+    with forgotten():
+        modules = {
+            name: importlib.import_module(f"benchmarks.{file}") for name, file in FILES.items()
+        }
+        found = SimpleNamespace(**modules)
+        fake = found.players.Library(
+            "fake",
+            "fake",
+            {"UCB1": last_arm, "Thompson sampling": broken, "SW-UCB": last_arm},
+            first="UCB1",
+            replications=3,
+            notes={"UCB1": "its own constant"},
+        )
+        monkeypatch.setitem(found.players.LIBRARIES, "fake", fake)
+        yield found
 
 
 def job(policy, world):

@@ -184,14 +184,20 @@ def test_scenarios_are_listed_and_printed(lastblock):
     assert out.strip() == lb.lab.Scenario.load("stationary").source.strip()
 
 
-def test_compare_says_what_is_significant(lastblock, folder):
+@pytest.fixture
+def _compared(folder):
+    """Results in which B is nearly as good as A and C is not, and others in another folder."""
     rng = np.random.default_rng(1)
     luck = rng.normal(0, 5, 200)
     noise = rng.normal(0, 1, (2, 200))
-    regrets = {"A": 50 + luck, "B": 50 + luck + noise[0], "C": 60 + luck + noise[1]}
+    regrets = {"A": 50 + luck, "B": 50.15 + luck + noise[0], "C": 60 + luck + noise[1]}
     made_results.made_result(regrets).save(folder / "results/made")
     other = made_results.made_result({"A": luck, "B": luck + 9}, name="other", environment="x")
     other.save(folder / "elsewhere")
+
+
+@pytest.mark.usefixtures("_compared")
+def test_compare_says_what_is_significant(lastblock):
     status, out, err = lastblock("compare", "made", "elsewhere", "--baseline", "A")
     assert (status, err) == (0, "")
     first, second = out.split("\n\n")
@@ -212,19 +218,14 @@ def test_compare_says_what_is_significant(lastblock, folder):
     assert out.endswith("All differences from C are significant.\n")
 
 
+@pytest.mark.usefixtures("_compared")
 def test_compare_prints_latex_csv_and_json(lastblock, folder):
-    rng = np.random.default_rng(1)
-    luck = rng.normal(0, 5, 100)
-    regrets = {"A": 50 + luck, "B": 52 + luck + rng.normal(0, 1, 100), "C": 60 + 2 * luck}
-    made_results.made_result(regrets).save(folder / "results/made")
-    other = made_results.made_result({"A": luck, "B": luck + 9}, name="other", environment="x")
-    other.save(folder / "results/other")
-    status, out, err = lastblock("compare", "made", "other", "--latex")
+    status, out, err = lastblock("compare", "made", "elsewhere", "--latex")
     assert (status, err) == (0, "")
     assert out.count(r"\begin{tabular}") == 2
     assert r"\label{tab:other}" in out
 
-    status, out, err = lastblock("compare", "made", "other", "--csv")
+    status, out, err = lastblock("compare", "made", "elsewhere", "--csv")
     assert (status, err) == (0, "")
     frame = pd.read_csv(io.StringIO(out))
     assert list(frame["results"]) == ["made"] * 3 + ["other"] * 2
@@ -232,7 +233,7 @@ def test_compare_prints_latex_csv_and_json(lastblock, folder):
     expected = lb.lab.load(folder / "results/made").differences()
     assert frame["difference"][1:3].tolist() == pytest.approx(expected["difference"].tolist())
 
-    status, out, err = lastblock("compare", "made", "other", "--json", "--baseline", "B")
+    status, out, err = lastblock("compare", "made", "elsewhere", "--json", "--baseline", "B")
     assert (status, err) == (0, "")
     first, second = json.loads(out)
     assert (first["results"], first["baseline"], first["adjusted"]) == (["made"], "B", "these rows")
@@ -241,7 +242,8 @@ def test_compare_prints_latex_csv_and_json(lastblock, folder):
     assert first["policies"][1]["difference"] is None
     assert second["policies"][0]["difference"] == pytest.approx(-9)
     assert second["policies"][0]["p"] == 0.0
-    assert lastblock("compare", "made", "--json", "--csv")[0] == 2
+    head = "made: final regret less that of A, the smallest; valid for all pairs at once"
+    assert lastblock("compare", "made")[1].startswith(head)
 
 
 def test_compare_by_ranks(lastblock, folder):
@@ -265,62 +267,16 @@ def test_compare_by_ranks(lastblock, folder):
     assert only["policies"][0]["significant"] is True
     _, out, _ = lastblock("compare", "made", "--test", "ranks", "--csv")
     assert out.startswith("results,policy,baseline,wins,")
-    status, _, err = lastblock("compare", "made", "--test", "ranks", "--latex")
-    assert (status, "take --test means" in err) == (2, True)
-
-
-def test_the_chosen_baseline_is_said_to_be_chosen(lastblock, folder):
-    made_results.made_result({"A": np.arange(9.0), "B": 3 + np.arange(9.0) ** 2}).save(
-        folder / "results/made"
-    )
-    _, out, _ = lastblock("compare", "made")
-    assert out.startswith(
-        "made: final regret less that of A, the smallest; valid for all pairs at once"
-    )
-
-
-@pytest.mark.parametrize(
-    ("suffix", "head"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
-)
-def test_plot_writes_a_figure(lastblock, folder, suffix, head):
-    made_results.made_result({"A": np.arange(5.0)}).save(folder / "results/made")
-    kind = "best-arm" if suffix == "pdf" else "regret"
-    status, out, _ = lastblock("plot", "made", "--kind", kind, "--output", f"made.{suffix}")
-    assert (status, out) == (0, f"figure: made.{suffix}\n")
-    assert (folder / f"made.{suffix}").read_bytes().startswith(head)
 
 
 def test_plot_for_a_paper(lastblock, folder):
     made_results.made_result({"A": np.arange(5.0), "B": np.ones(5)}).save(folder / "results/made")
     command = "plot", "made", "--output", "made.svg"
     for width, points in (("8.5cm", 240.9), ("85mm", 240.9), ("3.25in", 234.0), ("3.25", 234.0)):
-        status, _, _ = lastblock(*command, "--width", width, "--policy", "A")
-        assert status == 0
+        status, out, _ = lastblock(*command, "--width", width, "--policy", "A")
+        assert (status, out) == (0, "figure: made.svg\n")
         head = (folder / "made.svg").read_text()[:600]
         assert float(re.search(r'width="([\d.]+)pt"', head)[1]) == pytest.approx(points, abs=0.1)
-    for wrong, message in (
-        ("wide", "must be a width such as 3.25in"),
-        ("1in", "must lie between 2"),
-    ):
-        status, _, err = lastblock(*command, "--width", wrong)
-        assert (status, message in err) == (2, True)
-    status, _, err = lastblock(*command, "--policy", "C")
-    assert status == 2
-    assert "--policy: there is no 'C'; choose from A, B" in err
-
-
-def test_a_figure_does_not_replace_a_folder(lastblock, folder):
-    made_results.made_result({"A": np.arange(5.0)}).save(folder / "results/made")
-    (folder / "made.png").mkdir()
-    status, _, err = lastblock("plot", "made", "--output", "made.png")
-    assert status == 2
-    assert "made.png is a folder; give the name of a file" in err
-
-
-def test_a_report_of_nothing_leaves_nothing(lastblock, folder):
-    status, _, err = lastblock("report", "--out", "nowhere")
-    assert (status, err.count("there are no results in nowhere")) == (2, 1)
-    assert not (folder / "nowhere").exists()
 
 
 def test_help_and_version(lastblock):

@@ -28,6 +28,11 @@ def made(folder):
     made_results.made_result({"A": [1.0, 2.0], "B": [2.0, 4.0]}).save(folder / "results/made")
 
 
+def in_the_way(folder):
+    made(folder)
+    (folder / "made.png").mkdir()
+
+
 def a_file(folder):
     (folder / "results").write_text("")
 
@@ -73,6 +78,7 @@ MISTAKES = {
     "compare": "arguments are required: RESULT",
     "compare made": "no results 'made', here or in results",
     "report": "there are no results in results",
+    "report --out nowhere": "there are no results in nowhere",
     "plot made --output made.gif": r"'made.gif' must end in .png, .svg, .pdf",
     "plot made": "arguments are required: --output",
     "completion fsh": "unknown shell 'fsh'; did you mean 'fish'?",
@@ -90,7 +96,13 @@ MISTAKES_IN_FILES = {
     "compare mad": [(made, "no results 'mad', here or in results; did you mean 'made'?")],
     "compare made --confidence 2": [(made, "--confidence: '2' must lie between 0 and 1")],
     "compare made --test magic": [(made, "unknown --test 'magic'; choose from means, ranks")],
+    "compare made --json --csv": [(made, "not allowed with argument")],
+    "compare made --test ranks --latex": [(made, "take --test means")],
     "plot made --output nowhere/made.png": [(made, "there is no folder nowhere")],
+    "plot made --output made.png": [(in_the_way, "made.png is a folder; give the name of a file")],
+    "plot made --output made.svg --width wide": [(made, "must be a width such as 3.25in")],
+    "plot made --output made.svg --width 1in": [(made, "must lie between 2")],
+    "plot made --output made.svg --policy C": [(made, "there is no 'C'; choose from A, B")],
     "report newer": [(from_another_version, "results/newer has results of format 99")],
 }
 CASES = [(command, None, message) for command, message in MISTAKES.items()] + [
@@ -112,6 +124,7 @@ def test_a_mistake_is_one_line_and_status_2(
     assert_one_line(err, message)
     assert (status, out) == (2, "")
     assert files_in(folder) == before
+    assert not (folder / "nowhere").exists()
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])

@@ -43,7 +43,7 @@ def lines(panel):
 
 
 def test_regret_figure_has_lines_bands_and_changes(result):
-    (panel,) = result_figure(result).axes
+    (panel,) = result.plot().axes
     drawn = lines(panel)
     for label, look in styles.looks(result.policy_names).items():
         curve = result.curves[result.curves["policy"] == label]
@@ -59,6 +59,10 @@ def test_regret_figure_has_lines_bands_and_changes(result):
     assert all(label in names for label in SIZES)
     assert "mean of 50 replications; band: quartiles" in names
     assert "Lai" not in names
+    assert "off the scale" not in names
+    assert panel.get_ylabel() == "regret"
+    assert panel.get_ylim()[0] == 0.0
+    assert panel.get_ylim()[1] > result.curves["q75"].max()
 
 
 def test_curves_differ_in_more_than_colour():
@@ -94,13 +98,6 @@ def test_the_bound_is_drawn_where_there_is_one(result):
     assert panel.get_ylim()[1] > 2.0 * np.log(100)
 
 
-def test_all_curves_are_within_the_panel(result):
-    (panel,) = result_figure(result).axes
-    assert panel.get_ylim()[0] == 0.0
-    assert panel.get_ylim()[1] > result.curves["q75"].max()
-    assert not any("off the scale" in text for text in texts(panel.figure))
-
-
 def test_a_curve_far_above_the_others_is_cut_and_said_so():
     far = made_result({"a": [10.0, 11.0], "b": [12.0, 13.0], "far": [900.0, 1000.0]})
     (panel,) = result_figure(far).axes
@@ -118,7 +115,8 @@ def test_many_names_are_small_rather_than_on_top_of_each_other():
 
 
 def test_best_arm_figure_has_shares_over_time(result):
-    (panel,) = result_figure(result, kind="best-arm").axes
+    (panel,) = result.plot(kind="best-arm").axes
+    assert panel.get_ylabel() == "pulls of a best arm"
     line = lines(panel)[styles.looks(result.policy_names)["SW-LB-SDA"].colour.lower()]
     curve = result.curves[result.curves["policy"] == "SW-LB-SDA"]
     steps = np.diff(curve["t"], prepend=0)
@@ -217,14 +215,6 @@ def test_files_are_the_same_from_many_threads(result, tmp_path):
     with ThreadPoolExecutor(3) as pool:
         drawn = set(pool.map(draw, range(3)))
     assert drawn == {(tmp_path / "0.svg").read_bytes()}
-
-
-def test_a_result_plots_itself(result, tmp_path):
-    path = tmp_path / "share.png"
-    figure = result.plot(path, kind="best-arm")
-    assert path.read_bytes() == result_figure(result, kind="best-arm").rendered("png")
-    assert figure.axes[0].get_ylabel() == "pulls of a best arm"
-    assert result.plot().axes[0].get_ylabel() == "regret"
 
 
 def test_a_result_shows_itself_in_a_notebook(result):

@@ -62,11 +62,6 @@ def test_scenarios_of_the_package_are_as_large_as_the_papers(name):
     assert scenario.source is not None
 
 
-def test_the_papers_27_curves_are_there():
-    paper = ("stationary", "bernoulli-changes", "gaussian-changes", "gaussian-variance-changes")
-    assert sum(len(read(name).policies) for name in paper) == 27
-
-
 def test_the_papers_gaussian_scenario():
     scenario = read("gaussian-changes")
     world = scenario.environment
@@ -132,20 +127,6 @@ def test_a_part_of_a_file_is_what_it_describes(load, part, made):
     else:
         found = load(f"{HEAD}{part}\n{POLICY}").environment
     assert repr(found) == repr(eval(made, {"lb": lb, "world": world}))
-
-
-def test_means_that_drift(load):
-    text = """
-[arms]
-family = "Gaussian"
-std = [1, 2, 3]
-mean = [{centre = 1, amplitude = 2, period = 30}, {values = [0, 1], times = [0, 9]}, 0.5]
-"""
-    scenario = load(f"{HEAD}{text}{POLICY}")
-    world = scenario.environment
-    assert world.paths == (lb.Sinusoid(1, 2, 30), lb.Table([0, 1], [0, 9]), lb.Table([0.5]))
-    assert [arm.std for arm in world.arms] == [1, 2, 3]
-    assert isinstance(world, lb.Drifting)
 
 
 def test_tunings_follow_the_horizon_and_the_changes_at_the_top(load):
