@@ -59,7 +59,8 @@ class Service:
 
         return self.runner.run(all_of_them())
 
-    async def request(self, method, path, body=None, key=None, headers=None, raw=None):
+    async def request(self, method, path, body=None, key=None, headers=None, raw=None, until=bool):
+        """Send a request, and go once `until` holds for the body of the answer so far."""
         sent = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
         key = self.key if key is None else key
         lines = {"content-type": "application/json", **(headers or {})}
@@ -76,13 +77,18 @@ class Service:
             "client": ("192.0.2.1", 5),
         }
         parts = [{"type": "http.request", "body": sent, "more_body": False}]
-        got = []
+        got, enough = [], asyncio.Event()
 
         async def receive():
-            return parts.pop() if parts else {"type": "http.disconnect"}
+            if parts:
+                return parts.pop()
+            await enough.wait()
+            return {"type": "http.disconnect"}
 
         async def send(message):
             got.append(message)
+            if until(b"".join(each.get("body", b"") for each in got)):
+                enough.set()
 
         await self.app(scope, receive, send)
         start, *bodies = got

@@ -7,20 +7,16 @@ import numpy as np
 import pytest
 
 from lastblock.core.reward_stats import Told
-from lastblock.drawing.numbers import show
 from lastblock.drawing.styles import COLOURS
 from lastblock.serve.dashboard.glance import Traffic, glance, health, pooled, rate_of
 from lastblock.serve.dashboard.pages import assets
-from lastblock.serve.uplift import uplift
 from serve.visitor import Visitor, text_of
 
 HOSTILE = "</script><script>document.evil = 1</script>\"'><img src=x onerror=document.evil=1>"
 
 
-def learn(shop, name="button", times=30):
-    for number in range(times):
-        made = shop.post(f"/v1/bandits/{name}/decisions", {}).json
-        shop.put(f"/v1/decisions/{made['token']}/reward", {"reward": float(number % 3 == 0)})
+def learn(shop, times=30):
+    shop.learn([float(number % 3 == 0) for number in range(times)])
 
 
 def test_arms_and_pauses(shop, admin):
@@ -28,22 +24,17 @@ def test_arms_and_pauses(shop, admin):
     assert answer.headers["location"] == "/dashboard/bandits/button?done=added#change"
     fields = {"arm": '"green"', "paused": "yes"}
     assert admin.post("/bandits/button/arms/pause", fields).status == 303
-    assert "green paused" in text_of(admin.get("/bandits/button"))
+    assert "green paused" in admin.read("/bandits/button")
     assert shop.get("/v1/bandits/button").json["arms"][1]["state"] == "paused"
     assert admin.post("/bandits/button/arms/pause", {**fields, "paused": "no"}).status == 303
     assert admin.post("/bandits/button/arms/retire", {"arm": '"red"'}).status == 303
     assert admin.post("/bandits/button/pause", {"paused": "yes"}).status == 303
     found = shop.get("/v1/bandits/button").json
-    assert [(arm["label"], arm["state"]) for arm in found["arms"]] == [
-        ("red", "retired"),
-        ("green", "active"),
-        ("blue", "active"),
-        ("gold", "active"),
-    ]
+    states = {arm["label"]: arm["state"] for arm in found["arms"]}
+    assert states == {"red": "retired", "green": "active", "blue": "active", "gold": "active"}
     assert found["arms"][3]["payload"] == {"price": 9}
     assert found["paused"]
-    page = text_of(admin.get("/bandits/button?done=paused"))
-    assert "it takes rewards, but no decisions" in page
+    assert "it takes rewards, but no decisions" in admin.read("/bandits/button?done=paused")
     assert admin.post("/bandits/button/pause", {"paused": "no"}).status == 303
     assert not shop.get("/v1/bandits/button").json["paused"]
 
@@ -74,22 +65,20 @@ def test_mistakes_are_explained(shop, admin, path, fields, said):
 
 
 def test_the_page_of_a_bandit(shop, admin):
-    assert "Nothing" not in text_of(admin.get("/bandits/button"))
+    assert "Nothing" not in admin.read("/bandits/button")
     learn(shop)
-    page = text_of(admin.get("/bandits/button"))
+    page = admin.read("/bandits/button")
     assert "leads." in page  # the duels of the last round, in words
     assert "The policy has noticed none." in page
     assert '{"price":7}' in page
-    assert "30" in text_of(admin.get())
+    assert "30" in admin.read()
     answer = admin.get("/bandits/button/part")
     assert "script-src 'self'" in answer.headers["content-security-policy"]
     assert "unsafe" not in answer.headers["content-security-policy"]
     assert answer.headers["x-content-type-options"] == "nosniff"
-    part = answer.body.decode()
-    assert 'id="figures"' in part
-    assert 'id="details"' in part
-    events = text_of(admin.get("/events?bandit=button"))
-    assert "tell" in events
+    assert b'id="figures"' in answer.body
+    assert b'id="details"' in answer.body
+    assert "tell" in admin.read("/events?bandit=button")
     assert admin.get("/bandits/nobody").status == 404
     assert admin.get("/events?bandit=nobody").status == 404
 
@@ -119,16 +108,15 @@ def test_a_thousand_bandits_come_in_pages(shop, admin):
     assert page.body.decode().count('scope="row"') == 50
     assert "1 001 bandits, page 1 of 21" in text_of(page)
     assert admin.get("?page=21").body.decode().count('scope="row"') == 1
-    assert "page 21 of 21" in text_of(admin.get("?page=999"))
-    assert "10 bandits" in text_of(admin.get("?q=BANDIT%2000"))
-    assert "No bandit has" in text_of(admin.get("?q=" + quote(HOSTILE)))
+    assert "page 21 of 21" in admin.read("?page=999")
+    assert "10 bandits" in admin.read("?q=BANDIT%2000")
+    assert "No bandit has" in admin.read("?q=" + quote(HOSTILE))
 
 
 def test_everybody_is_admin_without_keys(service):
-    open_to_all = service(insecure=True)
-    new = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
-    assert open_to_all.post("/v1/bandits", new).status == 201
-    visitor = Visitor(open_to_all)
+    shop = service(insecure=True)
+    shop.create()
+    visitor = Visitor(shop)
     assert visitor.post("/bandits/button/pause", {"paused": "yes"}).status == 403  # no token yet
     answer = visitor.get("/bandits/button")
     visitor.cookie = answer.headers["set-cookie"].partition(";")[0]
@@ -140,8 +128,10 @@ def test_everybody_is_admin_without_keys(service):
 @pytest.mark.parametrize("root", ["/shop", "/a/dashboard"])
 def test_under_another_path(service, root):
     shop = service(root_path=root)
-    new = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
-    assert shop.post("/v1/bandits", new).status == 201
+    assert shop.get(f"{root}/livez").status == 200
+    new = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"]}
+    made = shop.post(f"{root}/v1/bandits", new)
+    assert made.headers["location"] == f"{root}/v1/bandits/button"
     answer = shop.get(f"{root}/dashboard/bandits/button", key="")
     assert answer.headers["location"] == f"{root}/dashboard/sign-in?next=%2Fbandits%2Fbutton"
     visitor = Visitor(shop)
@@ -179,31 +169,13 @@ def test_the_traffic_of_the_last_minutes(shop):
     assert traffic.of(hosted) == []
     for times in (3, 0, 2, 1, 5):
         traffic.note([hosted])
-        for _ in range(times):
-            hosted.bandit.ask()
+        if times:
+            shop.decide(n=times)
     assert traffic.of(hosted) == [3, 0, 2, 1]
     traffic.note([hosted])
     assert traffic.of(hosted) == [0, 2, 1, 5]
     traffic.note([])
     assert traffic.of(hosted) == []  # deleted: nothing is kept
-
-
-def test_the_uplift_over_the_holdout(shop, admin):
-    new = {"name": "held", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
-    new["holdout"] = {"share": 0.5, "control": "red"}
-    assert shop.post("/v1/bandits", new).status == 201
-    assert "too few rewards yet" in text_of(admin.get("/bandits/held"))
-    for unit in range(40):
-        made = shop.post("/v1/bandits/held/decisions", {"unit": f"visitor {unit}"}).json
-        reward = {"reward": float(unit % 3 == 0)}
-        shop.put(f"/v1/decisions/{made['token']}/reward", reward)
-    page = text_of(admin.get("/bandits/held"))
-    found = uplift(shop.state.host.bandits["held"])
-    said = show(100.0 * found.difference, 3)
-    assert f"Uplift over the holdout {said} %" in page
-    assert f"{said} %" in text_of(admin.get())
-    assert "@@holdout" not in text_of(admin.get())
-    assert "@@holdout" in text_of(admin.get("?q=holdout"))
 
 
 def test_health_in_a_word(shop):
@@ -214,15 +186,13 @@ def test_health_in_a_word(shop):
 
     assert word() == "no traffic yet"
     traffic.note([hosted])
-    for _ in range(20):
-        shop.post("/v1/bandits/button/decisions", {})
+    shop.decide(n=20)
     assert word() == "no rewards yet"
     learn(shop, times=1)
     traffic.note([hosted])
     assert word() == "healthy"
     for _ in range(10):
-        for _ in range(2):
-            shop.post("/v1/bandits/button/decisions", {})
+        shop.decide(n=2)
         traffic.note([hosted])
     assert word() == "no rewards for 10 minutes"
     learn(shop, times=1)

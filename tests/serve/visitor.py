@@ -15,10 +15,12 @@ class Visitor:
         lines = {"cookie": self.cookie, **headers}
         return self.service.get(f"/dashboard{path}", key="", headers=lines)
 
+    def read(self, path=""):
+        """The words of a page."""
+        return text_of(self.get(path))
+
     def post(self, path, fields=(), headers=None, token=None):
-        sent = dict(fields) if isinstance(fields, dict) else list(fields)
-        pairs = list(sent.items()) if isinstance(sent, dict) else sent
-        pairs.append(("token", self.token if token is None else token))
+        pairs = {**dict(fields), "token": self.token if token is None else token}
         lines = {
             "cookie": self.cookie,
             "content-type": "application/x-www-form-urlencoded",
