@@ -8,6 +8,7 @@ from shop_to_read import made
 
 from lastblock.cli import main
 from lastblock.kernels.background import compiling
+from lastblock.live import clock
 
 _numbers = itertools.count()
 
@@ -30,6 +31,14 @@ def place(request):
     if request.param == "postgres":
         return request.getfixturevalue("url")
     return request.getfixturevalue("tmp_path") / "shop.db"
+
+
+@pytest.fixture
+def now(monkeypatch):
+    """A clock to set: a list of one number, in microseconds since 1970."""
+    time = [1_700_000_000_000_000]
+    monkeypatch.setattr(clock, "time_ns", lambda: 1000 * time[0])
+    return time
 
 
 @pytest.fixture(scope="session")

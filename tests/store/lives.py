@@ -14,6 +14,11 @@ def new_bandit(make=lb.Bandit, policy=None, **options):
     return make(policy=policy or lb.LBSDALM(), arms=ARMS, seed=7, **options)
 
 
+def facts(bandit):
+    """Everything in a bandit that a store must keep."""
+    return bandit.to_bytes(), bandit._desk.ledger.facts()
+
+
 def change(bandit, step):
     """One call of any kind. Arms come and go within the room of three."""
     rng = random.Random(step)

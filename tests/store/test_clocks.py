@@ -4,30 +4,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from databases import fetch
-from lives import change, new_bandit
+from lives import NAME, change, facts, new_bandit
 
 import lastblock as lb
 from lastblock.live import clock
 
-NAME = "button"
 HOUR = 3_600_000_000
 BEGIN = 1_700_000_000_000_000
 
 
 def utc(microseconds):
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
-
-
-@pytest.fixture
-def now(monkeypatch):
-    """A clock to set: a list of one number, in microseconds since 1970."""
-    time = [BEGIN]
-    monkeypatch.setattr(clock, "time_ns", lambda: 1000 * time[0])
-    return time
-
-
-def facts(bandit):
-    return bandit.to_bytes(), bandit._desk.ledger.facts()
 
 
 def test_decisions_have_the_time_of_their_event(place, now):

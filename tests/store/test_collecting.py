@@ -6,22 +6,16 @@ from pathlib import Path
 
 import pytest
 from databases import fetch, given
-from lives import new_bandit
+from lives import NAME, facts, new_bandit
 
 import lastblock as lb
-from lastblock.live import clock
 from lastblock.live.ledger import RULES
 from lastblock.store.opening import is_postgres
 from processes import run_trial
 from trials import short_and_long
 
-NAME = "button"
 TRIALS = Path(__file__).parent / "store_trials.py"
 EXPECTED = {"first": 0.25, "sum": 1.0, "max": 0.5, "last": 0.25}
-
-
-def facts(bandit):
-    return bandit.to_bytes(), bandit._desk.ledger.facts()
 
 
 @pytest.mark.parametrize("rewards", RULES)
@@ -78,9 +72,7 @@ def test_a_retried_reward_counts_once(place):
             store.tell(token, 2.0, key="order 2")
 
 
-def test_a_window_by_the_clock(place, monkeypatch):
-    now = [1_700_000_000_000_000]
-    monkeypatch.setattr(clock, "time_ns", lambda: 1000 * now[0])
+def test_a_window_by_the_clock(place, now):
     with lb.Store(place) as store:
         bandit = new_bandit(store.create, name=NAME, rewards="max")
         bought, left = bandit.ask(2)

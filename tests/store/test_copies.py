@@ -1,7 +1,5 @@
 """`lastblock store`: copies from one kind of store to the other, checks and migrations."""
 
-import sqlite3
-
 from databases import fetch
 from lives import live, new_bandit
 
@@ -77,9 +75,7 @@ def test_checks_find_what_is_wrong(url, tmp_path, capsys):
     fetch(url, "INSERT INTO migrations (number, name) VALUES (99, 'future')")
     assert main(["store", "check", url]) == 2
     assert "BAD   format 99, this lastblock reads up to" in capsys.readouterr().out
-    connection = sqlite3.connect(tmp_path / "others.db")
-    connection.execute("CREATE TABLE customers (name)")
-    connection.close()
+    fetch(tmp_path / "others.db", "CREATE TABLE customers (name)")
     assert main(["store", "check", str(tmp_path / "others.db")]) == 2
     assert "another program has made the file" in capsys.readouterr().out
     assert main(["store", "check", str(tmp_path / "no.db")]) == 2

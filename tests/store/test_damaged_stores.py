@@ -1,10 +1,10 @@
 """Full disks and damaged files: one line, and nothing is changed."""
 
-import sqlite3
 import tempfile
 from pathlib import Path
 
 import pytest
+from databases import fetch
 from lives import NAME, new_bandit
 
 import lastblock as lb
@@ -76,8 +76,10 @@ def test_a_file_cut_in_half(path):
         assert sum(store.bandit(NAME).pulls.values()) == 1000
 
 
-@pytest.mark.parametrize("data", [b"\n", b"SQLite format 3\0", b"x" * 511, bytes(512)])
-def test_files_that_are_short(path, data):
+@pytest.mark.parametrize(
+    "data", [b"\n", b"SQLite format 3\0", b"x" * 511, bytes(512), b"red,green,blue\n" * 100]
+)
+def test_files_of_no_database(path, data):
     path.write_bytes(data)
     refuses(path, "is not a store, since it is not an SQLite file; give another file")
 
@@ -90,22 +92,12 @@ def test_an_empty_file_is_a_new_store(path):
         assert store.verify(NAME) == 1
 
 
-def test_files_of_others(path):
-    path.write_bytes(b"red,green,blue\n" * 100)
-    refuses(path, "is not a store, since it is not an SQLite file")
-    path.unlink()
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE customers (name)")
-    connection.commit()
-    connection.close()
+def test_a_database_of_others_or_of_a_newer_version(path):
+    fetch(path, "CREATE TABLE customers (name)")
     refuses(path, "is another program's database")
-
-
-def test_a_file_of_a_newer_version(path):
+    path.unlink()
     prepared(path)
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 4")
-    connection.close()
+    fetch(path, "PRAGMA user_version = 4")
     refuses(path, "has format 4, this lastblock reads up to 1; upgrade lastblock to open it")
 
 
@@ -130,6 +122,9 @@ def test_a_file_of_a_newer_version(path):
         ("UPDATE events SET reward = 9e999 WHERE event = 500", "rewards must be finite"),
         ("UPDATE events SET kind = 3, extra = 'x' WHERE event = 2000", "Expecting value"),
         ("UPDATE events SET kind = 5, extra = '7' WHERE event = 2000", "has no len"),
+        ("UPDATE bandits SET next_id = 1000", "is damaged: .*restore the file"),
+        ("UPDATE bandits SET next_id = 'x'", "is damaged: .*restore the file"),
+        ("UPDATE bandits SET reserved = 'x'", "is damaged: .*restore the file"),
         ("UPDATE bandits SET last_event = 3000", "the snapshot is of event 0, not 3000"),
         ("UPDATE bandits SET last_event = 'x'", "the snapshot is of event 0, not x"),
         ("UPDATE bandits SET snapshot = 'text'", "encoding"),
@@ -149,12 +144,7 @@ def test_a_file_of_a_newer_version(path):
 )
 def test_damaged_events(path, damage, message):
     prepared(path)
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA journal_mode = DELETE")
-    connection.execute(damage)
-    connection.commit()
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.close()
+    fetch(path, damage)
     refuses(path, message)
     with pytest.raises(lb.StoreError, match=message), lb.Store(path) as store:
         store.verify(NAME)
@@ -204,10 +194,7 @@ def test_damaged_events(path, damage, message):
 )
 def test_damaged_logs(path, tmp_path, damage, message):
     prepared(path)
-    connection = sqlite3.connect(path)
-    connection.execute(damage)
-    connection.commit()
-    connection.close()
+    fetch(path, damage)
     log = tmp_path / "log.parquet"
     with lb.Store(path) as store, pytest.raises(lb.StoreError, match="is damaged: ") as caught:
         store.export(NAME, log)

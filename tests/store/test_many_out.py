@@ -2,19 +2,13 @@
 
 import pytest
 from databases import fetch, view_of
-from lives import new_bandit
+from lives import NAME, new_bandit
 
 import lastblock as lb
 from lastblock.store import recovery
 from lastblock.store.sqlite_view import SQLiteView
 
-NAME = "button"
 MANY = 8000
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "shop.db"
 
 
 class Steps:

@@ -2,13 +2,14 @@
 
 import os
 import shutil
-import sqlite3
 
 import pytest
+from databases import fetch
 from lives import NAME, live, new_bandit, skip_lost
 
 import lastblock as lb
 from lastblock.store import owners
+from processes import run_python
 
 
 def test_a_symbolic_link_leads_to_the_same_owner(path, tmp_path):
@@ -43,23 +44,6 @@ def test_a_hard_link_is_refused(path):
         assert store.bandit(NAME).asked == 1
 
 
-def test_no_file_beside_it_says_who_owns_what(path):
-    """There is nothing to remove: the lock is on the database itself."""
-    with lb.Store(path) as store:
-        bandit = new_bandit(store.create, name=NAME)
-        bandit.ask()
-        assert {file.name for file in path.parent.iterdir()} == {
-            "shop.db",
-            "shop.db-shm",
-            "shop.db-wal",
-        }
-        path.with_name("shop.db-owners").touch()  # as an older version had
-        path.with_name("shop.db-owners").unlink()
-        with lb.Store(path) as other, pytest.raises(lb.StoreError, match="is open in another"):
-            other.bandit(NAME)
-        bandit.ask()
-
-
 def test_a_moved_file_keeps_its_owner(path):
     moved = path.with_name("moved.db")
     with lb.Store(path) as store:
@@ -81,21 +65,13 @@ def test_a_second_store_of_a_process_takes_no_locks_away(path):
         bandit = new_bandit(store.create, name=NAME)
         for _ in range(3):
             lb.Store(path).close()
-        connection = sqlite3.connect(path)  # as anybody's tool, in a process of its own or not
-        connection.execute("SELECT * FROM bandits").fetchall()
-        connection.close()
+        fetch(path, "SELECT * FROM bandits")  # as anybody's tool, in a process of its own or not
         script = (
             "import sqlite3, sys\n"
             "connection = sqlite3.connect(sys.argv[1], timeout=0)\n"
             "connection.execute('PRAGMA journal_mode = DELETE')\n"
         )
-        import subprocess  # noqa: PLC0415  # here alone
-        import sys  # noqa: PLC0415  # likewise
-
-        done = subprocess.run(
-            [sys.executable, "-c", script, path], capture_output=True, check=False
-        )
-        assert b"database is locked" in done.stderr
+        assert "database is locked" in run_python("-c", script, path).stderr
         bandit.ask()
     assert set(owners._parked) <= before[0]
     assert set(owners._using) <= before[1]
@@ -147,36 +123,25 @@ def test_the_next_commit_notices_that_the_file_left(path, durability, how):
         assert not path.exists()
 
 
-def test_a_file_that_is_put_back_goes_on(path):
-    twin = new_bandit()
-    with lb.Store(path) as store:
-        bandit = new_bandit(store.create, name=NAME)
-        live([bandit, twin], range(20))
-        path.rename(path.with_name("moved.db"))
-        with pytest.raises(lb.StoreError, match="put it back"):
-            bandit.ask()
-        path.with_name("moved.db").rename(path)
-        assert bandit.to_bytes() == twin.to_bytes()
-        live([bandit, twin], range(20, 40))
-    with lb.Store(path) as store:
-        assert store.bandit(NAME).to_bytes() == twin.to_bytes()
-
-
 def test_what_was_committed_is_in_the_moved_file_at_once(path):
-    """And nothing is left in the log that another file could get, even after a kill."""
+    """And nothing is left in the log that another file could get; a file put back goes on."""
     store = lb.Store(path)
     bandit, twin = new_bandit(store.create, name=NAME), new_bandit()
     live([bandit, twin], range(20))
     moved = path.with_name("moved.db")
     path.rename(moved)
-    with pytest.raises(lb.StoreError):
+    with pytest.raises(lb.StoreError, match="put it back"):
         bandit.ask()
     assert path.with_name("shop.db-wal").stat().st_size == 0
     copy = path.with_name("copy.db")
     shutil.copy(moved, copy)  # as if the process were killed now
     with lb.Store(copy) as again:
         assert again.bandit(NAME).to_bytes() == twin.to_bytes()
+    moved.rename(path)
+    live([bandit, twin], range(20, 40))
     store.close()
+    with lb.Store(path) as again:
+        assert again.bandit(NAME).to_bytes() == twin.to_bytes()
 
 
 def test_the_next_commit_notices_that_the_log_left(path):

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import sqlite3
 
 import pytest
 from lives import NAME, new_bandit
@@ -73,38 +72,3 @@ def test_ids_of_a_lost_tail_are_refused_and_never_given_again(place, monkeypatch
         with lb.Store(place) as store:
             assert store.bandit(NAME).to_bytes() == state
             assert store.verify(NAME) > 10
-
-
-def test_ids_count_up_where_nothing_is_lost(place):
-    """Each decision is told its own reward, by itself, by its id, and as a pending one."""
-    asked, twin = [], new_bandit()
-    for durability in ("interval", "always", "never") * 2:
-        with lb.Store(place, durability=durability, snapshot_every=5) as store:
-            bandit = store.bandit(NAME) if store.names() else new_bandit(store.create, name=NAME)
-            asked += bandit.ask(4)
-            twin.ask(4)
-            assert [p.id for p in bandit.pending] == list(range(len(asked)))
-            assert [p.age for p in bandit.pending] == [p.age for p in twin.pending]
-            assert bandit.to_bytes() == twin.to_bytes()
-    with lb.Store(place) as store:
-        bandit = store.bandit(NAME)
-        for number, decision in enumerate(asked):
-            what = (decision, decision.id, next(p for p in bandit.pending if p.id == decision.id))
-            bandit.tell(what[number % 3], float(number))
-            twin.tell(number, float(number))
-        assert bandit.to_bytes() == twin.to_bytes()
-
-
-@pytest.mark.parametrize("column", ["next_id = 1000", "next_id = 'x'", "reserved = 'x'"])
-def test_edited_ids_are_damage(path, column):
-    with lb.Store(path) as store:
-        new_bandit(store.create, name=NAME).ask(5)
-    database = sqlite3.connect(path)
-    database.execute(f"UPDATE bandits SET {column}")
-    database.commit()
-    database.close()
-    with (
-        lb.Store(path) as store,
-        pytest.raises(lb.StoreError, match=r"bandit 'button' in .* is damaged: .*restore the file"),
-    ):
-        store.bandit(NAME)

@@ -28,7 +28,7 @@ from lastblock.store.sqlite import SQLiteStorage
 from lastblock.store.transfer import copy_bandit
 from trials import short_and_long
 
-NAME = "button"
+NAME = "👩\u200d🚀 نمی\u200cخواهم क्\u200dष"  # with joiners and non-joiners
 POLICIES = [lb.LBSDALM(minimum=4, scale=0.5), lb.UCB1(), lb.SWLBSDA(window=20)]
 FLOORS = [None, 0.1, {"a": 0.3}]
 LABELS = ["a", "b", "c", "d", "a\tb\\n 👩\u200d🚀"]

@@ -9,18 +9,11 @@ import pytest
 from shop_to_read import HOSTILE, POLICY, made, play
 
 import lastblock as lb
-from lastblock.kernels.background import compiling
 from lastblock.lab.scenario_files import imports
 from lastblock.lab.scenario_files.imports import import_item
-from lastblock.store.reading import written_policy
 from store.databases import fetch
 
-
-@pytest.fixture(autouse=True)
-def _plain():
-    """Few decisions: plain Python takes less time than compiling."""
-    with compiling("never"):
-        yield
+pytestmark = pytest.mark.usefixtures("plain")
 
 
 def test_list(shell):
@@ -112,26 +105,11 @@ def test_export(shop, shell, tmp_path):
     assert len((tmp_path / "log").read_text().splitlines()) == 51
 
 
-class Output(io.TextIOWrapper):
-    """A standard output with bytes behind it."""
-
-    def __init__(self):
-        super().__init__(io.BytesIO(), encoding="utf-8", write_through=True)
-
-
-def test_export_to_standard_output(shell, monkeypatch):
+def test_export_to_standard_output(shell):
     for arguments, count in ((["button"], 60), (["title", "--what", "events"], 51)):
-        with monkeypatch.context() as patch:
-            output = Output()
-            patch.setattr("sys.stdout", output)
-            assert shell("export", arguments[0], "-", *arguments[1:])[0] == 0
-            lines = output.buffer.getvalue().decode().splitlines()
-        assert len([json.loads(line) for line in lines]) == count
-    with monkeypatch.context() as patch:
-        output = Output()
-        patch.setattr("sys.stdout", output)
-        assert shell("export", "button", "-", "--format", "csv")[0] == 0
-        rows = list(csv.DictReader(io.StringIO(output.buffer.getvalue().decode())))
+        status, out, _ = shell("export", arguments[0], "-", *arguments[1:])
+        assert (status, len([json.loads(line) for line in out.splitlines()])) == (0, count)
+    rows = list(csv.DictReader(io.StringIO(shell("export", "button", "-", "--format", "csv")[1])))
     assert len(rows) == 60
     assert {row["arm"] for row in rows} == {"red", HOSTILE, "blue"}
 
@@ -234,9 +212,3 @@ def test_a_policy_of_the_users_own(tmp_path, shell_on, own_imports):
     assert shell_on(place, "verify", *mine)[1] == "good  turns: 18 events lead to its state\n"
     status, _, err = shell_on(place, "verify", "--imports", "no.py")
     assert (status, "--imports: there is no file 'no.py'" in err) == (2, True)
-
-
-def test_a_policy_that_is_not_imported_is_named():
-    own = '{"name": "Mine", "parameters": {"window": 3}}'
-    assert written_policy(own) == "Mine(window=3)"
-    assert written_policy("not JSON") == "?"

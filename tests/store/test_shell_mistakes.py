@@ -1,22 +1,15 @@
 """``lastblock store`` where something is wrong: one line that says what to do."""
 
 import os
-import sqlite3
 
 import pytest
 from shop_to_read import POLICY
 
 import lastblock as lb
-from lastblock.kernels.background import compiling
 from lastblock.live import persistence
 from store.databases import fetch
 
-
-@pytest.fixture(autouse=True)
-def _plain():
-    """Few decisions: plain Python takes less time than compiling."""
-    with compiling("never"):
-        yield
+pytestmark = pytest.mark.usefixtures("plain")
 
 
 @pytest.mark.parametrize(
@@ -48,9 +41,7 @@ def test_mistakes_are_one_line(arguments, told, shell, tmp_path, monkeypatch):
 @pytest.mark.parametrize("action", [["list"], ["show", "x"], ["verify"], ["export", "x", "-"]])
 def test_places_without_a_store(action, shell_on, tmp_path):
     (tmp_path / "text.db").write_text("no database " * 100)
-    other = sqlite3.connect(tmp_path / "other.db")
-    other.execute("CREATE TABLE x (y)")
-    other.close()
+    fetch(tmp_path / "other.db", "CREATE TABLE x (y)")
     for name, told in (
         ("shp.db", "there is no file"),
         ("text.db", "is not a store"),

@@ -99,13 +99,3 @@ def test_one_owner_at_a_time(place):
 
 def test_four_processes_begin_at_once(place):
     assert run_trial(TRIALS, "together", given(place)) == [True] * 4
-
-
-def test_names_and_labels_of_any_script(place):
-    names = ["👩\u200d🚀", "نمی\u200cخواهم", "क्\u200dष"]  # with joiners and non-joiners
-    with lb.Store(place) as store:
-        for name in names:
-            store.create(name, lb.LBSDALM(), arms=names, seed=7).ask()
-    with lb.Store(place) as store:
-        assert sorted(store.names()) == sorted(names)
-        assert store.bandit(names[0]).pending[0].arm in names

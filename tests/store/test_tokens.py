@@ -7,25 +7,9 @@ from datetime import timedelta
 
 import pytest
 from databases import count, fetch
-from lives import new_bandit
+from lives import NAME, facts, new_bandit
 
 import lastblock as lb
-from lastblock.live import clock
-
-NAME = "button"
-
-
-@pytest.fixture
-def now(monkeypatch):
-    """A clock to set: a list of one number, in microseconds since 1970."""
-    time = [1_700_000_000_000_000]
-    monkeypatch.setattr(clock, "time_ns", lambda: 1000 * time[0])
-    return time
-
-
-def facts(bandit):
-    """Everything in a bandit that a store must keep."""
-    return bandit.to_bytes(), bandit._desk.ledger.facts()
 
 
 def unchanged(bandit, error, match, call, *arguments, **options):
