@@ -13,19 +13,7 @@ _FLAGS = (
     "--no-sandbox",  # the tests may run as root
     "--disable-gpu",
     "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-extensions",
-    "--disable-default-apps",
-    "--disable-breakpad",
     "--window-size=1280,900",
-    # One process for all pages: to start one for each takes longer than to show it.
-    "--renderer-process-limit=1",
-    "--disable-site-isolation-trials",
-    "--in-process-gpu",
-    "--disable-features=BackForwardCache,SpareRendererForSitePerProcess,Translate,MediaRouter",
     "--force-prefers-reduced-motion",  # so that a click need not wait for the page to scroll
 )
 

@@ -1,12 +1,9 @@
 """Settings of every test."""
 
-import atexit
 import contextlib
 import gc
 import importlib
-import os
 import re
-import sys
 from unittest import mock
 
 import pytest
@@ -306,28 +303,6 @@ class Doctests:
 def pytest_configure(config):
     """Let what is here hold for doctests of the package, too."""
     config.pluginmanager.register(Doctests())
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_unconfigure(config):
-    """Let a process that shares the tests end at once when it has reported everything.
-
-    Pytest looks for garbage five times now, since what was collected may have failed to end in
-    order. Once is enough; the other four times, it finds nothing to look at.
-    """
-    if hasattr(config, "workerinput"):
-        gc.collect()
-        gc.freeze()
-        atexit.register(leave)
-
-
-def leave():
-    """End without the millions of objects that compilations have left: it takes seconds."""
-    atexit.unregister(leave)
-    atexit._run_exitfuncs()  # what others have registered
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-    os._exit(0)
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ def made_result(
             "horizon": horizon,
             "replications": n,
             "seed": seed,
-            "environment": environment,
+            "environment": {"environment": environment},
             "policies": {
                 label: {"name": "P", "parameters": (parameters or {}).get(label, {})}
                 for label in labels

@@ -11,11 +11,7 @@ from lastblock.drawing import styles
 from lastblock.lab.distributions import histogram, tail, worst_share
 from lastblock.lab.figures import result_figure
 from lastblock.lab.report.page import write_report
-from made_results import made_result as made
-
-
-def made_result(regrets):
-    return made(regrets, environment={"environment": "arms"})
+from made_results import made_result
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,12 @@
 """Differences from the policy with the smallest mean, which the same numbers have chosen."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
 from lastblock.lab.statistics import differences
+from made_results import made_result
 
 TRIALS = 100
 REPLICATIONS = 40
@@ -15,19 +14,9 @@ ERROR = np.sqrt(0.05 * 0.95 / TRIALS)
 """Of a share of 5 % of the trials."""
 
 
-def bare_result(table, seed=1, name="made"):
-    """No more of a result than `differences` looks at; a column a policy."""
-    n, columns = table.shape
-    labels = [f"p{seed}{k}" for k in range(columns)]
-    final = pd.DataFrame(
-        {
-            "policy": np.repeat(labels, n),
-            "replication": np.tile(np.arange(n), columns),
-            "regret": table.T.ravel(),
-        }
-    )
-    about = {"scenario": {"environment": ""}}
-    return SimpleNamespace(final=final, labels=labels, seed=seed, name=name, horizon=1, about=about)
+def result_of(table, **more):
+    """A result with a policy for each column."""
+    return made_result({f"p{k}": column for k, column in enumerate(table.T)}, **more)
 
 
 def trial(rng, policies, gaps=0.0):
@@ -50,7 +39,7 @@ def test_equal_policies_seldom_differ_significantly(policies):
     rng = np.random.default_rng(policies)
     alarms = covered = careless = 0
     for _ in range(TRIALS):
-        result = bare_result(trial(rng, policies))
+        result = result_of(trial(rng, policies))
         frame = differences(result)
         alarms += frame["significant"].any()
         covered += ((frame["low"] <= 0.0) & (frame["high"] >= 0.0)).all()
@@ -68,8 +57,8 @@ def test_intervals_cover_where_policies_differ():
     gaps = np.array([0.0, 0.0, 0.0, 0.5, 2.0, 9.0])
     covered, widths = 0, []
     for _ in range(TRIALS):
-        frame = differences(bare_result(trial(rng, 6, gaps)))
-        base = int(frame["baseline"].iloc[0][2:])
+        frame = differences(result_of(trial(rng, 6, gaps)))
+        base = int(frame["baseline"].iloc[0][1:])
         truth = np.delete(gaps, base) - gaps[base]
         covered += ((frame["low"] <= truth) & (truth <= frame["high"])).all()
         widths += list((frame["high"] - frame["low"]) / frame["se"] / 2)
@@ -81,7 +70,7 @@ def test_intervals_cover_where_policies_differ():
 
 def test_p_values_are_holms_for_all_pairs():
     table = trial(np.random.default_rng(3), 4, np.array([0.0, 0.3, 1.0, 2.0]))
-    frame = differences(bare_result(table))
+    frame = differences(result_of(table))
     base = table.mean(axis=0).argmin()
     pairs = [(i, j) for i in range(4) for j in range(i)]
     raw = {pair: stats.ttest_rel(*table.T[list(pair)]).pvalue for pair in pairs}
@@ -100,7 +89,7 @@ def test_p_values_are_holms_for_all_pairs():
 
 def test_two_policies_are_one_pair():
     """There is nothing to choose but the sign."""
-    result = bare_result(trial(np.random.default_rng(4), 2))
+    result = result_of(trial(np.random.default_rng(4), 2))
     ours = differences(result)
     named = differences(result, ours["baseline"].iloc[0])
     columns = ["policy", "difference", "se", "low", "high", "p", "significant"]
@@ -112,9 +101,9 @@ def test_results_of_several_seeds_and_lengths():
     rng = np.random.default_rng(6)
     longer, shorter, other = trial(rng, 3), trial(rng, 2)[:25], trial(rng, 3)
     results = [
-        bare_result(longer, name="a"),
-        bare_result(shorter, name="b"),
-        bare_result(other, seed=2, name="c"),
+        result_of(longer, name="a"),
+        result_of(shorter, name="b"),
+        result_of(other, seed=2, name="c"),
     ]
     frame = differences(results)
     assert len(frame) == 7
