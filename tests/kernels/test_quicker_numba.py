@@ -9,8 +9,9 @@ import operator
 import numba
 import numpy as np
 import pytest
+from llvmlite import ir as llvm
 from numba import njit, typeof, types
-from numba.core import errors, ir, postproc, registry
+from numba.core import base, errors, ir, postproc, registry
 from numba.core.compiler import Flags, run_frontend
 from numba.core.targetconfig import Option, TargetConfig
 from numba.extending import overload
@@ -230,3 +231,33 @@ def test_a_function_is_found_for_exactly_its_types():
     with pytest.raises(RuntimeError, match="disabled"):
         twice.compile((types.complex128,))
     assert twice.get_call_template((types.int64,), {})[0].cases == twice.nopython_signatures
+
+
+def test_sizes_are_those_of_llvm():
+    data = registry.cpu_target.target_context.target_data
+    word, real, byte = llvm.IntType(64), llvm.DoubleType(), llvm.IntType(8)
+    pair = llvm.LiteralStructType([byte, word])
+    named = [llvm.Context().get_identified_type("named") for _ in range(2)]
+    named[0].set_body(word, word)
+    named[1].set_body(byte)
+    kinds = [byte, word, real, pair, llvm.ArrayType(pair, 3), pair.as_pointer()]
+    for kind, size in zip(named, (16, 1), strict=True):
+        assert kind.get_abi_size(data, kind.context) == size
+    for measure, expected in [
+        (llvm.Type.get_abi_size, [1, 8, 8, 16, 48, 8]),
+        (llvm.Type.get_abi_alignment, [1, 8, 8, 8, 8, 8]),
+    ]:
+        for _ in range(2):
+            assert [measure(kind, data) for kind in kinds] == expected
+        assert expected == [numbas_own(measure)(kind, data) for kind in kinds]
+
+
+def test_functions_that_take_the_place_of_a_call_are_known():
+    def without(context, builder, signature, args):
+        pass
+
+    def taking(context, builder, signature, args, loc=None):
+        pass
+
+    for _ in range(2):
+        assert [base._has_loc(each) for each in (without, taking)] == [False, True]
