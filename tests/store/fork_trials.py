@@ -6,7 +6,6 @@ prints one line of JSON. A place is a folder, or the URL of a PostgreSQL databas
 """
 
 import json
-import mmap
 import multiprocessing
 import os
 import signal
@@ -15,12 +14,11 @@ import time
 
 from databases import store_at
 from lives import change, new_bandit
-from store_trials import NAME, fork, main, with_error
+from store_trials import NAME, PATIENCE, fork, main, shared_cells, with_error
 
 import lastblock as lb
 
 CHILD = 3  # a cell, as those of `store_trials`
-PATIENCE = 60.0
 
 
 def opened(path):
@@ -84,8 +82,7 @@ def children(folder, durability):
 
 def killed_parent(folder):
     """Its children live on, and the bandit is free nevertheless."""
-    path = store_at(folder)
-    cells = memoryview(mmap.mmap(-1, 4096)).cast("q")
+    path, cells = store_at(folder), shared_cells()
     with lb.Store(path) as store:
         new_bandit(store.create, name=NAME)
 

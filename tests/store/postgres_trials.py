@@ -7,17 +7,16 @@ Each starts a server of its own and prints one line of JSON.
 """
 
 import contextlib
-import mmap
 import os
 import random
 import signal
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from databases import fetch
 from lives import change, new_bandit
 from postgres_server import Server
-from store_trials import fork, main, wait_for
+from store_trials import fork, free_bandit, main, shared_cells, wait_for, with_error
 
 import lastblock as lb
 from lastblock.store import postgres_leases
@@ -30,10 +29,6 @@ PATIENCE = 120.0
 def check(is_right, message):
     if not is_right:
         raise AssertionError(str(message))
-
-
-def shared_cells():
-    return memoryview(mmap.mmap(-1, 4096)).cast("q")
 
 
 # The server is killed.
@@ -73,46 +68,35 @@ def server_kills(kills):
 def write_until_told(url, durability, cells):
     """Three threads, each with a bandit and a twin of it that nothing happens to."""
     with lb.Store(url, durability=durability, keep_events=True, snapshot_every=50) as store:
-        errors = []
         names = [f"bandit {i}" for i in range(3)]
         for name in names:
             new_bandit(store.create, name=name)
-        threads = [
-            threading.Thread(target=write_one, args=(store, name, cells, errors)) for name in names
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if errors:
-            raise errors[0]
+        with ThreadPoolExecutor(3) as threads:
+            list(threads.map(lambda name: write_one(store, name, cells), names))
 
 
-def write_one(store, name, cells, errors):
-    try:
-        bandit, twin, step = store.bandit(name), new_bandit(), 0
-        journal = store._journals[name]
-        while not cells[STOP]:
-            before = journal.event
-            try:
-                change(bandit, step)
-            except lb.StoreError as error:
-                check("\n" not in str(error), error)
-                cells[FAILURES] += 1
-                settle(bandit)
-                if journal.event == before:  # it was not committed: once more
-                    continue
-            change(twin, step)
-            step += 1
-            cells[STEPS] += 1
-            assert bandit.to_bytes() == twin.to_bytes()
-        until_done(store.flush)
-        until_done(lambda: store.verify(name))
-        until_done(lambda: store.release(name))
-        again = until_done(lambda: store.bandit(name))
-        assert again.to_bytes() == twin.to_bytes(), "what was acknowledged is lost"
-    except BaseException as error:
-        errors.append(error)
+def write_one(store, name, cells):
+    bandit, twin, step = store.bandit(name), new_bandit(), 0
+    journal = store._journals[name]
+    while not cells[STOP]:
+        before = journal.event
+        try:
+            change(bandit, step)
+        except lb.StoreError as error:
+            check("\n" not in str(error), error)
+            cells[FAILURES] += 1
+            settle(bandit)
+            if journal.event == before:  # it was not committed: once more
+                continue
+        change(twin, step)
+        step += 1
+        cells[STEPS] += 1
+        assert bandit.to_bytes() == twin.to_bytes()
+    until_done(store.flush)
+    until_done(lambda: store.verify(name))
+    until_done(lambda: store.release(name))
+    again = until_done(lambda: store.bandit(name))
+    assert again.to_bytes() == twin.to_bytes(), "what was acknowledged is lost"
 
 
 def settle(bandit):
@@ -141,7 +125,7 @@ def takeovers(count, lease=None):
         postgres_leases.MARGIN = 0.1 * float(lease)
     server, rng = Server(fsync="on"), random.Random(5)
     new_bandit()  # compiled
-    refused = taken = fenced = 0
+    taken = fenced = 0
     try:
         url = server.url(schema="shop")
         while taken < int(count):
@@ -164,8 +148,7 @@ def takeovers(count, lease=None):
                 assert os.WIFSTOPPED(os.waitpid(child, os.WUNTRACED)[1])
             with lb.Store(url) as store:
                 for i, name in enumerate(names):
-                    bandit, refusals = taken_over(store, name)
-                    refused += refusals
+                    bandit = free_bandit(store, name)
                     found = store._journals[name].event
                     if i % 2 == 0:  # "always"
                         assert found >= all_cells[i][STEPS], "what was acknowledged is lost"
@@ -191,7 +174,7 @@ def takeovers(count, lease=None):
         assert server.execute(f"{twice} HAVING count(*) > 1") == [], "a decision was told twice"
     finally:
         server.close()
-    return {"takeovers": taken, "refused before": refused, "stale owners told so": fenced}
+    return {"takeovers": taken, "stale owners told so": fenced}
 
 
 def own(url, name, durability, cells):
@@ -213,35 +196,14 @@ def own(url, name, durability, cells):
         else:
             cells[STEPS] = journal.event
         step += 1
-    for action in (bandit.ask, lambda: bandit.ask(3), bandit.reseed):
-        try:
-            action()
-        except lb.StoreError as error:
-            check("was taken over by process" in str(error), error)
-        else:
-            raise AssertionError("a stale owner decides")
-    try:
-        store.bandit(name)
-    except lb.StoreError as error:
-        check("is open in process" in str(error), error)
-    else:
-        raise AssertionError("two owners")
+    errors = []
+    for action in (bandit.ask, lambda: bandit.ask(3), bandit.reseed, lambda: store.bandit(name)):
+        with_error(action, errors)
+    assert "is open in process" in errors[-1], "two owners"
+    assert all("was taken over by process" in error for error in errors[:-1]), errors
     cells[FAILURES] = 1
     with contextlib.suppress(lb.StoreError):
         store.close()
-
-
-def taken_over(store, name):
-    """Open a bandit whose owner is stopped, as soon as its lease has ended."""
-    until, refusals = time.monotonic() + PATIENCE, 0
-    while True:
-        try:
-            return store.bandit(name), refusals
-        except lb.StoreError as error:
-            check("is open in process" in str(error), error)
-            assert time.monotonic() < until
-            refusals += 1
-            time.sleep(0.1)
 
 
 if __name__ == "__main__":

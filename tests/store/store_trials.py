@@ -46,14 +46,28 @@ def wait_for(child):
     assert os.waitpid(child, 0)[1] == 0
 
 
+def shared_cells():
+    return memoryview(mmap.mmap(-1, 4096)).cast("q")
+
+
+def kill_soon(path, rng, cells, work, *arguments):
+    """Fork a writer, and kill it a moment after it is ready."""
+    cells[READY] = 0
+    child = fork(work, path, *arguments, cells)
+    while not cells[READY]:
+        time.sleep(0.0005)
+    time.sleep(rng.uniform(0.0, 0.25 if is_postgres(path) else 0.06))
+    os.kill(child, signal.SIGKILL)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+
+
 def kill(place, durability, kills, seed, forks=False):
     """Kill a writer again and again; each time it must be where its events left it.
 
     The writer may fork meanwhile: its children are refused, and keep none of its locks.
     """
     path, rng = store_at(place), random.Random(int(seed))
-    options = {"durability": durability, "snapshot_every": 150}
-    cells = memoryview(mmap.mmap(-1, 4096)).cast("q")
+    options, cells = {"durability": durability, "snapshot_every": 150}, shared_cells()
     with lb.Store(path) as store:
         new_bandit(store.create, name=NAME)
     twin, events = new_bandit(), []
@@ -61,13 +75,7 @@ def kill(place, durability, kills, seed, forks=False):
     steps = lost = 0
     for _ in range(int(kills)):
         cells[ACKNOWLEDGED] = cells[SAFE] = len(events)
-        cells[READY] = 0
-        child = fork(write, path, options, steps, cells, forks)
-        while not cells[READY]:
-            time.sleep(0.0005)
-        time.sleep(rng.uniform(0.0, 0.25 if is_postgres(path) else 0.06))
-        os.kill(child, signal.SIGKILL)
-        assert os.waitpid(child, 0)[1] == signal.SIGKILL
+        kill_soon(path, rng, cells, write, options, steps, forks)
         with lb.Store(path, **options) as store:
             bandit = free_bandit(store)
             found = store._journals[NAME].event - has_lost(bandit, twin)  # the last one is a skip
@@ -93,18 +101,21 @@ def kill(place, durability, kills, seed, forks=False):
     return {"steps": steps, "events": len(events), "lost": lost, "refusals": cells[REFUSALS]}
 
 
-def free_bandit(store):
-    """A child that was being born when its parent was killed has its locks for a moment."""
+def free_bandit(store, name=NAME):
+    """Open a bandit that may be another's for a moment.
+
+    A child that was being born when its parent was killed has its locks; a lease ends.
+    """
     until = time.monotonic() + PATIENCE
     while True:
         try:
-            return store.bandit(NAME)
+            return store.bandit(name)
         except lb.BanditInUseError:
             assert time.monotonic() < until
             time.sleep(0.001)
 
 
-def write(path, options, steps, cells, forks):
+def write(path, options, steps, forks, cells):
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
     store = lb.Store(path, **options)
     groups = store._groups
@@ -147,18 +158,11 @@ def retries(place, kills, seed):
 
     Nothing is asked, told or closed twice, and nothing is left out.
     """
-    path, rng = store_at(place), random.Random(int(seed))
-    cells = memoryview(mmap.mmap(-1, 4096)).cast("q")
+    path, rng, cells = store_at(place), random.Random(int(seed)), shared_cells()
     with lb.Store(path, keep_events=True) as store:
         new_bandit(store.create, name=NAME, rewards="sum")
     for _ in range(int(kills)):
-        cells[READY] = 0
-        child = fork(serve, path, cells)
-        while not cells[READY]:
-            time.sleep(0.0005)
-        time.sleep(rng.uniform(0.0, 0.25 if is_postgres(path) else 0.06))
-        os.kill(child, signal.SIGKILL)
-        assert os.waitpid(child, 0)[1] == signal.SIGKILL
+        kill_soon(path, rng, cells, serve)
     with lb.Store(path, keep_events=True) as store:
         bandit = store.bandit(NAME)
         serve_one(store, bandit, cells[ACKNOWLEDGED])
@@ -286,6 +290,7 @@ def owner(place):
     errors = []
     with_error(lambda: store.bandit(NAME), errors)
     with_error(lambda: store.delete(NAME), errors)
+    with_error(lambda: new_bandit(store.get_or_create, name=NAME), errors)
     other = new_bandit(store.create, name="other")
     for step in range(30):
         change(other, step)
@@ -294,7 +299,7 @@ def owner(place):
 
 
 def together(place):
-    """Four processes make the file, and a bandit each, all at once."""
+    """Four processes make the file, and a bandit each and one in turn, all at once."""
     path = store_at(place)
     new_bandit()  # compiled
     for child in [fork(live, path, i) for i in range(4)]:
@@ -303,7 +308,10 @@ def together(place):
     for step in range(60):
         change(twin, step)
     with lb.Store(path) as store:
-        return [store.bandit(name).to_bytes() == twin.to_bytes() for name in store.names()]
+        shared = store.bandit("shared")
+        store.delete("shared")
+        alike = [store.bandit(name).to_bytes() == twin.to_bytes() for name in store.names()]
+        return [*alike, sum(shared.pulls.values())]
 
 
 def live(path, i):
@@ -311,6 +319,8 @@ def live(path, i):
         bandit = new_bandit(store.create, name=f"bandit {i}")
         for step in range(60):
             change(bandit, step)
+        shared = new_bandit(store.get_or_create, name="shared", wait=PATIENCE)
+        shared.tell(shared.ask(), 1.0)
 
 
 def left_open(place):

@@ -13,20 +13,8 @@ from lastblock.store.opening import is_postgres
 @pytest.mark.parametrize("keep_events", [False, True])
 @pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize("method", ["names", "snapshot", "last", "part", "rows", "arms"])
-def test_what_is_read_is_of_one_moment(path, tmp_path, monkeypatch, keep_events, own, method):
+def test_what_is_read_is_of_one_moment(place, tmp_path, monkeypatch, keep_events, own, method):
     """Between any two reads the bandit lives on, and its events are pruned."""
-    read_while_others_write(path, tmp_path, monkeypatch, keep_events, own, method)
-
-
-@pytest.mark.parametrize("keep_events", [False, True])
-@pytest.mark.parametrize("method", ["snapshot", "part"])
-def test_what_is_read_from_a_server_is_of_one_moment(
-    url, tmp_path, monkeypatch, keep_events, method
-):
-    read_while_others_write(url, tmp_path, monkeypatch, keep_events, not keep_events, method)
-
-
-def read_while_others_write(place, tmp_path, monkeypatch, keep_events, own, method):
     view = view_of(place)
     real, hits = getattr(view, method), []
 

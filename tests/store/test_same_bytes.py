@@ -90,7 +90,7 @@ def machine(places, fault):
         @initialize(
             policy=st.sampled_from(POLICIES),
             floor=st.sampled_from(FLOORS),
-            rewards=st.sampled_from([None, "sum", "last"]),
+            rewards=st.sampled_from([None, "first", "sum", "max", "last"]),
             options=OPTIONS,
         )
         def begin(self, policy, floor, rewards, options):

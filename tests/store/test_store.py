@@ -1,21 +1,18 @@
 """Bandits that survive: a store's bandit is an ordinary bandit, with one owner and a log."""
 
+import gc
 import os
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from databases import given
-from lives import NAME, live, new_bandit
+from lives import ARMS, NAME, live, new_bandit
 
 import lastblock as lb
 from processes import run_trial
 
 TRIALS = Path(__file__).parent / "store_trials.py"
-DURABILITIES = ["always", "interval", "never"]
-
-
-# A store's bandit is an ordinary bandit.
 
 
 def test_a_growing_record_is_replayed(place):
@@ -41,8 +38,6 @@ def test_a_store_lives_as_long_as_its_bandits(place):
     live([bandit], range(20))
     data = bandit.to_bytes()
     del bandit
-    import gc  # noqa: PLC0415  # here alone
-
     gc.collect()
     with lb.Store(place) as store:
         assert store.bandit(NAME).to_bytes() == data
@@ -57,22 +52,14 @@ def test_threads_share_a_store(place):
                 for bandit in bandits:
                     bandit.tell(bandit.ask(), 1.0)
 
-        threads = [threading.Thread(target=play) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(4) as threads:
+            for done in [threads.submit(play) for _ in range(4)]:
+                done.result()
         data = [bandit.to_bytes() for bandit in bandits]
     with lb.Store(place) as store:
         again = [store.bandit(f"bandit {i}") for i in range(3)]
         assert [bandit.to_bytes() for bandit in again] == data
         assert [sum(bandit.pulls.values()) for bandit in again] == [1600] * 3
-
-
-# The log.
-
-
-# Owners.
 
 
 def test_one_owner_at_a_time(place):
@@ -82,6 +69,7 @@ def test_one_owner_at_a_time(place):
         errors = run_trial(TRIALS, "owner", given(place))
         for error in errors:
             assert f"'button' in {store._storage.label} is open in process {os.getpid()}" in error
+        assert "run one worker process with threads (gunicorn: -w 1 --threads 8)" in errors[-1]
         other = lb.Store(place)
         with pytest.raises(lb.StoreError, match="is open in another Store of this process"):
             other.bandit(NAME)
@@ -98,4 +86,17 @@ def test_one_owner_at_a_time(place):
 
 
 def test_four_processes_begin_at_once(place):
-    assert run_trial(TRIALS, "together", given(place)) == [True] * 4
+    assert run_trial(TRIALS, "together", given(place)) == [True, True, True, True, 4]
+
+
+def test_get_or_create(place):
+    with lb.Store(place) as store:
+        bandit = new_bandit(store.get_or_create, name=NAME)
+        assert store.get_or_create(NAME, lb.LBSDALM(), ARMS, seed=2) is bandit
+        bandit.ask()
+    with lb.Store(place) as store:
+        bandit = new_bandit(store.get_or_create, name=NAME)
+        assert bandit.asked == 1
+        bandit.retire_arm("red")
+        bandit.add_arm("gold")
+        assert new_bandit(store.get_or_create, name=NAME) is bandit

@@ -152,19 +152,6 @@ def test_memory_ends(place, now):
         assert count(place) == 0
 
 
-def test_memory_is_bounded_in_the_file(place):
-    with lb.Store(place, snapshot_every=50, durability="never") as store:
-        bandit = new_bandit(store.create, name=NAME, remember=20)
-        for step in range(500):
-            bandit.tell(bandit.ask(key=f"key {step}").token, 1.0)
-        store.snapshot(NAME)
-        assert count(place) == 40
-        assert len(bandit._desk.ledger.memory._found) == 40
-        state = facts(bandit)
-    with lb.Store(place) as store:
-        assert facts(store.bandit(NAME)) == state
-
-
 def test_a_secret_is_made_once(place):
     with lb.Store(place) as store, lb.Store(place) as other:
         assert len(store._storage.secret) == 32
