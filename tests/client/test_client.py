@@ -22,9 +22,8 @@ ARMS = ["red", "green", {"label": "blue", "payload": [1]}]
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    program = Program(tmp_path_factory.mktemp("client") / "shop.db")
-    yield program
-    program.close()
+    with Program(tmp_path_factory.mktemp("client") / "shop.db") as program:
+        yield program
 
 
 class Waiting:

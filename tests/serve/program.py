@@ -37,7 +37,7 @@ class Program:
         self.said = self.process.stdout.readline()
         found = re.search(r"https?://127\.0\.0\.1:(\d+)", self.said)
         assert found, self.said
-        self.url, self.port = found[0], int(found[1])
+        self.url, self.at = found[0], ("127.0.0.1", int(found[1]))
         self.trust = None
         if "--tls-cert" in flags:
             self.trust = ssl.create_default_context(cafile=flags[flags.index("--tls-cert") + 1])
@@ -65,7 +65,10 @@ class Program:
         self.process.send_signal(number)
         return self.process.wait(30)
 
-    def close(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
         """End it if it still runs."""
         if self.process.poll() is None:
             self.end(signal.SIGKILL)

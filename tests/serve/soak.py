@@ -48,12 +48,7 @@ class Server:
         command = [sys.executable, "-m", "lastblock", "serve", str(self.store), "--insecure"]
         command += ["--port", str(self.port)]
         with open(self.log, "a") as log:
-            self.process = subprocess.Popen(
-                command,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-            )
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         assert "serves" in self.process.stdout.readline(), Path(self.log).read_text()[-2000:]
 
     def end(self, number):
@@ -66,15 +61,13 @@ class Server:
 class Visitor(threading.Thread):
     """One client of one or several servers, with what was acknowledged to it."""
 
-    def __init__(self, urls, seed, stop, names=NAMES):
+    def __init__(self, urls, seed, stop):
         super().__init__()
-        self.random, self.stop, self.names = random.Random(seed), stop, names
-        self.urls = [urls] if isinstance(urls, str) else urls
+        self.random, self.stop, self.urls = random.Random(seed), stop, urls
         self.clients = [Client(url, timeout=20.0, retries=200) for url in self.urls]
         self.decided = {}  # token: name of the bandit
         self.told = {}  # token: reward
         self.failures = []
-        self.gone = 0  # calls that nobody answered in time
 
     def run(self):
         waiting = []
@@ -84,7 +77,6 @@ class Visitor(threading.Thread):
             except ServiceError as error:
                 if error.status is not None and error.status != 503:
                     self.failures.append(str(error))
-                self.gone += 1
             except Exception as error:  # a thread's error must reach the test
                 self.failures.append(repr(error))
                 return
@@ -92,7 +84,7 @@ class Visitor(threading.Thread):
             client.close()
 
     def step(self, client, waiting):
-        chance, name = self.random.random(), self.random.choice(self.names)
+        chance, name = self.random.random(), self.random.choice(NAMES)
         if chance < 0.5:
             key = uuid.uuid4().hex
             made = client.decide(name, key=key)
@@ -122,11 +114,8 @@ class Visitor(threading.Thread):
 
     def disturb(self):
         """Send garbage, or half a request, and leave."""
-        texts = [
-            b"\x00\xff garbage\r\n\r\n",
-            b"POST /v1/bandits/button/decisions HTTP/1.1\r\nHost: x",
-        ]
-        texts.append(texts[1] + b"\r\nContent-Length: 50\r\n\r\n{")
+        head = b"POST /v1/bandits/button/decisions HTTP/1.1\r\nHost: x"
+        texts = [b"\x00\xff garbage\r\n\r\n", head, head + b"\r\nContent-Length: 50\r\n\r\n{"]
         port = int(self.random.choice(self.urls).rpartition(":")[2])
         with (
             contextlib.suppress(OSError),
@@ -144,31 +133,27 @@ class Killer:
 
     def strike(self):
         """Kill something, and start it again if nobody else does."""
-        dice, server = self.dice, self.dice.choice(self.servers)
-        ways = [self.kill, self.stop]
-        if self.database is not None:
-            ways += [self.base, self.freeze]
-        dice.choice(ways)(server)
+        server = self.dice.choice(self.servers)
+        ways = ["kill", "stop"] if self.database is None else ["kill", "stop", "base", "freeze"]
+        way = self.dice.choice(ways)
+        self.kills[way] += 1
+        getattr(self, way)(server)
 
     def kill(self, server):
-        self.kills["servers killed"] += 1
         server.end(signal.SIGKILL)
         server.start()
 
     def stop(self, server):
-        self.kills["servers stopped"] += 1
         server.end(signal.SIGTERM)
         server.start()
 
     def freeze(self, server):
         """Stop who has the bandits, for longer than a lease maybe, and let it go on."""
-        self.kills["servers frozen"] += 1
         server.process.send_signal(signal.SIGSTOP)
         time.sleep(self.dice.uniform(1.0, 15.0))
         server.process.send_signal(signal.SIGCONT)
 
-    def base(self, server):
-        self.kills["databases killed"] += 1
+    def base(self, _):
         self.database.kill()
         time.sleep(self.dice.uniform(0.0, 2.0))
         self.database.start()
@@ -189,8 +174,7 @@ def soak(folder, seconds, seed=1, *, database=None, servers=1, pause=(0.3, 2.0))
     with Client(running[0].url, timeout=30.0) as admin:
         for name in NAMES:
             more = {"reward_window": WINDOW, "default_reward": 0.0} if name == "late" else {}
-            arms = ["red", "green", "blue"]
-            admin.create(name, arms, policy="LBSDAGM", seed=seed, **more)
+            admin.create(name, ["red", "green", "blue"], policy="LBSDAGM", seed=seed, **more)
     urls = [server.url for server in running]
     visitors = [Visitor(urls, seed + place, stop) for place in range(CLIENTS)]
     for visitor in visitors:
@@ -222,16 +206,16 @@ def compare(place, decided, told):
     with lb.Store(place, keep_events=True) as store:
         for name in set(decided.values()):
             store.verify(name)
-            asked, rewards = {}, {}
+            asked, rewards = collections.Counter(), {}
             for event in store.events(name, limit=10_000_000):
                 if event.kind == "ask":
-                    asked[event.id] = asked.get(event.id, 0) + 1
+                    asked[event.id] += 1
                 elif event.kind == "tell":
                     rewards.setdefault(event.id, []).append(event.value)
             for token in (token for token, owner in decided.items() if owner == name):
                 _, id = store.read_token(token)
-                if asked.get(id) != 1:
-                    wrong.append(f"{name}: decision {id} is {asked.get(id, 0)} times in the log")
+                if asked[id] != 1:
+                    wrong.append(f"{name}: decision {id} is {asked[id]} times in the log")
                 if token in told and rewards.get(id) != [told[token]]:
                     wrong.append(f"{name}: decision {id} has rewards {rewards.get(id)}")
             if any(len(values) > 1 for values in rewards.values()):

@@ -148,14 +148,11 @@ def test_too_many_requests_are_told_when_to_come_again(service):
 def test_a_bucket_fills_again():
     now = [0.0]
     limits = Limits(10.0, burst=3.0, clock=lambda: now[0])
-    for _ in range(3):
-        limits.take("a")
-    with pytest.raises(ProblemError):
-        limits.take("a")
-    now[0] = 0.1
-    limits.take("a")
-    with pytest.raises(ProblemError):
-        limits.take("a")
+    for now[0], times in ((0.0, 3), (0.1, 1)):
+        for _ in range(times):
+            limits.take("a")
+        with pytest.raises(ProblemError):
+            limits.take("a")
 
 
 def test_methods_and_names_that_are_not_known(shop):

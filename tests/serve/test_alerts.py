@@ -13,8 +13,7 @@ from lastblock.serve.alerts import Watcher
 from lastblock.support.signatures import sign
 
 SECRET = "a secret of the webhook"
-DECIDE = "/v1/bandits/button/decisions"
-NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
+RED = "/v1/bandits/button/arms/red"
 
 
 @pytest.fixture
@@ -61,17 +60,11 @@ def look(shop):
     return shop.runner.run(shop.state.alerts.step())
 
 
-def learn(shop, rewards):
-    for reward in rewards:
-        made = shop.post(DECIDE).json
-        shop.put(f"/v1/decisions/{made['token']}/reward", {"reward": reward})
-
-
 def test_a_paused_arm_raises_one_signed_alert(start, webhook):
     shop = start()
-    shop.post("/v1/bandits", NEW)
-    shop.post(DECIDE, {"segment": "fr"})
-    shop.patch("/v1/bandits/button/arms/red", {"paused": True})
+    shop.create()
+    shop.decide(segment="fr")
+    shop.patch(RED, {"paused": True})
     for _ in range(3):
         look(shop)
     ((signature, body),) = webhook.got
@@ -89,29 +82,28 @@ def test_a_paused_arm_raises_one_signed_alert(start, webhook):
     look(again)
     assert len(webhook.got) == 1
     assert [each["id"] for each in again.get("/v1/alerts").json["alerts"]] == [sent["id"]]
-    again.patch("/v1/bandits/button/arms/red", {"paused": False})
+    again.patch(RED, {"paused": False})
     look(again)
-    again.patch("/v1/bandits/button/arms/red", {"paused": True})
+    again.patch(RED, {"paused": True})
     look(again)
     assert len(webhook.got) == 2
 
 
 def test_a_change_that_the_policy_notices_raises_an_alert(start, webhook):
     shop = start()
-    policy = {"policy": "AdaptiveLBSDA"}
-    shop.post("/v1/bandits", {**NEW, "policy": policy})
-    learn(shop, [1.0] * 80)
+    shop.create(policy="AdaptiveLBSDA")
+    shop.learn([1.0] * 80)
     look(shop)
     assert webhook.got == []
-    learn(shop, [0.0] * 80)
+    shop.learn([0.0] * 80)
     shop.close()  # before it was looked at
     again = start()
     changes = again.get("/v1/bandits/button/changes").json["changes"]
     assert changes
-    learn(again, [0.0] * 3)
+    again.learn([0.0] * 3)
     look(again)
     assert webhook.got == []  # it was there when the service first saw the bandit
-    learn(again, [1.0] * 120)
+    again.learn([1.0] * 120)
     look(again)
     found = again.get("/v1/bandits/button/changes").json["changes"]
     sent = [json.loads(body) for _, body in webhook.got]
@@ -123,12 +115,11 @@ def test_a_change_that_the_policy_notices_raises_an_alert(start, webhook):
 
 def test_rewards_that_stop_raise_one_alert_until_they_come_again(start, webhook):
     shop = start()
-    shop.post("/v1/bandits", {**NEW, "alert_after": 0.05})
-    assert shop.get("/v1/bandits/button").json["alert_after"] == 0.05
+    assert shop.create(alert_after=0.05).json["alert_after"] == 0.05
     time.sleep(0.06)
     look(shop)  # nobody asked
-    learn(shop, [1.0])
-    made = shop.post(DECIDE, {"segment": "fr"}).json
+    shop.learn([1.0])
+    made = shop.decide(segment="fr").json
     look(shop)
     assert webhook.got == []
     time.sleep(0.06)
@@ -136,8 +127,8 @@ def test_rewards_that_stop_raise_one_alert_until_they_come_again(start, webhook)
         look(shop)
     assert [json.loads(body)["kind"] for _, body in webhook.got] == ["rewards-stopped"]
     assert json.loads(webhook.got[0][1])["data"]["waiting"] == 1
-    shop.put(f"/v1/decisions/{made['token']}/reward", {"reward": 1.0})
-    shop.post(DECIDE)
+    shop.reward(made["token"], 1.0)
+    shop.decide()
     time.sleep(0.06)
     look(shop)
     assert len(webhook.got) == 2
@@ -147,8 +138,8 @@ def test_rewards_that_stop_raise_one_alert_until_they_come_again(start, webhook)
 def test_alerts_are_sent_again_until_they_arrive_also_after_a_restart(start, webhook):
     webhook.answers = [500, 302]
     shop = start()
-    shop.post("/v1/bandits", NEW)
-    shop.patch("/v1/bandits/button/arms/red", {"paused": True})
+    shop.create()
+    shop.patch(RED, {"paused": True})
     assert 0.0 < look(shop) <= 1.0
     assert look(shop) > 0.0
     assert len(webhook.got) == 1  # the next attempt is not due yet
@@ -182,19 +173,14 @@ def test_alerts_are_bounded_and_give_up_at_last(service, monkeypatch):
 def test_without_a_webhook_alerts_are_kept(service):
     shop = service()
     shop.state.alerts.note("change", "button", "a change", {})
-    assert [each["state"] for each in shop.get("/v1/alerts").json["alerts"]] == ["kept"]
-    shop.runner.run(shop.state.alerts.step())
-    assert [each["state"] for each in shop.get("/v1/alerts").json["alerts"]] == ["kept"]
+    for _ in range(2):
+        assert [each["state"] for each in shop.get("/v1/alerts").json["alerts"]] == ["kept"]
+        shop.runner.run(shop.state.alerts.step())
 
 
-@pytest.mark.parametrize(
-    "header", ["", "t=1", "t=x,v1=0", "t=9,v1=é", "v1=0,t=-1", "t=" + "9" * 30]
-)
-def test_strange_signatures_are_none(header):
-    assert not is_signed(SECRET, header, b"{}")
-
-
-def test_old_signatures_are_none():
+def test_strange_and_old_signatures_are_none():
+    for header in ("", "t=1", "t=x,v1=0", "t=9,v1=é", "v1=0,t=-1", "t=" + "9" * 30):
+        assert not is_signed(SECRET, header, b"{}")
     now = int(time.time())
     assert is_signed(SECRET, sign(SECRET, b"{}", now - 200), b"{}")
     assert not is_signed(SECRET, sign(SECRET, b"{}", now - 400), b"{}")

@@ -39,21 +39,18 @@ def test_sign_in_and_out(shop):
     answer = visitor.sign_in(f" {shop.key} ", next="/bandits/button")
     assert answer.headers["location"] == "/dashboard/bandits/button"
     cookie = answer.headers["set-cookie"]
-    assert "HttpOnly" in cookie
-    assert "SameSite=Strict" in cookie
-    assert "Path=/dashboard;" in cookie
+    assert {"HttpOnly", "SameSite=Strict", "Path=/dashboard"} <= set(cookie.split("; "))
     assert shop.key not in cookie
     assert visitor.get().status == 200
     assert visitor.post("/sign-out").headers["set-cookie"].startswith("lastblock_session=;")
     assert visitor.get().status == 303  # the cookie is worth nothing, even if somebody kept it
 
 
-@pytest.mark.parametrize(
-    "away", ["//evil.example", "https://evil.example", "/\\evil", "evil", "/sign-out", "/a\r\nX: 1"]
-)
-def test_a_sign_in_never_leads_away(shop, away):
-    answer = Visitor(shop).sign_in(shop.key, next=away)
-    assert (answer.status, answer.headers["location"]) == (303, "/dashboard")
+def test_a_sign_in_never_leads_away(shop):
+    evil = "//evil.example", "https://evil.example", "/\\evil", "evil", "/sign-out", "/a\r\nX: 1"
+    for away in evil:
+        answer = Visitor(shop).sign_in(shop.key, next=away)
+        assert (answer.status, answer.headers["location"]) == (303, "/dashboard"), away
 
 
 def test_a_session_ends_with_its_key_and_by_itself(shop):
@@ -108,8 +105,7 @@ def test_readers_see_no_forms(reader, admin):
 
 
 def test_a_key_for_one_bandit_shows_no_other(shop):
-    new = {"name": "other", "policy": "LBSDAGM", "arms": ["a", "b", "c"], "seed": 1}
-    assert shop.post("/v1/bandits", new).status == 201
+    shop.create("other")
     key, _ = shop.state.keys.create(["read"], bandits=["other"])
     visitor = Visitor(shop, key)
     assert "button" not in text_of(visitor.get())

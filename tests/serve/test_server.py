@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import http.client
 import re
 import shutil
 import signal
@@ -11,8 +12,6 @@ import struct
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -29,15 +28,10 @@ NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], 
 
 @pytest.fixture
 def start(tmp_path, kept_kernels):
-    programs = []
-
-    def begin(*flags, **more):
-        programs.append(Program(tmp_path / "shop.db", *flags, **more))
-        return programs[-1]
-
-    yield begin
-    for program in programs:
-        program.close()
+    with contextlib.ExitStack() as programs:
+        yield lambda *flags, **more: programs.enter_context(
+            Program(tmp_path / "shop.db", *flags, **more)
+        )
 
 
 def test_what_was_answered_survives_kills_and_a_signal_ends_it_in_order(start, tmp_path):
@@ -71,7 +65,7 @@ def test_slow_endless_and_half_open_requests_do_not_stop_others(start):
             made = stack.enter_context(socket.socket())
             if received is not None:
                 made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, received)
-            made.connect(("127.0.0.1", shop.port))
+            made.connect(shop.at)
             made.settimeout(10)
             made.sendall(text.encode())
             return made
@@ -114,8 +108,8 @@ def test_requests_under_way_are_finished_and_streams_end(start):
     shop.call("POST", "/v1/bandits", NEW)
     line = f"HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {shop.key}\r\n"
     with (
-        socket.create_connection(("127.0.0.1", shop.port), timeout=10) as asks,
-        socket.create_connection(("127.0.0.1", shop.port), timeout=10) as listens,
+        socket.create_connection(shop.at, timeout=10) as asks,
+        socket.create_connection(shop.at, timeout=10) as listens,
     ):
         listens.sendall(f"GET /v1/bandits/button/events {line}\r\n".encode())
         assert listens.recv(4096).startswith(b"HTTP/1.1 200 ")
@@ -127,7 +121,7 @@ def test_requests_under_way_are_finished_and_streams_end(start):
         assert (found[0], found[1]["detail"]) == (503, "stopping")
         time.sleep(0.5)
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(("127.0.0.1", shop.port))
+            socket.create_connection(shop.at)
         asks.sendall(b"}")
         assert asks.recv(4096).startswith(b"HTTP/1.1 201 ")
         assert shop.process.wait(10) == 0
@@ -161,26 +155,19 @@ def test_https(start, certificate):
         assert client.summary("button")["asked"] == 1
 
     async def ask():
-        client = AsyncClient(shop.url, shop.key, timeout=20, context=shop.trust)
-        made = await client.decide("button")
-        await client.close()
-        return made
+        async with AsyncClient(shop.url, shop.key, timeout=20, context=shop.trust) as client:
+            return await client.decide("button")
 
     assert asyncio.run(ask()).arm in NEW["arms"]
     with Client(shop.url, shop.key, retries=0) as strict:  # nobody has signed the certificate
         assert strict.decide("button", fallback="red").is_fallback
-    body = f"key={shop.key}".encode()
-    form = {"Content-Type": "application/x-www-form-urlencoded"}
-    sign_in = urllib.request.Request(f"{shop.url}/dashboard/sign-in", body, form)
-    opener = urllib.request.build_opener(
-        urllib.request.HTTPSHandler(context=shop.trust), NoRedirects()
-    )
-    with pytest.raises(urllib.error.HTTPError) as moved, opener.open(sign_in):
-        pass
-    with moved.value as answer:
-        assert answer.code == 303
+    with contextlib.closing(http.client.HTTPSConnection(*shop.at, context=shop.trust)) as page:
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        page.request("POST", "/dashboard/sign-in", f"key={shop.key}", form)
+        answer = page.getresponse()
+        assert answer.status == 303
         assert "Secure" in answer.headers["Set-Cookie"]
-    with socket.create_connection(("127.0.0.1", shop.port)) as plain:
+    with socket.create_connection(shop.at) as plain:
         plain.settimeout(10)
         plain.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
         with contextlib.suppress(ConnectionResetError):
@@ -195,7 +182,7 @@ def test_a_renewed_certificate_is_read_when_asked(start, certificate):
     def name():
         context = ssl.create_default_context(cafile=cert)
         with (
-            socket.create_connection(("127.0.0.1", shop.port), timeout=10) as plain,
+            socket.create_connection(shop.at, timeout=10) as plain,
             context.wrap_socket(plain, server_hostname="127.0.0.1") as connection,
         ):
             ((_, found),) = connection.getpeercert()["subject"][0]
@@ -212,13 +199,6 @@ def test_a_renewed_certificate_is_read_when_asked(start, certificate):
     assert shop.end() == 0
 
 
-class NoRedirects(urllib.request.HTTPRedirectHandler):
-    """So that the answer itself can be looked at."""
-
-    def redirect_request(self, *_):
-        return None
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -230,13 +210,8 @@ class NoRedirects(urllib.request.HTTPRedirectHandler):
     ],
 )
 def test_mistakes_are_one_line(tmp_path, arguments, words):
-    done = subprocess.run(
-        [sys.executable, "-m", "lastblock", "serve", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=False,
-    )
+    command = [sys.executable, "-m", "lastblock", "serve", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 2
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -18,10 +18,9 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "service"
 def environment(tmp_path_factory, kept_kernels):
     """A running service, as the environment of a program."""
     store = tmp_path_factory.mktemp("examples") / "shop.db"
-    server = Program(store, jit=True)
-    yield {**os.environ, "LASTBLOCK_URL": server.url, "LASTBLOCK_KEY": server.key}
-    assert server.end() == 0
-    server.close()
+    with Program(store, jit=True) as server:
+        yield {**os.environ, "LASTBLOCK_URL": server.url, "LASTBLOCK_KEY": server.key}
+        assert server.end() == 0
 
 
 def run(command, environment):

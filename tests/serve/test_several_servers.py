@@ -1,5 +1,6 @@
 """Several servers on one database: each bandit has one of them, and the others forward to it."""
 
+import contextlib
 import http.client
 import re
 import signal
@@ -24,18 +25,19 @@ def place(server):
 @pytest.fixture(scope="module")
 def servers(place):
     """The first has the bandit "button", the second "price"."""
-    first = Program(place)
-    second = None
-    try:
+    with Program(place) as first:
         assert first.call("POST", "/v1/bandits", NEW)[0] == 201
-        second = Program(place)
-        second.key = first.key
-        assert second.call("POST", "/v1/bandits", {**NEW, "name": "price"})[0] == 201
-        yield first, second
-    finally:
-        for each in (first, second):
-            if each is not None:
-                each.close()
+        with Program(place) as second:
+            second.key = first.key
+            assert second.call("POST", "/v1/bandits", {**NEW, "name": "price"})[0] == 201
+            yield first, second
+
+
+@pytest.fixture
+def one(servers):
+    """A connection to the second server."""
+    with contextlib.closing(http.client.HTTPConnection(*servers[1].at, timeout=30)) as made:
+        yield made
 
 
 def test_any_server_answers_for_any_bandit(servers):
@@ -84,57 +86,45 @@ def test_rewards_for_bandits_of_several_servers_are_taken_whole_or_not_at_all(se
     assert waiting() == [0, 0]
 
 
-def test_long_answers_are_forwarded_and_loops_are_not(servers):
+def test_long_answers_are_forwarded_and_loops_are_not(servers, one):
     _, second = servers
-    one = http.client.HTTPConnection("127.0.0.1", second.port, timeout=30)
     headers = {"Authorization": f"Bearer {second.key}"}
-    try:
-        one.request("GET", "/v1/bandits/button/export", headers=headers)
-        assert one.getresponse().read()[:4] == b"PAR1"
-        one.request("HEAD", "/v1/bandits/button", headers=headers)
-        answer = one.getresponse()
-        assert (answer.status, answer.read()) == (200, b"")
-        one.request("POST", DECIDE, headers={**headers, HEADER.decode(): "another"})
-        answer = one.getresponse()
-        assert (answer.status, answer.headers["retry-after"]) == (503, "1")
-        answer.read()
-        assert second.call("POST", DECIDE, {})[0] == 201
-        one.request("GET", "/v1/bandits/button/events?after=0", headers=headers)
-        answer = one.getresponse()
+    one.request("GET", "/v1/bandits/button/export", headers=headers)
+    assert one.getresponse().read()[:4] == b"PAR1"
+    one.request("HEAD", "/v1/bandits/button", headers=headers)
+    answer = one.getresponse()
+    assert (answer.status, answer.read()) == (200, b"")
+    one.request("POST", DECIDE, headers={**headers, HEADER.decode(): "another"})
+    answer = one.getresponse()
+    assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+    answer.read()
+    assert second.call("POST", DECIDE, {})[0] == 201
+    one.request("GET", "/v1/bandits/button/events?after=0", headers=headers)
+    with one.getresponse() as answer:
         while not answer.readline().startswith(b"event: ask"):
             pass
-        answer.close()
-    finally:
-        one.close()
 
 
-def test_the_dashboard_of_any_server_shows_and_changes_any_bandit(servers):
+def test_the_dashboard_of_any_server_shows_and_changes_any_bandit(servers, one):
     first, second = servers
-    one = http.client.HTTPConnection("127.0.0.1", second.port, timeout=30)
     form = {"Content-Type": "application/x-www-form-urlencoded"}
 
-    def visit(method, path, body=None, headers=None):
-        one.request(method, f"/dashboard{path}", body, {**form, **(headers or {})})
+    def visit(path, body=None):
+        one.request("GET" if body is None else "POST", f"/dashboard{path}", body, form)
         answer = one.getresponse()
         return answer.status, answer.headers, answer.read().decode()
 
-    try:
-        _, headers, _ = visit("POST", "/sign-in", f"key={second.key}")
-        cookie = {"Cookie": headers["Set-Cookie"].partition(";")[0]}
-        for name in ("button", "price"):
-            assert f">{name}</bdi>" in visit("GET", "", headers=cookie)[2]
-            status, _, page = visit("GET", f"/bandits/{name}", headers=cookie)
-            assert status == 200
-            token = re.search(r'name="token" value="(\w+)"', page)[1]
-            body = f"token={token}&every=10"
-            assert visit("POST", f"/bandits/{name}/floors", body, cookie)[0] == 303
-            assert first.call("GET", f"/v1/bandits/{name}")[1]["floor"] == 0.1
-            assert visit("GET", f"/bandits/{name}/history", headers=cookie)[0] == 200
-            assert (
-                visit("POST", f"/bandits/{name}/floors", f"token={token}&every=", cookie)[0] == 303
-            )
-    finally:
-        one.close()
+    _, headers, _ = visit("/sign-in", f"key={second.key}")
+    form["Cookie"] = headers["Set-Cookie"].partition(";")[0]
+    for name in ("button", "price"):
+        assert f">{name}</bdi>" in visit("")[2]
+        status, _, page = visit(f"/bandits/{name}")
+        assert status == 200
+        token = re.search(r'name="token" value="(\w+)"', page)[1]
+        assert visit(f"/bandits/{name}/floors", f"token={token}&every=10")[0] == 303
+        assert first.call("GET", f"/v1/bandits/{name}")[1]["floor"] == 0.1
+        assert visit(f"/bandits/{name}/history")[0] == 200
+        assert visit(f"/bandits/{name}/floors", f"token={token}&every=")[0] == 303
 
 
 def test_another_server_takes_over_when_one_is_killed(servers, place):
