@@ -171,16 +171,10 @@ def test_the_chance_that_a_half_meets_its_goals(adaptive):
     assert found["rise"] == found["all goals"] == 0.0
     assert found["all"] == 1.0
     assert found["all but one"] == found["worst"]
-
-
-def test_a_goal_that_is_just_met_is_met(adaptive):
-    ratios = {kind: np.full(20, 0.3) for kind in adaptive.KINDS}
-    ratios["fast"][:] = adaptive.HALF_GOALS["worst"]
-    found = adaptive.chances(ratios, 10, np.random.default_rng(3))
-    assert found["worst"] == 1.0
-    ratios["fast"][:] += 1e-9
-    found = adaptive.chances(ratios, 10, np.random.default_rng(3))
-    assert found["worst"] == found["all goals"] == 0.0
+    for above, chance in ((0.0, 1.0), (1e-9, 0.0)):  # a goal that is just met is met
+        ratios = {kind: np.full(20, 0.3) for kind in adaptive.KINDS}
+        ratios["fast"][:] = adaptive.HALF_GOALS["worst"] + above
+        assert adaptive.chances(ratios, 10, draw)["worst"] == chance
 
 
 def test_the_chances_come_instead_of_the_calm_worlds(adaptive, monkeypatch, capsys):

@@ -256,8 +256,6 @@ def test_restarts_are_counted():
         runs = [lb.simulate(policy, w, horizon=800, replications=2, seed=1) for w in (still, swap)]
         assert runs[0].restarts.tolist() == [0, 0], policy
         assert min(runs[1].restarts) >= 1, policy
-    uncounted = lb.simulate(lb.LBSDALM(), still, horizon=800, replications=2, seed=1)
-    assert uncounted.restarts.tolist() == [-1, -1]
 
 
 def test_restarts_are_those_of_the_live_bandit():

@@ -30,10 +30,6 @@ def test_policies_are_written_as_in_python(text, policy):
     [
         ("UBC1", "unknown policy 'UBC1'; did you mean 'UCB1'?"),
         ("UBC1(sigma=1.0)", "policy 'UBC1(sigma=1.0)': unknown policy 'UBC1'; did you mean 'UCB1'"),
-        (
-            "NOPE",
-            "unknown policy 'NOPE'; choose from AdaptiveLBSDA, AdSwitch, AnytimeMOSS, BayesUCB,",
-        ),
         ("SWLBSDA", "SWLBSDA needs window"),
         ("SWLBSDA(windo=3)", "has no parameter 'windo'; did you mean 'window'?"),
         ("SWLBSDA(window=-3)", "window"),

@@ -9,6 +9,7 @@ from unittest import mock
 import cloudpickle
 import distributed
 import pytest
+from own_arms import FAMILY
 from small_runs import contents, scenario
 
 import lastblock as lb
@@ -18,9 +19,7 @@ from lastblock.lab.work import chunks, cluster
 OWN = '''
 from typing import NamedTuple
 import numpy as np
-from lastblock.core.families import family
 from lastblock.core.registry import policy
-from lastblock.kernels.streams import to_unit
 from lastblock.core.rounds import enqueue, enqueue_all
 from cluster_helper import following
 
@@ -43,22 +42,6 @@ class RoundRobin(NamedTuple):
 
     def observe(self, s, arm, reward):
         pass
-
-@family()
-class Penny(NamedTuple):
-    """A coin."""
-
-    mean: float
-
-    def parameters(self):
-        return (self.mean,)
-
-    def support(self):
-        return 0.0, 1.0
-
-    @staticmethod
-    def draw(a, b, c, d, table, at, word, scratch):
-        return 1.0 if to_unit(word) < a else 0.0
 '''
 HELPER = """
 from lastblock.kernels.jit import kernel, routine
@@ -78,15 +61,15 @@ replications = 3
 imports = ["cluster_policy.py"]
 
 [arms]
-family = "Penny"
+family = "Lottery"
 
 [[phases]]
 start = 0
-mean = [0.9, 0.1, 0.9]
+chance = [0.9, 0.1, 0.9]
 
 [[phases]]
 start = 150
-mean = [0.1, 0.9, 0.2]
+chance = [0.1, 0.9, 0.2]
 
 [[policies]]
 policy = "RoundRobin"
@@ -142,7 +125,7 @@ def test_a_killed_worker_changes_nothing(two_workers, tmp_path, monkeypatch):
 
 
 def test_code_of_the_users_travels(two_workers, tmp_path):
-    (tmp_path / "cluster_policy.py").write_text(OWN)
+    (tmp_path / "cluster_policy.py").write_text(OWN + FAMILY)
     (tmp_path / "cluster_helper.py").write_text(HELPER)
     (tmp_path / "own.toml").write_text(SCENARIO)
     with mock.patch.dict(lb.POLICIES), mock.patch.dict(lb.FAMILIES):

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from own_arms import FAMILY
 
 import lastblock as lb
 from lastblock.lab.scenario_files.reading import read
@@ -16,31 +17,6 @@ pytestmark = pytest.mark.usefixtures("own_imports")
 
 OWN_POLICY = Path(__file__).parents[2] / "docs" / "how-to" / "own-policy.md"
 EXPLORE_FIRST = re.search(r"^```python\n(.*?)^```", OWN_POLICY.read_text(), re.S | re.M)[1]
-
-# Rewards 0 or `height`: a family that is nobody's, in as few lines as it takes.
-FAMILY = '''
-from typing import NamedTuple
-from lastblock.core.families import family
-from lastblock.kernels.streams import to_unit
-
-@family()
-class Lottery(NamedTuple):
-    """A prize, now and then."""
-
-    chance: float
-    height: float = 1.0
-
-    @property
-    def mean(self):
-        return self.chance * self.height
-
-    def parameters(self):
-        return self.chance, self.height
-
-    @staticmethod
-    def draw(a, b, c, d, table, at, word, scratch):
-        return b if to_unit(word) < a else 0.0
-'''
 
 SCENARIO = """
 horizon = 300
