@@ -245,9 +245,6 @@ EXACT = {"kernels", "oracle", "simulation", "smoke", "testing"} | {
 """Folders and files that play in exact records, as users do, and compile in several processes: the
 oracles fill their records, and processes that a test starts know nothing of `shared`."""
 
-ROOMY = {"oracle/test_replay.py"}
-"""Files in these folders that fill no record."""
-
 
 def roomy_dtype(policy, arms, horizon=None):
     """Return the type of a record that many tests share; see `shared`."""
@@ -284,9 +281,8 @@ def shared():
 
 @pytest.fixture(autouse=True, scope="module")
 def _shared_or_exact(request):
-    """Tests share their records, unless `EXACT` has their folder or file, and `ROOMY` has not."""
-    folder, file = request.path.parts[-2:]
-    is_exact = {folder, request.path.stem} & EXACT and f"{folder}/{file}" not in ROOMY
+    """Tests share their records, unless `EXACT` has their folder or file."""
+    is_exact = {request.path.parent.name, request.path.stem} & EXACT
     with contextlib.nullcontext() if is_exact else shared():
         yield
 

@@ -15,7 +15,6 @@ from benchmark_modules import ROOT, forgotten, imported
 
 def ended_with(module, arguments, monkeypatch):
     """Run a command, which must end at its options; return its exit status."""
-    monkeypatch.syspath_prepend(ROOT)
     monkeypatch.setattr(sys, "argv", [module, *arguments])
     with forgotten(), pytest.raises(SystemExit) as ended:
         runpy.run_module(module, run_name="__main__")
@@ -59,8 +58,7 @@ def test_a_wrong_option_is_an_error_of_one_line(command, told, monkeypatch, caps
 
 
 @pytest.fixture
-def sections(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
+def sections():
     with imported("sections") as module:
         yield module
 
@@ -91,8 +89,7 @@ def test_alarms_by_the_paper_are_those_of_every_forecaster(sections):
 
 
 @pytest.fixture
-def adaptive(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
+def adaptive():
     with imported("adaptive") as module:
         yield module
 
@@ -136,8 +133,7 @@ def test_the_package_lists_all_commands(monkeypatch, capsys):
     assert listed == sorted(name for name in commands() if name)
 
 
-def test_blanks_comments_and_docstrings_are_not_code(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
+def test_blanks_comments_and_docstrings_are_not_code():
     source = (
         '"""About."""\n\nimport a\nfrom b import (  # why\n    c,\n)\n\n# Note\nx = """\n\n"""\n'
     )
@@ -149,7 +145,6 @@ def test_blanks_comments_and_docstrings_are_not_code(monkeypatch):
 def test_a_worker_beside_another_library_needs_nothing_of_ours(monkeypatch):
     for module in [each for each in sys.modules if each.partition(".")[0] == "lastblock"]:
         monkeypatch.setitem(sys.modules, module, None)  # an import of it is an error
-    monkeypatch.syspath_prepend(ROOT)
     with imported("peers_worker") as worker:
         assert worker.JOBS
 

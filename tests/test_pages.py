@@ -32,8 +32,7 @@ def command(line, monkeypatch):
 
 
 @pytest.fixture
-def pages(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
+def pages():
     with imported("pages") as module:
         yield module
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmark_modules import ROOT, forgotten
+from benchmark_modules import forgotten
 from lastblock.kernels.background import compiling
 from lastblock.lab.scenario import Scenario
 
@@ -20,7 +20,6 @@ FILES = {"main": "peers"} | {
 @pytest.fixture
 def peers(monkeypatch):
     """Return the modules of the benchmark, with a library whose policies do as they are told."""
-    monkeypatch.syspath_prepend(ROOT)
 
     def last_arm(arms, seed):
         return lambda: arms - 1, lambda arm, reward: None

@@ -1,6 +1,7 @@
 """Results on disk: what load() gives back, and what it refuses."""
 
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -79,6 +80,7 @@ def foreign(folder):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
+        (shutil.rmtree, "holds no results"),
         (lambda f: (f / "curves.parquet").unlink(), "holds no results; give a folder"),
         (
             lambda f: (f / "final.parquet").unlink(),
@@ -94,11 +96,6 @@ def test_what_is_not_whole_is_refused(folder, damage, message):
     damage(folder)
     with pytest.raises(lb.lab.ResultError, match=message):
         lb.lab.load(folder)
-
-
-def test_no_folder(tmp_path):
-    with pytest.raises(lb.lab.ResultError, match="holds no results"):
-        lb.lab.load(tmp_path / "nowhere")
 
 
 def test_results_of_another_version_are_not_overwritten(finished, tmp_path):
