@@ -152,11 +152,11 @@ class Server:
             self._process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def execute(self, query, values=None, *, database="postgres"):
+    def execute(self, query):
         import psycopg  # noqa: PLC0415  # optional
 
-        with psycopg.connect(self.url(database), autocommit=True) as connection:
-            cursor = connection.execute(query, values)
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            cursor = connection.execute(query)
             return cursor.fetchall() if cursor.description else []
 
 

@@ -17,31 +17,6 @@ def utc(microseconds):
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
 
 
-def test_decisions_have_the_time_of_their_event(place, now):
-    with lb.Store(place, keep_events=True, snapshot_every=4) as store:
-        bandit = new_bandit(store.create, name=NAME)
-        times = []
-        for _ in range(10):
-            now[0] += 1_000_001
-            decisions = bandit.ask(2)
-            times += [decision.time for decision in decisions]
-        assert times[0] == times[1] == utc(BEGIN + 1_000_001)
-        assert [pending.time for pending in bandit.pending] == times
-        logged = fetch(place, "SELECT time FROM events WHERE kind = 0 ORDER BY event")
-        assert [utc(time) for (time,) in logged] == times
-        assert store.verify(NAME) == 20
-        assert bandit.copy().pending[0].time is None
-        state = facts(bandit)
-    with lb.Store(place) as store:
-        bandit = store.bandit(NAME)
-        assert [pending.time for pending in bandit.pending] == times
-        assert facts(bandit) == state
-        bandit.tell_many(bandit.pending[:15], [1.0] * 15)
-        store.snapshot(NAME)
-    with lb.Store(place) as store:
-        assert [pending.time for pending in store.bandit(NAME).pending] == times[15:]
-
-
 def test_decisions_expire_by_the_clock(place, now):
     with lb.Store(place, snapshot_every=6) as store:
         bandit = new_bandit(store.create, name=NAME)

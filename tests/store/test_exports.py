@@ -73,47 +73,11 @@ def test_times_are_exact():
     assert iso(1_600_000_000_000_001) == "2020-09-13T12:26:40.000001+00:00"
 
 
-def test_events_are_a_log(place, tmp_path):
-    with lb.Store(place, durability="interval", keep_events=True, snapshot_every=100) as store:
-        bandit = new_bandit(store.create, name=NAME, floor=0.1)
-        told = []
-        for i in range(300):
-            decision = bandit.ask()
-            if i % 10 == 3:
-                bandit.forget(decision)
-            elif i % 10 != 7:
-                bandit.tell(decision, i / 4)
-                told.append((*decision, i / 4))
-        bandit.retire_arm("green")
-        bandit.add_arm("grün")
-        last = bandit.ask()
-        assert store.export(NAME, tmp_path / "log.parquet") == len(told)
-        events = store.export(NAME, tmp_path / "events.parquet", "events")
-        assert events == 300 + 30 + len(told) + 3
-    table = pq.read_table(tmp_path / "log.parquet").to_pydict()
-    columns = ("arm", "decision", "probability", "reward")
-    assert list(zip(*(table[name] for name in columns), strict=True)) == told
-    assert all(a <= b for a, b in zip(table["asked"], table["told"], strict=True))
-    replay = lb.Replay(tmp_path / "log.parquet", propensity="probability")
-    rewards = np.array([reward for *_, reward in told])
-    assert replay.estimate().ips.value == pytest.approx(rewards.mean())
-    table = pq.read_table(tmp_path / "events.parquet").to_pylist()
-    assert [row["event"] for row in table] == list(range(1, events + 1))
-    assert [(row["kind"], row["arm"]) for row in table[-3:]] == [
-        ("retire_arm", "green"),
-        ("add_arm", "grün"),
-        ("ask", last.arm),
-    ]
-    assert table[-1]["probability"] == last.probability
-    rows = fetch(place, f"SELECT bandit, kind, arm FROM log WHERE event = {events - 1}")
-    assert rows == [(NAME, "add_arm", "grün")]
-
-
 def test_an_exported_log_says_what_could_be_chosen(place, tmp_path):
-    """Also while floors change, arms are paused, and others decide in between."""
+    """Also while floors change, arms are paused, and decisions get no reward."""
     path, everyone = tmp_path / "log.parquet", ["red", "green", "blue"]
     with lb.Store(place, keep_events=True) as store:
-        bandit, expected = new_bandit(store.create, name=NAME), {}
+        bandit, expected, chances = new_bandit(store.create, name=NAME), {}, []
         bandit.observe("blue", 1.0)
         for floor, choices in (
             (None, everyone),
@@ -129,27 +93,34 @@ def test_an_exported_log_says_what_could_be_chosen(place, tmp_path):
                 left_out = ["red"] if step % 3 == 0 else []
                 paused = ["green"] if 4 <= step < 8 else []
                 decision = bandit.ask(without=left_out)
-                bandit.tell(decision, 0.5)
+                bandit.tell(decision, step / 8)
                 could_be = [arm for arm in choices if arm not in left_out + paused]
-                expected[decision.id] = decision.arm, decision.probability, could_be
+                expected[decision.id] = decision.arm, decision.probability, step / 8, could_be
+                chances.append(decision.probability)
+            forgotten, late = bandit.ask(2)
+            bandit.forget(forgotten)
+            chances += [forgotten.probability, late.probability]
         bandit.set_floors(None)
         bandit.retire_arm("red")
         bandit.add_arm("gold")
         decision = bandit.ask()
         bandit.tell(decision, 0.5)
-        expected[decision.id] = decision.arm, None, ["green", "blue", "gold"]
+        expected[decision.id] = decision.arm, None, 0.5, ["green", "blue", "gold"]
         assert store.export(NAME, path) == 37
         table = pq.read_table(path).to_pydict()
-        columns = [table[name] for name in ("decision", "arm", "probability", "choices")]
+        columns = [table[name] for name in ("decision", "arm", "probability", "reward", "choices")]
         assert expected == {
-            id: (arm, chance, json.loads(choices))
-            for id, arm, chance, choices in zip(*columns, strict=True)
+            id: (*facts, json.loads(choices)) for id, *facts, choices in zip(*columns, strict=True)
         }
+        assert all(a <= b for a, b in zip(table["asked"], table["told"], strict=True))
         store.export(NAME, path, "events")
     events = pq.read_table(path).to_pylist()
     assert (events[0]["kind"], events[0]["arm"], events[0]["decision"]) == ("observe", "blue", None)
     asked = [each["probability"] for each in events if each["kind"] in ("ask", "ask_among")]
-    assert asked == [chance for _, chance, _ in expected.values()]
+    assert asked == [*chances, None]
+    assert [row["event"] for row in events] == list(range(1, len(events) + 1))
+    added = "SELECT bandit, arm FROM log WHERE kind = 'add_arm'"
+    assert fetch(place, added) == [(NAME, "gold")]
     floors = [each["extra"] for each in events if each["kind"] == "set_floors"]
     assert [extra and json.loads(extra) for extra in floors] == [
         None,

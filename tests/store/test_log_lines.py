@@ -1,15 +1,12 @@
-"""What lastblock tells its logger: what was opened, recovered, written again, noticed, compiled."""
+"""What lastblock tells its logger when it opens a bandit: what it recovers and compiles."""
 
 import logging
-import threading
 
 import pytest
 
 import lastblock as lb
 from lastblock.kernels import jit
 from lastblock.live import event_replay
-from lastblock.store.group_commit import Groups
-from lastblock.support.errors import StoreError
 
 POLICY = lb.LBSDAGM()
 
@@ -43,23 +40,3 @@ def test_opening_a_bandit(few, tmp_path, lines, monkeypatch):
     assert opened.endswith("shop.db': 40 events since its snapshot")
     compiled = [line for line in lines.messages if "to repeat 40 events" in line]
     assert len(compiled) == (few == 10 and not jit.DISABLED)
-
-
-def test_a_group_that_fails_and_is_written_later(lines):
-    fails, done = [OSError("the disk is full")], threading.Event()
-
-    def write(rows, snapshots):
-        if fails:
-            raise fails.pop()
-        done.set()
-
-    groups = Groups(write, 0.001)
-    groups.put([(1, 1, 0, 0, 0, 0, None)], [])
-    with pytest.raises(StoreError, match="the disk is full"):
-        groups.flush()
-    groups.flush()
-    groups.close()
-    assert lines.messages == [
-        "a group of events could not be written; trying again: the disk is full",
-        "the group of 1 events that could not be written is written",
-    ]

@@ -2,10 +2,9 @@
 
 import pytest
 from databases import fetch
-from lives import change, new_bandit
+from lives import change, facts, new_bandit
 
 import lastblock as lb
-from lastblock.live.bandit import desk_of
 from lastblock.store import postgres_view
 from lastblock.store import store as stores
 
@@ -29,22 +28,17 @@ def filled(place, monkeypatch):
     return place
 
 
-def facts(bandit):
-    desk = desk_of(bandit)
-    return bandit.to_bytes(), desk.out, desk.chances, desk.ledger.facts()
-
-
 @pytest.mark.parametrize("ahead", [10, 1000])
 def test_all_are_as_they_would_be_one_by_one(filled, ahead, monkeypatch):
     monkeypatch.setattr(postgres_view, "MOST_AHEAD", ahead)  # of most bandits events are read later
     with lb.Store(filled) as store:
-        single = {name: facts(store.bandit(name)) for name in NAMES}
+        single = {name: (facts(b := store.bandit(name)), b.pending) for name in NAMES}
     with lb.Store(filled) as store:
         first = store.bandit(NAMES[2])
         opened = store.bandits([*NAMES, NAMES[1]])
         assert list(opened) == NAMES
         assert opened[NAMES[2]] is first
-        assert {name: facts(bandit) for name, bandit in opened.items()} == single
+        assert {name: (facts(b), b.pending) for name, b in opened.items()} == single
         again = opened[NAMES[1]].ask(key="key 1")
         assert store.read_token(again.token)[1] == again.id
         late = opened[NAMES[4]].pending

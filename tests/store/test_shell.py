@@ -94,24 +94,19 @@ def test_verify(place, shell_on):
     assert shell("verify", "title")[1].startswith("BAD   title: bandit 'title' in ")
 
 
-def test_export(shop, shell, tmp_path):
+def test_export(shell, tmp_path):
     status, out, _ = shell("export", "button", tmp_path / "log.csv")
     assert (status, out) == (0, f"{tmp_path / 'log.csv'}: 60 decisions of button\n")
-    assert len(lb.Replay(tmp_path / "log.csv", propensity="probability")) == 60
+    printed = shell("export", "button", "-", "--format", "csv")[1]
+    assert printed.encode() == (tmp_path / "log.csv").read_bytes()
+    assert {row["arm"] for row in csv.DictReader(io.StringIO(printed))} == {"red", HOSTILE, "blue"}
     told = json.loads(shell("export", "button", tmp_path / "log.pq", "--json")[1])
-    assert told["rows"] == 60
-    assert len(lb.Replay(tmp_path / "log.pq")) == 60
+    assert told["rows"] == len(lb.Replay(tmp_path / "log.pq", propensity="probability")) == 60
+    assert len([json.loads(line) for line in shell("export", "button", "-")[1].splitlines()]) == 60
     shell("export", "title", tmp_path / "log", "--format", "jsonl", "--what", "events")
-    assert len((tmp_path / "log").read_text().splitlines()) == 51
-
-
-def test_export_to_standard_output(shell):
-    for arguments, count in ((["button"], 60), (["title", "--what", "events"], 51)):
-        status, out, _ = shell("export", arguments[0], "-", *arguments[1:])
-        assert (status, len([json.loads(line) for line in out.splitlines()])) == (0, count)
-    rows = list(csv.DictReader(io.StringIO(shell("export", "button", "-", "--format", "csv")[1])))
-    assert len(rows) == 60
-    assert {row["arm"] for row in rows} == {"red", HOSTILE, "blue"}
+    written = shell("export", "title", "-", "--what", "events")[1]
+    assert (tmp_path / "log").read_text("utf-8") == written
+    assert written.count("\n") == 51
 
 
 def test_evaluate(shell):

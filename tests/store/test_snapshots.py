@@ -1,5 +1,6 @@
 """Snapshots of a store's bandits, and the events that they make superfluous."""
 
+import logging
 from contextlib import suppress
 
 from databases import count
@@ -54,7 +55,7 @@ def test_a_file_shrinks_when_events_go(path, monkeypatch):
     assert path.stat().st_size < large / 2
 
 
-def test_snapshots_that_come_while_a_group_is_written():
+def test_snapshots_that_come_while_a_group_is_written(caplog):
     """Neither those of a group that fails are lost, nor those that come meanwhile."""
     written, meanwhile = [], []
 
@@ -62,7 +63,7 @@ def test_snapshots_that_come_while_a_group_is_written():
         while meanwhile:
             groups.put([row(3)], [snapshot(3), snapshot(9, bandit=2)])
             if meanwhile.pop():
-                raise lb.StoreError("no")
+                raise OSError("the disk is full")
         written.append((rows, snapshots))
 
     def row(event):
@@ -71,6 +72,7 @@ def test_snapshots_that_come_while_a_group_is_written():
     def snapshot(event, bandit=1):
         return Snapshot(bandit, event, 0, "{}", "", b"")
 
+    caplog.set_level(logging.INFO, "lastblock")
     for fails in (False, True):
         groups = Groups(write, 0.001)
         meanwhile.append(fails)
@@ -83,3 +85,7 @@ def test_snapshots_that_come_while_a_group_is_written():
         assert len(written) == (1 if fails else 2)
         assert fails or written[0][1] == [snapshot(2)]
         written.clear()
+    assert caplog.messages == [
+        "a group of events could not be written; trying again: the disk is full",
+        "the group of 3 events that could not be written is written",
+    ]
