@@ -10,6 +10,7 @@ import sys
 import urllib.error
 import urllib.request
 
+NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
 WITHOUT_JIT = {"NUMBA_DISABLE_JIT": "1"}
 """The variable of a process that compiles nothing."""
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import lastblock as lb
 from lastblock.client import Client, ServiceError
+from store.postgres_server import free_port
 
 NAMES = ["button", "price", "late"]
 """Rewards of the last come too late now and then."""
@@ -28,12 +29,6 @@ WINDOW = 3.0
 
 SIGNS = ("Traceback", "defect")
 """What must not be in the log of a server."""
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 class Server:

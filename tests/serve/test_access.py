@@ -29,17 +29,8 @@ def test_without_a_key_nothing_but_health_is_answered(shop):
             assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
-@pytest.mark.parametrize(
-    ("scopes", "allowed"),
-    [
-        (["ask"], {"ask"}),
-        (["tell"], {"tell"}),
-        (["read"], {"read"}),
-        (["ask", "tell"], {"ask", "tell"}),
-        (["admin"], {"ask", "tell", "read", "admin"}),
-    ],
-)
-def test_a_scope_allows_what_it_says(shop, scopes, allowed):
+@pytest.mark.parametrize("scopes", [["ask"], ["tell"], ["read"], ["ask", "tell"], ["admin"]])
+def test_a_scope_allows_what_it_says(shop, scopes):
     key, _ = shop.state.keys.create(scopes)
     token = shop.decide().json["token"]
     calls = {
@@ -50,9 +41,10 @@ def test_a_scope_allows_what_it_says(shop, scopes, allowed):
     }
     for right, (method, path, body) in calls.items():
         answer = shop.call(method, path, body, key=key)
-        assert (answer.status < 300) == (right in allowed), right
-        if right not in allowed:
-            assert answer.kind == "forbidden"
+        if right in scopes or "admin" in scopes:
+            assert answer.status < 300, right
+        else:
+            assert answer.kind == "forbidden", right
 
 
 def test_a_key_for_one_bandit_reaches_no_other(shop):

@@ -82,10 +82,9 @@ def test_a_paused_arm_raises_one_signed_alert(start, webhook):
     look(again)
     assert len(webhook.got) == 1
     assert [each["id"] for each in again.get("/v1/alerts").json["alerts"]] == [sent["id"]]
-    again.patch(RED, {"paused": False})
-    look(again)
-    again.patch(RED, {"paused": True})
-    look(again)
+    for paused in (False, True):
+        again.patch(RED, {"paused": paused})
+        look(again)
     assert len(webhook.got) == 2
 
 

@@ -52,7 +52,7 @@ def test_a_bandit_is_made_read_and_found_after_a_restart(service):
 @pytest.mark.parametrize(
     ("policy", "text"),
     [
-        (None, "AdaptiveLBSDA"),
+        ({}, "AdaptiveLBSDA"),
         ({"policy": "SWLBSDA", "window": 50}, "SWLBSDA(window=50)"),
         (
             {"policy": "Restarting", "of": "UCB1", "detector": {"detector": "MeanShift"}},
@@ -62,11 +62,9 @@ def test_a_bandit_is_made_read_and_found_after_a_restart(service):
     ],
 )
 def test_policies_are_written_as_in_scenario_files(service, policy, text):
-    shop, new = service(), {"arms": ["x", "y"]}
+    shop, new = service(), {"name": "b", "arms": ["x", "y"]}
     with compiling("never"):
-        made = shop.post(
-            "/v1/bandits", {**new, "name": "b"} | ({"policy": policy} if policy else {})
-        )
+        made = shop.post("/v1/bandits", new | ({"policy": policy} if policy else {}))
         again = shop.create("c", policy=made.json["policy"])
     assert again.json["policy"] == made.json["policy"]
     assert shop.get("/v1/bandits").json["bandits"][0]["policy"].startswith(text)

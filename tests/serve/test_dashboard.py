@@ -203,7 +203,7 @@ def test_health_in_a_word(shop):
     assert word() == "paused"
 
 
-def test_files_that_pages_load(shop):
+def test_files_that_pages_load_and_the_colours_of_all_figures(shop):
     for name, (_, data, etag) in assets().items():
         answer = shop.get(f"/dashboard/assets/{name}", key="")
         assert (answer.status, answer.body) == (200, data)
@@ -211,10 +211,8 @@ def test_files_that_pages_load(shop):
         assert shop.get(f"/dashboard/assets/{name}", key="", headers=headers).status == 304
         assert not re.search(rb"https?://(?!github.com/leeoniya|www.w3.org)", data)
     assert b"MIT License" in assets()["uplot-LICENSE.txt"][1]
-    assert shop.get("/dashboard/assets/..%2Fpages.py", key="").status == 404
-
-
-def test_arms_have_the_colours_of_all_figures():
+    for path in ("..%2Fpages.py", "x"):
+        assert shop.get(f"/dashboard/assets/{path}", key="").status == 404
     css = assets()["dashboard.css"][1].decode().partition("@media")[0]
     found = dict(re.findall(r"--c(\d): (#\w+);", css))
     assert [found[str(k)].upper() for k in range(7)] == [each.upper() for each in COLOURS[:7]]

@@ -8,15 +8,6 @@ from lastblock.serve.dashboard.sign_in import HOURS, Sessions
 from serve.visitor import Visitor, text_of
 
 
-def test_without_a_key_there_is_only_the_sign_in(shop):
-    visitor = Visitor(shop)
-    answer = visitor.get("/bandits/button")
-    assert answer.status == 303
-    assert answer.headers["location"] == "/dashboard/sign-in?next=%2Fbandits%2Fbutton"
-    assert "Sign in" in text_of(visitor.get("/sign-in"))
-    assert shop.get("/", key="").headers["location"] == "/dashboard"
-
-
 def test_every_page_needs_a_session(shop):
     visitor, seen = Visitor(shop), 0
     for route in shop.app.dashboard.routes():
@@ -31,6 +22,10 @@ def test_every_page_needs_a_session(shop):
         else:
             assert visitor.post(path).status == 401, path
     assert seen > 12
+    way = visitor.get("/bandits/button").headers["location"]
+    assert way == "/dashboard/sign-in?next=%2Fbandits%2Fbutton"
+    assert "Sign in" in visitor.read("/sign-in")
+    assert shop.get("/", key="").headers["location"] == "/dashboard"
 
 
 def test_sign_in_and_out(shop):

@@ -7,8 +7,7 @@ from selenium.webdriver import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from browser import Page, open_browser
-from serve.client import ARMS
-from serve.program import Program
+from serve.program import NEW, Program
 
 HOSTILE = (
     "</script><script>document.evil=1</script>\"'<img src=x onerror=document.evil=1>\u202e abc"
@@ -27,22 +26,18 @@ class Site(Program):
         return found
 
     def create(self, name, **more):
-        new = {"name": name, "policy": "LBSDAGM", "arms": ARMS, "seed": 1, **more}
-        return self.ask("POST", "/bandits", new)
+        return self.ask("POST", "/bandits", {**NEW, "name": name, **more})
 
     def learn(self, name, times, guardrail=None, **asked):
         for number in range(times):
             made = self.ask("POST", f"/bandits/{quote(name, safe='')}/decisions", asked)
-            reward = {"reward": float(number % 3 == 0)}
-            if guardrail is not None:
-                reward["guardrail"] = guardrail
+            reward = {"reward": float(number % 3 == 0), "guardrail": guardrail}
             self.ask("PUT", f"/decisions/{made['token']}/reward", reward)
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    site = Site(tmp_path_factory.mktemp("site") / "shop.db")
-    with site:
+    with Site(tmp_path_factory.mktemp("site") / "shop.db") as site:
         site.create("button")
         arms = [{"label": HOSTILE, "payload": {HOSTILE: HOSTILE}}, LONG, "b"]
         rail = {"control": HOSTILE, "worse": "higher", "metric": HOSTILE}
@@ -115,7 +110,7 @@ def test_a_bandit_is_drawn_and_followed(visit, site):
     visit.go("/bandits/button")
     visit.wait(lambda: len(visit.all(".chart canvas")) == 2)
     rows = visit.texts("[data-chart=share] .u-legend .u-label")
-    assert [row for row in rows if row] == ["Time", *ARMS]
+    assert [row for row in rows if row] == ["Time", *NEW["arms"]]
     drawn = "const c = document.querySelector('.chart canvas');"
     drawn += "const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
     colours = "const s = new Set(); for (let i = 0; i < d.length; i += 4)"

@@ -61,17 +61,6 @@ def test_other_durabilities_answer_at_once(service, durability):
     assert [shop.decide().status for _ in range(3)] == [201] * 3
 
 
-def test_a_batch_of_rewards_is_taken_whole_or_not_at_all(shop):
-    shop.create("other")
-    tokens = [each["token"] for each in shop.decide(n=3).json["decisions"]]
-    tokens.append(shop.decide("other").json["token"])
-    rewards = [{"token": token, "reward": 1.0} for token in tokens]
-    assert shop.post("/v1/rewards:batch", {"rewards": [*rewards, rewards[0]]}).kind == "conflict"
-    assert [each["waiting"] for each in shop.get("/v1/bandits").json["bandits"]] == [3, 1]
-    assert shop.post("/v1/rewards:batch", {"rewards": rewards}).status == 204
-    assert [each["waiting"] for each in shop.get("/v1/bandits").json["bandits"]] == [0, 0]
-
-
 def test_the_same_key_gets_the_same_decision_also_after_a_restart(service):
     shop = service()
     shop.create()
@@ -97,6 +86,9 @@ def test_the_same_reward_again_is_fine_and_another_is_not(shop):
     token = shop.decide().json["token"]
     for raw in (b'{"reward": 1e999}', b'{"reward": NaN}'):
         assert shop.put(f"/v1/decisions/{token}/reward", raw=raw).kind in ("bad-request", "invalid")
+    twice = {"rewards": [{"token": token, "reward": 1}] * 2}
+    assert shop.post("/v1/rewards:batch", twice).kind == "conflict"
+    assert shop.get(BUTTON).json["waiting"] == 1
     assert [shop.reward(token, 1).status for _ in range(3)] == [204, 204, 204]
     other = shop.reward(token, 0.5)
     assert (other.status, other.kind) == (409, "conflict")

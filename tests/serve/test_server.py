@@ -21,24 +21,26 @@ from lastblock.client import AsyncClient, Client
 from lastblock.serve.app import App
 from lastblock.serve.server import Server, always, bound, open_service
 from lastblock.serve.settings import SettingError, Settings
-from serve.program import Program
-
-NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
+from serve.program import NEW, Program
 
 
 @pytest.fixture
 def start(tmp_path, kept_kernels):
     with contextlib.ExitStack() as programs:
-        yield lambda *flags, **more: programs.enter_context(
-            Program(tmp_path / "shop.db", *flags, **more)
-        )
+
+        def begin(*flags, **more):
+            shop = programs.enter_context(Program(tmp_path / "shop.db", *flags, **more))
+            if shop.key:  # which the first service on a store says
+                assert shop.call("POST", "/v1/bandits", NEW)[0] == 201
+            return shop
+
+        yield begin
 
 
 def test_what_was_answered_survives_kills_and_a_signal_ends_it_in_order(start, tmp_path):
     shop = start(jit=True)
     key = shop.key
     assert key.startswith("lb_")
-    assert shop.call("POST", "/v1/bandits", NEW)[0] == 201
     tokens = [shop.call("POST", "/v1/bandits/button/decisions", {})[1]["token"] for _ in range(5)]
     assert shop.call("PUT", f"/v1/decisions/{tokens[0]}/reward", {"reward": 1})[0] == 204
     assert shop.end(signal.SIGKILL) == -signal.SIGKILL
@@ -57,7 +59,6 @@ def test_what_was_answered_survives_kills_and_a_signal_ends_it_in_order(start, t
 
 def test_slow_endless_and_half_open_requests_do_not_stop_others(start):
     shop = start(patience=0.5)
-    shop.call("POST", "/v1/bandits", NEW)
     before = memory_of(shop)
     with contextlib.ExitStack() as stack:
 
@@ -105,7 +106,6 @@ def memory_of(program):
 
 def test_requests_under_way_are_finished_and_streams_end(start):
     shop = start("--drain", "0.3")
-    shop.call("POST", "/v1/bandits", NEW)
     line = f"HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {shop.key}\r\n"
     with (
         socket.create_connection(shop.at, timeout=10) as asks,
@@ -149,7 +149,6 @@ def test_https(start, certificate):
     cert, key = certificate("lastblock")
     shop = start("--tls-cert", cert, "--tls-key", key)
     assert shop.url.startswith("https://")
-    assert shop.call("POST", "/v1/bandits", NEW)[0] == 201
     with Client(shop.url, shop.key, timeout=20, context=shop.trust) as client:
         assert client.reward(client.decide("button"), 1.0)
         assert client.summary("button")["asked"] == 1
@@ -202,7 +201,6 @@ def test_a_renewed_certificate_is_read_when_asked(start, certificate):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "which store"),
         (["shop.db", "--host", "0.0.0.0"], "has no keys yet"),
         (["shop.db", "--durabilty", "never"], "--durability"),
         (["redis://x"], "no store on"),

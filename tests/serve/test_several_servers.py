@@ -9,11 +9,12 @@ import time
 import pytest
 
 import lastblock as lb
+from lastblock.serve.alerts import Watcher
 from lastblock.serve.forwarding import COLLECTION, HEADER, ElsewhereError, Peers, address_for
 from lastblock.serve.settings import Settings
-from serve.program import Program
+from serve.client import Service
+from serve.program import NEW, Program
 
-NEW = {"name": "button", "policy": "LBSDAGM", "arms": ["red", "green", "blue"], "seed": 1}
 DECIDE = "/v1/bandits/button/decisions"
 
 
@@ -148,6 +149,29 @@ def test_another_server_takes_over_when_one_is_killed(servers, place):
     with lb.Store(place) as store:
         assert store.verify("button")
         assert [each.holder for each in store.holders().values()] == ["", ""]
+
+
+def test_a_server_that_takes_over_tells_of_nothing_twice(place):
+    guarded = "/v1/bandits/guarded"
+    with contextlib.closing(Service(place)) as first, contextlib.closing(Service(place)) as second:
+        watchers = [Watcher(each.state.host, each.state.alerts) for each in (first, second)]
+        first.create("guarded")
+        for arm in ("red", "green"):
+            first.patch(f"{guarded}/arms/{arm}", {"paused": True})
+            first.runner.run(watchers[0].look())
+            first.runner.run(first.state.alerts.keep())
+            second.runner.run(watchers[1].look())
+        assert [each.data["arm"] for each in first.state.alerts.latest()] == ["green", "red"]
+        token = first.decide("guarded").json["token"]
+        first.close()
+        assert second.get(guarded, key=first.key).json["waiting"] == 1
+        assert second.reward(token, 1.0).status == second.reward(token, 1.0).status == 204
+        second.runner.run(watchers[1].look())
+        assert second.state.alerts.latest() == []
+        for paused in (False, True):
+            second.patch(f"{guarded}/arms/green", {"paused": paused})
+            second.runner.run(watchers[1].look())
+        assert [each.data["arm"] for each in second.state.alerts.latest()] == ["green"]
 
 
 def test_a_bandit_is_looked_for_where_its_holder_is(place):

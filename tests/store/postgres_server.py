@@ -59,7 +59,7 @@ class Server:
     def __init__(self, place=None, **settings):
         self.folder = Path(tempfile.mkdtemp(prefix="lb-postgres-", dir=place))
         self.folder.chmod(0o755)
-        self.port = _free_port()
+        self.port = free_port()
         self._process = None
         self._account = account()
         if self._account:
@@ -175,7 +175,7 @@ def _has_children(data):
     return False
 
 
-def _free_port():
+def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
