@@ -136,40 +136,32 @@ def refused(source, **options):
     return str(caught.value)
 
 
-def test_a_scenario_that_is_not_there():
-    known = ", ".join(names())
-    assert refused("stationry") == "there is no scenario 'stationry'; did you mean 'stationary'?"
-    assert refused("gaussian_changes.toml") == (
-        "there is no scenario 'gaussian_changes.toml'; did you mean 'gaussian-changes'?"
-    )
-    assert refused("qwert") == f"there is no scenario 'qwert'; give a TOML file, or {known}"
-    Path("mine.toml").write_text(GOOD)
-    assert refused("mein.toml") == "there is no scenario 'mein.toml'; did you mean 'mine.toml'?"
-    assert refused("mine") == "there is no scenario 'mine'; did you mean 'mine.toml'?"
+KNOWN = ", ".join(names())
+NO_SCENARIOS = {
+    "stationry": "there is no scenario 'stationry'; did you mean 'stationary'?",
+    "gaussian_changes.toml": "there is no scenario 'gaussian_changes.toml'; "
+    "did you mean 'gaussian-changes'?",
+    "qwert": f"there is no scenario 'qwert'; give a TOML file, or {KNOWN}",
+    "mein.toml": "there is no scenario 'mein.toml'; did you mean 'mine.toml'?",
+    "mine": "there is no scenario 'mine'; did you mean 'mine.toml'?",
+    "deep/othr.toml": "there is no scenario 'deep/othr.toml'; did you mean 'deep/other.toml'?",
+    "a\0b": f"there is no scenario 'a\\x00b'; give a TOML file, or {KNOWN}",
+    3: "scenario=3 must be a file or the name of a scenario",
+    ".": ". is a folder; give the path of a TOML file",
+    "a" * 300: f"{'a' * 300} cannot be read: File name too long",
+    "binary.toml": "binary.toml:2: byte 0xff is not UTF-8; save the file as UTF-8",
+    "my first.toml": "my first.toml: name='my first' must consist of letters, digits, dots and "
+    "dashes: it names a folder; write name = … in the file, or rename the file",
+}
+
+
+@pytest.mark.parametrize(("source", "expected"), NO_SCENARIOS.items())
+def test_what_is_no_scenario(source, expected):
     Path("deep").mkdir()
-    Path("deep/other.toml").write_text(GOOD)
-    assert refused("deep/othr.toml") == (
-        "there is no scenario 'deep/othr.toml'; did you mean 'deep/other.toml'?"
-    )
-    assert refused("a\0b") == f"there is no scenario 'a\\x00b'; give a TOML file, or {known}"
-    assert refused(3) == "scenario=3 must be a file or the name of a scenario"
-
-
-def test_files_that_cannot_be_read():
-    assert refused(".") == ". is a folder; give the path of a TOML file"
-    assert refused("a" * 300) == f"{'a' * 300} cannot be read: File name too long"
+    for name in ("mine.toml", "deep/other.toml", "my first.toml"):
+        Path(name).write_text(GOOD)
     Path("binary.toml").write_bytes(b"horizon = 9\ntitle = '\xff\xfe'\n")
-    assert refused("binary.toml") == (
-        "binary.toml:2: byte 0xff is not UTF-8; save the file as UTF-8"
-    )
-
-
-def test_a_file_whose_name_is_no_name():
-    Path("my first.toml").write_text(GOOD)
-    assert refused("my first.toml") == (
-        "my first.toml: name='my first' must consist of letters, digits, dots and dashes: "
-        "it names a folder; write name = … in the file, or rename the file"
-    )
+    assert refused(source) == expected
 
 
 @pytest.mark.parametrize(
