@@ -54,17 +54,22 @@ def test_a_policy_of_the_users_own_runs(scenario, tmp_path):
     assert (regrets > 0).all()  # the 20 rounds at random pull the worse arm
 
 
-def test_arms_of_the_users_own(scenario):
+@pytest.fixture
+def with_arms(scenario):
+    """The same file, with arms from another one beside it."""
     (scenario.parent / "my_arms.py").write_text(FAMILY)
     text = SCENARIO.replace('["my_policies.py"]', '["my_policies.py", "my_arms.py"]')
     text = text.replace("Bernoulli", "Lottery").replace("mean", "height = 5\nchance")
     scenario.write_text(text)
-    lottery = lb.FAMILIES.get("Lottery")
-    assert lottery is None
-    world = read(scenario).environment
+    return scenario
+
+
+def test_arms_of_the_users_own(with_arms):
+    assert "Lottery" not in lb.FAMILIES
+    world = read(with_arms).environment
     lottery = lb.FAMILIES["Lottery"]
     assert world.phases == ((lottery(0.2, 5.0), lottery(0.6, 5.0)),)
-    assert read(scenario.parent / "mine.toml").environment.phases == world.phases
+    assert read(with_arms).environment.phases == world.phases
 
 
 def test_a_file_is_imported_once_until_it_is_edited(scenario):
@@ -210,11 +215,8 @@ def test_classes_that_raise_something_odd(scenario, old, new, family, expected):
     assert refused(scenario) == f"mine.toml: {expected}"
 
 
-def test_policies_and_arms_travel_to_processes_without_the_file(scenario, tmp_path):
-    (tmp_path / "my_arms.py").write_text(FAMILY)
-    text = SCENARIO.replace('["my_policies.py"]', '["my_policies.py", "my_arms.py"]')
-    scenario.write_text(text.replace("Bernoulli", "Lottery").replace("mean", "chance"))
-    loaded = read(scenario)
+def test_policies_and_arms_travel_to_processes_without_the_file(with_arms, tmp_path):
+    loaded = read(with_arms)
     sent = {"policy": loaded.policies["ExploreFirst"], "arms": loaded.environment.phases}
     assert pickle.loads(pickle.dumps(sent)) == sent
     (tmp_path / "sent").write_bytes(pickle.dumps(sent))
