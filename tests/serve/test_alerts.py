@@ -60,6 +60,10 @@ def look(shop):
     return shop.runner.run(shop.state.alerts.step())
 
 
+def alerts(shop):
+    return shop.get("/v1/alerts").json["alerts"]
+
+
 def test_a_paused_arm_raises_one_signed_alert(start, webhook):
     shop = start()
     shop.create()
@@ -73,7 +77,7 @@ def test_a_paused_arm_raises_one_signed_alert(start, webhook):
     assert not is_signed(SECRET, signature, body + b" ")
     sent = json.loads(body)
     assert (sent["kind"], sent["bandit"], sent["data"]["arm"]) == ("arm-paused", "button", "red")
-    (kept,) = shop.get("/v1/alerts").json["alerts"]
+    (kept,) = alerts(shop)
     assert (kept["state"], kept["attempts"], kept["id"]) == ("sent", 1, sent["id"])
     other, _ = shop.state.keys.create(["read"], bandits=["else"])
     assert shop.get("/v1/alerts", key=other).json["alerts"] == []
@@ -81,7 +85,7 @@ def test_a_paused_arm_raises_one_signed_alert(start, webhook):
     again = start()
     look(again)
     assert len(webhook.got) == 1
-    assert [each["id"] for each in again.get("/v1/alerts").json["alerts"]] == [sent["id"]]
+    assert [each["id"] for each in alerts(again)] == [sent["id"]]
     for paused in (False, True):
         again.patch(RED, {"paused": paused})
         look(again)
@@ -142,7 +146,7 @@ def test_alerts_are_sent_again_until_they_arrive_also_after_a_restart(start, web
     assert 0.0 < look(shop) <= 1.0
     assert look(shop) > 0.0
     assert len(webhook.got) == 1  # the next attempt is not due yet
-    (waiting,) = shop.get("/v1/alerts").json["alerts"]
+    (waiting,) = alerts(shop)
     assert (waiting["state"], waiting["problem"]) == ("waiting", "the webhook answered 500")
     assert "lastblock_waiting_alerts 1" in shop.get("/metrics").body.decode()
     shop.close()
@@ -152,7 +156,7 @@ def test_alerts_are_sent_again_until_they_arrive_also_after_a_restart(start, web
     shop = start()
     look(shop)
     assert len({json.loads(body)["id"] for _, body in webhook.got}) == 1
-    (sent,) = shop.get("/v1/alerts").json["alerts"]
+    (sent,) = alerts(shop)
     assert (sent["state"], sent["attempts"], sent["problem"]) == ("sent", 3, None)
 
 
@@ -163,7 +167,7 @@ def test_alerts_are_bounded_and_give_up_at_last(service, monkeypatch):
     for n in range(5):
         shop.state.alerts.note("change", "button", f"change {n}", {})
         shop.runner.run(shop.state.alerts.step())
-    found = shop.get("/v1/alerts").json["alerts"]
+    found = alerts(shop)
     assert [each["text"] for each in found] == ["change 4", "change 3", "change 2"]
     assert {each["state"] for each in found} == {"failed"}
     assert len(shop.state.host.store.documents.all("alerts")) == 3
@@ -173,7 +177,7 @@ def test_without_a_webhook_alerts_are_kept(service):
     shop = service()
     shop.state.alerts.note("change", "button", "a change", {})
     for _ in range(2):
-        assert [each["state"] for each in shop.get("/v1/alerts").json["alerts"]] == ["kept"]
+        assert [each["state"] for each in alerts(shop)] == ["kept"]
         shop.runner.run(shop.state.alerts.step())
 
 

@@ -111,18 +111,6 @@ def test_a_deleted_bandit_is_gone(shop):
     assert shop.state.host.store.names() == ()
 
 
-def test_a_bandit_of_another_program_is_served_when_that_releases_it(service, tmp_path):
-    with lb.Store(tmp_path / "shop.db") as store:
-        store.create("theirs", lb.LBSDAGM(), ["x", "y", "z"], seed=1)
-        shop = service()
-        busy = shop.decide("theirs")
-        assert (busy.status, busy.kind) == (503, "unavailable")
-        assert "open in" in busy.json["detail"]
-        store.release("theirs")
-        assert shop.decide("theirs").status == 201
-    assert shop.get("/v1/bandits/theirs").json["created"] is None
-
-
 def test_a_bandit_that_was_taken_over_is_opened_again(shop):
     hosted = shop.state.host.bandits["button"]
     taken = TakenOverError(frozenset([hosted.number]), "another machine has it")

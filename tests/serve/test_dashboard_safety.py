@@ -110,7 +110,7 @@ def test_the_page_shows_holdout_guardrail_and_segments(shop, admin):
     assert "This is the holdout of held" in admin.read("/bandits/held%40%40holdout")
 
 
-def test_bandits_that_others_have_open_are_listed(service, tmp_path):
+def test_bandits_that_others_have_open_are_listed_and_served_once_released(service, tmp_path):
     with lb.Store(tmp_path / "shop.db", keep_events=True) as store:
         theirs = store.create("theirs", lb.LBSDAGM(), ["a", "b"], seed=1)
         theirs.tell(theirs.ask(), 1.0)
@@ -126,6 +126,12 @@ def test_bandits_that_others_have_open_are_listed(service, tmp_path):
         answer = admin.get("/bandits/theirs")
         assert answer.status == 503
         assert "is open" in text_of(answer)
+        busy = shop.decide("theirs")
+        assert (busy.status, busy.kind) == (503, "unavailable")
+        assert "open in" in busy.json["detail"]
+        store.release("theirs")
+        assert shop.decide("theirs").status == 201
+    assert shop.get("/v1/bandits/theirs").json["created"] is None
 
 
 def test_a_key_for_a_bandit_reads_its_segments(service, shop):

@@ -23,14 +23,6 @@ def test_decisions_are_those_of_the_library(shop):
     assert pulls == dict(alone.pulls)
 
 
-def test_what_is_answered_is_on_the_disk(shop, tmp_path):
-    place = tmp_path / "shop.db"
-    token = shop.decide().json["token"]
-    assert count(place) == 1
-    shop.reward(token, 1)
-    assert count(place, where="kind <= 1") == 2
-
-
 def test_requests_of_one_moment_share_a_commit(shop, tmp_path):
     groups = shop.state.host.store._groups
     with mock.patch.object(groups, "_write", wraps=groups._write) as write:

@@ -4,15 +4,8 @@ import numpy as np
 import pytest
 
 from lastblock.live.changes import Change
-from lastblock.serve.dashboard.charts import (
-    LENGTHS,
-    MOST_CURVES,
-    MOST_STRETCHES,
-    Timeline,
-    TimelineCounts,
-    chart,
-    coarser,
-)
+from lastblock.serve.dashboard import charts
+from lastblock.serve.dashboard.charts import TimelineCounts, chart, coarser
 from lastblock.store.event_logs import Tallied
 from lastblock.store.storage import Tally
 
@@ -38,7 +31,7 @@ class Log:
 
 def test_a_history_keeps_its_size_and_every_event():
     log = Log()
-    timeline = Timeline(log, "button")
+    timeline = charts.Timeline(log, "button")
     assert timeline.look().counts.shape == (0, 2, 4)
     now, rng = 1_700_000_000 * 10**6, np.random.default_rng(1)
     for look in range(40):
@@ -47,8 +40,8 @@ def test_a_history_keeps_its_size_and_every_event():
         if look == 20:
             log.labels.append("c")
         counted = timeline.look()
-        assert 0 < len(counted.starts) <= MOST_STRETCHES
-        assert counted.length in LENGTHS
+        assert 0 < len(counted.starts) <= charts.MOST_STRETCHES
+        assert counted.length in charts.LENGTHS
         assert counted.counts[:, :, 0].sum() == counted.counts[:, :, 2].sum() == 20 * (look + 1)
         assert counted.starts[0] <= log.times[0]
         assert now < counted.starts[-1] + counted.length
@@ -80,7 +73,7 @@ def test_many_arms_share_a_curve():
     counts[:, :, 1] = counts[:, :, 2] = counts[:, :, 3] = 1.0
     found = chart(counts_of(counts, list(range(100))), [], 9900)["arms"]
     assert [arm["label"] for arm in found[:-1]] == [str(k) for k in range(90, 100)]
-    assert len(found) == MOST_CURVES + 1
+    assert len(found) == charts.MOST_CURVES + 1
     assert found[-1]["label"] == "90 others"
     assert sum(arm["share"][0] for arm in found) == 1.0
 
