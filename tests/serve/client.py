@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from lastblock.serve.alerts import Watcher
 from lastblock.serve.app import App
 from lastblock.serve.server import expire, open_service
 from lastblock.serve.settings import Settings
@@ -38,6 +39,7 @@ class Service:
         self.state = open_service(Settings(store=str(place), **settings))
         self.key, self.admin = self.state.keys.create(["admin"])
         self.app = App(self.state)
+        self.watcher = Watcher(self.state.host, self.state.alerts)
         self.is_closed = False
         self.runner.run(self.state.host.open())
 
@@ -46,6 +48,10 @@ class Service:
             self.is_closed = True
             self.runner.run(self.state.host.close())
             self.runner.close()
+
+    def look(self):
+        """Look for what alerts tell of."""
+        self.runner.run(self.watcher.look())
 
     def expire(self):
         """End the wait for rewards that are too late."""

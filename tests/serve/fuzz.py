@@ -5,6 +5,7 @@ and never a 5xx. Names, labels and tokens of requests are mostly those of bandit
 """
 
 import json
+from collections import Counter
 from urllib.parse import quote, urlencode
 
 import requests
@@ -40,7 +41,7 @@ class Fuzzer:
         self.service = service
         schema = schemathesis.openapi.from_dict(service.get("/openapi.json").json)
         self.operations = [each.ok() for each in schema.get_all_operations()]
-        self.sent, self.statuses = 0, {}
+        self.statuses = Counter()
         self.fill()
 
     def fill(self):
@@ -100,8 +101,7 @@ class Fuzzer:
         method = case.method.upper()
         target = path + f"?{query}" * bool(query)
         answer = self.service.call(method, target, raw=raw, headers=headers)
-        self.sent += 1
-        self.statuses[answer.status] = self.statuses.get(answer.status, 0) + 1
+        self.statuses[answer.status] += 1
         about = f"{method} {target}\n{headers}\n{raw!r}\n→ {answer.status} {answer.body[:500]!r}"
         assert answer.status < 500, about
         allowed = case.operation.definition.raw["responses"]

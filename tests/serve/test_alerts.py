@@ -9,7 +9,6 @@ import pytest
 
 from lastblock.client import is_signed
 from lastblock.serve import alerts as module
-from lastblock.serve.alerts import Watcher
 from lastblock.support.signatures import sign
 
 SECRET = "a secret of the webhook"
@@ -47,16 +46,11 @@ def webhook():
 
 @pytest.fixture
 def start(service, webhook):
-    def start(**settings):
-        shop = service(alert_url=webhook.url, alert_secret=SECRET, **settings)
-        shop.watcher = Watcher(shop.state.host, shop.state.alerts)
-        return shop
-
-    return start
+    return lambda: service(alert_url=webhook.url, alert_secret=SECRET)
 
 
 def look(shop):
-    shop.runner.run(shop.watcher.look())
+    shop.look()
     return shop.runner.run(shop.state.alerts.step())
 
 

@@ -4,7 +4,6 @@ import random
 
 import pytest
 
-from lastblock.serve.alerts import Watcher
 from serve.visitor import Visitor, text_of
 
 BUTTON = "/v1/bandits/button"
@@ -39,10 +38,9 @@ def values(shop, name="button"):
 
 
 def test_an_arm_that_is_surely_worse_is_paused_and_an_alert_says_why(shop):
-    watcher = Watcher(shop.state.host, shop.state.alerts)
     use(shop, 80)
     assert states(shop) == {"red": "active", "green": "active", "blue": "paused"}
-    shop.runner.run(watcher.look())
+    shop.look()
     (alert,) = shop.get("/v1/alerts").json["alerts"]
     assert (alert["kind"], alert["data"]["arm"]) == ("arm-paused", "blue")
     assert "errors is worse than that of 'red'" in alert["text"]

@@ -9,7 +9,6 @@ import time
 import pytest
 
 import lastblock as lb
-from lastblock.serve.alerts import Watcher
 from lastblock.serve.forwarding import COLLECTION, HEADER, ElsewhereError, Peers, address_for
 from lastblock.serve.settings import Settings
 from serve.client import Service
@@ -154,23 +153,22 @@ def test_another_server_takes_over_when_one_is_killed(servers, place):
 def test_a_server_that_takes_over_tells_of_nothing_twice(place):
     guarded = "/v1/bandits/guarded"
     with contextlib.closing(Service(place)) as first, contextlib.closing(Service(place)) as second:
-        watchers = [Watcher(each.state.host, each.state.alerts) for each in (first, second)]
         first.create("guarded")
         for arm in ("red", "green"):
             first.patch(f"{guarded}/arms/{arm}", {"paused": True})
-            first.runner.run(watchers[0].look())
+            first.look()
             first.runner.run(first.state.alerts.keep())
-            second.runner.run(watchers[1].look())
+            second.look()
         assert [each.data["arm"] for each in first.state.alerts.latest()] == ["green", "red"]
         token = first.decide("guarded").json["token"]
         first.close()
         assert second.get(guarded, key=first.key).json["waiting"] == 1
         assert second.reward(token, 1.0).status == second.reward(token, 1.0).status == 204
-        second.runner.run(watchers[1].look())
+        second.look()
         assert second.state.alerts.latest() == []
         for paused in (False, True):
             second.patch(f"{guarded}/arms/green", {"paused": paused})
-            second.runner.run(watchers[1].look())
+            second.look()
         assert [each.data["arm"] for each in second.state.alerts.latest()] == ["green"]
 
 
