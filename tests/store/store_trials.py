@@ -316,11 +316,12 @@ def together(place):
 
 def live(path, i):
     with lb.Store(path, durability="interval" if i % 2 else "always") as store:
+        shared = new_bandit(store.get_or_create, name="shared", wait=PATIENCE)
+        shared.tell(shared.ask(), 1.0)
+        store.release("shared")
         bandit = new_bandit(store.create, name=f"bandit {i}")
         for step in range(60):
             change(bandit, step)
-        shared = new_bandit(store.get_or_create, name="shared", wait=PATIENCE)
-        shared.tell(shared.ask(), 1.0)
 
 
 def left_open(place):
