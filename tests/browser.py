@@ -13,6 +13,11 @@ _FLAGS = (
     "--no-sandbox",  # the tests may run as root
     "--disable-gpu",
     "--disable-dev-shm-usage",
+    # Without these, the browser itself asks for updates and services on the network.
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
     "--window-size=1280,900",
     "--force-prefers-reduced-motion",  # so that a click need not wait for the page to scroll
 )
