@@ -1,5 +1,7 @@
 """`lastblock store`: copies from one kind of store to the other, checks and migrations."""
 
+import json
+
 from databases import fetch
 from lives import live, new_bandit
 
@@ -31,6 +33,9 @@ def test_copies_of_some(tmp_path, capsys):
     assert "has a bandit 'kept' already" in capsys.readouterr().err
     assert main(["store", "check", second]) == 0
     assert "BAD" not in capsys.readouterr().out
+    assert main(["store", "check", second, "--json"]) == 0
+    findings = json.loads(capsys.readouterr().out)
+    assert any("bandit 'kept'" in found["text"] and found["is_good"] for found in findings)
     assert main(["store", "copy", first, second, "buton"]) == 2
     assert "no bandit 'buton'; did you mean 'button'?" in capsys.readouterr().err
     assert main(["store", "copy", first, first]) == 2
@@ -41,6 +46,8 @@ def test_copies_of_some(tmp_path, capsys):
         store.bandit("new")
         assert main(["store", "copy", first, str(tmp_path / "c.db"), "new"]) == 2
         assert "is open in another Store of this process" in capsys.readouterr().err
+    assert main(["store", "copy", first, str(tmp_path / "d.db"), "new", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"bandit": "new", "events": 0}]
 
 
 def test_a_copy_that_differs_is_an_error(tmp_path, monkeypatch, capsys):
@@ -87,8 +94,8 @@ def test_a_database_is_migrated(url, tmp_path, capsys):
     assert "there are no tables yet" in capsys.readouterr().out
     assert main(["store", "migrate", url]) == 0
     assert "migration 1: tables\n" in capsys.readouterr().out
-    assert main(["store", "migrate", url]) == 0
-    assert "migration" not in capsys.readouterr().out
+    assert main(["store", "migrate", url, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["migrations"] == []
     lb.Store(url).close()
     lb.Store(tmp_path / "shop.db").close()
     assert main(["store", "migrate", str(tmp_path / "shop.db")]) == 0

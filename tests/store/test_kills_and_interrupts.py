@@ -3,14 +3,13 @@
 import itertools
 import os
 import shutil
-import sqlite3
 import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
-from databases import given
+from databases import fetch, given
 from lives import NAME, change, new_bandit, skip_lost
 
 import lastblock as lb
@@ -58,15 +57,6 @@ def test_a_process_that_forgets_to_close(place):
         assert store.bandit(NAME).to_json() == text
 
 
-def others_can_write(path):
-    connection = sqlite3.connect(path, timeout=0, isolation_level=None)
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-    finally:
-        connection.close()
-    return True
-
-
 def test_a_signal_within_a_change(path):
     """Its handler cannot change the store, and does not hurt what it interrupts."""
     with lb.Store(path, keep_events=True) as store:
@@ -81,9 +71,7 @@ def test_a_signal_within_a_change(path):
 
         store._storage._change(work)
         assert names == [(NAME,)]
-        connection = sqlite3.connect(path)
-        assert connection.execute("SELECT policy FROM bandits").fetchone() == ("x",)
-        connection.close()
+        assert fetch(path, "SELECT policy FROM bandits") == [("x",)]
         bandit.ask()
 
 
@@ -144,7 +132,7 @@ def test_an_interrupt_after_any_call(tmp_path, what, durability, stride):
         bandit = opened[0].bandit(NAME) if what not in ("open", "bandit") else None
         was_hit = interrupted(after, partial(do, what, opened, path, durability, bandit))
         if durability == "always":
-            others_can_write(path)
+            fetch(path, "BEGIN IMMEDIATE")  # others can write
         for store in opened:
             if what == "close":
                 store.close()

@@ -152,19 +152,6 @@ def test_evaluate_where_arms_came_and_went(tmp_path, shell_on):
     assert (status, "bootstrap=1 must be 0 or at least 2" in err) == (2, True)
 
 
-def test_the_older_actions_speak_json(place, shell_on, tmp_path):
-    made(place)
-    status, out, _ = shell_on(place, "check", "--json")
-    findings = json.loads(out)
-    assert (status == 0) == all(
-        found["is_good"] for found in findings
-    )  # a test's server may not sync
-    assert any("bandit 'button'" in found["text"] and found["is_good"] for found in findings)
-    assert json.loads(shell_on(place, "migrate", "--json")[1])["migrations"] == []
-    _, out, _ = shell_on(place, "copy", tmp_path / "copy.db", "button", "--json")
-    assert json.loads(out) == [{"bandit": "button", "events": 123}]
-
-
 OWN = """
 from typing import NamedTuple
 from lastblock.kit import enqueue, enqueue_all, policy

@@ -42,8 +42,14 @@ def test_mistakes_are_one_line(arguments, told, shell, tmp_path, monkeypatch):
 def test_places_without_a_store(action, shell_on, tmp_path):
     (tmp_path / "text.db").write_text("no database " * 100)
     fetch(tmp_path / "other.db", "CREATE TABLE x (y)")
+    for name, version in (("old.db", 0), ("new.db", 999)):
+        lb.Store(tmp_path / name).close()
+        fetch(tmp_path / name, f"PRAGMA user_version = {version}")
     for name, told in (
         ("shp.db", "there is no file"),
+        ("odl.db", f"did you mean {str(tmp_path / 'old.db')!r}?"),
+        ("old.db", "run: lastblock store migrate"),
+        ("new.db", "upgrade lastblock"),
         ("text.db", "is not a store"),
         ("other.db", "is not a store"),
         ("", "is a folder; give the path of a store's file"),
@@ -57,25 +63,9 @@ def test_places_without_a_store(action, shell_on, tmp_path):
     assert not (tmp_path / "shp.db").exists()
 
 
-def test_the_nearest_file_is_named(tmp_path, shell_on):
-    (tmp_path / "checkout.db").write_bytes(b"")
-    _, _, err = shell_on(tmp_path / "chekout.db", "list")
-    assert f"did you mean {str(tmp_path / 'checkout.db')!r}?" in err
-
-
-def test_formats_of_other_versions(tmp_path, shell_on):
-    place = tmp_path / "shop.db"
-    lb.Store(place).close()
-    for version, told in ((0, "run: lastblock store migrate"), (999, "upgrade lastblock")):
-        fetch(place, f"PRAGMA user_version = {version}")
-        status, _, err = shell_on(place, "list")
-        assert (status, told in err) == (2, True)
-
-
 def test_a_database_without_tables(url, shell_on):
     status, _, err = shell_on(url, "list")
-    assert status == 2
-    assert "has no tables of a store" in err
+    assert (status, "has no tables of a store" in err) == (2, True)
 
 
 def test_a_store_that_may_only_be_read(tmp_path, shell_on):
