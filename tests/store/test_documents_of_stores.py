@@ -8,22 +8,6 @@ import lastblock as lb
 from store.databases import count
 
 
-def test_documents_have_versions_and_survive(place):
-    with lb.Store(place) as store:
-        notes = store.documents
-        assert notes.put("keys", "one", {"π": [1, None]}) == 1
-        assert notes.put("keys", "one", {"π": 2}) == 2
-        assert notes.put("keys", "two", "text", expected=0) == 1
-        assert notes.put("else", "one", 1) == 1
-    with lb.Store(place) as store:
-        found = store.documents.all("keys")
-        assert {name: tuple(each) for name, each in found.items()} == {
-            "one": (2, {"π": 2}),
-            "two": (1, "text"),
-        }
-        assert store.names() == ()
-
-
 def test_a_document_is_written_only_over_the_expected_version(place):
     with lb.Store(place) as store:
         notes = store.documents
@@ -32,10 +16,18 @@ def test_a_document_is_written_only_over_the_expected_version(place):
         assert notes.put("keys", "one", 1, expected=0) == 1
         assert notes.put("keys", "one", 2, expected=0) is None
         assert notes.put("keys", "one", 2, expected=2) is None
-        assert notes.put("keys", "one", 2, expected=1) == 2
-        assert notes.all("keys")["one"].value == 2
+        assert notes.put("keys", "one", {"π": [1, None]}, expected=1) == 2
+        assert notes.put("keys", "two", "text") == 1
+        assert notes.put("keys", "two", "more") == 2
+        assert notes.put("else", "one", 1) == 1
+    with lb.Store(place) as store:
+        notes = store.documents
+        assert notes.all("keys") == {"one": (2, {"π": [1, None]}), "two": (2, "more")}
         assert notes.drop("keys", "one")
         assert not notes.drop("keys", "one")
+        assert notes.all("keys").keys() == {"two"}
+        assert notes.all("else")["one"].value == 1
+        assert store.names() == ()
 
 
 @pytest.mark.parametrize("durability", ["always", "interval", "never"])
