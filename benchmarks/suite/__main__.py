@@ -1,4 +1,4 @@
-"""Plays random problems that nobody chose for any policy: ``python -m benchmarks.suite``.
+"""Plays random problems, drawn without a policy in mind: ``python -m benchmarks.suite``.
 
 It prints the regret of every policy as a ratio to that of SW-LB-SDA, with the window that follows
 from T and the number of changes and with the best window in hindsight, and counts false restarts.

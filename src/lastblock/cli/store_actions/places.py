@@ -39,7 +39,7 @@ def check_exists(place: str) -> None:
 
 
 def open_existing(place: str) -> Storage:
-    """Open a store that must exist; a new file would help nobody."""
+    """Open a store that must exist, rather than make an empty one."""
     check_exists(place)
     return open_any(place)
 
