@@ -153,6 +153,32 @@ def test_damaged_events(path, damage, message):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
+        (
+            "UPDATE arms SET label = '\"gold\"' WHERE arm = 1",
+            r"""have the label of arm 1 "gold", its state has "green"; undo that edit""",
+        ),
+        ("DELETE FROM arms WHERE arm = 2", "number of arms 2, its state has 3"),
+        ("UPDATE arms SET label = '{' WHERE arm = 2", "Expecting property name"),
+        (
+            """UPDATE bandits SET policy = replace(policy, '"scale": 1.0', '"scale": 2.0')""",
+            r'the policy {.*"scale": 2\.0.*its state has {.*"scale": 1\.0',
+        ),
+        ("UPDATE bandits SET policy = replace(policy, 'LM\"', '\"')", 'the policy {.*"LBSDA"'),
+        ("UPDATE bandits SET layout = 'x'", "the layout x, its state has "),
+    ],
+)
+def test_verify_finds_edited_tables(place, damage, message):
+    """They mislead exports and lists, though the bandit itself opens as it was."""
+    with lb.Store(place) as store:
+        new_bandit(store.create, name=NAME).ask()
+    fetch(place, damage)
+    with lb.Store(place) as store, pytest.raises(lb.StoreError, match=message):
+        store.verify(NAME)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
         ("DELETE FROM events WHERE event = 500", "some events after event 0 are missing"),
         ("DELETE FROM events WHERE event = 1", "some events after event 0 are missing"),
         (

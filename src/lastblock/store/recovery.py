@@ -1,5 +1,6 @@
 """Recover a bandit from a snapshot and the events after it, and verify that they agree."""
 
+import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -202,9 +203,11 @@ def verify(
     Raises
     ------
     StoreError
-        If the two states are not the same, byte for byte, or the stored data are damaged.
+        If the two states are not the same, byte for byte, or the stored data are damaged, or the
+        tables say otherwise than the snapshot.
     """
     latest = recover(view, name, number, tick=tick)
+    _check_tables(view, name, number, latest)
     again = recover(view, name, number, first=True, tick=tick)
     if _state(again) != _state(latest):
         raise StoreError(
@@ -212,6 +215,27 @@ def verify(
             "another state than its snapshot; restore the file from a copy"
         )
     return again.event - again.saved
+
+
+def _check_tables(view: View, name: str, number: int, latest: Recovered) -> None:
+    """Raise a `StoreError` if the tables have another policy or other arms than the bandit."""
+    with damage_explained(view, name):
+        saved = view.snapshot(number)
+        about, _ = snapshot.unpack(bytes(saved.body))
+        labels = [json.dumps(label) for label in view.arms(number)]
+    wanted = [json.dumps(label) for label in desk_of(latest.bandit).labels]
+    facts: list[tuple[str, object, object]] = [
+        ("policy", saved.policy, json.dumps(about["policy"])),
+        ("layout", saved.layout, about["layout"]),
+        ("number of arms", len(labels), len(wanted)),
+        *((f"label of arm {i}", *pair) for i, pair in enumerate(zip(labels, wanted, strict=False))),
+    ]
+    for what, found, right in facts:
+        if found != right:
+            raise StoreError(
+                f"bandit {name!r} in {view.label} is damaged: its tables have the {what} {found}, "
+                f"its state has {right}; undo that edit, or restore the database from a copy"
+            )
 
 
 def events_to_verify(view: View, number: int) -> int:

@@ -773,7 +773,8 @@ class Store:
         Raises
         ------
         StoreError
-            If there is no bandit of this name, or the two states are not the same, byte for byte.
+            If there is no bandit of this name, or the two states are not the same, byte for byte,
+            or the tables have another policy or other arms than the state.
         """
         self.flush()
         with self._storage.view() as view:
