@@ -1,8 +1,11 @@
 """Summary, explanation, changes, events and export over HTTP."""
 
 import asyncio
+import csv
 import io
 import json
+import sys
+from unittest import mock
 
 import pyarrow.parquet as pq
 
@@ -57,13 +60,26 @@ def test_reasons_know_segments_and_holdouts(shop):
 
 
 def test_the_log_is_exported(shop):
+    """As CSV or JSON lines without pyarrow, which the service need not have."""
     live(shop, 5)
-    answer = shop.get(f"{BUTTON}/export")
-    table = pq.read_table(io.BytesIO(answer.body))
-    assert table.num_rows == 5
-    assert "button-decisions.parquet" in answer.headers["content-disposition"]
-    events = pq.read_table(io.BytesIO(shop.get(f"{BUTTON}/export?what=events").body))
-    assert events["kind"].to_pylist().count("tell") == 5
+    parquet = shop.get(f"{BUTTON}/export?format=parquet")
+    rows = pq.read_table(io.BytesIO(parquet.body)).to_pylist()
+    assert parquet.headers["content-type"] == "application/vnd.apache.parquet"
+    with mock.patch.dict(sys.modules, {"pyarrow": None, "pyarrow.parquet": None}):
+        table = shop.get(f"{BUTTON}/export")
+        lines = shop.get(f"{BUTTON}/export?format=jsonl&what=events")
+        refused = shop.get(f"{BUTTON}/export?format=parquet")
+    assert (refused.status, refused.kind) == (422, "invalid")
+    assert "pip install 'lastblock[lab]'" in refused.json["detail"]
+    assert "button-decisions.csv" in table.headers["content-disposition"]
+    read = list(csv.DictReader(table.body.decode().splitlines()))
+    assert [row["arm"] for row in read] == [row["arm"] for row in rows]
+    events = [json.loads(line) for line in lines.body.splitlines()]
+    assert sum(event["kind"] == "tell" for event in events) == len(rows) == 5
+    assert [table.headers["content-type"], lines.headers["content-type"]] == [
+        "text/csv",
+        "application/jsonl",
+    ]
 
 
 def read(text):

@@ -110,8 +110,8 @@ class App:
         if not state.host.is_ready and route.path not in _ALWAYS:
             raise unavailable(f"the server is not ready: {state.host.why_not}")
         state.authorize(request, route.needs)
-        if request.scope["query_string"] and route.path.startswith("/v1/"):
-            route.check_query(request.query())  # probes of health may add what they like
+        if route.path.startswith("/v1/"):  # probes of health may add what they like
+            request.options = dict(route.read_options(request))
         try:
             return await route.handler(request)
         except ElsewhereError as elsewhere:

@@ -139,6 +139,7 @@ class Request:
         "_headers",
         "_receive",
         "caller",
+        "options",
         "parameters",
         "scope",
     )
@@ -148,6 +149,9 @@ class Request:
         self._headers: dict[bytes, bytes] | None = None
         self._data: bytes | None = None
         self.parameters: tuple[str, ...] = ()
+        """What stands in the address for names."""
+        self.options: dict[str, Any] = {}
+        """The parameters of its query and headers that the operation knows."""
         self.caller: Any = None
         """Who sent it: a `Caller`."""
 
@@ -160,10 +164,12 @@ class Request:
 
     def query(self) -> dict[str, str]:
         """Return the query's values; of a name that is given twice, the last one."""
+        return dict(self.pairs())
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return the names and values in the query."""
         raw = self.scope["query_string"]
-        if not raw:
-            return {}
-        return dict(parse_qsl(raw.decode("latin-1"), keep_blank_values=True))
+        return parse_qsl(raw.decode("latin-1"), keep_blank_values=True) if raw else []
 
     async def body(self) -> bytes:
         """Return the body, or raise a `ProblemError` if it is too long or comes too slowly."""

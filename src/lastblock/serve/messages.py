@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from lastblock.live.ledger import Rewards
+from lastblock.live.memory import LONGEST_KEY
 from lastblock.serve.keys import Right
 from lastblock.serve.policies import DEFAULT
 
@@ -33,6 +34,14 @@ Segment: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
 MostSegments: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0.0, le=31_536_000.0)]
 
+# The parameters of queries and headers.
+PageSize: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
+EventNumber: TypeAlias = Annotated[int, Meta(ge=0, le=2**53)]
+Confidence: TypeAlias = Annotated[float, Meta(gt=0.0, lt=1.0)]
+Bound: TypeAlias = Annotated[float, Meta(ge=-1e100, le=1e100)]  # their squares are finite
+Key: TypeAlias = Annotated[
+    str, Meta(min_length=1, max_length=LONGEST_KEY, pattern="^[ -~¡-¬®-ÿ]+$")
+]
 
 AlertAfter: TypeAlias = Annotated[
     float,

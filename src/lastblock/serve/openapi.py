@@ -7,7 +7,7 @@ import msgspec
 
 import lastblock
 from lastblock.serve.problems import MEDIA_TYPE, TITLES, Problem
-from lastblock.serve.routing import Parameter, Route
+from lastblock.serve.routing import Route
 
 _ALWAYS = ("bad-request", "too-large", "timeout", "invalid", "unavailable")
 _WITH_BODY = ("bad-request", "timeout", "too-large", "wrong-type", "invalid")
@@ -31,6 +31,7 @@ def describe(routes: Sequence[Route], root_path: str = "") -> bytes:
     """
     kinds: list[Any] = [Problem]
     for route in routes:
+        kinds += [each.kind for each in route.parameters]
         kinds += [route.takes.kind] if route.takes is not None else []
         for kind in route.returns.values():
             kinds += [each for each in _each(kind) if each not in (None, str, dict, bytes)]
@@ -68,7 +69,15 @@ def _operation(route: Route, schemas: dict[str, Any]) -> dict[str, Any]:
                 {"name": name, "in": "path", "required": True, "schema": _TEXT_SCHEMA}
                 for name in route.names
             ),
-            *map(_parameter, route.parameters),
+            *(
+                {
+                    "name": each.name,
+                    "in": each.place,
+                    "description": each.text,
+                    "schema": schemas[repr(each.kind)],
+                }
+                for each in route.parameters
+            ),
         ],
         "responses": {
             str(status): _response(route, status, kind, schemas)
@@ -110,16 +119,6 @@ def _operation(route: Route, schemas: dict[str, Any]) -> dict[str, Any]:
 _TEXT_SCHEMA = {"type": "string", "minLength": 1}
 
 
-def _parameter(parameter: Parameter) -> dict[str, Any]:
-    names = {int: "integer", float: "number", bool: "boolean", str: "string"}
-    return {
-        "name": parameter.name,
-        "in": parameter.place,
-        "description": parameter.text,
-        "schema": {"type": names[parameter.kind]},
-    }
-
-
 def _response(route: Route, status: int, kind: Any, schemas: dict[str, Any]) -> dict[str, Any]:
     words = {200: "Done.", 201: "Made.", 204: "Done; there is nothing to say.", 304: "As it was."}
     said: dict[str, Any] = {"description": words.get(status, "Not now.")}
@@ -128,8 +127,10 @@ def _response(route: Route, status: int, kind: Any, schemas: dict[str, Any]) -> 
         found = [schemas.get(repr(each), plain) for each in _each(kind)]
         schema = found[0] if len(found) == 1 else {"anyOf": found}
         # A stream has no end, and so no schema; each of its events is an object as `data` says.
-        is_stream = route.media_type == "text/event-stream"
-        said["content"] = {route.media_type: {} if is_stream else {"schema": schema}}
+        kinds = [route.media_type] if isinstance(route.media_type, str) else route.media_type
+        said["content"] = {
+            each: {} if each == "text/event-stream" else {"schema": schema} for each in kinds
+        }
     return said
 
 

@@ -1,13 +1,16 @@
 """Which handler answers which address."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
-from lastblock.serve.http import Body, Handler
+import msgspec
+
+from lastblock.serve.http import Body, Handler, Request
 from lastblock.serve.keys import Right
-from lastblock.serve.problems import ProblemError
+from lastblock.serve.problems import ProblemError, explained
 from lastblock.support.spelling import advice
 
 REMEMBERED = 4096
@@ -16,12 +19,26 @@ REMEMBERED = 4096
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of the query or a header, for the description of the API."""
+    """A parameter of the query or a header, by which requests are both checked and described."""
 
     name: str
     text: str
-    kind: type[Any] = str
+    kind: Any = str
+    """The type that `msgspec` makes of its text."""
     place: str = "query"
+
+    @cached_property
+    def header(self) -> bytes:
+        """Its name as a request has it, if it is a header."""
+        return self.name.lower().encode()
+
+    def read(self, text: str) -> Any:
+        """Return the value of the parameter, or raise a `ProblemError`."""
+        try:
+            return msgspec.convert(text, self.kind, strict=False)
+        except msgspec.ValidationError as error:
+            words = explained(error, self.kind)
+            raise ProblemError("invalid", f"{self.name}={text!r}: {words}") from None
 
 
 @dataclass(frozen=True)
@@ -42,20 +59,28 @@ class Route:
     problems: Sequence[str] = ()
     """The kinds of problems besides those that every operation may have."""
     parameters: Sequence[Parameter] = ()
-    media_type: str = "application/json"
+    media_type: str | Sequence[str] = "application/json"
+    """The content type of the body, or several that it may have."""
 
     @property
     def names(self) -> list[str]:
         """The names of the parameters in the path."""
         return [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
 
-    def check_query(self, query: Collection[str]) -> None:
-        """Raise a `ProblemError` if the operation knows no parameter of one of these names."""
-        known = [each.name for each in self.parameters if each.place == "query"]
-        for name in query:
+    def read_options(self, request: Request) -> Iterator[tuple[str, Any]]:
+        """Yield the parameters of a request by name, or raise a `ProblemError` for a wrong one."""
+        given = request.pairs()
+        for place, (name, text) in enumerate(given):
+            known = {each.name: each for each in self.parameters if each.place == "query"}
             if name not in known:
                 hint = advice(name, known)
                 raise ProblemError("invalid", f"there is no query parameter {name!r}; {hint}")
+            if any(name == other for other, _ in given[:place]):
+                raise ProblemError("invalid", f"the query has {name!r} twice; give it once")
+            yield name, known[name].read(text)
+        for each in self.parameters:
+            if each.place == "header" and (found := request.header(each.header)) is not None:
+                yield each.name, each.read(found)
 
 
 class _Node:

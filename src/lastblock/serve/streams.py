@@ -9,7 +9,6 @@ import msgspec
 
 from lastblock.serve.groups import Hosted
 from lastblock.serve.http import Request, Streamed
-from lastblock.serve.problems import ProblemError
 from lastblock.serve.state import State
 from lastblock.store.event_logs import LoggedEvent
 from lastblock.support.errors import StoreError
@@ -36,10 +35,8 @@ def as_stream(parts: AsyncIterator[bytes]) -> Streamed:
 
 def last_seen(request: Request) -> int | None:
     """Return the number of the last event that a client has seen; None if it does not say."""
-    last = request.header(b"last-event-id") or request.query().get("after")
-    if last is not None and not (last.isascii() and last.isdigit() and len(last) < 19):
-        raise ProblemError("invalid", f"{last!r} is not the number of an event")
-    return None if last is None else int(last)
+    last: int | None = request.options.get("Last-Event-ID", request.options.get("after"))
+    return last
 
 
 async def follow(

@@ -68,7 +68,8 @@ def writer_of(format: Format) -> Callable[[BinaryIO, Columns], Writer]:
             import pyarrow.parquet  # noqa: F401, PLC0415  # slow to import, not always installed
         except ImportError:
             raise ModuleNotFoundError(
-                "Parquet files need pyarrow: pip install 'lastblock[lab]'", name="pyarrow"
+                "Parquet needs pyarrow: pip install 'lastblock[lab]', or take CSV or JSON lines",
+                name="pyarrow",
             ) from None
         return ParquetWriter
     return CSVWriter if format == "csv" else JSONWriter

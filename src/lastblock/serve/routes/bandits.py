@@ -19,9 +19,9 @@ from lastblock.serve.messages import (
     Holdout,
     NewArm,
     NewBandit,
+    PageSize,
 )
 from lastblock.serve.policies import written
-from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Parameter, Route
 from lastblock.serve.state import State, check_reach
 from lastblock.store.reading import About
@@ -29,7 +29,9 @@ from lastblock.store.reading import About
 _NEW, _CHANGED = Body(NewBandit), Body(ChangedBandit)
 _NEW_ARM, _CHANGED_ARM = Body(NewArm), Body(ChangedArm)
 _MATCH = Parameter("If-Match", "The ETag that you read: change only this version.", str, "header")
-_PAGE = 1000
+_AS_READ = Parameter(
+    "If-None-Match", "The ETag that you read: answer 304 if it is the same.", str, "header"
+)
 
 
 class _Bandits:
@@ -56,15 +58,10 @@ class _Bandits:
 
     async def list_all(self, request: Request) -> Response:
         """List bandits by name."""
-        query = request.query()
-        after, text = query.get("after", ""), query.get("limit", "100")
-        if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _PAGE):
-            raise ProblemError(
-                "invalid", f"limit={text!r} must be a whole number from 1 to {_PAGE}"
-            )
+        after, limit = request.options.get("after", ""), request.options.get("limit", 100)
         found = await asyncio.to_thread(list_bandits, self._host, request.caller.reaches)
         rest = [each for each in found if each.name > after]
-        shown = rest[: int(text)]
+        shown = rest[:limit]
         following = shown[-1].name if len(rest) > len(shown) else None
         return await asyncio.to_thread(self._listed, shown, following)
 
@@ -77,7 +74,7 @@ class _Bandits:
     async def read(self, request: Request) -> Response:
         """Read a bandit; its ETag is for later changes."""
         hosted = await self._bandit(request)
-        if request.header(b"if-none-match") == hosted.etag:
+        if request.options.get("If-None-Match") == hosted.etag:
             return Response(status=304, headers={"ETag": hosted.etag})
         return self._shown(hosted)
 
@@ -85,19 +82,19 @@ class _Bandits:
         """Change or pause a bandit."""
         changed = await request.read(_CHANGED)
         hosted = await self._bandit(request)
-        await self._host.change(hosted, changed, request.header(b"if-match"))
+        await self._host.change(hosted, changed, request.options.get("If-Match"))
         return self._shown(hosted)
 
     async def delete(self, request: Request) -> Response:
         """Delete a bandit with all its events."""
-        await self._host.delete(await self._bandit(request), request.header(b"if-match"))
+        await self._host.delete(await self._bandit(request), request.options.get("If-Match"))
         return Response(status=204)
 
     async def add_arm(self, request: Request) -> Response:
         """Add an arm; it is chosen at once."""
         arm = await request.read(_NEW_ARM)
         hosted = await self._bandit(request)
-        await self._host.add_arm(hosted, arm, request.header(b"if-match"))
+        await self._host.add_arm(hosted, arm, request.options.get("If-Match"))
         return self._shown(hosted, 201)
 
     async def change_arm(self, request: Request) -> Response:
@@ -105,7 +102,7 @@ class _Bandits:
         changed = await request.read(_CHANGED_ARM)
         hosted = await self._bandit(request)
         label = hosted.find_arm(request.parameters[1])
-        match = request.header(b"if-match")
+        match = request.options.get("If-Match")
         await self._host.change_arm(hosted, label, changed, match)
         return self._shown(hosted)
 
@@ -113,7 +110,7 @@ class _Bandits:
         """Retire an arm for good; its past stays."""
         hosted = await self._bandit(request)
         label = hosted.find_arm(request.parameters[1])
-        await self._host.retire_arm(hosted, label, request.header(b"if-match"))
+        await self._host.retire_arm(hosted, label, request.options.get("If-Match"))
         return self._shown(hosted)
 
 
@@ -137,7 +134,7 @@ def routes(state: State) -> Iterator[Route]:
         returns={200: BanditList},
         parameters=(
             Parameter("after", "Begin after this name."),
-            Parameter("limit", f"How many to list: 1 to {_PAGE}; without it, 100.", int),
+            Parameter("limit", "How many to list; without it, 100.", PageSize),
         ),
     )
     one = "/v1/bandits/{name}"
@@ -148,6 +145,7 @@ def routes(state: State) -> Iterator[Route]:
         needs="read",
         returns={200: BanditState, 304: None},
         problems=("not-found",),
+        parameters=(_AS_READ,),
     )
     yield Route(
         "PATCH",

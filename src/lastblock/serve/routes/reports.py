@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,10 +21,13 @@ from lastblock.serve.keys import Key
 from lastblock.serve.messages import (
     Alert,
     AlertList,
+    Bound,
     ChangeList,
+    Confidence,
     Earned,
     EarnedBy,
     Evaluated,
+    EventNumber,
     NewEvaluation,
     Uplift,
 )
@@ -35,7 +38,8 @@ from lastblock.serve.routing import Parameter, Route
 from lastblock.serve.state import State
 from lastblock.serve.streams import as_stream, follow, last_seen
 from lastblock.serve.uplift import uplift
-from lastblock.store.export import DECISIONS, EVENTS
+from lastblock.store.export import DECISIONS, What
+from lastblock.store.export_formats import Format
 from lastblock.store.store import Store
 from lastblock.support.columns import CHOICES, read_columns
 
@@ -106,11 +110,15 @@ def _earned(mean: Any, error: Any, interval: tuple[Any, Any]) -> Earned:
 _EVALUATION = Body(NewEvaluation)
 _PART = 1 << 18
 _INTERVALS = (
-    Parameter("confidence", "The confidence of the intervals; without it, 0.95.", float),
-    Parameter("low", "The smallest possible reward.", float),
-    Parameter("high", "The largest possible reward.", float),
+    Parameter("confidence", "The confidence of the intervals; without it, 0.95.", Confidence),
+    Parameter("low", "The smallest possible reward; give both or neither.", Bound),
+    Parameter("high", "The largest possible reward.", Bound),
 )
-_LARGEST = 1e100  # the squares of such numbers are finite
+_MEDIA_TYPES: Mapping[Format, str] = {
+    "csv": "text/csv",
+    "jsonl": "application/jsonl",
+    "parquet": "application/vnd.apache.parquet",
+}
 
 
 class _Reports:
@@ -135,7 +143,7 @@ class _Reports:
 
     async def explanation(self, request: Request) -> Response:
         """Why the last round, or a past decision, was as it was."""
-        hosted, token = await self._state.bandit(request), request.query().get("decision")
+        hosted, token = await self._state.bandit(request), request.options.get("decision")
         if token is None:
             return Response.json(hosted.bandit.explain().to_dict())
         return Response.json(await past(self._store, hosted, token))
@@ -161,15 +169,13 @@ class _Reports:
         return self._store.last_event(hosted.name)
 
     async def export(self, request: Request) -> Response:
-        """The log as a Parquet file: decisions with their rewards, or all events."""
-        hosted = await self._state.bandit(request)
-        what = request.query().get("what", DECISIONS)
-        if what not in (DECISIONS, EVENTS):
-            raise ProblemError("invalid", f"what={what!r} must be {DECISIONS!r} or {EVENTS!r}")
-        handle, path = tempfile.mkstemp(suffix=".parquet")
+        """The log as CSV, JSON lines or Parquet: decisions with their rewards, or all events."""
+        hosted, options = await self._state.bandit(request), request.options
+        what, format = options.get("what", DECISIONS), options.get("format", "csv")
+        handle, path = tempfile.mkstemp()
         os.close(handle)
         try:
-            await asyncio.to_thread(self._store.export, hosted.name, path, what)  # type: ignore[arg-type]  # checked above
+            await asyncio.to_thread(self._store.export, hosted.name, path, what, format=format)
             opened = open(path, "rb")  # noqa: SIM115  # the stream closes it
         finally:
             with contextlib.suppress(OSError):  # Windows does not remove open files
@@ -180,10 +186,10 @@ class _Reports:
                 while part := await asyncio.to_thread(opened.read, _PART):
                     yield part
 
-        name = quote(f"{hosted.name}-{what}.parquet")
+        name = quote(f"{hosted.name}-{what}.{format}", safe="")
         return Streamed(
             parts(),
-            b"application/vnd.apache.parquet",
+            _MEDIA_TYPES[format].encode(),
             {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"},
         )
 
@@ -207,24 +213,14 @@ class _Reports:
 
 def _options(request: Request) -> dict[str, Any]:
     """Return the confidence of intervals and the bounds of rewards, as far as they are given."""
-    query, options = request.query(), dict[str, Any]()
-    if "confidence" in query:
-        options["confidence"] = _number(query, "confidence")
-    if ("low" in query) != ("high" in query):
+    given, options = request.options, dict[str, Any]()
+    if "confidence" in given:
+        options["confidence"] = given["confidence"]
+    if ("low" in given) != ("high" in given):
         raise ProblemError("invalid", "give both low and high, or neither")
-    if "low" in query:
-        options["bounds"] = (_number(query, "low"), _number(query, "high"))
+    if "low" in given:
+        options["bounds"] = (given["low"], given["high"])
     return options
-
-
-def _number(query: dict[str, str], name: str) -> float:
-    try:
-        value = float(query[name])
-    except ValueError:
-        raise ProblemError("invalid", f"{name}={query[name]!r} must be a number") from None
-    if not abs(value) <= _LARGEST:  # NaN fails as well
-        raise ProblemError("invalid", f"{name}={value} must lie between ±{_LARGEST:g}")
-    return value
 
 
 def _verdict(hosted: Hosted, options: dict[str, Any]) -> dict[str, object] | None:
@@ -282,8 +278,12 @@ def routes(state: State) -> Iterator[Route]:
         returns={200: str},
         problems=("not-found",),
         parameters=(
-            Parameter("after", "Begin after the event with this number; without it, now.", int),
-            Parameter("Last-Event-ID", "The same; browsers send it by themselves.", str, "header"),
+            Parameter(
+                "after", "Begin after the event with this number; without it, now.", EventNumber
+            ),
+            Parameter(
+                "Last-Event-ID", "The same; browsers send it automatically.", EventNumber, "header"
+            ),
         ),
         media_type="text/event-stream",
     )
@@ -294,8 +294,13 @@ def routes(state: State) -> Iterator[Route]:
         needs="read",
         returns={200: bytes},
         problems=("not-found",),
-        parameters=(Parameter("what", "`decisions`, the default, or `events`."),),
-        media_type="application/vnd.apache.parquet",
+        parameters=(
+            Parameter("what", "`decisions`, the default, or `events`.", What),
+            Parameter(
+                "format", "Without it, `csv`; `parquet` needs pyarrow on the server.", Format
+            ),
+        ),
+        media_type=tuple(_MEDIA_TYPES.values()),
     )
     yield Route(
         "POST",
