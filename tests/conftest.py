@@ -54,10 +54,10 @@ PLAIN_FILES = {
     "test_documents",
     "test_eligibility",
     "test_floors",
-    "test_forged_states",
     "test_formats",
     "test_live_refusals",
     "test_observing",
+    "test_state_files",
     "test_summary",
     "test_words",
 }

@@ -1,7 +1,5 @@
 """Bandits that choose between colours, for tests of live bandits."""
 
-import pytest
-
 import lastblock as lb
 
 POLICY = lb.LBSDALM()
@@ -13,20 +11,17 @@ def new_bandit(policy=POLICY, arms=ARMS, seed=7, **options):
     return lb.Bandit(policy, arms=arms, seed=seed, **options)
 
 
-def play(bandit, steps):
+def play(bandit, steps, **restriction):
     """Tell at once. Returns the decisions."""
     decisions = []
     for _ in range(steps):
-        decision = bandit.ask()
+        decision = bandit.ask(**restriction)
         reward = LEVEL.get(decision.arm, 0.3) + decision.id % 5 / 4
         bandit.tell(decision, min(reward, bandit.policy.support()[1]))
         decisions.append(decision)
     return decisions
 
 
-def refuses(bandit, message, action, error=ValueError):
-    """An error that changes nothing."""
-    before = bandit.to_bytes()
-    with pytest.raises(error, match=message):
-        action()
-    assert bandit.to_bytes() == before
+def arms_of(bandit, steps, **restriction):
+    """The arms that it takes in so many steps."""
+    return [decision.arm for decision in play(bandit, steps, **restriction)]

@@ -13,31 +13,45 @@ BEFORE = {"red": 0.1, "green": 0.9, "blue": 0.2, "gold": 0.3}
 AFTER = {"red": 0.1, "green": 0.1, "blue": 0.2, "gold": 0.3}
 
 
-def live(policy, changes_at=400, steps=700, floor=None, room=None, events=()):
+def live(policy, steps=700, floor=None, events=()):
     """A bandit whose leader falls; `events` happen before the decision of an id."""
     world = random.Random(5)
-    bandit = lb.Bandit(policy, arms=ARMS, seed=5, floor=floor, room=room)
+    bandit = lb.Bandit(policy, arms=ARMS, seed=5, floor=floor)
     for t in range(steps):
         for at, event in events:
             if at == t:
                 event(bandit)
         decision = bandit.ask()
-        level = (BEFORE if decision.id < changes_at else AFTER)[decision.arm]
+        level = (BEFORE if decision.id < 400 else AFTER)[decision.arm]
         bandit.tell(decision, float(world.random() < level))
     return bandit
 
 
-@pytest.mark.parametrize("policy", [ADAPTIVE, RESTARTING], ids=["adaptive", "restarting"])
-def test_changes_say_when_and_who(policy):
-    bandit = live(policy)
-    (change,) = bandit.changes
+both = pytest.mark.parametrize("policy", [ADAPTIVE, RESTARTING])
+
+
+@both
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        # An arm that leaves a round in which it was pulled, or enters one, does not stop the clock.
+        {"events": [(3, lambda b: b.retire_arm("red")), (203, lambda b: b.add_arm("gold"))]},
+        # A third of all decisions, which the policy does not count as its own.
+        {"floor": {"red": 0.3}},
+    ],
+    ids=["alone", "arms", "floor"],
+)
+def test_changes_say_when_and_who(policy, options):
+    bandit = live(policy, **options)
+    change = bandit.changes[-1]
     assert change.arm == "green"
-    assert 400 - 32 < change.decision <= change.noticed < 500
+    assert 400 - 32 < change.decision <= change.noticed < 600
     assert change.old > 0.7
     assert change.new < 0.5
     # The restart was noticed by the reward of exactly this decision.
-    assert live(policy, steps=change.noticed).changes == ()
-    assert live(policy, steps=change.noticed + 1).changes == (change,)
+    assert live(policy, **options, steps=change.noticed).changes == bandit.changes[:-1]
+    assert live(policy, **options, steps=change.noticed + 1).changes == bandit.changes
 
 
 def test_a_policy_that_never_restarts_notices_no_change():
@@ -48,7 +62,7 @@ def test_a_policy_that_never_restarts_notices_no_change():
     assert "world" not in f"{bandit.explain()}{bandit.summary()}"
 
 
-@pytest.mark.parametrize("policy", [ADAPTIVE, RESTARTING], ids=["adaptive", "restarting"])
+@both
 def test_words(policy):
     bandit = live(policy)
     (change,) = bandit.changes
@@ -100,7 +114,7 @@ def test_the_duels_of_the_adaptive_policy_are_told_in_rewards():
         assert bandit.explain() == explanation
 
 
-@pytest.mark.parametrize("policy", [ADAPTIVE, RESTARTING], ids=["adaptive", "restarting"])
+@both
 def test_labels_stay_right_when_arms_come_and_go(policy):
     bandit = live(policy)
     (change,) = bandit.changes
@@ -111,27 +125,6 @@ def test_labels_stay_right_when_arms_come_and_go(policy):
     assert lb.Bandit.from_bytes(bandit.to_bytes()).changes == (change,)
     bandit.retire_arm("green")
     assert bandit.changes == (change._replace(arm=None),)
-
-
-@pytest.mark.parametrize("policy", [ADAPTIVE, RESTARTING], ids=["adaptive", "restarting"])
-def test_ids_stay_right_when_arms_come_and_go(policy):
-    """An arm that leaves a round in which it was pulled, or enters one, does not stop the clock."""
-    events = [(3, lambda b: b.retire_arm("red")), (203, lambda b: b.add_arm("gold"))]
-    bandit = live(policy, events=events)
-    change = bandit.changes[-1]
-    assert live(policy, events=events, steps=change.noticed).changes != bandit.changes
-    assert live(policy, events=events, steps=change.noticed + 1).changes == bandit.changes
-
-
-@pytest.mark.parametrize("policy", [ADAPTIVE, RESTARTING], ids=["adaptive", "restarting"])
-def test_ids_count_the_decisions_of_floors(policy):
-    """A floor takes a third of all decisions, which the policy does not count as its own."""
-    bandit = live(policy, floor={"red": 0.3})
-    change = bandit.changes[-1]
-    assert change.arm == "green"
-    assert 400 - 32 < change.decision <= change.noticed < 600
-    assert live(policy, floor={"red": 0.3}, steps=change.noticed).changes != bandit.changes
-    assert live(policy, floor={"red": 0.3}, steps=change.noticed + 1).changes == bandit.changes
 
 
 def test_a_wrapped_policy_notices_too():

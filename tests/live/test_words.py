@@ -19,23 +19,6 @@ def test_words_outlive_a_change_of_arms(bandit):
     assert bandit.explain().round > said.round
 
 
-def test_words_after_a_flood_of_late_rewards():
-    """Rewards that came since may push the compared ones out of the memory: then nobody knows."""
-    bandit = new_bandit(lb.LBSDALM(minimum=20, scale=0.1), arms=3)
-    play(bandit, 100)
-    late = bandit.ask(300)
-    said = bandit.explain()
-    assert all(duel.leader_mean is not None for duel in said.duels)
-    for decision in late:
-        bandit.tell(decision, 0.5)
-    after = bandit.explain()
-    assert after.round == said.round
-    for duel, before in zip(after.duels, said.duels, strict=True):
-        is_known = duel.mean is not None and duel.leader_mean is not None
-        assert duel.won == (before.won if is_known else before.arm in said.arms)
-    assert any(duel.leader_mean is None for duel in after.duels)
-
-
 def test_no_explanation_says_nan():
     """Thrice three thousand decisions are told at once, with wins and losses among the duels."""
     bandit = new_bandit(lb.LBSDALM(), arms=3)
