@@ -1,7 +1,7 @@
 """Arms that are added to a live bandit and retired."""
 
 import pytest
-from colours import ARMS, POLICY, new_bandit, play
+from colours import ARMS, new_bandit, play
 
 import lastblock as lb
 
@@ -68,19 +68,3 @@ def test_a_growing_record_takes_arms_too():
     bandit.retire_arm(0)
     play(bandit, 50)
     assert lb.Bandit.from_bytes(bandit.to_bytes()).to_bytes() == bandit.to_bytes()
-
-
-def test_a_new_arm_that_does_not_answer_does_not_take_over():
-    for policy in (lb.UCB1(), lb.BESA(), POLICY):
-        bandit = new_bandit(policy, arms=3)
-        play(bandit, 100)
-        bandit.retire_arm(0)
-        bandit.add_arm(3)
-        asked = 0
-        for _ in range(500):
-            decision = bandit.ask()
-            if decision.arm == 3:
-                asked += 1
-            else:
-                bandit.tell(decision, 0.5)
-        assert 1 <= asked < 50  # log₂ r times, and again at rounds 128, 256 and 512

@@ -5,6 +5,7 @@ import logging
 import pickle
 import signal
 import threading
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,6 @@ import pytest
 import lastblock as lb
 from lastblock.kernels import background, jit
 from lastblock.kernels.background import SoonCompiled, compiling
-from lastblock.live.bandit import desk_of
 
 POLICY = lb.LBSDAGM()
 compiles = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
@@ -175,7 +175,6 @@ def test_an_interrupt_in_plain_python_comes_after_the_call(monkeypatch):
                 bandit.tell(decision, 1.0)
     finally:
         signal.signal(signal.SIGINT, before)
-    assert desk_of(bandit).live.s.seen == 2
     assert bandit.pending == ()
     assert sum(bandit.pulls.values()) == 1
 
@@ -194,11 +193,10 @@ def test_an_error_in_plain_python_changes_nothing(monkeypatch):
 
             with monkeypatch.context() as patch:
                 patch.setattr(lb.LBSDAGM, name, fail)
-                while desk_of(bandit).live.s.taken < desk_of(bandit).live.s.queued:
-                    bandit.ask()  # until a decision must begin a round
-                before = bandit.to_bytes()
-                with pytest.raises(RecursionError):
-                    call()
+                with suppress(RecursionError):
+                    while True:  # until a decision must begin a round
+                        before = bandit.to_bytes()
+                        call()
             assert bandit.to_bytes() == before
         bandit.tell(decision, 1.0)
 
