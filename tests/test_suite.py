@@ -1,9 +1,8 @@
 """The suite of random problems: its scenarios, rivals, statistics and restarts."""
 
-import argparse
-import functools
 import json
 import math
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -19,7 +18,6 @@ from benchmarks.suite.rivals import (
     TUNED,
     knowledge_of,
     rivals,
-    windows,
 )
 
 import lastblock as lb
@@ -27,34 +25,63 @@ from lastblock.kernels.divergences import Family
 from lastblock.support.errors import ResultError
 from made_results import made_result
 
-# ---- Scenarios and rivals ----------------------------------------------------------------------
+# ---- Problems, scenarios and rivals ------------------------------------------------------------
 
 
-@functools.cache
-def seeds_of_all_halves():
-    """The seeds of all problems, which are those of their scenarios."""
-    return {problem(i, half).seed for half in problems.HALVES for i in range(problems.count())}
+def test_the_halves_stay_as_they_were():
+    """What was published about a half belongs to these problems."""
+    halves = problems.HALVES
+    assert [problem(0, half).horizon for half in halves] == [33704, 84317, 23167, 10948, 6463]
+    assert [problem(0, half).seed for half in halves] == [0, 4000, 1000, 2000, 3000]
+    further = {problems.further_problem(i, seed).horizon for i in range(5) for seed in (10, 11)}
+    assert len(further) == 10
+    assert not further & {problem(i, half).horizon for i in range(5) for half in halves}
 
 
-def test_every_problem_is_a_scenario():
+CHANGED = {  # of the old and the new means, and of the old best arm
+    "rise": lambda old, new, was: new[was] == old[was] < new.max() and sum(new != old) == 1,
+    "fall": lambda old, new, was: new[was] < min(old[was], new.max()) and sum(new != old) == 1,
+    "irrelevant": lambda old, new, was: new[was] == new.max() and list(new == old).count(True) == 1,
+    "single": lambda old, new, was: sum(new != old) == 1,
+    "variance": lambda old, new, was: all(new == old),
+}
+
+
+def test_problems_are_what_they_say_and_scenarios():
     scenarios = halves.scenarios(replications=3)
-    assert len({scenario.name for scenario in scenarios}) == problems.count()
-    for i, scenario in enumerate(scenarios):
+    made = [problem(i) for i in range(problems.count())]
+    assert sorted(each.kind for each in made) == sorted([*problems.KINDS] * problems.EACH)
+    assert len({each.seed for each in made}) == len({each.title for each in made}) == len(made)
+    for i, (each, scenario) in enumerate(zip(made, scenarios, strict=True)):
         assert scenario.name == f"adaptive-suite-development-{i:03}"
-        assert (scenario.replications, scenario.seed) == (3, problem(i).seed)
-        drifts = isinstance(scenario.environment, lb.Drifting)
-        assert set(RIVALS) - set(scenario.policies) == ({ORACLE} if drifts else set())
+        assert (scenario.replications, scenario.seed) == (3, each.seed)
         grid = [policy.window for label, policy in scenario.policies.items() if "window" in label]
         assert grid == sorted(grid)
-        assert 2 * scenario.environment.n_arms <= grid[0] < grid[-1] < scenario.horizon
-    assert len(seeds_of_all_halves()) == 300
+        assert 2 * each.environment.n_arms <= grid[0] < grid[-1] < each.horizon
+        drifts = isinstance(each.environment, lb.Drifting)
+        assert drifts == (each.kind in ("slow", "fast", "walk"))
+        assert set(RIVALS) - set(scenario.policies) == ({ORACLE} if drifts else set())
+        if drifts:
+            continue
+        assert each.changes == len(each.environment.changes)
+        starts = scenario.policies[ORACLE].changes  # none of the further ones is reached
+        assert tuple(t for t in starts if t < each.horizon) == each.environment.starts
+        phases = [np.array([arm.mean for arm in arms]) for arms in each.environment.phases]
+        assert (len(phases) == 1) == (each.kind == "stationary")
+        check = CHANGED.get(each.kind, lambda old, new, was: all(new != old))
+        for old, new in pairwise(phases):
+            assert check(old, new, old.argmax()), each.title
+        if each.kind in ("stationary", "few", "many", "variance", "tails"):
+            for means in map(np.sort, phases):
+                # The levels' range is what the family makes of [0, 1]; the worst arm is above 0.
+                lead = problems.LEAD * (means[-1] - means[0]) * (1 - 1e-9)
+                assert means[-1] - means[-2] >= lead
 
 
 def test_worlds_without_a_change_are_for_those_that_count():
-    calm = halves.calm_scenarios("test", replications=2)
-    assert len(calm) == len(problems.calm_problems())
-    taken = seeds_of_all_halves()
-    for scenario in calm:
+    taken = {problem(i, half).seed for half in problems.HALVES for i in range(problems.count())}
+    assert len(taken) == 300
+    for scenario in halves.calm_scenarios("test", replications=2):
         assert scenario.environment.changes == ()
         assert tuple(scenario.policies) == COUNTED
         assert scenario.seed not in taken
@@ -95,28 +122,6 @@ def test_drifts_are_told_by_their_extremes():
     environment = lb.Drifting([lb.Poisson(1.0)] * 2, [lb.Sinusoid(5.0, 4.0, period=100)] * 2)
     told = knowledge_of(SuiteProblem("", "slow", environment, 5000, 3, 1))
     assert (told.low, told.high, told.sigma) == (1.0, 9.0, 3.0)
-
-
-def test_the_oracle_is_told_the_changes_and_none_that_is_reached():
-    for i in range(problems.count()):
-        made = problem(i)
-        if isinstance(made.environment, lb.Piecewise):
-            starts = rivals(made)[ORACLE].changes
-            assert tuple(t for t in starts if t < made.horizon) == made.environment.starts
-            assert len(starts) in (4, 11, 21)
-
-
-def test_windows_fit_the_problem():
-    made = SuiteProblem("", "few", lb.Stationary([lb.Bernoulli(0.5)] * 100), 1000, 2, 1)
-    assert list(windows(made)) == ["window 256", "window 512"]
-
-
-@pytest.mark.parametrize("text", ["", "a", "3-1", "60", "1,,2", "-1", "1-2-3"])
-def test_odd_numbers_of_problems(text):
-    with pytest.raises(
-        argparse.ArgumentTypeError, match="write numbers from 0 to 59, such as 0-4 or 3,17"
-    ):
-        halves.read_numbers(text)
 
 
 @pytest.mark.parametrize("text", ["0", "0-2", "3,17", "0-2,7,9-59"])
@@ -229,47 +234,29 @@ def test_a_suite_is_kept(tmp_path):
         statistics.sum_up({}, [])
 
 
-def test_a_single_replication_has_no_intervals(tmp_path):
-    results = {0: made_result({label: [10.0] for label in RIVALS}, horizon=problem(0).horizon,
-                              restarts={label: [0] for label in COUNTED},
-                              parameters={TUNED: {"window": 9}})}  # fmt: skip
-    found = statistics.sum_up(results, [])
-    assert found.summary[0]["tuned"] == 1.0
-    assert found.summary[0]["tuned_low"] is None
-    assert "–" in command.describe(found)
-    found.save(tmp_path)
-
-
 # ---- Restarts ----------------------------------------------------------------------------------
 
 
-def test_restarts_are_counted():
-    """Arms without luck that swap once: every detector fires, and nobody's without a change."""
-    still = lb.Stationary([lb.Dirac(1.0), lb.Dirac(0.0), lb.Dirac(0.0)])
-    swap = lb.Piecewise({0: still.phases[0], 400: [lb.Dirac(0.0), lb.Dirac(1.0), lb.Dirac(0.0)]})
-    for policy in (
+@pytest.mark.parametrize(
+    "policy",
+    [
         lb.AdaptiveLBSDA(alertness=1.0),
         lb.GLRKLUCB(exploration=0.1, delta=0.1),
         lb.CUSUMUCB(threshold=2.0, exploration=0.1, warmup=5),
         lb.MUCB(window=20, threshold=4.0, exploration=0.3),
-    ):
-        runs = [lb.simulate(policy, w, horizon=800, replications=2, seed=1) for w in (still, swap)]
-        assert runs[0].restarts.tolist() == [0, 0], policy
-        assert min(runs[1].restarts) >= 1, policy
-
-
-def test_restarts_are_those_of_the_live_bandit():
-    swap = lb.Piecewise(
-        {300 * i: [lb.Bernoulli(p) for p in np.roll([0.9, 0.1, 0.5], i)] for i in range(3)}
-    )
-    policy = lb.AdaptiveLBSDA(alertness=0.5)
-    run = lb.simulate(policy, swap, horizon=900, replications=1, seed=6)
-    told = lb.trace(policy, swap, horizon=900, seed=6)
-    bandit = lb.Bandit(policy, 3, seed=6)
-    for reward in told.rewards:
-        bandit.tell(bandit.ask(), reward)
-    assert run.restarts.tolist() == [len(bandit.changes)]
-    assert len(bandit.changes) >= 2
+    ],
+)
+def test_restarts_are_counted(policy):
+    """Arms without luck that swap twice: every detector fires, and none without a change."""
+    arms = [[lb.Dirac(float(arm == best)) for arm in range(3)] for best in range(3)]
+    still, swap = lb.Stationary(arms[0]), lb.Piecewise({0: arms[0], 400: arms[1], 800: arms[2]})
+    found = [lb.simulate(policy, w, horizon=1200, seed=1).restarts[0] for w in (still, swap)]
+    assert found[0] == 0 < found[1]
+    if isinstance(policy, lb.AdaptiveLBSDA):  # the others do not keep what has changed
+        bandit = lb.Bandit(policy, 3, seed=1)
+        for reward in lb.trace(policy, swap, horizon=1200, seed=1).rewards:
+            bandit.tell(bandit.ask(), reward)
+        assert len(bandit.changes) == found[1]
 
 
 # ---- The command -------------------------------------------------------------------------------
