@@ -175,20 +175,12 @@ def test_a_missing_page_is_an_error_before_anything_is_computed(
         "<!-- worlds --> two ends <!-- end of worlds --> <!-- end of worlds -->",
     ],
 )
-def test_marks_that_are_not_there_once_are_an_error(text, pages, monkeypatch, capsys, tmp_path):
-    worlds = command("worlds", monkeypatch)
-    page = tmp_path / "page.md"
-    page.write_text(text)
-    monkeypatch.setattr(worlds, "PAGE", page)
-    monkeypatch.setattr(worlds, "measure", lambda *_: pytest.fail("it computes"))
-    with pytest.raises(SystemExit) as ended:
-        worlds.main()
-    told = capsys.readouterr().err
-    assert (ended.value.code, told.count("\n")) == (2, 1)
-    assert "page.md: the page needs the marks <!-- worlds --> and <!-- end of worlds -->" in told
-    with pytest.raises(ValueError, match="each once"):
-        pages.Place(page, "worlds").fill(["| new |"])
-    assert page.read_text() == text
+def test_marks_that_are_not_there_once_are_an_error(text, pages, tmp_path):
+    place = pages.Place(tmp_path / "page.md", "worlds")
+    place.page.write_text(text)
+    with pytest.raises(ValueError, match=r"the page needs the marks <!-- worlds --> .* each once"):
+        place.fill(["| new |"])
+    assert place.page.read_text() == text
 
 
 @pytest.mark.parametrize("lines", [["| new |"], ["", "| new |", ""], iter(["| new |", "", ""])])
