@@ -47,7 +47,8 @@ types: .venv/ready
 	$(BIN)/mypy
 
 users-types: .venv/ready  # what type checkers tell users
-	$(BIN)/python -m tests.typing.compare
+	$(BIN)/mypy tests/typing/good.py tests/typing/mistakes.py
+	$(BIN)/basedpyright
 
 layers: .venv/ready
 	$(BIN)/lint-imports
