@@ -30,48 +30,27 @@ def test_where_they_are_written():
     assert str(bandit.explain()).startswith("Round 1 of UCB1().")
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: lb.simulate("UCB1", lb.Stationary(BERNOULLIS), horizon=10),
-            "policy='UCB1' is not a policy; did you mean UCB1()?",
-        ),
-        (
-            lambda: lb.simulate("zzz", lb.Stationary(BERNOULLIS), horizon=10),
-            "policy='zzz' is not a policy; give one such as LBSDAGM()",
-        ),
-        (
-            lambda: lb.Restarting(lb.UCB1(), lb.UCB1()),
-            "detector=UCB1() is not a change detector; give one such as MeanShift()",
-        ),
-        (
-            lambda: lb.Drifting(
-                BERNOULLIS, means=[lb.Table([0.5]), lb.Sinusoid(0.8, 0.6, period=2000)]
-            ),
-            "means[1] is 1.4 at time step 500, but Bernoulli: mean=1.4",
-        ),
-        (
-            lambda: lb.Drifting(
-                BERNOULLIS,
-                means=[lb.Table([0.5, -0.1, 0.5], times=[0, 70, 90]), lb.Table([0.5])],
-            ),
-            "means[0] is -0.1 at time step 70, but Bernoulli: mean=-0.1 must lie in [0, 1]",
-        ),
-        (
-            lambda: lb.Replay(
-                {"arm": [0, 1], "reward": [1, 0], "p": [0.5, 0.5]},
-                arm="arm",
-                reward="reward",
-                propensity="p",
-            ).estimate(lb.Thompson()),
-            "target=Thompson() is a policy that learns; use evaluate()",
-        ),
-    ],
-)
-def test_what_was_meant(call, message):
+HALF, WAVE = lb.Table([0.5]), lb.Sinusoid(0.8, 0.6, period=2000)
+LOW = lb.Table([0.5, -0.1, 0.5], times=[0, 70, 90])
+CALLS = {
+    "policy='UCB1' is not a policy; did you mean UCB1()?": lambda: lb.state_size("UCB1", 3),
+    "policy='zzz' is not a policy; give one such as LBSDAGM()": lambda: lb.state_size("zzz", 3),
+    "detector=UCB1() is not a change detector; give one such as MeanShift()": (
+        lambda: lb.Restarting(lb.UCB1(), lb.UCB1())
+    ),
+    "means[1] is 1.4 at time step 500, but Bernoulli: mean=1.4": (
+        lambda: lb.Drifting(BERNOULLIS, means=[HALF, WAVE])
+    ),
+    "means[0] is -0.1 at time step 70, but Bernoulli: mean=-0.1 must lie in [0, 1]": (
+        lambda: lb.Drifting(BERNOULLIS, means=[LOW, HALF])
+    ),
+}
+
+
+@pytest.mark.parametrize("message", CALLS)
+def test_what_was_meant(message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        call()
+        CALLS[message]()
 
 
 @pytest.mark.parametrize(
@@ -94,9 +73,8 @@ def test_a_state_file_that_is_not_there(tmp_path):
         lb.Bandit.load(tmp_path / "colour.lastblock")
     near = str(tmp_path / "colours.lastblock")
     assert str(error.value).endswith(f"colour.lastblock'; did you mean {near!r}?")
-    with pytest.raises(FileNotFoundError, match=r"^there is no file 'nofile'; give the name of"):
-        lb.Bandit.load("nofile")
-    with pytest.raises(FileNotFoundError, match=r"^there is no file 'no/where'; give"):
-        lb.Bandit.load("no/where")
+    for name in ("nofile", "no/where"):
+        with pytest.raises(FileNotFoundError, match=rf"^there is no file '{name}'; give the name"):
+            lb.Bandit.load(name)
     with pytest.raises(IsADirectoryError, match=r"is a folder; give the name of a file$"):
         lb.Bandit.load(tmp_path)
