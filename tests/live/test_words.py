@@ -1,7 +1,5 @@
 """What a live bandit says of its last round, and of its arms."""
 
-import math
-
 import numpy as np
 import pytest
 from colours import ARMS, new_bandit, play
@@ -88,9 +86,6 @@ def test_summary():
         assert arm.mean == pytest.approx(np.mean(rewards))
         held = rewards[len(rewards) - int(arm.held) :]
         assert arm.held_mean == pytest.approx(np.mean(held))
-        half = 1.96 * np.std(held, ddof=1) / math.sqrt(len(held))
-        assert arm.held_low == pytest.approx(np.mean(held) - half, rel=1e-3)
-        assert arm.held_high == pytest.approx(np.mean(held) + half, rel=1e-3)
     lines = str(summary).splitlines()
     assert len(lines) == 9
     assert "1002 decisions, 2 leads since decision" in lines[0]

@@ -3,12 +3,10 @@
 import re
 from urllib.parse import quote
 
-import numpy as np
 import pytest
 
-from lastblock.core.reward_stats import Told
 from lastblock.drawing.styles import COLOURS
-from lastblock.serve.dashboard.glance import Traffic, glance, health, pooled, rate_of
+from lastblock.serve.dashboard.glance import Traffic, glance, health
 from lastblock.serve.dashboard.pages import assets
 from serve.visitor import Visitor, text_of
 
@@ -144,25 +142,6 @@ def test_under_another_path(service, root):
     links = re.findall(r'(?:href|src|action|data-base)="(/[^"]*)"', page)
     assert links
     assert all(link.startswith(f"{root}/dashboard") for link in links)
-
-
-def test_figures_of_several_arms_are_pooled():
-    rng = np.random.default_rng(1)
-    parts = [rng.normal(k, 1.0 + k, 40 + k) for k in range(3)]
-
-    def told(values):
-        spread = ((values - values.mean()) ** 2).sum()
-        return Told(values.size, values.mean(), spread, values.min(), values.max())
-
-    every = told(np.concatenate(parts))
-    found = pooled([*map(told, parts), Told(0, 0.0, 0.0)])
-    assert found == pytest.approx(every)
-    half = 1.959964 * np.sqrt(every.spread / (every.pulls - 1) / every.pulls)
-    assert rate_of(found) == pytest.approx((every.mean, every.mean - half, every.mean + half, 0))
-    assert rate_of(pooled([])) == (None, None, None, False)
-    coins = told(np.repeat([0.0, 1.0], [90, 10]))
-    assert rate_of(coins)[:1] + rate_of(coins)[3:] == (0.1, True)
-    assert 0.0 < rate_of(coins).low < 0.1 < rate_of(coins).high < 0.2
 
 
 def test_the_traffic_of_the_last_minutes(shop):

@@ -7,7 +7,15 @@ import json
 import sys
 from unittest import mock
 
+import numpy as np
 import pyarrow.parquet as pq
+import pytest
+
+from lastblock.live.mean_rewards import mean_rewards, statistics_of
+from lastblock.serve.dashboard.pages import between, rate
+from lastblock.theory.confidence_sequences import Coins
+from serve.client import ARMS
+from serve.visitor import Visitor
 
 BUTTON = "/v1/bandits/button"
 
@@ -140,12 +148,43 @@ def test_other_policies_are_evaluated_on_decisions_with_a_floor(shop):
     wanted = {"policies": ["LBSDAGM"], "replications": 2, "bootstrap": 5}
     path = f"{BUTTON}/evaluate"
     live(shop, 3)
-    assert "set a floor for that" in shop.post(path, wanted).json["detail"]
+    assert "set a traffic floor for that" in shop.post(path, wanted).json["detail"]
     shop.patch(BUTTON, {"floor": 0.3})
     live(shop, 40)
     found = shop.post(path, wanted)
     assert found.status == 200, found.body
-    assert found.json["decisions"] == 40
+    assert (found.json["decisions"], found.json["logged"]["rewards"]) == (40, 40)
     assert found.json["used"] > 20
     assert found.json["policies"][0]["policy"] == "LBSDAGM()"
-    assert 0.0 <= found.json["policies"][0]["earned"]["mean"] <= 1.0
+    assert 0.0 <= found.json["policies"][0]["estimate"] <= 1.0
+
+
+def test_all_reports_have_the_same_mean_reward(service):
+    """Clicks of a few per cent, unequal shares; some wait, some are closed by default."""
+    shop, rng = service(), np.random.default_rng(5)
+    shop.create(policy="Thompson", floor=0.1)
+    rates, got = {"red": 0.02, "green": 0.05, "blue": 0.03}, {}
+    for _ in range(40):
+        for number, made in enumerate(shop.decide(n=10).json["decisions"]):
+            reward = float(rng.random() < rates[made["arm"]])
+            if number == 8:
+                shop.post(f"/v1/decisions/{made['token']}/close", {"reward": reward})
+            elif number < 8:
+                shop.reward(made["token"], reward)
+            got.setdefault(made["arm"], []).extend([reward] * (number < 9))
+    every = np.concatenate(list(got.values()))
+    told = [statistics_of(np.array(got[arm])) for arm in ARMS]
+    wanted = mean_rewards(Coins(), [*told, statistics_of(every)])
+    summary = shop.summary()
+    body = {"policies": ["UCB1"], "bootstrap": 0, "replications": 1}
+    evaluated = shop.post(f"{BUTTON}/evaluate", body).json
+    rows = [{"rewards": row["pulls"], **row} for row in summary["arms"]]
+    for found, want in zip(
+        [*rows, summary["mean_reward"], evaluated["logged"]], [*wanted, wanted[-1]], strict=True
+    ):
+        assert [found[name] for name in want._fields] == pytest.approx(list(want))
+    page = Visitor(shop, shop.key).read("/bandits/button")
+    for each in wanted:
+        words = f"{rate(each.mean, True)} {between(each, True)}"
+        assert " ".join(words.split()) in page
+    assert "held_low" not in summary["arms"][0]

@@ -3,11 +3,15 @@
 import numpy as np
 import pytest
 
+from lastblock.core.reward_stats import Told
+from lastblock.core.support import Support
 from lastblock.live.changes import Change
+from lastblock.live.mean_rewards import mean_rewards
 from lastblock.serve.dashboard import charts
 from lastblock.serve.dashboard.charts import TimelineCounts, chart, coarser
 from lastblock.store.event_logs import Tallied
 from lastblock.store.storage import Tally
+from lastblock.theory.confidence_sequences import Coins
 
 DAY = 86_400 * 10**6
 
@@ -58,34 +62,41 @@ def test_a_change_is_drawn_where_its_decision_was():
     counts = np.zeros((4, 2, 4))
     counts[:, 0, 0] = 10  # ten decisions in each stretch; 60 came before the first
     change = Change(decision=85, noticed=90, arm="b", old=0.5, new=0.25)
-    found = chart(counts_of(counts, ["a", "b"]), [change], 100)["changes"]
+    found = chart(counts_of(counts, ["a", "b"]), [change], 100, Support())["changes"]
     assert [(each["time"], each["arm"], each["old"], each["new"]) for each in found] == [
         (2.5, "b", 0.5, 0.25)
     ]
     assert found[0]["mark"]["colour"] == 1
     early = change._replace(decision=59)
-    assert chart(counts_of(counts, ["a", "b"]), [early], 100)["changes"][0]["time"] is None
+    assert (
+        chart(counts_of(counts, ["a", "b"]), [early], 100, Support())["changes"][0]["time"] is None
+    )
 
 
 def test_many_arms_share_a_curve():
     counts = np.zeros((2, 100, 4))
     counts[:, :, 0] = np.arange(100)
     counts[:, :, 1] = counts[:, :, 2] = counts[:, :, 3] = 1.0
-    found = chart(counts_of(counts, list(range(100))), [], 9900)["arms"]
+    found = chart(counts_of(counts, list(range(100))), [], 9900, Support())["arms"]
     assert [arm["label"] for arm in found[:-1]] == [str(k) for k in range(90, 100)]
     assert len(found) == charts.MOST_CURVES + 1
     assert found[-1]["label"] == "90 others"
     assert sum(arm["share"][0] for arm in found) == 1.0
 
 
-def test_rewards_that_are_no_coins_have_normal_intervals():
+def test_a_stretch_has_the_interval_of_all_means():
     counts = np.zeros((3, 1, 4))
-    counts[:, 0] = [[4, 4, 20.0, 120.0], [1, 1, 7.0, 49.0], [1, 0, 0.0, 0.0]]
-    (arm,) = chart(counts_of(counts, ["a"]), [], 6)["arms"]
-    half = 1.95996 * np.sqrt((120.0 - 100.0) / 3 / 4)
-    assert arm["mean"] == [5.0, 7.0, None]
-    np.testing.assert_allclose([arm["low"][0], arm["high"][0]], [5 - half, 5 + half], rtol=1e-4)
-    assert arm["low"][1:] == arm["high"][1:] == [None, None]
+    counts[:, 0] = [[50, 40, 20.0, 20.0], [1, 1, 1.0, 1.0], [1, 0, 0.0, 0.0]]
+    (arm,) = chart(counts_of(counts, ["a"]), [], 52, Support())["arms"]
+    (wanted,) = mean_rewards(Coins(), [Told(40, 0.5, 10.0)])
+    assert arm["mean"] == [0.5, 1.0, None]
+    assert (arm["low"][0], arm["high"][0]) == pytest.approx((wanted.low, wanted.high), rel=1e-4)
+    assert (arm["low"][2], arm["high"][2]) == (None, None)
+    counts[:2, 0, 2:] *= 7.0  # sales, of which too few have come to say how much they vary
+    (arm,) = chart(counts_of(counts, ["a"]), [], 52, Support())["arms"]
+    assert arm["low"] == arm["high"] == [None] * 3
+    (arm,) = chart(counts_of(counts, ["a"]), [], 52, Support(0.0, 7.0))["arms"]
+    assert 0.0 <= arm["low"][0] < 3.5 < arm["high"][0] <= 7.0
 
 
 def test_stretches_of_few_events_are_drawn_together():

@@ -114,21 +114,18 @@ def test_evaluate(shell):
     status, out, err = shell(*arguments, "--policy", "LBSDALM(reference=True)")
     assert (status, err) == (0, "")
     lines = out.splitlines()
-    assert [line.split()[0] for line in lines[:4]] == [
-        "policy",
-        "as",
-        "LBSDALM()",
-        "LBSDALM(reference=True)",
-    ]
+    assert lines[0].startswith("As it was: a mean reward of ")
+    assert "at 95 %, at any time) in 60 decisions." in lines[0]
+    firsts = [line.split()[0] for line in lines[1:4]]
+    assert firsts == ["policy", "LBSDALM()", "LBSDALM(reference=True)"]
     assert "of 60 decisions, in which all 3 arms are equally likely." in lines[4]
     told = json.loads(shell(*arguments, "--json")[1])
     again = json.loads(shell(*arguments, "--json")[1])
     assert told == again  # the seed has a default
-    assert told["decisions"] == told["with_these_arms"] == 60
+    assert told["decisions"] == told["logged"]["rewards"] == 60
     assert 0 < told["used"] < 60
     (policy,) = told["policies"]
-    low, high = policy["interval"]
-    assert low <= policy["mean"] <= high
+    assert policy["low"] <= policy["estimate"] <= policy["high"]
 
 
 def test_evaluate_where_arms_came_and_went(tmp_path, shell_on):

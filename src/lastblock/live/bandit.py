@@ -241,7 +241,7 @@ class Bandit(Generic[L]):
         ValueError
             If `confidence` does not lie between 0 and 1, or a reward lies outside of `bounds`.
         """
-        from lastblock.live.best_arm import check_bounds  # noqa: PLC0415  # slow to import
+        from lastblock.live.mean_rewards import check_bounds  # noqa: PLC0415  # slow to import
         from lastblock.live.summary import gather, summarise  # noqa: PLC0415  # slow to import
 
         confidence, limits = check_confidence(confidence), check_bounds(bounds)
@@ -278,7 +278,7 @@ class Bandit(Generic[L]):
             If `confidence` does not lie between 0 and 1, if a reward lies outside of `bounds`, or
             if a fleet took the rewards and does not keep enough of them.
         """
-        from lastblock.live.best_arm import check_bounds  # noqa: PLC0415  # slow to import
+        from lastblock.live.mean_rewards import check_bounds  # noqa: PLC0415  # slow to import
         from lastblock.live.summary import gather  # noqa: PLC0415  # slow to import
         from lastblock.live.verdict import verdict_of  # noqa: PLC0415  # slow to import
 

@@ -11,22 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lastblock.core.reward_stats import Told
-from lastblock.core.support import Support
 from lastblock.live.labels import L
-from lastblock.support.checks import number
-from lastblock.theory.confidence_sequences import (
-    Bounded,
-    Coins,
-    FiniteVariance,
-    Model,
-    Rewards,
-    intervals,
-    log_evidence_between,
-)
+from lastblock.live.mean_rewards import rewards_of
+from lastblock.theory.confidence_sequences import Coins, Model, Rewards, log_evidence_between
 from lastblock.theory.probability_best import probability_best
-
-_USUAL_WIDTH = 6.0
-"""The range of rewards in standard deviations that we take if it is not known."""
 
 
 class Compared(NamedTuple):
@@ -49,86 +37,6 @@ class BestStated(NamedTuple, Generic[L]):
     sure: float
     contenders: tuple[L, ...]
     chances: dict[L, float | None]
-
-
-def are_coins(told: Told) -> bool:
-    """Return whether all rewards are 0 or 1.
-
-    For rewards between 0 and 1, the sum of x(1 − x) is zero if and only if they are.
-    """
-    if not (math.isnan(told.low) or 0.0 <= told.low <= told.high <= 1.0):
-        return False
-    products = told.pulls * told.mean * (1.0 - told.mean) - told.spread
-    return abs(products) <= 1e-9 * max(1, told.pulls)  # false if it is NaN
-
-
-def check_bounds(bounds: Sequence[float] | None) -> Support | None:
-    """Return bounds of the rewards that a user has given, or raise a ValueError."""
-    if bounds is None:
-        return None
-    low, high = (number(value, "bounds") for value in bounds)
-    if not -math.inf < low < high < math.inf:
-        raise ValueError(
-            f"bounds={tuple(bounds)} must be two finite numbers, the smaller one first"
-        )
-    if not high - low < math.inf:
-        raise ValueError(f"bounds={tuple(bounds)} are too far apart; give smaller numbers")
-    return Support(low, high)
-
-
-def model_of(told: Sequence[Told], support: Support, bounds: Support | None) -> Model:
-    """Return what is known of the rewards: from `bounds`, from the policy, or from the rewards.
-
-    Parameters
-    ----------
-    told
-        The rewards of every arm.
-    support
-        The rewards that the policy takes.
-    bounds
-        What the user says.
-
-    Raises
-    ------
-    ValueError
-        If a reward does not lie within `bounds`.
-    """
-    found = [each for each in told if each.pulls > 0]
-    for each in found:
-        if bounds is not None and not (math.isnan(each.low) or bounds.covers(_extremes(each))):
-            wrong = each.low if each.low < bounds.low else each.high
-            raise ValueError(
-                f"bounds=({bounds.low:g}, {bounds.high:g}) do not hold: there was a reward of "
-                f"{wrong:g}; give the smallest and the largest possible reward"
-            )
-    given = bounds or support
-    if all(are_coins(each) for each in found) and (bounds is None or bounds == Support(0.0, 1.0)):
-        return Coins()
-    if math.isfinite(given.low) and math.isfinite(given.high):
-        return Bounded(given.low, given.high)
-    if all(each.low >= 0.0 for each in found):
-        return FiniteVariance(low=0.0)
-    return FiniteVariance()
-
-
-def rewards_of(told: Sequence[Told]) -> Rewards:
-    """Return statistics of arms as the columns that confidence sequences need."""
-    columns = np.array([tuple(each) for each in told], np.float64).reshape(-1, 5).T
-    pulls, mean, spread, low, high = columns
-    mean, spread = np.where(pulls > 0, mean, 0.0), np.where(pulls > 0, spread, 0.0)
-    usual = _USUAL_WIDTH * np.sqrt(np.maximum(spread, 0.0) / np.maximum(pulls, 1.0))
-    return Rewards(pulls, mean, spread, np.where(np.isnan(high), usual, high - low))
-
-
-def mean_intervals(
-    model: Model, told: Sequence[Told], confidence: float
-) -> list[tuple[float, float]]:
-    """Return, for each arm, an interval that holds its mean at any time."""
-    low, high = intervals(model, rewards_of(told), confidence)
-    return [
-        (-math.inf, math.inf) if math.isnan(each.mean) else ends
-        for each, ends in zip(told, zip(low.tolist(), high.tolist(), strict=True), strict=True)
-    ]
 
 
 def best_arm(
@@ -220,7 +128,3 @@ def _log_evidence(
     """Return how much says that an arm is better than each of the others; 0 for no rewards."""
     found = log_evidence_between(model, rewards, np.full(others.shape, arm), others)
     return np.where(rewards.number[others] > 0, found, 0.0)
-
-
-def _extremes(told: Told) -> Support:
-    return Support(told.low, told.high)

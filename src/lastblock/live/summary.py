@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lastblock.core.describing import held
 from lastblock.core.layout import grows
@@ -14,19 +13,16 @@ from lastblock.core.protocol import Policy, Record
 from lastblock.core.restarts import begins_again
 from lastblock.core.reward_stats import Told
 from lastblock.core.support import Support, support_of
-from lastblock.live.best_arm import are_coins, best_arm, mean_intervals, model_of
+from lastblock.live.best_arm import best_arm
 from lastblock.live.changes import Change, last_change
 from lastblock.live.desk import Desk
 from lastblock.live.labels import ACTIVE, PAUSED, RETIRED, ArmState, L
-from lastblock.support.intervals import normal_reach
+from lastblock.live.mean_rewards import assumed, mean_rewards, model_of
 from lastblock.support.json_safe import json_fields
-from lastblock.theory.confidence_sequences import Bounded, Coins, Model
+from lastblock.theory.confidence_sequences import Model
 
 _LISTED = 6
 """How many arms a sentence names."""
-
-EVERYTHING = (-math.inf, math.inf)
-"""The interval of a mean of which nothing is known."""
 
 
 class ArmSummary(NamedTuple, Generic[L]):
@@ -44,22 +40,17 @@ class ArmSummary(NamedTuple, Generic[L]):
     """How many of its rewards the policy still uses: those in its window or memory, or since a
     restart; a discounted count if the policy discounts. None if the policy does not count them."""
     mean: float | None
-    """The mean of all rewards that the arm has ever had. None if there are none, or if a fleet took
-    them, which does not note means."""
+    """The mean reward: of all rewards that the arm has ever had. None if there are none, or if a
+    fleet took them, which does not note means."""
     low: float
     """The lower end of an interval for the mean of the arm, which holds at any time; infinite, or
     the smallest possible reward, if nothing is known yet."""
     high: float
     """The upper end of that interval."""
     held_mean: float | None = None
-    """The mean of the held rewards, or of all rewards if `held` is None. None if there are no
-    rewards, or if the policy has forgotten some and keeps no sum of the others."""
-    held_low: float = -math.inf
-    """The lower end of an interval for the mean of the arm, from the held rewards, for a single
-    look: Wilson's for rewards of 0 and 1, else by the normal approximation. Infinite if the spread
-    of the rewards is not known, as when the policy keeps only their sum."""
-    held_high: float = math.inf
-    """The upper end of that interval."""
+    """The mean of the held rewards, by which the policy goes, or of all rewards if `held` is None.
+    None if there are no rewards, or if the policy has forgotten some and keeps no sum of the
+    others."""
     chance: float | None = None
     """The probability that the arm is the best active one, given all rewards so far and a prior
     that says little (for a single look; `Summary.sure` holds at any time). None for a retired arm,
@@ -101,6 +92,11 @@ class Summary(Generic[L]):
     rewards: str = ""
     """What the intervals and `contenders` assume of the rewards."""
 
+    @property
+    def forgets(self) -> bool:
+        """Whether the policy uses other rewards than all of them."""
+        return any(row.held is not None and row.held != row.pulls for row in self.arms)
+
     def __str__(self) -> str:
         return _in_words(self)
 
@@ -123,18 +119,7 @@ class _Row(NamedTuple, Generic[L]):
     told: Told
     out: int
     held: float | None
-    seen: "Seen"
-
-
-class Seen(NamedTuple):
-    """The mean of the rewards that a policy uses, and an interval for it."""
-
-    mean: float | None
-    low: float
-    high: float
-
-
-UNSEEN = Seen(None, *EVERYTHING)
+    held_mean: float | None
 
 
 class Gathered(NamedTuple, Generic[L]):
@@ -159,13 +144,13 @@ def gather(desk: Desk[L], confidence: float) -> Gathered[L]:
         waiting = out.count(label)
         if label in desk.retired:
             told = desk.retired[label]
-            rows.append(_Row(label, RETIRED, told, waiting, None, _all_seen(told, confidence)))
+            rows.append(_Row(label, RETIRED, told, waiting, None, _mean_of_all(told)))
         else:
             arm = active.index(label)
             told = notes.told_of(arm)
-            count, seen = seen_by(policy, s, arm, told, keeps_all, confidence)
+            count, mean = held_by(policy, s, arm, told, keeps_all)
             state: ArmState = PAUSED if label in desk.paused else ACTIVE
-            rows.append(_Row(label, state, told, waiting, count, seen))
+            rows.append(_Row(label, state, told, waiting, count, mean))
     has_leader = notes.leader is not None and not begins_again(s)
     leader = active[notes.leader] if notes.leader is not None and has_leader else None
     since = notes.since if has_leader else None
@@ -211,36 +196,21 @@ def summarise(found: Gathered[L], bounds: Support | None) -> Summary[L]:
 def _arm_summaries(
     rows: Sequence[_Row[L]], model: Model, confidence: float
 ) -> tuple[ArmSummary[L], ...]:
-    found = mean_intervals(model, [row.told for row in rows], confidence)
+    found = mean_rewards(model, [row.told for row in rows], confidence)
     return tuple(
         ArmSummary(
             row.arm,
             row.state,
-            row.told.pulls,
+            each.rewards,
             row.out,
             row.held,
-            row.told.mean if _has_mean(row.told) else None,
-            low,
-            high,
-            row.seen.mean,
-            row.seen.low,
-            row.seen.high,
+            each.mean,
+            each.low,
+            each.high,
+            row.held_mean,
         )
-        for row, (low, high) in zip(rows, found, strict=True)
+        for row, each in zip(rows, found, strict=True)
     )
-
-
-def assumed(model: Model) -> str:
-    """Return what a model assumes of the rewards, in words."""
-    if isinstance(model, Coins):
-        return "rewards of 0 and 1"
-    if isinstance(model, Bounded):
-        return f"rewards between {model.low:g} and {model.high:g}"
-    return "rewards of a finite variance, approximately"
-
-
-def _has_mean(told: Told) -> bool:
-    return told.pulls > 0 and not math.isnan(told.mean)
 
 
 def _best_seen(rows: Sequence[ArmSummary[L]]) -> L | None:
@@ -250,76 +220,34 @@ def _best_seen(rows: Sequence[ArmSummary[L]]) -> L | None:
     return max(means, key=means.__getitem__) if held and len(means) == len(held) else None
 
 
-def seen_by(
-    policy: Policy, s: Record, arm: int, told: Told, keeps_all: bool, confidence: float
-) -> tuple[float | None, Seen]:
-    """Return how many rewards of an arm a policy uses, and their mean with an interval.
+def held_by(
+    policy: Policy, s: Record, arm: int, told: Told, keeps_all: bool
+) -> tuple[float | None, float | None]:
+    """Return how many rewards of an arm a policy uses, and their mean.
 
     `told` are all rewards of the arm, and `keeps_all` says whether the policy's record grows with
     their number.
     """
     found = held(policy, s, arm)
     if found is None:
-        return None, _all_seen(told, confidence)
+        return None, _mean_of_all(told)
     if found.size is None:
-        return None, UNSEEN
+        return None, None
     exact = found.rewards is None or keeps_all
     if found.size == told.pulls and not math.isnan(told.mean) and exact:
-        return found.size, _all_seen(told, confidence)  # nothing is forgotten
+        return found.size, _mean_of_all(told)  # nothing is forgotten
+    mean = None
     if found.rewards is not None:
-        mean, low, high = _seen(found.rewards(), confidence)
-    else:
-        mean, low, high = _summed(found.size, found.total, are_coins(told), confidence)
-    if mean is None:
-        return found.size, UNSEEN
-    shift, width = found.low, found.width
-    return found.size, Seen(shift + width * mean, shift + width * low, shift + width * high)
+        rewards = found.rewards()
+        with np.errstate(over="ignore"):
+            mean = float((rewards / rewards.size).sum()) if rewards.size else None
+    elif found.size > 0.0 and found.total is not None:
+        mean = found.total / found.size
+    return found.size, None if mean is None else found.low + found.width * mean
 
 
-def _all_seen(told: Told, confidence: float) -> Seen:
-    """Return the mean of all rewards, with an interval for a single look."""
-    if not _has_mean(told):
-        return UNSEEN
-    if are_coins(told):
-        return Seen(told.mean, *wilson(told.mean, told.pulls, confidence))
-    return Seen(told.mean, *_normal(told.mean, told.spread, told.pulls, confidence))
-
-
-def _seen(rewards: npt.NDArray[np.float64], confidence: float) -> Seen:
-    n = rewards.size
-    if n == 0:
-        return UNSEEN
-    with np.errstate(over="ignore"):  # rewards of 1e200 have no spread that fits a float
-        mean = float((rewards / n).sum())
-        if np.isin(rewards, (0.0, 1.0)).all():
-            return Seen(mean, *wilson(mean, n, confidence))
-        return Seen(mean, *_normal(mean, float(((rewards - mean) ** 2).sum()), n, confidence))
-
-
-def _summed(count: float, total: float | None, is_coins: bool, confidence: float) -> Seen:
-    """Return what is known of rewards of which the policy keeps the sum, or not even that."""
-    if count <= 0.0 or total is None:
-        return UNSEEN
-    mean = total / count
-    return Seen(mean, *(wilson(mean, count, confidence) if is_coins else EVERYTHING))
-
-
-def wilson(mean: float, count: float, confidence: float) -> tuple[float, float]:
-    """Return Wilson's interval for the mean of rewards of 0 and 1; it lies between 0 and 1."""
-    z = normal_reach(confidence)
-    mean = min(1.0, max(0.0, mean))
-    middle = mean + z * z / (2.0 * count)
-    half = z * math.sqrt(mean * (1.0 - mean) / count + z * z / (4.0 * count * count))
-    size = 1.0 + z * z / count
-    return max(0.0, (middle - half) / size), min(1.0, (middle + half) / size)
-
-
-def _normal(mean: float, spread: float, count: int, confidence: float) -> tuple[float, float]:
-    """Return an interval for the mean by the normal approximation; infinite below two rewards."""
-    if count < 2:
-        return EVERYTHING
-    half = normal_reach(confidence) * math.sqrt(max(spread, 0.0) / (count - 1) / count)
-    return mean - half, mean + half
+def _mean_of_all(told: Told) -> float | None:
+    return told.mean if told.pulls > 0 and not math.isnan(told.mean) else None
 
 
 def _in_words(summary: Summary[Any]) -> str:
@@ -356,16 +284,16 @@ def _listed(arms: Sequence[str]) -> str:
 
 def _table(summary: Summary[Any]) -> list[str]:
     level = _percent(summary.confidence)
-    head = ["arm", "state", "pulls", "out", "mean", f"{level} % at any time"]
+    head = ["arm", "state", "pulls", "out", "mean reward", f"{level} % at any time"]
     rows = [
         [str(row.arm), row.state, str(row.pulls), str(row.out), _mean(row.mean), *_ends(row[6:8])]
         for row in summary.arms
     ]
-    if _forgets(summary):
-        head += ["held", "their mean", f"{level} %"]
+    if summary.forgets:
+        head += ["held", "their mean"]
         for cells, row in zip(rows, summary.arms, strict=True):
             held = "" if row.held is None else f"{row.held:.6g}"
-            cells += [held, _mean(row.held_mean), *_ends((row.held_low, row.held_high))]
+            cells += [held, _mean(row.held_mean)]
     widths = [max(len(cells[i]) for cells in (head, *rows)) for i in range(len(head))]
     return ["  ".join(_aligned(cells, widths)).rstrip() for cells in (head, *rows)]
 
@@ -373,14 +301,9 @@ def _table(summary: Summary[Any]) -> list[str]:
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
     """Return cells in their widths: words to the left, numbers to the right."""
     return [
-        cell.ljust(width) if i in (0, 1, 5, 8) else cell.rjust(width)
+        cell.ljust(width) if i in (0, 1, 5) else cell.rjust(width)
         for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
     ]
-
-
-def _forgets(summary: Summary[Any]) -> bool:
-    """Return whether the policy uses other rewards than all of them."""
-    return any(row.held is not None and row.held != row.pulls for row in summary.arms)
 
 
 def _notes(summary: Summary[Any]) -> list[str]:
@@ -396,7 +319,8 @@ def _notes(summary: Summary[Any]) -> list[str]:
         )
     else:
         notes.append(
-            f'Means and "at any time": all pulls, for {summary.rewards}, if no arm\'s mean changes.'
+            f"Mean rewards: of all pulls, with intervals for {summary.rewards}, if no arm's mean "
+            "changes."
         )
     blank = [
         repr(row.arm) for row in summary.arms if row.mean is not None and _ends(row[6:8]) == [""]
@@ -407,10 +331,8 @@ def _notes(summary: Summary[Any]) -> list[str]:
             "If you know the smallest and the largest possible reward, give them: "
             "summary(bounds=(…, …))."
         )
-    if _forgets(summary):
-        notes.append(
-            "Held: the rewards that the policy still uses; their intervals are for one look."
-        )
+    if summary.forgets:
+        notes.append("Held: the rewards that the policy still uses.")
     return notes
 
 

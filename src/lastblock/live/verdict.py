@@ -17,14 +17,13 @@ from lastblock.core.support import Support, support_of
 from lastblock.live.best_arm import (
     compare_leader,
     evidence_needed,
-    model_of,
-    rewards_of,
     surety,
     wrong_pairs,
 )
 from lastblock.live.changes import Change
 from lastblock.live.labels import RETIRED, L
-from lastblock.live.summary import Gathered, assumed
+from lastblock.live.mean_rewards import assumed, model_of, rewards_of
+from lastblock.live.summary import Gathered
 from lastblock.support.json_safe import json_fields
 from lastblock.theory.confidence_sequences import Bounded, Coins, FiniteVariance, Model
 
@@ -127,7 +126,7 @@ def _known(row: Any, policy: Policy, bounds: Support | None) -> Told:
     if told.pulls == 0 or not math.isnan(told.mean):
         return told
     limits = bounds or support_of(policy)
-    mean = row.seen.mean
+    mean = row.held_mean
     if row.held != told.pulls or mean is None:
         raise ValueError(
             f"verdict: a fleet took these rewards and does not note their means, and {policy} does "

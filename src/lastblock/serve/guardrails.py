@@ -15,13 +15,12 @@ import numpy as np
 from lastblock.core.reward_stats import Told
 from lastblock.core.support import Support
 from lastblock.live.bandit import desk_of
-from lastblock.live.best_arm import model_of, rewards_of
 from lastblock.live.labels import Label
 from lastblock.live.ledger import NOTHING, check_guarded
+from lastblock.live.mean_rewards import model_of, rewards_of, together
 from lastblock.serve.groups import Hosted
 from lastblock.serve.messages import Guarded, GuardedArm
 from lastblock.serve.problems import ProblemError
-from lastblock.serve.uplift import together
 from lastblock.theory.confidence_sequences import log_evidence_between
 
 EACH: Final = 100

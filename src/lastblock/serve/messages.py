@@ -90,21 +90,20 @@ LowerEnd: TypeAlias = Annotated[
 ]
 
 
-class Group(Got):
-    """The rewards of a group of decisions; null where there are too few."""
+class MeanReward(Got):
+    """A mean reward: the mean of all rewards that have come or were set when a window closed."""
 
     rewards: int
-    mean: float | None = None
-    standard_error: float | None = None
-    low: LowerEnd = None
-    high: float | None = None
+    mean: float | None
+    low: LowerEnd
+    high: float | None
 
 
 class Uplift(Got):
     """How much more the policy has earned for each decision than the control arm."""
 
-    policy: Group
-    holdout: Group
+    policy: MeanReward
+    holdout: MeanReward
     difference: float | None = None
     low: LowerEnd = None
     high: float | None = None
@@ -408,30 +407,30 @@ class NewEvaluation(Sent):
     seed: Annotated[int, Meta(ge=0)] = 0
 
 
-class Earned(Got):
-    """A mean reward, and how sure it is; null where the log is too short to say."""
-
-    mean: float | None
-    standard_error: float | None
-    low: float | None
-    high: float | None
-
-
-class EarnedBy(Got):
-    """What a policy would have earned."""
+class Estimated(Got):
+    """What a policy would have earned for each decision, by replay; null where nobody can say."""
 
     policy: str
     matched: Annotated[float, Meta(description="On how many decisions it agrees with the log.")]
-    earned: Earned
+    estimate: float | None
+    standard_error: float | None
+    low: Annotated[
+        float | None, Meta(description="The lower end of an interval of 95 % for a single look.")
+    ]
+    high: float | None
 
 
 class Evaluated(Got):
-    """What was earned, and what other policies would have earned."""
+    """What the bandit has earned, and what other policies would have earned."""
 
-    decisions: Annotated[int, Meta(description="Decisions with a reward in the log.")]
+    decisions: Annotated[
+        int, Meta(description="Decisions with a reward and a probability in the log.")
+    ]
+    logged: Annotated[
+        MeanReward, Meta(description="Of those in which the arms could be chosen that there are.")
+    ]
     used: Annotated[int, Meta(description="Those that are left when all arms are equally likely.")]
-    logged: Earned
-    policies: list[EarnedBy]
+    policies: list[Estimated]
 
 
 class NewKey(Sent):

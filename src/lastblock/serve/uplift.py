@@ -1,14 +1,23 @@
 """What the policy has earned beyond the control arm, by the units that were held out."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from lastblock.core.reward_stats import Told
 from lastblock.core.support import support_of
 from lastblock.live.bandit import desk_of
-from lastblock.live.best_arm import best_arm, check_bounds, mean_intervals, model_of
+from lastblock.live.best_arm import best_arm
+from lastblock.live.mean_rewards import (
+    CONFIDENCE,
+    MeanAndInterval,
+    check_bounds,
+    mean_rewards,
+    model_of,
+    together,
+)
+from lastblock.serve import messages
 from lastblock.serve.groups import Hosted
-from lastblock.serve.messages import Group, Uplift
+from lastblock.serve.messages import Uplift
 from lastblock.serve.problems import ProblemError
 from lastblock.support.intervals import check_confidence
 from lastblock.theory.confidence_sequences import Model
@@ -17,7 +26,7 @@ POLICY, HOLDOUT = "policy", "holdout"
 
 
 def uplift(
-    hosted: Hosted, confidence: float = 0.95, bounds: Sequence[float] | None = None
+    hosted: Hosted, confidence: float = CONFIDENCE, bounds: Sequence[float] | None = None
 ) -> Uplift:
     """Compare the rewards of a bandit and its segments with those of its holdout.
 
@@ -43,17 +52,12 @@ def uplift(
             "conflict", f"bandit {hosted.name!r} has no holdout; create one with a holdout"
         )
     check_confidence(confidence)
-    chosen = together(
-        told for each in (hosted, *hosted.segments.values()) for told in _rewards(each)
-    )
-    told = [chosen, together(_rewards(hosted.holdout))]
+    told = [earned_in(hosted), together(rewards_of_arms(hosted.holdout))]
     model = model_of(told, support_of(hosted.bandit.policy), check_bounds(bounds))
-    ends = mean_intervals(model, told, confidence)
-    groups = [_group(each, *both) for each, both in zip(told, ends, strict=True)]
-    found = Uplift(policy=groups[0], holdout=groups[1])
-    stated = best_arm(
-        model, (POLICY, HOLDOUT), told, [low for low, _ in ends], confidence, ever=2, retired=0
-    )
+    means = mean_rewards(model, told, confidence)
+    found = Uplift(policy=shown(means[0]), holdout=shown(means[1]))
+    lows = [each.low for each in means]
+    stated = best_arm(model, (POLICY, HOLDOUT), told, lows, confidence, ever=2, retired=0)
     if stated is not None and all(each.pulls > 1 for each in told):
         ((low, high),) = difference_intervals(model, told, confidence)
         found.difference = told[0].mean - told[1].mean
@@ -62,6 +66,21 @@ def uplift(
         found.better, found.sure = stated.best, stated.sure
     found.text = _words(found, hosted.notes["holdout"]["control"], confidence)
     return found
+
+
+def mean_reward(
+    hosted: Hosted, confidence: float = CONFIDENCE, bounds: Sequence[float] | None = None
+) -> MeanAndInterval:
+    """Return the mean reward of a bandit: of all arms and segments, without its holdout."""
+    told = earned_in(hosted)
+    model = model_of([told], support_of(hosted.bandit.policy), check_bounds(bounds))
+    return mean_rewards(model, [told], check_confidence(confidence))[0]
+
+
+def earned_in(hosted: Hosted) -> Told:
+    """Return the statistics of all rewards that a bandit and its segments have earned."""
+    members = (hosted, *hosted.segments.values())
+    return together(told for each in members for told in rewards_of_arms(each))
 
 
 def difference_intervals(
@@ -78,10 +97,10 @@ def difference_intervals(
     confidence
         The probability with which each interval holds at all times at once.
     """
-    ends = mean_intervals(model, told, (1.0 + confidence) / 2.0)
+    means = mean_rewards(model, told, (1.0 + confidence) / 2.0)
     return [
-        (low - other_high, high - other_low)
-        for (low, high), (other_low, other_high) in zip(ends[::2], ends[1::2], strict=True)
+        (one.low - other.high, one.high - other.low)
+        for one, other in zip(means[::2], means[1::2], strict=True)
     ]
 
 
@@ -98,7 +117,7 @@ def _words(found: Uplift, control: object, confidence: float) -> str:
     )
 
 
-def _rewards(hosted: Hosted) -> list[Told]:
+def rewards_of_arms(hosted: Hosted) -> list[Told]:
     """Return the statistics of the rewards of each arm, retired ones included."""
     desk = desk_of(hosted.bandit)
     with desk.lock:
@@ -106,28 +125,9 @@ def _rewards(hosted: Hosted) -> list[Told]:
         return [Told(int(row[0]), *row[1:]) for row in rows] + list(desk.retired.values())
 
 
-def together(groups: Iterable[Told]) -> Told:
-    """Return the statistics of all rewards of some groups."""
-    pulls, mean, spread, low, high = 0, 0.0, 0.0, math.inf, -math.inf
-    for group in groups:
-        if group.pulls:
-            both = pulls + group.pulls
-            distance = group.mean - mean
-            spread += group.spread + distance * distance * pulls * group.pulls / both
-            mean += distance * group.pulls / both
-            pulls = both
-            low = group.low if math.isnan(group.low) else min(low, group.low)
-            high = group.high if math.isnan(group.high) else max(high, group.high)
-    return Told(pulls, mean, spread, low, high) if pulls else Told(0, 0.0, 0.0)
-
-
-def _group(told: Told, low: float, high: float) -> Group:
-    found = Group(rewards=told.pulls, low=_finite(low), high=_finite(high))
-    if told.pulls:
-        found.mean = told.mean
-    if told.pulls > 1:
-        found.standard_error = math.sqrt(told.spread / (told.pulls - 1) / told.pulls)
-    return found
+def shown(found: MeanAndInterval) -> messages.MeanReward:
+    """Return a mean reward as it is sent."""
+    return messages.MeanReward(found.rewards, found.mean, _finite(found.low), _finite(found.high))
 
 
 def _finite(value: float) -> float | None:

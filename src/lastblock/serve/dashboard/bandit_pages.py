@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from lastblock.core.support import support_of
 from lastblock.live.bandit import desk_of
 from lastblock.live.labels import Label
 from lastblock.live.summary import Summary
@@ -130,6 +131,7 @@ class BanditPages:
             "floor_of_all": desk_of(hosted.bandit).floor_of_all,
             "summary": summary,
             "arms": list(summary.arms),
+            "forgets": summary.forgets,
             "rail": _rail(summary),
             "shares": [(arm.pulls + arm.out) / asked for arm in summary.arms],
             "floors": hosted.bandit.floor,
@@ -155,7 +157,7 @@ class BanditPages:
         hosted = await self.find(visit)
         bandit, timeline = hosted.bandit, self._timelines.of(hosted.name, hosted.number)
         counted = await asyncio.to_thread(timeline.look)
-        data = chart(counted, bandit.changes, bandit.asked)
+        data = chart(counted, bandit.changes, bandit.asked, support_of(bandit.policy))
         return Response.json(data, headers={"Cache-Control": "no-store"})
 
     def routes(self) -> Iterator[Route]:
@@ -181,12 +183,12 @@ class _Rail:
 
 
 def _rail(summary: Summary[Any]) -> _Rail:
-    """Return a scale for the held means and their intervals, as far as they are finite."""
+    """Return a scale for the means and their intervals, as far as they are finite."""
     ends = [
         value
         for arm in summary.arms
-        for value in (arm.held_mean, arm.held_low, arm.held_high)
-        if value is not None and math.isfinite(value) and arm.state == "active"
+        for value in (arm.mean, arm.low, arm.high)
+        if value is not None and math.isfinite(value) and arm.pulls
     ]
     return _Rail(min(ends, default=0.0), max(ends, default=1.0))
 

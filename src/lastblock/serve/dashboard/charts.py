@@ -9,14 +9,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lastblock.core.reward_stats import Told
+from lastblock.core.support import Support
 from lastblock.drawing.styles import COLOURS, SHAPES, Look, looks
 from lastblock.live.changes import Change
 from lastblock.live.labels import Label
-from lastblock.live.summary import wilson
-from lastblock.serve.dashboard.glance import CONFIDENCE
+from lastblock.live.mean_rewards import mean_rewards, model_of
 from lastblock.store.storage import MOST_MILESTONES, Tally
 from lastblock.store.store import Store
-from lastblock.support.intervals import normal_reach
 
 MOST_STRETCHES: Final = 180
 MOST_EVENTS: Final = 1_000_000
@@ -184,7 +184,9 @@ def _mark(look: Look) -> dict[str, Any]:
     }
 
 
-def chart(counted: TimelineCounts, changes: Sequence[Change[Any]], asked: int) -> dict[str, Any]:
+def chart(
+    counted: TimelineCounts, changes: Sequence[Change[Any]], asked: int, support: Support
+) -> dict[str, Any]:
     """Return what the charts draw.
 
     Parameters
@@ -195,6 +197,8 @@ def chart(counted: TimelineCounts, changes: Sequence[Change[Any]], asked: int) -
         The changes that the policy has noticed.
     asked
         The number of decisions that the bandit has taken.
+    support
+        The rewards that its policy takes.
     """
     counted = coarser(counted)
     counts = counted.counts
@@ -203,13 +207,13 @@ def chart(counted: TimelineCounts, changes: Sequence[Change[Any]], asked: int) -
     seen = [int(k) for k in by_traffic if counts[:, k, :2].any()]
     own = sorted(seen if len(seen) <= MOST_CURVES + 1 else seen[:MOST_CURVES])
     arms = [
-        {"label": str(counted.labels[k]), "mark": mark(k), **_curves(counts[:, k], totals)}
+        {"label": str(counted.labels[k]), "mark": mark(k), **_curves(counts[:, k], totals, support)}
         for k in own
     ]
     others = [k for k in seen if k not in own]
     if others:
         label = f"{len(others)} others"
-        arms.append({"label": label, **_curves(counts[:, others].sum(axis=1), totals)})
+        arms.append({"label": label, **_curves(counts[:, others].sum(axis=1), totals, support)})
     return {
         "times": [start / 1e6 for start in counted.starts.tolist()],
         "length": counted.length / 1e6,
@@ -241,28 +245,26 @@ def coarser(counted: TimelineCounts) -> TimelineCounts:
 
 
 def _curves(
-    counts: npt.NDArray[np.float64], totals: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.float64], totals: npt.NDArray[np.float64], support: Support
 ) -> dict[str, list[float | None]]:
     """Return the shares of the traffic, the mean rewards and their intervals."""
     share = [_finite(a / b) if b else None for a, b in zip(counts[:, ASKED], totals, strict=True)]
-    mean, low, high = zip(*map(_rate, counts), strict=True) if len(counts) else ((), (), ())
-    return {"share": share, "mean": list(mean), "low": list(low), "high": list(high)}
+    told = [_told(*row) for row in counts[:, TOLD:].tolist()]
+    found = mean_rewards(model_of(told, support, None), told)
+    return {
+        "share": share,
+        "mean": [None if each.mean is None else _finite(each.mean) for each in found],
+        "low": [_finite(each.low) if each.rewards else None for each in found],
+        "high": [_finite(each.high) if each.rewards else None for each in found],
+    }
 
 
-def _rate(row: npt.NDArray[np.float64]) -> tuple[float | None, float | None, float | None]:
-    n, total, squares = float(row[TOLD]), float(row[TOTAL]), float(row[SQUARES])
+def _told(n: float, total: float, squares: float) -> Told:
+    """Return the statistics of the rewards of a stretch, from their sums."""
     if not n:
-        return None, None, None
+        return Told(0, 0.0, 0.0)
     mean = total / n
-    if squares == total and 0.0 <= mean <= 1.0:  # rewards of 0 and 1, as good as always
-        low, high = wilson(mean, n, CONFIDENCE)
-    elif n > 1 and math.isfinite(squares):
-        spread = max(0.0, squares - n * mean * mean) / (n - 1)
-        half = normal_reach(CONFIDENCE) * math.sqrt(spread / n)
-        low, high = mean - half, mean + half
-    else:
-        low = high = math.nan
-    return _finite(mean), _finite(low), _finite(high)
+    return Told(int(n), mean, max(0.0, squares - n * mean * mean))
 
 
 def _finite(value: float) -> float | None:

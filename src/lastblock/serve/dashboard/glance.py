@@ -12,32 +12,18 @@ import numpy.typing as npt
 from lastblock.core.restarts import begins_again
 from lastblock.core.reward_stats import Told
 from lastblock.live.bandit import desk_of
-from lastblock.live.best_arm import are_coins
 from lastblock.live.changes import Change, last_change
 from lastblock.live.labels import Label
-from lastblock.live.summary import wilson
+from lastblock.live.mean_rewards import MeanAndInterval, are_coins
 from lastblock.serve.groups import Hosted
 from lastblock.serve.guardrails import compare
 from lastblock.serve.messages import Uplift
-from lastblock.serve.uplift import uplift
+from lastblock.serve.uplift import earned_in, mean_reward, rewards_of_arms, uplift
 from lastblock.store.reading import About
-from lastblock.support.intervals import normal_reach
-
-CONFIDENCE = 0.95
 
 SILENT_MINUTES = 10
 MANY = 20
 """So many decisions without any reward are worth a word."""
-
-
-class Rate(NamedTuple):
-    """A mean reward, with an interval for it; the ends are None if nothing is known of them."""
-
-    mean: float | None
-    low: float | None = None
-    high: float | None = None
-    is_share: bool = False
-    """Whether all rewards are 0 or 1."""
 
 
 class Glance(NamedTuple):
@@ -50,9 +36,10 @@ class Glance(NamedTuple):
     decisions: int
     waiting: int | None
     """How many rewards are waited for; None if another process knows."""
-    rewards: int
-    reward: Rate
-    """The mean of all rewards, of all arms together: what the traffic earns."""
+    reward: MeanAndInterval
+    """The mean reward of all arms together: what the traffic earns."""
+    is_share: bool
+    """Whether all rewards are 0 or 1."""
     leader: Label | None
     leader_place: int
     """The place of the leader among all arms, which decides its colour."""
@@ -62,13 +49,13 @@ class Glance(NamedTuple):
 def glance(hosted: Hosted) -> Glance:
     """Read the figures of a bandit; counts and rewards are those of its segments, too."""
     segments = list(hosted.segments.values())
-    others = [told for each in segments for told in _told(each)]
+    reward = mean_reward(hosted)
     counted = [each.bandit.asked for each in (*segments, hosted.holdout) if each is not None]
     waiting_there = sum(each.waiting for each in hosted.members[1:])
     desk = desk_of(hosted.bandit)
     with desk.lock:
         live = desk.live
-        own = _told(hosted)  # the active arms first
+        own = rewards_of_arms(hosted)  # the active arms first
         place = None if begins_again(live.s) else live.notes.leader
         change = last_change(live.s, desk.active)
         leader = None if place is None else desk.active[place]
@@ -84,20 +71,12 @@ def glance(hosted: Hosted) -> Glance:
         hosted.paused,
         decisions + sum(counted),
         waiting + waiting_there,
-        sum(each.pulls for each in (*own, *others)),
-        rate_of(pooled([*own, *others])),
+        reward,
+        are_coins(earned_in(hosted)),
         leader,
         at,
         change,
     )
-
-
-def _told(hosted: Hosted) -> list[Told]:
-    """Return the statistics of the rewards of all arms."""
-    desk = desk_of(hosted.bandit)
-    with desk.lock:
-        told = [desk.live.notes.told_of(arm) for arm in range(len(desk.active))]
-        return [*told, *desk.retired.values()]
 
 
 def glance_from_outside(name: str, notes: dict[str, Any], about: About | None) -> Glance:
@@ -109,8 +88,8 @@ def glance_from_outside(name: str, notes: dict[str, Any], about: About | None) -
         bool(notes.get("paused")),
         0 if about is None else about.decisions,
         None,
-        0,
-        Rate(None),
+        MeanAndInterval(0, None, -math.inf, math.inf),
+        False,
         None,
         -1,
         None,
@@ -121,33 +100,6 @@ def _best(told: dict[Label, Told]) -> Label | None:
     """Return the arm with the largest mean; it stands for the leader of a policy without one."""
     means = {arm: each.mean for arm, each in told.items() if each.pulls}
     return max(means, key=means.__getitem__) if means else None
-
-
-def pooled(told: Iterable[Told]) -> Told:
-    """Return the statistics of the rewards of several arms together."""
-    found = [each for each in told if each.pulls]
-    pulls = sum(each.pulls for each in found)
-    if not pulls:
-        return Told(0, math.nan, math.nan)
-    mean = sum(each.mean * (each.pulls / pulls) for each in found)
-    spread = sum(each.spread + each.pulls * (each.mean - mean) ** 2 for each in found)
-    low = min((each.low for each in found), key=lambda x: -math.inf if math.isnan(x) else x)
-    high = max((each.high for each in found), key=lambda x: math.inf if math.isnan(x) else x)
-    return Told(pulls, mean, spread, low, high)
-
-
-def rate_of(told: Told) -> Rate:
-    """Return a mean reward with its interval: Wilson's for rewards of 0 and 1, else the normal."""
-    if not told.pulls or math.isnan(told.mean):
-        return Rate(None)
-    if are_coins(told):
-        return Rate(told.mean, *wilson(told.mean, told.pulls, CONFIDENCE), True)
-    if told.pulls < 2 or not math.isfinite(told.spread):
-        return Rate(told.mean)
-    half = normal_reach(CONFIDENCE) * math.sqrt(
-        max(told.spread, 0.0) / (told.pulls - 1) / told.pulls
-    )
-    return Rate(told.mean, told.mean - half, told.mean + half)
 
 
 class Traffic:
@@ -222,7 +174,7 @@ def health(seen: Glance, *, is_silent: bool, problem: str | None) -> Health:
         return Health("no traffic yet", "soft")
     if is_silent:
         return Health(f"no rewards for {SILENT_MINUTES} minutes", "bad")
-    if (seen.waiting or 0) >= MANY and not seen.rewards:
+    if (seen.waiting or 0) >= MANY and not seen.reward.rewards:
         return Health("no rewards yet", "bad")
     return Health("healthy", "good")
 

@@ -64,6 +64,7 @@ class Pages:
             "percent": numbers.percent,
             "show": numbers.show,
             "rate": rate,
+            "between": between,
             "part": lambda text: quote(str(text), safe=""),
             "ago": ago,
             "moment": moment,
@@ -110,6 +111,14 @@ def rate(value: float | None, is_share: bool) -> str:
     if value is None or not math.isfinite(value):
         return "–"
     return f"{numbers.show(100.0 * value, 3)}\u202f%" if is_share else numbers.show(value, 3)
+
+
+def between(found: Any, is_share: bool) -> str:
+    """Return the interval of a mean or a difference as text; empty if nothing is known of it."""
+    low, high = (math.nan if end is None else float(end) for end in (found.low, found.high))
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+    return f"{rate(low, is_share)} – {rate(high, is_share)}"
 
 
 def moment(seconds: float) -> str:

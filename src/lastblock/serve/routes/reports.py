@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import os
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -9,11 +10,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import numpy as np
-
 from lastblock.core.protocol import Policy
 from lastblock.core.registry import as_written
-from lastblock.replay.replay import Replay
+from lastblock.replay.own_log import COLUMNS, evaluate_own_log
 from lastblock.serve.groups import Hosted
 from lastblock.serve.guardrails import compare
 from lastblock.serve.http import Body, Request, Response, Streamed
@@ -24,8 +23,7 @@ from lastblock.serve.messages import (
     Bound,
     ChangeList,
     Confidence,
-    Earned,
-    EarnedBy,
+    Estimated,
     Evaluated,
     EventNumber,
     NewEvaluation,
@@ -37,7 +35,7 @@ from lastblock.serve.reasons import past
 from lastblock.serve.routing import Parameter, Route
 from lastblock.serve.state import State
 from lastblock.serve.streams import as_stream, follow, last_seen
-from lastblock.serve.uplift import uplift
+from lastblock.serve.uplift import mean_reward, shown, uplift
 from lastblock.store.export import DECISIONS, What
 from lastblock.store.export_formats import Format
 from lastblock.store.store import Store
@@ -60,51 +58,32 @@ def evaluate(
             raise ProblemError(
                 "conflict", f"bandit {name!r} has no decisions with a reward in its log yet"
             )
-        columns = read_columns(path, ["arm", "reward", "probability"], CHOICES)
-        is_known = np.array([chance is not None for chance in columns["probability"]])
-        if not is_known.any():
-            raise ProblemError(
-                "conflict",
-                f"the log of bandit {name!r} does not say with which probability each arm was "
-                'chosen; set a floor for that, {"floor": 0.05}, and wait for decisions with it',
-            )
-        some = {column: values[is_known] for column, values in columns.items()}
-        try:
-            log = Replay(some, propensity="probability")
-        except ValueError as error:
-            raise ProblemError("conflict", f"the log of bandit {name!r}: {error}") from None
-        parts = log.by_choices()
-        arms = store.bandit(name).arms
-        present = {label for label, state in arms.items() if state == "active"}
-        part = next((part for part in parts if set(part.arms) == present), parts[-1])
-        usable = part.uniform(seed=wanted.seed)
-        found = usable.evaluate(
+        log = read_columns(path, list(COLUMNS[:-1]), CHOICES)
+    try:
+        found = evaluate_own_log(
+            store.bandit(name),
+            log,
             policies,
             replications=wanted.replications,
             bootstrap=wanted.bootstrap,
             seed=wanted.seed,
         )
-    logged = part.estimate().ips
+    except ValueError as error:
+        raise ProblemError("conflict", f"bandit {name!r}: {error}") from None
     return Evaluated(
-        decisions=len(log),
-        used=len(usable),
-        logged=_earned(logged.value, logged.standard_error, logged.interval()),
+        decisions=found.decisions,
+        logged=shown(found.logged),
+        used=found.used,
         policies=[
-            EarnedBy(
-                policy=policy,
-                matched=float(each.matched[:, -1].mean()),
-                earned=_earned(each.estimate, each.standard_error, each.interval()),
-            )
-            for policy, each in found.items()
+            Estimated(policy, float(each.matched[:, -1].mean()), *map(_known, numbers))
+            for policy, each in found.policies.items()
+            for numbers in [(each.estimate, each.standard_error, *each.interval())]
         ],
     )
 
 
-def _earned(mean: Any, error: Any, interval: tuple[Any, Any]) -> Earned:
-    low, high = interval
-    values = [float(value) for value in (mean, error, low, high)]
-    mean, error, low, high = (value if value == value else None for value in values)  # noqa: PLR0124  # NaN
-    return Earned(mean=mean, standard_error=error, low=low, high=high)
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
 
 
 _EVALUATION = Body(NewEvaluation)
@@ -129,10 +108,12 @@ class _Reports:
         self._evaluating = asyncio.Lock()
 
     async def summary(self, request: Request) -> Response:
-        """Which arm is best, how sure that is, the means of all arms, the uplift over a holdout."""
+        """Which arm is best, how sure that is, mean rewards, the uplift over a holdout."""
         hosted, options = await self._state.bandit(request), _options(request)
         found = await asyncio.to_thread(hosted.bandit.summary, **options)
         said = {**found.to_dict(), "text": str(found)}
+        earned = await asyncio.to_thread(mean_reward, hosted, **options)
+        said["mean_reward"] = shown(earned)
         said["verdict"] = await asyncio.to_thread(_verdict, hosted, options)
         if hosted.holdout is not None:
             said["uplift"] = await asyncio.to_thread(uplift, hosted, **options)
