@@ -7,6 +7,7 @@ from lives import change, facts, new_bandit
 import lastblock as lb
 from lastblock.store import postgres_view
 from lastblock.store import store as stores
+from lastblock.store.storage import DamagedError
 
 NAMES = [f"bandit {k}" for k in range(5)]
 
@@ -56,17 +57,19 @@ def test_those_of_others_are_left_out(filled):
         assert one.bandits(NAMES).keys() == {NAMES[0], NAMES[1]}
 
 
-def test_an_error_keeps_none_of_those_that_were_opened_with_it(filled):
+def test_an_unknown_name_opens_none_and_a_damaged_bandit_all_others(filled):
     with lb.Store(filled) as store:
         with pytest.raises(lb.StoreError, match="has no bandit 'nobody'"):
             store.bandits([NAMES[0], "nobody"])
         (_, _, (number,), _, _) = fetch(filled, "SELECT bandit FROM bandits ORDER BY bandit")
         fetch(filled, f"DELETE FROM events WHERE bandit = {number} AND event = 2")
-        with pytest.raises(lb.StoreError, match=r"'bandit 2'.* is damaged"):
+        with pytest.raises(DamagedError, match=r"'bandit 2'.* is damaged") as caught:
             store.bandits(NAMES)
-        with lb.Store(filled) as other:  # the first two are open; the third was with the fourth
-            free = [name for name in NAMES if name != NAMES[2]]
-            assert list(other.bandits(free)) == NAMES[3:]
+        assert caught.value.reasons == {NAMES[2]: str(caught.value)}
+        with lb.Store(filled) as other:
+            assert other.bandits([name for name in NAMES if name != NAMES[2]]) == {}
+            other.delete(NAMES[2])
+        assert store.names() == tuple(name for name in NAMES if name != NAMES[2])
 
 
 def test_snapshots_of_all_that_are_open(place):

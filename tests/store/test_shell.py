@@ -11,6 +11,7 @@ from shop_to_read import HOSTILE, POLICY, made, play
 import lastblock as lb
 from lastblock.lab.scenario_files import imports
 from lastblock.lab.scenario_files.imports import import_item
+from lastblock.store.documents import BANDITS
 from store.databases import fetch
 
 pytestmark = pytest.mark.usefixtures("plain")
@@ -92,6 +93,25 @@ def test_verify(place, shell_on):
     assert not bad["is_good"]
     assert "is damaged" in bad["text"]
     assert shell("verify", "title")[1].startswith("BAD   title: bandit 'title' in ")
+
+
+def test_delete(place, shell_on):
+    with lb.Store(made(place)) as store:
+        for name, notes in (("button@de", {"parent": "button"}), ("button@x", {})):
+            store.create(name, lb.UCB1(), 2)
+            store.documents.put(BANDITS, name, notes)
+    fetch(place, "UPDATE bandits SET snapshot = substr(snapshot, 1, 99)")
+    fetch(place, "UPDATE documents SET body = '{' WHERE name = 'button@de'")
+    status, _, err = shell_on(place, "delete", "button", "buton")
+    assert (status, "did you mean 'button'?" in err) == (2, True)
+    assert shell_on(place, "delete", "button", "button@de")[:2] == (
+        0,
+        "button@de is deleted\nbutton is deleted\n",
+    )
+    assert json.loads(shell_on(place, "delete", "title", "--json")[1]) == ["title"]
+    with lb.Store(place) as store:
+        assert store.names() == ("button@x", "new")
+        assert store.documents.all(BANDITS).keys() == {"button@x"}
 
 
 def test_export(shell, tmp_path):

@@ -13,7 +13,7 @@ from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.serve.routes import bandits, decisions, health, keys, reports
 from lastblock.serve.routing import Route, Router
 from lastblock.serve.state import State
-from lastblock.store.storage import TakenOverError
+from lastblock.store.storage import DamagedError, TakenOverError
 from lastblock.support.errors import (
     ExpiredDecisionError,
     KeyReusedError,
@@ -89,6 +89,9 @@ class App:
                 return ProblemError("conflict", str(error))
             case KeyReusedError():
                 return ProblemError("key-reused", str(error))
+            case DamagedError():
+                detail = f"{error}; all others are served, and DELETE removes it"
+                return ProblemError("damaged", detail, {"Retry-After": "60"})
             case StoreError():
                 if isinstance(error, TakenOverError):
                     self.state.host.lose(error.bandits)

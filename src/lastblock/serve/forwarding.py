@@ -21,6 +21,7 @@ from urllib.parse import SplitResult, urlsplit
 from lastblock.serve.http import ClientLeftError, Request, Response, Send
 from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.serve.settings import LOOPBACK, Settings
+from lastblock.store.storage import DamagedError
 from lastblock.store.store import Store
 from lastblock.support.errors import StoreError
 
@@ -160,7 +161,7 @@ class Peers:
                 free = await asyncio.to_thread(self.refresh)
                 lose(self._names.keys())
                 for name in sorted(free):
-                    with suppress(ProblemError, ElsewhereError):
+                    with suppress(ProblemError, ElsewhereError, DamagedError):
                         await get(name)
                         _log.info("bandit %r, which nobody had any more, is open here now", name)
             except StoreError as error:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from secrets import token_hex
-from typing import Any, Final
+from typing import Any, TypedDict
 
 import msgspec
 
@@ -25,9 +25,17 @@ from lastblock.live.decisions import Decision
 from lastblock.live.eligibility import Wanted
 from lastblock.live.labels import Label, check_floor, refused
 from lastblock.live.memory import check_key
-from lastblock.serve.messages import ChangedBandit, Guardrail, NewArm, NewBandit, NewDecision
+from lastblock.serve.messages import (
+    ChangedBandit,
+    Guardrail,
+    Holdout,
+    NewArm,
+    NewBandit,
+    NewDecision,
+)
 from lastblock.serve.problems import ProblemError
-from lastblock.store.documents import Found
+from lastblock.store.documents import BANDITS, Found, parent_of
+from lastblock.store.storage import DamagedError
 from lastblock.store.store import Store
 from lastblock.support.checks import line
 from lastblock.support.errors import KeyReusedError, short
@@ -80,6 +88,7 @@ class Hosted:
         """Use these notes from now on."""
         self.notes, self.version = notes, version
         self.paused = bool(notes.get("paused"))
+        self.has_holdout = isinstance(notes.get("holdout"), dict)
         self.payloads: dict[Label, msgspec.Raw] = {
             json.loads(label): msgspec.Raw(msgspec.json.encode(payload))
             for label, payload in notes.get("payloads", {}).items()
@@ -237,7 +246,7 @@ class Hosted:
     @property
     def is_alone(self) -> bool:
         """Whether no other bandit can be the one that decides on a request without a segment."""
-        return self.holdout is None and not self.segments
+        return not (self.has_holdout or self.segments)
 
     def holds_out(self, unit: str) -> bool:
         """Return whether a unit is one of the holdout: by a hash, so that it always is.
@@ -316,13 +325,44 @@ def reused(key: str, before: int, now: int) -> KeyReusedError:
     )
 
 
-COLLECTION: Final = "bandits"
-"""The documents of bandits in the store."""
+class BanditNotes(TypedDict, total=False):
+    """What the document of a bandit may have."""
+
+    parent: str
+    segment: str
+    created: str
+    description: str
+    paused: bool
+    reward_window: float | None
+    default_reward: float | None
+    segments: int | None
+    alert_after: float | None
+    holdout: Holdout | bool | None
+    holdout_secret: str
+    guardrail: Guardrail | None
+    unguarded: list[str]
+    seed: int | None
+    payloads: dict[str, Any]
 
 
-def parent_of(found: Found | None) -> str | None:
-    """Return the name of the bandit to which another belongs, by its document."""
-    return None if found is None else found.value.get("parent")
+def read_notes(store: Store) -> tuple[dict[str, Found], dict[str, str]]:
+    """Return the documents of all bandits, and what is wrong with those that cannot be used."""
+    damaged: dict[str, str] = {}
+    found = store.documents.all(BANDITS, damaged)
+    for name, each in found.items():
+        if name not in damaged:
+            try:
+                notes = msgspec.convert(each.value, BanditNotes)
+                labels = *notes.get("payloads", {}), *notes.get("unguarded", ())
+                msgspec.json.decode(f"[{','.join(labels)}]")
+                bytes.fromhex(notes.get("holdout_secret", ""))
+            except ValueError as error:
+                damaged[name] = str(error)
+    return found, {
+        name: f"the settings of bandit {name!r} in {store.label} are damaged ({reason}); restore "
+        "the store from a copy"
+        for name, reason in damaged.items()
+    }
 
 
 def hosted_of(name: str, bandit: Bandit[Any], found: Found | None) -> Hosted:
@@ -354,12 +394,15 @@ def make_member(store: Store, hosted: Hosted, name: str, notes: dict[str, Any]) 
     Its document comes first: so a crash leaves no bandit of which nobody knows what it is.
     """
     parent, desk = hosted.bandit, desk_of(hosted.bandit)
-    there = store.documents.all(COLLECTION).get(name)
+    notes_of_all, damaged = read_notes(store)
+    there = notes_of_all.get(name)
     if name in store.names():
-        if parent_of(there) != hosted.name or there is None:
+        if name in damaged:
+            raise DamagedError({name: damaged[name]})
+        if parent_of(name, there) != hosted.name or there is None:
             raise ProblemError("conflict", f"there is a bandit {name!r} already; delete it first")
         return hosted_of(name, store.bandit(name), there)
-    version = store.documents.put(COLLECTION, name, notes)
+    version = store.documents.put(BANDITS, name, notes)
     states = {label: state for label, state in parent.arms.items() if state != "retired"}
     seed = hosted.notes.get("seed")
     if seed is not None:  # another one for each member, and always the same

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import logging
+import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple
@@ -11,9 +13,8 @@ import msgspec
 from lastblock.live.bandit import Bandit
 from lastblock.live.labels import Label
 from lastblock.serve.commits import Commits
-from lastblock.serve.forwarding import Peers
+from lastblock.serve.forwarding import ElsewhereError, Peers
 from lastblock.serve.groups import (
-    COLLECTION,
     Hosted,
     asked_before,
     check_control,
@@ -29,8 +30,8 @@ from lastblock.serve.groups import (
     make_member,
     notes_of_change,
     notes_of_new,
-    parent_of,
     read_floors,
+    read_notes,
     set_floors,
     unit_of,
     with_floor,
@@ -38,14 +39,22 @@ from lastblock.serve.groups import (
 from lastblock.serve.messages import ChangedArm, ChangedBandit, NewArm, NewBandit, NewDecision
 from lastblock.serve.policies import read_policy
 from lastblock.serve.problems import ProblemError, unavailable
-from lastblock.store.documents import Found
+from lastblock.store.documents import BANDITS, Found, members_of, parent_of
 from lastblock.store.reading import About
+from lastblock.store.storage import DamagedError
 from lastblock.store.store import TOGETHER, Store
 from lastblock.support.errors import BanditInUseError, StoreError
 from lastblock.support.spelling import nearest
 
+_log = logging.getLogger(__name__)
+
 BEHIND = 100
 """The number of events that are repeated at a start as quickly as a snapshot is read."""
+
+
+MEND = 10.0
+"""Seconds until the next attempt to open damaged bandits, which may have been repaired. It is more
+where attempts take long: they take a twentieth of the time at most."""
 
 
 class Host:
@@ -62,6 +71,9 @@ class Host:
     def __init__(self, store: Store, commits: Commits) -> None:
         self.store, self.commits = store, commits
         self.bandits: dict[str, Hosted] = {}
+        self.damaged: dict[str, str] = {}
+        """Why bandits cannot be opened, by their names."""
+        self._mend_at = 0.0
         self._by_number: dict[int, Hosted] = {}
         self.is_ready = False
         self.why_not = "starting"
@@ -69,16 +81,18 @@ class Host:
         self._changing = asyncio.Lock()  # for all that is not a decision or a reward
 
     async def open(self) -> None:
-        """Open all bandits and compile what they need."""
+        """Open all bandits that are not damaged, and compile what they need."""
         names = await asyncio.to_thread(self.store.names)
-        notes = await asyncio.to_thread(self.store.documents.all, COLLECTION)
-        parents = {name: parent_of(notes.get(name)) for name in names}
-        await self._open_each([name for name in names if parents[name] is None], notes)
+        notes, damaged = await asyncio.to_thread(read_notes, self.store)
+        self._note_damage({name: damaged[name] for name in names if name in damaged})
+        parents = {name: parent_of(name, notes.get(name)) for name in names if name not in damaged}
+        await self._open_each([name for name in parents if parents[name] is None], notes)
         # Whoever has the bandit to which others belong opens them.
         members = [name for name, parent in parents.items() if parent in self.bandits]
         await self._open_each(members, notes)
         for hosted in list(self.bandits.values()):
             await self._hold_out(hosted)  # a crash may have come before it was made
+        self._mend_at = time.monotonic() + MEND
         self.is_ready, self.why_not = True, ""
 
     async def _open_each(self, names: Sequence[str], notes: Mapping[str, Found]) -> None:
@@ -90,16 +104,28 @@ class Host:
                 self._take_in(name, bandit, notes.get(name))
 
     def _opened(self, names: Sequence[str]) -> dict[str, Bandit[Any]]:
-        opened = self.store.bandits(names)
+        """Open bandits, and note which of them are damaged."""
+        try:
+            opened = self.store.bandits(names)
+        except DamagedError as error:
+            self._note_damage(error.reasons)
+            opened = self.store.bandits([name for name in names if name not in error.reasons])
         for bandit in opened.values():
             bandit.compile()
         return opened
 
+    def _note_damage(self, reasons: Mapping[str, str]) -> None:
+        for name, reason in reasons.items():
+            if self.damaged.get(name) != reason:
+                _log.error("a bandit is damaged, and is not served: %s", reason)
+            self.damaged[name] = reason
+
     def _take_in(self, name: str, bandit: Bandit[Any], found: Found | None) -> None:
         """Keep an open bandit, and join it to the one to which it belongs."""
         hosted = hosted_of(name, bandit, found)
-        parent = self.bandits.get(parent_of(found) or "")
+        parent = self.bandits.get(parent_of(name, found) or "")
         self.bandits[name] = hosted
+        self.damaged.pop(name, None)
         hosted.join(parent)
         if parent is not None:
             follow(parent, hosted)
@@ -129,25 +155,58 @@ class Host:
         found = self.bandits.get(name)
         if found is None and self.peers is not None:
             self.peers.check(name)
+        if found is None:
+            self._check(name)
         return found
+
+    def _check(self, *names: str) -> None:
+        """Raise a `DamagedError` if one of these bandits is damaged."""
+        for name in names:
+            if name in self.damaged:
+                raise DamagedError({name: self.damaged[name]})
 
     def _find(self, name: str, reaches: Callable[[str], bool]) -> Hosted:
         if name not in (names := self.store.names()):
             near = nearest(name, [each for each in names if reaches(each.partition("@")[0])])
             hint = f"; did you mean {near!r}?" if near else ""
             raise ProblemError("not-found", f"there is no bandit {name!r}{hint}")
-        notes = self.store.documents.all(COLLECTION)
-        top = parent_of(notes.get(name)) or name
+        notes, damaged = read_notes(self.store)
+        top = parent_of(name, notes.get(name)) or name
         try:  # all that belong together, the parent first, so that one process has them
-            for each in (top, *(each for each in names if parent_of(notes.get(each)) == top)):
-                if each not in self.bandits and each in names:
+            for each in members_of(top, names, notes):
+                if each in self.bandits or each not in names:
+                    continue
+                try:
+                    if each in damaged:
+                        raise DamagedError({each: damaged[each]})
                     self.store.bandit(each)  # or an error that says who has it
                     self._take_in(each, self._opened([each])[each], notes.get(each))
+                except DamagedError as error:
+                    self._note_damage(error.reasons)
+                    if each in (top, name):
+                        raise
         except BanditInUseError as error:
             if self.peers is not None:
                 self.peers.find(name)
             raise unavailable(str(error)) from None
         return self.bandits[name]
+
+    async def mend(self) -> None:
+        """Open damaged bandits again that have been repaired; call this often."""
+        if not self.damaged or time.monotonic() < self._mend_at:
+            return
+        began = time.monotonic()
+        for name in sorted(self.damaged):  # segments come after the bandit to which they belong
+            async with self._changing:
+                try:
+                    await self._hold_out((await asyncio.to_thread(self._find, name, bool)).family)
+                except DamagedError:
+                    continue
+                except (ProblemError, ElsewhereError):
+                    pass  # it is gone, or others have it
+                self.damaged.pop(name, None)
+        ended = time.monotonic()
+        self._mend_at = ended + max(MEND, 20.0 * (ended - began))
 
     async def _make(self, root: Hosted, name: str, notes: dict[str, Any]) -> None:
         """Make a bandit that belongs to another one."""
@@ -172,6 +231,7 @@ class Host:
             return hosted
         async with self._changing:
             found = self.bandits.get(name)
+            self._check(name)
             if found is None and len(hosted.segments) < most:
                 notes = {"parent": hosted.name, "segment": segment}
                 await self._make(hosted, name, notes)
@@ -184,19 +244,19 @@ class Host:
         """
         if wanted.segment is None and hosted.is_alone:
             return hosted
-        is_held = hosted.holdout is not None and hosted.holds_out(unit_of(hosted, wanted))
+        is_held = hosted.has_holdout and hosted.holds_out(unit_of(hosted, wanted))
         before = asked_before(hosted, key)
         if before is not None:
             return before
-        if is_held and hosted.holdout is not None:
-            return hosted.holdout
+        if is_held:
+            return hosted.holdout or await self.get(f"{hosted.name}@@holdout")
         return hosted if wanted.segment is None else await self.segment(hosted, wanted.segment)
 
     async def _hold_out(self, hosted: Hosted) -> None:
         """Make the bandit of a holdout, if there is to be one and there is none."""
-        if isinstance(hosted.notes.get("holdout"), dict) and hosted.holdout is None:
-            name, notes = f"{hosted.name}@@holdout", {"parent": hosted.name, "holdout": True}
-            await self._make(hosted, name, notes)
+        name = f"{hosted.name}@@holdout"
+        if hosted.has_holdout and hosted.holdout is None and name not in self.damaged:
+            await self._make(hosted, name, {"parent": hosted.name, "holdout": True})
 
     async def numbered(self, number: int) -> Hosted | None:
         """Return the bandit with this number in the store; None if there is none any more."""
@@ -232,7 +292,7 @@ class Host:
                 room=new.room,
                 rewards=new.aggregation,
             )
-            version = self.store.documents.put(COLLECTION, new.name, notes)
+            version = self.store.documents.put(BANDITS, new.name, notes)
             return Hosted(new.name, bandit, notes, version or 0)
 
         check_new(notes, labels)
@@ -271,7 +331,7 @@ class Host:
     async def _note(self, hosted: Hosted, notes: dict[str, Any]) -> None:
         """Write the notes of a bandit, unless somebody else has changed them."""
         written = await asyncio.to_thread(
-            self.store.documents.put, COLLECTION, hosted.name, notes, expected=hosted.version
+            self.store.documents.put, BANDITS, hosted.name, notes, expected=hosted.version
         )
         if written is None:
             raise unavailable(f"bandit {hosted.name!r} is being changed elsewhere; try again")
@@ -333,27 +393,39 @@ class Host:
                     each.stamp += 1
             await self._note(hosted, hosted.notes)
 
-    async def delete(self, hosted: Hosted, match: str | None) -> None:
-        """Delete a bandit with all its events."""
+    async def delete(self, name: str, match: str | None) -> None:
+        """Delete a bandit with all that belong to it and all their events, damaged or not."""
 
         def remove(name: str) -> None:
-            self.store.documents.drop(COLLECTION, name)
             self.store.delete(name)
+            self.damaged.pop(name, None)
+            with suppress(StoreError):  # a document without a bandit does no harm
+                self.store.documents.drop(BANDITS, name)
 
         async with self._changing:
-            check_match(hosted, match)
-            if hosted.is_holdout:
-                check_root(hosted)
-            for each in reversed(hosted.members):
-                self.bandits.pop(each.name, None)
-                each.leave()
+            hosted = self.bandits.get(name)
+            if hosted is not None:
+                check_match(hosted, match)
+                if hosted.is_holdout:
+                    check_root(hosted)
+            elif "*" not in (match or "*"):
+                raise ProblemError("changed-meanwhile", f"bandit {name!r} is damaged, without ETag")
+            names, (notes, _) = self.store.names(), read_notes(self.store)
+            for each in reversed(members_of(name, names, notes)):
+                gone = self.bandits.pop(each, None)
+                if gone is not None:
+                    gone.leave()
                 try:
-                    await asyncio.to_thread(remove, each.name)
+                    if each in names:
+                        await asyncio.to_thread(remove, each)
                 except StoreError:
-                    each.is_gone = False
-                    each.join(each.parent)
-                    self.bandits[each.name] = each
+                    if gone is not None:
+                        gone.is_gone = False
+                        gone.join(gone.parent)
+                        self.bandits[each] = gone
                     raise
+            if "@" in name and (parent := self.bandits.get(name.partition("@")[0])) is not None:
+                await self._hold_out(parent)  # of which a damaged one may have been deleted
 
     async def close(self) -> None:
         """Write everything, and snapshots for a quick start, and let others have the bandits."""
@@ -371,6 +443,8 @@ class Listed(NamedTuple):
     """The open bandit; None if this process does not have it."""
     notes: dict[str, Any]
     """Its document."""
+    damage: str | None
+    """Why it cannot be opened; None if it can."""
 
 
 def list_bandits(
@@ -385,21 +459,22 @@ def list_bandits(
     reaches
         Says of a name whether the caller may know of the bandit.
     with_members
-        Whether segments, holdouts and the like are among them.
+        Whether segments, holdouts and the like are among them; damaged ones always are.
     """
     open_now = dict(host.bandits)
     try:
-        found = host.store.documents.all(COLLECTION)
+        found, _ = read_notes(host.store)
         names = {*host.store.names(), *open_now}
     except StoreError:  # the database is away: those that are open are known
-        found, names = {}, set(open_now)
+        found, names = {}, {*open_now, *host.damaged}
     listed = []
     for name in sorted(names):
         hosted = open_now.get(name)
-        parent = parent_of(found.get(name)) if hosted is None else _parent(hosted)
-        if (parent is None or with_members) and reaches(parent or name):
-            notes = hosted.notes if hosted else found[name].value if name in found else {}
-            listed.append(Listed(name, hosted, notes))
+        parent = parent_of(name, found.get(name)) if hosted is None else _parent(hosted)
+        damage = host.damaged.get(name)
+        if (parent is None or with_members or damage) and reaches(parent or name):
+            notes = hosted.notes if hosted else found[name].value if name in found else None
+            listed.append(Listed(name, hosted, notes if isinstance(notes, dict) else {}, damage))
     return listed
 
 

@@ -271,6 +271,9 @@ class BanditLine(Got):
     waiting: Annotated[
         int | None, Meta(description="Decisions without a reward; null if another process knows.")
     ]
+    damage: Annotated[
+        str | None, Meta(description="Why the bandit cannot be opened, and what to do; else null.")
+    ]
 
 
 class BanditList(Got):
@@ -477,3 +480,7 @@ class Ready(Got):
     status: str
     detail: str
     bandits: int
+    damaged: Annotated[
+        dict[str, str],
+        Meta(description="Why bandits cannot be opened, by name: those that the key reaches."),
+    ]

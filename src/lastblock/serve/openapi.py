@@ -97,12 +97,16 @@ def _operation(route: Route, schemas: dict[str, Any]) -> dict[str, Any]:
     kinds = {*route.problems, "unavailable", "bad-request", "invalid"}
     kinds |= set(_WITH_BODY) if route.takes is not None else set()
     kinds |= set(_WITH_KEY) if route.needs is not None else set()
+    kinds |= {"damaged"} if {"name", "token"} & set(route.names) else set()
+    titles: dict[int, list[str]] = {}
     for kind in sorted(kinds):
         status, title = TITLES[kind]
+        titles.setdefault(status, []).append(title)
+    for status, words in titles.items():
         said = operation["responses"].setdefault(
             str(status),
             {
-                "description": title,
+                "description": "; or ".join(words),
                 "content": {MEDIA_TYPE: {"schema": schemas[repr(Problem)]}},
             },
         )

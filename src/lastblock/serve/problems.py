@@ -28,6 +28,7 @@ TITLES: Final[Mapping[str, tuple[int, str]]] = {
     "key-reused": (422, "The key belongs to another request"),
     "too-many-requests": (429, "Too many requests"),
     "defect": (500, "A defect of the server"),
+    "damaged": (503, "The bandit is damaged"),
     "unavailable": (503, "The server cannot do this now"),
 }
 """Every kind of problem: its HTTP status and its title."""

@@ -332,6 +332,7 @@ async def _refresh(state: State) -> None:
         await asyncio.sleep(REFRESH)
         try:
             await asyncio.to_thread(state.keys.refresh)
+            await state.host.mend()
         except StoreError as error:
             _log.warning("the keys could not be read again: %s", error)
 

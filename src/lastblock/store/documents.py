@@ -1,9 +1,14 @@
 """Small JSON documents that a store keeps beside its bandits: keys and settings of a service."""
 
 import json
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
 
 from lastblock.store.storage import Storage
+from lastblock.support.errors import StoreError
+
+BANDITS: Final = "bandits"
+"""The collection in which a service keeps the settings of its bandits."""
 
 
 class Found(NamedTuple):
@@ -27,17 +32,37 @@ class Documents:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
 
-    def all(self, collection: str) -> dict[str, Found]:
+    def all(self, collection: str, damaged: dict[str, str] | None = None) -> dict[str, Found]:
         """Return the documents of a collection, by name.
 
         Parameters
         ----------
         collection
             The name of the collection.
+        damaged
+            Gets what is wrong with each document that is not JSON; its value is None.
+
+        Raises
+        ------
+        StoreError
+            If a document is not JSON, and `damaged` is not given.
         """
+        found = {}
         with self._storage.view() as view:
-            found = view.documents(collection)
-        return {name: Found(each.version, json.loads(each.body)) for name, each in found.items()}
+            stored = view.documents(collection)
+        for name, each in stored.items():
+            value = None
+            try:
+                value = json.loads(each.body)
+            except (TypeError, ValueError) as error:
+                if damaged is None:
+                    raise StoreError(
+                        f"the document {name!r} among the {collection} in {self._storage.label} is "
+                        f"damaged ({error}); restore the store from a copy"
+                    ) from error
+                damaged[name] = str(error)
+            found[name] = Found(each.version, value)
+        return found
 
     def put(
         self, collection: str, name: str, value: object, *, expected: int | None = None
@@ -75,3 +100,21 @@ class Documents:
             Whether there was one.
         """
         return self._storage.drop_document(collection, name)
+
+
+def parent_of(name: str, found: Found | None) -> str | None:
+    """Return the name of the bandit to which another belongs; None for one of its own.
+
+    Its document says so; if that cannot be read, the name does: ``bandit@segment``.
+    """
+    if found is None:
+        return None
+    if not isinstance(found.value, dict):
+        return name.partition("@")[0] if "@" in name else None
+    parent = found.value.get("parent")
+    return parent if isinstance(parent, str) else None
+
+
+def members_of(top: str, names: Iterable[str], notes: Mapping[str, Found]) -> list[str]:
+    """Return a bandit of a service and, after it, its segments and its holdout."""
+    return [top, *(name for name in names if parent_of(name, notes.get(name)) == top)]

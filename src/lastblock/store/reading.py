@@ -81,8 +81,9 @@ class Reading:
         number = self.number(name)
         saved = self.view.snapshot(number)
         since = self.view.since_snapshot(number)
-        active, asked, damage = 0, 0, None
+        active, asked, ever, damage = 0, 0, 0, None
         try:
+            ever = len(self.view.arms(number))
             described = persistence.unpack(bytes(saved.body))[0]
             active = len(described["active"])
             asked = saved.next_id - sum(end - first for first, end in described["lost"])
@@ -90,7 +91,6 @@ class Reading:
             damage = str(error)
         gone = since.get(RETIRE_ARM, 0)
         arms = active + since.get(ADD_ARM, 0) - gone
-        ever = len(self.view.arms(number))
         return About(
             name,
             written_policy(saved.policy),

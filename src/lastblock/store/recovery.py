@@ -13,7 +13,7 @@ from lastblock.live.bandit import Bandit, bandit_on, desk_of
 from lastblock.live.description import restore_desk
 from lastblock.store.platforms import difference
 from lastblock.store.replaying import late_rows, part_of, recall_notes, replay_part
-from lastblock.store.storage import Part, Row, Snapshot, View
+from lastblock.store.storage import DamagedError, Part, Row, Snapshot, View
 from lastblock.support.checks import whole
 from lastblock.support.errors import StateFileError, StoreError
 
@@ -80,7 +80,7 @@ def recover(
 
     Raises
     ------
-    StoreError
+    DamagedError
         If the stored data are damaged.
     """
     with damage_explained(view, name) as origin:
@@ -125,7 +125,7 @@ def recover(
 
 @contextmanager
 def damage_explained(view: View, name: str) -> Iterator[dict[str, Any]]:
-    """Turn the errors that damaged tables cause into a `StoreError` that says what to do.
+    """Turn the errors that damaged tables cause into a `DamagedError` that says what to do.
 
     It also says where the snapshot was written, if that is put into the dictionary that this
     yields as "platform", and is not here.
@@ -136,13 +136,14 @@ def damage_explained(view: View, name: str) -> Iterator[dict[str, Any]]:
     except StoreError:
         raise
     except StateFileError as error:
-        raise StoreError(f"bandit {name!r} in {view.label}: {error}") from error
+        raise DamagedError({name: f"bandit {name!r} in {view.label}: {error}"}) from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise StoreError(
+        reason = (
             f"bandit {name!r} in {view.label} is damaged: its events do not fit its snapshot "
             f"({_first_line(error)}); restore the file from a copy"
             f"{difference(origin.get('platform'))}"
-        ) from error
+        )
+        raise DamagedError({name: reason}) from error
 
 
 def _first_line(error: Exception) -> str:

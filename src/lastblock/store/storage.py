@@ -53,6 +53,22 @@ class TakenOverError(StoreError):
         self.bandits = bandits
 
 
+class DamagedError(StoreError):
+    """Raised if the stored data of some bandits are damaged; all others can be opened.
+
+    Parameters
+    ----------
+    reasons
+        What is wrong with each, and what to do, by its name.
+    """
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        first, *more = reasons.values()
+        others = ", ".join(map(repr, list(reasons)[1:]))
+        super().__init__(f"{first} (and {len(more)} more: {others})" if more else first)
+        self.reasons = dict(reasons)
+
+
 class Snapshot(NamedTuple):
     """A bandit as it was after event `event`, with only its latest decisions that are out.
 

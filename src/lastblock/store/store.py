@@ -30,7 +30,7 @@ from lastblock.store.messages import number_of, open_elsewhere
 from lastblock.store.opening import Queue, open_storage, queue_of
 from lastblock.store.recovery import Known, Recovered, recover, verify
 from lastblock.store.sqlite_connections import INHERITED
-from lastblock.store.storage import BanditHolder, Row, Storage
+from lastblock.store.storage import BanditHolder, DamagedError, Row, Storage
 from lastblock.support.checks import at_least, line, number, whole
 from lastblock.support.errors import BanditInUseError, StoreError, TokenError, short
 
@@ -379,7 +379,8 @@ class Store:
         Raises
         ------
         StoreError
-            If one of them does not exist, or its data are damaged.
+            If one of them does not exist. If the data of some are damaged, it is a `DamagedError`
+            with the reasons by name, and all others are open.
         """
         with self._lock:
             known, given = self._names(), list(dict.fromkeys(names))
@@ -388,8 +389,14 @@ class Store:
                 for name in given
                 if not self._is_usable(name)
             }
+            damaged: dict[str, str] = {}
             for part in range(0, len(closed), TOGETHER):
-                self._open_each(dict(list(closed.items())[part : part + TOGETHER]))
+                try:
+                    self._open_each(dict(list(closed.items())[part : part + TOGETHER]))
+                except DamagedError as error:
+                    damaged |= error.reasons
+            if damaged:
+                raise DamagedError(damaged)
             opened = self._journals
             return {name: opened[name].bandit for name in given if name in opened}
 
@@ -405,14 +412,23 @@ class Store:
             raise open_elsewhere(self.label, name, owners[found])
 
     def _open_each(self, numbers: Mapping[str, int]) -> dict[int, str]:
-        """Open bandits; return words for where some of them are open already."""
+        """Open bandits; return words for where some of them are open already.
+
+        If some are damaged, open the others and raise a `DamagedError`.
+        """
+        made: dict[str, Recovered] = {}
+        damaged: dict[str, str] = {}
         try:
             elsewhere = self._storage.own(list(numbers.values()))
             free = {name: found for name, found in numbers.items() if found not in elsewhere}
             waiting = self._waiting()  # first, to miss none
             with self._storage.view() as view:
                 view.read_ahead(list(free.values()))
-                made = {name: recover(view, name, free[name], waiting) for name in free}
+                for name, found in free.items():
+                    try:
+                        made[name] = recover(view, name, found, waiting)
+                    except DamagedError as error:
+                        damaged |= error.reasons
             ends = {
                 free[name]: max(each.reserved, desk_of(each.bandit).next_id) + self._block
                 for name, each in made.items()
@@ -421,6 +437,8 @@ class Store:
                 self._storage.reserve(ends)
             for name, each in made.items():
                 self._attach(name, free[name], each, ends[free[name]])
+            if damaged:
+                raise DamagedError(damaged)
         except BaseException:
             for name, found in numbers.items():
                 if name not in self._journals:

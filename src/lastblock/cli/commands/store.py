@@ -6,6 +6,7 @@ from lastblock.cli.arguments import Parser, finish
 from lastblock.cli.store_actions import (
     check,
     copy,
+    delete,
     evaluate,
     export,
     list,
@@ -14,7 +15,7 @@ from lastblock.cli.store_actions import (
     verify,
 )
 
-ACTIONS = (list, show, verify, export, evaluate, migrate, check, copy)
+ACTIONS = (list, show, verify, export, evaluate, migrate, check, copy, delete)
 _EPILOG = """\
 A STORE is the path of an SQLite file, or postgresql://user:password@host/database.
 
@@ -26,6 +27,7 @@ examples:
   lastblock store check shop.db
   lastblock store migrate postgresql://shop@db.example.com/shop
   lastblock store copy shop.db postgresql://shop@db.example.com/shop
+  lastblock store delete shop.db checkout-button
 """
 
 
@@ -33,7 +35,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
     """Declare the arguments."""
     parser = commands.add_parser(
         "store",
-        help="list, show, verify, export, evaluate and copy bandits of a store",
+        help="list, show, verify, export, evaluate, copy and delete bandits of a store",
         description="Look after stores of bandits, in SQLite files and on PostgreSQL.",
         epilog=_EPILOG,
     )

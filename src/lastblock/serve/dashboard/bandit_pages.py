@@ -15,6 +15,7 @@ from lastblock.live.labels import Label
 from lastblock.live.summary import Summary
 from lastblock.serve.dashboard.charts import Timelines, chart
 from lastblock.serve.dashboard.glance import (
+    DAMAGED,
     ELSEWHERE,
     Glance,
     Health,
@@ -97,7 +98,9 @@ class BanditPages:
         for each in shown:
             if each.hosted is None:
                 seen = glance_from_outside(each.name, each.notes, others.get(each.name))
-                rows.append((seen, [], ELSEWHERE, None))
+                if each.damage is not None:
+                    seen = seen._replace(description=each.damage)
+                rows.append((seen, [], DAMAGED if each.damage else ELSEWHERE, None))
             else:
                 seen = glance(each.hosted)
                 traffic, health = self.traffic.of(each.hosted), self._health(each.hosted, seen)

@@ -163,6 +163,9 @@ class Health(NamedTuple):
 ELSEWHERE = Health("open elsewhere", "soft")
 """Another process has the bandit open, and answers for it."""
 
+DAMAGED = Health("damaged", "bad")
+"""The bandit cannot be opened."""
+
 
 def health(seen: Glance, *, is_silent: bool, problem: str | None) -> Health:
     """Return how a bandit is; `problem` says why events cannot be written, if so."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 from urllib.parse import quote
 
 from lastblock.live.bandit import desk_of
@@ -25,6 +26,7 @@ from lastblock.serve.policies import written
 from lastblock.serve.routing import Parameter, Route
 from lastblock.serve.state import State, check_reach
 from lastblock.store.reading import About
+from lastblock.store.storage import DamagedError
 
 _NEW, _CHANGED = Body(NewBandit), Body(ChangedBandit)
 _NEW_ARM, _CHANGED_ARM = Body(NewArm), Body(ChangedArm)
@@ -87,7 +89,9 @@ class _Bandits:
 
     async def delete(self, request: Request) -> Response:
         """Delete a bandit with all its events."""
-        await self._host.delete(await self._bandit(request), request.options.get("If-Match"))
+        with suppress(DamagedError):  # it can be deleted all the same
+            await self._bandit(request)
+        await self._host.delete(request.parameters[0], request.options.get("If-Match"))
         return Response(status=204)
 
     async def add_arm(self, request: Request) -> Response:
@@ -242,6 +246,7 @@ def _line(listed: Listed, about: About | None) -> BanditLine:
             paused=bool(listed.notes.get("paused")),
             decisions=0 if about is None else about.decisions,
             waiting=None,
+            damage=listed.damage,
         )
     bandit = hosted.bandit
     return BanditLine(
@@ -252,4 +257,5 @@ def _line(listed: Listed, about: About | None) -> BanditLine:
         paused=hosted.paused,
         decisions=bandit.asked,
         waiting=hosted.waiting,
+        damage=None,
     )

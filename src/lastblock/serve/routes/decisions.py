@@ -219,7 +219,7 @@ class _Decisions:
         """Learn from decisions that somebody else has taken: from all of them, or none."""
         seen = (await request.read(_OBSERVATIONS)).observations
         hosted = await self._state.bandit(request)
-        if hosted.family.holdout is not None:
+        if hosted.family.has_holdout:
             raise ProblemError(
                 "conflict",
                 f"bandit {hosted.family.name!r} has a holdout: what others have decided would "
@@ -267,7 +267,7 @@ def _made(
     hosted: Hosted, asked: Sequence[Decision[Label]], wanted: NewDecision
 ) -> list[DecisionMade]:
     segment = UNSET if wanted.segment is None else hosted.segment
-    held_out = UNSET if hosted.family.holdout is None else hosted.is_holdout
+    held_out = hosted.is_holdout if hosted.family.has_holdout else UNSET
     return [
         DecisionMade(
             arm=decision.arm,
@@ -322,7 +322,7 @@ def routes(state: State) -> Iterator[Route]:
         needs="tell",
         takes=_REWARDS,
         returns={204: None},
-        problems=(*of_decision, "key-reused"),
+        problems=(*of_decision, "key-reused", "damaged"),
         parameters=(_KEY,),
     )
     yield Route(

@@ -1,10 +1,12 @@
 """Whether the server runs and is ready, and its counters."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from lastblock.serve.http import Request, Response
 from lastblock.serve.messages import Alive, Ready
 from lastblock.serve.metrics import Sample, family
+from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Route
 from lastblock.serve.state import State
 
@@ -17,17 +19,36 @@ def routes(state: State) -> Iterator[Route]:
         return Response.json(Alive(status="alive"))
 
     async def ready(request: Request) -> Response:
-        """Whether all bandits are open and the store can be written."""
+        """Whether the bandits are open and the store can be written, and which are damaged."""
         host = state.host
         problem = host.store.backlog.problem if host.is_ready else None
         is_ready = host.is_ready and problem is None and not state.is_stopping
         detail = problem or ("stopping" if state.is_stopping else host.why_not)
+        if is_ready and host.damaged:
+            detail = f"damaged bandits: {len(host.damaged)}; a key with the scope 'read' sees which"
         body = Ready(
-            status="ready" if is_ready else "not ready", detail=detail, bandits=len(host.bandits)
+            status="ready" if is_ready else "not ready",
+            detail=detail,
+            bandits=len(host.bandits),
+            damaged=damage(request),
         )
         if is_ready:
             return Response.json(body)
         return Response.json(body, 503, {"Retry-After": "1"})
+
+    def damage(request: Request) -> dict[str, str]:
+        """Return why bandits are damaged, as far as a request has a key that reaches them."""
+        damaged = dict(state.host.damaged)
+        with suppress(ProblemError):
+            if damaged:
+                state.authorize(request, "read")
+                reaches = request.caller.reaches
+                return {
+                    name: reason
+                    for name, reason in damaged.items()
+                    if reaches(name) or reaches(name.partition("@")[0])
+                }
+        return {}
 
     async def metrics(request: Request) -> Response:
         """Counters for Prometheus."""
@@ -80,6 +101,14 @@ def _of_bandits(state: State) -> Iterator[str]:
             [({"bandit": each.name}, len(each.bandit.changes)) for each in hosted],
         ),
         ("bandits", "Bandits that are open.", [({}, len(hosted))]),
+        (
+            "damaged_bandits",
+            "Bandits that cannot be opened, and why.",
+            [
+                ({"bandit": name, "reason": reason}, 1)
+                for name, reason in list(state.host.damaged.items())
+            ],
+        ),
         ("waiting_alerts", "Alerts that wait to be sent.", [({}, state.alerts.waiting)]),
         (
             "event_streams",
