@@ -89,7 +89,7 @@ def test_rewards_for_bandits_of_several_servers_are_taken_whole_or_not_at_all(se
 def test_long_answers_are_forwarded_and_loops_are_not(servers, one):
     _, second = servers
     headers = {"Authorization": f"Bearer {second.key}"}
-    one.request("GET", "/v1/bandits/button/export", headers=headers)
+    one.request("GET", "/v1/bandits/button/export?format=parquet", headers=headers)
     assert one.getresponse().read()[:4] == b"PAR1"
     one.request("HEAD", "/v1/bandits/button", headers=headers)
     answer = one.getresponse()
