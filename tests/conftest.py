@@ -14,7 +14,6 @@ from lastblock.core.layout import FIRST_ROOM, room_for, state_dtype
 from lastblock.kernels.background import compiling
 from lastblock.kernels.numba_on_demand import make_ready
 from lastblock.lab.paper import table1
-from lastblock.lab.scenario_files import imports
 from lastblock.live import warming
 from lastblock.replay import reader
 from lastblock.simulation import compiling as simulation_compiling
@@ -311,6 +310,6 @@ def shared_records():
 @pytest.fixture
 def own_imports():
     """Policies and arms that a scenario imports are gone after the test."""
-    with mock.patch.dict(lb.POLICIES), mock.patch.dict(lb.FAMILIES):
+    files = mock.patch.dict("lastblock.lab.scenario_files.imports._files")
+    with mock.patch.dict(lb.POLICIES), mock.patch.dict(lb.FAMILIES), files:
         yield
-    imports.forget_files()

@@ -9,8 +9,6 @@ import pytest
 from shop_to_read import HOSTILE, POLICY, made, play
 
 import lastblock as lb
-from lastblock.lab.scenario_files import imports
-from lastblock.lab.scenario_files.imports import import_item
 from lastblock.store.documents import BANDITS
 from store.databases import fetch
 
@@ -194,13 +192,12 @@ class InTurn(NamedTuple):
 
 def test_a_policy_of_the_users_own(tmp_path, shell_on, own_imports):
     (tmp_path / "mine.py").write_text(OWN)
-    import_item("mine.py", tmp_path)
     place = tmp_path / "shop.db"
+    exec(OWN, {"__name__": "mine"})
     with lb.Store(place, keep_events=True) as store:
         bandit = store.create("turns", lb.POLICIES["InTurn"](step=2), arms=3, seed=1)
         play(bandit, 9)
     del lb.POLICIES["InTurn"]
-    imports.forget_files()
     assert "InTurn(step=2)" in shell_on(place, "list")[1]
     status, _, err = shell_on(place, "show", "turns")
     assert status == 2

@@ -82,13 +82,6 @@ def _import(item: Any, folder: Path) -> None:
         raise
 
 
-def forget_files() -> None:
-    """Forget all files that scenarios have imported; the next import runs them again."""
-    for name in _files:
-        sys.modules.pop(name, None)
-    _files.clear()
-
-
 def import_text(name: str, path: str, text: str) -> File:
     """Return the module with this text; run it unless a module with the same text exists."""
     for file in _files.values():
