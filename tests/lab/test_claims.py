@@ -1,7 +1,5 @@
 """The paper's claims: seen only where the figures are significant."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -96,14 +94,6 @@ def test_little_data_shows_little(one, found):
     seen, figures = judge(one, {label: np.array(x) for label, x in found.items()})
     assert seen == (one.most == 2.0 and found["a"] == [1.0] * 3)
     assert "nan" not in figures
-
-
-def test_false_alarms_are_rare():
-    """Of two equal policies one is seen as the best in at most 2.5 % of the cases each."""
-    rng = np.random.default_rng(4)
-    pairs = (rng.normal(50, 1, (2, 20)) for _ in range(1000))
-    seen = sum(judge(claim("a"), {"a": a, "b": b})[0] for a, b in pairs)
-    assert seen / 1000 < 0.025 + 3 * math.sqrt(0.025 * 0.975 / 1000)
 
 
 def test_results_of_other_scenarios_have_no_claims():

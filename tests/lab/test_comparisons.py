@@ -90,12 +90,8 @@ def test_latex_is_whole(result):
     """Braces and environments are closed, and no character is left that LaTeX stumbles over."""
     for text in (latex(result), latex(result, "far off", 0.9)):
         assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
-        assert re.findall(r"\\(begin|end)\{(\w+)\}", text) == [
-            ("begin", "table"),
-            ("begin", "tabular"),
-            ("end", "tabular"),
-            ("end", "table"),
-        ]
+        environments = " ".join(re.findall(r"\\((?:begin|end)\{\w+\})", text))
+        assert environments == "begin{table} begin{tabular} end{tabular} end{table}"
         assert text.isascii()
         assert len(re.findall(r"(?<!\\)\$", text)) % 2 == 0
     assert "hold for all pairs" in latex(result)
@@ -126,17 +122,9 @@ def test_text_is_escaped(text, escaped):
 
 
 def test_table_1_in_latex():
-    frame = pd.DataFrame(
-        {
-            "policy": ["LB-SDA"],
-            "storage, paper": ["O((log T)²)"],
-            "rewards at T = 10³": [123],
-            "rewards ~ T^b": [0.512],
-            "ns at T = 10³": [12.345],
-            "ns ~ (log T)^b": [math.nan],
-        }
-    )
-    text = table1.latex(frame)
+    row = {"policy": "LB-SDA", "storage, paper": "O((log T)²)", "rewards at T = 10³": 123}
+    row |= {"rewards ~ T^b": 0.512, "ns at T = 10³": 12.345, "ns ~ (log T)^b": math.nan}
+    text = table1.latex(pd.DataFrame([row]))
     assert rows_of(text) == [["LB-SDA", "O((log T)$^{2}$)", "123", "0.51", "12.3", "--"]]
     assert r"ns $\sim$ $(\log T)^b$" in text
     assert text.isascii()

@@ -51,23 +51,6 @@ def test_equal_policies_seldom_differ_significantly(policies):
         assert careless / TRIALS > 0.05 + 3 * ERROR  # what this is about
 
 
-def test_intervals_cover_where_policies_differ():
-    """All of them at once, in 95 % of the trials, and they are not wider than that needs."""
-    rng = np.random.default_rng(7)
-    gaps = np.array([0.0, 0.0, 0.0, 0.5, 2.0, 9.0])
-    covered, widths = 0, []
-    for _ in range(TRIALS):
-        frame = differences(result_of(trial(rng, 6, gaps)))
-        base = int(frame["baseline"].iloc[0][1:])
-        truth = np.delete(gaps, base) - gaps[base]
-        covered += ((frame["low"] <= truth) & (truth <= frame["high"])).all()
-        widths += list((frame["high"] - frame["low"]) / frame["se"] / 2)
-        assert frame["significant"].iloc[-1]
-    assert covered / TRIALS > 0.95 - 3 * ERROR
-    tukey = stats.studentized_range.ppf(0.95, 6, REPLICATIONS - 1) / np.sqrt(2)
-    assert np.mean(widths) < 1.05 * tukey
-
-
 def test_p_values_are_holms_for_all_pairs():
     table = trial(np.random.default_rng(3), 4, np.array([0.0, 0.3, 1.0, 2.0]))
     frame = differences(result_of(table))
