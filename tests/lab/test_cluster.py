@@ -16,35 +16,27 @@ import lastblock as lb
 from lastblock.core.registry import require_policy
 from lastblock.lab.work import chunks, cluster
 
-OWN = '''
+OWN = """
 from typing import NamedTuple
-import numpy as np
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue, enqueue_all
+from lastblock.kit import enqueue, policy
 from cluster_helper import following
 
 @policy()
 class RoundRobin(NamedTuple):
-    """One arm after the other."""
-
     step: int = 1
 
     def layout(self, arms, horizon):
-        return [("last", np.int64)]
-
-    def start(self, s):
-        s.last = 0
-        enqueue_all(s)
+        return []
 
     def plan(self, s):
-        s.last = following(s.last, self.step, s.arms)
-        enqueue(s, s.last)
+        enqueue(s, following(s.round, self.step, s.arms))
 
     def observe(self, s, arm, reward):
         pass
-'''
+"""
 HELPER = """
-from lastblock.kernels.jit import kernel, routine
+from lastblock.kit import kernel
+from lastblock.kernels.jit import routine
 
 @routine
 def within(number, arms):
@@ -54,26 +46,15 @@ def within(number, arms):
 def following(last, step, arms):
     return within(last + step, arms)
 """
-
 SCENARIO = """
 horizon = 300
 replications = 3
 imports = ["cluster_policy.py"]
-
 [arms]
 family = "Lottery"
-
-[[phases]]
-start = 0
-chance = [0.9, 0.1, 0.9]
-
-[[phases]]
-start = 150
-chance = [0.1, 0.9, 0.2]
-
+chance = [0.9, 0.1, 0.8]
 [[policies]]
 policy = "RoundRobin"
-
 [[policies]]
 policy = "Binarized"
 of = "RoundRobin"
@@ -140,9 +121,8 @@ def test_code_of_the_users_travels(two_workers, tmp_path):
             assert executor.submit(require_policy, wrapper).result() is None
         assert cloudpickle.list_registry_pickle_by_value() == set()
         del sys.modules["cluster_helper"]
-    # Every arm is pulled in turn: 50 pulls each in both phases.
-    assert result.pulls["mean"].tolist() == [50.0] * 6
-    assert result.final["regret"].tolist() == pytest.approx([50 * (0.8 + 0.8 + 0.7)] * 3)
+    assert result.pulls["mean"].tolist() == [100.0] * 3  # one arm after the other
+    assert result.final["regret"].tolist() == pytest.approx([100 * (0.8 + 0.1)] * 3)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://there", "tcp://127.0.0.1:x"])

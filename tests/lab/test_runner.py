@@ -1,8 +1,6 @@
 """Chunks: never computed twice, never half written, the same bytes however they came about."""
 
-import importlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,8 +15,8 @@ import pytest
 from small_runs import ENV, HORIZON, POLICIES, contents, scenario
 
 import lastblock as lb
-from lastblock.core import registry
 from lastblock.core.layout import state_dtype
+from lastblock.lab.scenario_files.imports import import_text
 from lastblock.lab.work import chunks, runner
 
 
@@ -192,7 +190,6 @@ def test_a_worker_of_another_version_is_told(tmp_path, monkeypatch):
     [
         ({"threads": 0}, "threads=0 must be at least 1"),
         ({"threads": 1.5}, "threads=1.5 must be a whole number"),
-        ({"replications": 0}, "replications=0 must be at least 1"),
         ({"replications": 10**12}, "replications=1000000000000 must be at most 100,000,000"),
     ],
 )
@@ -205,8 +202,7 @@ def test_bad_arguments(tmp_path, arguments, message):
 OWN = """
 from typing import NamedTuple
 from math import {function} as f
-from lastblock.core.registry import policy
-from lastblock.core.rounds import enqueue
+from lastblock.kit import enqueue, policy
 
 @policy()
 class Edited(NamedTuple):
@@ -214,43 +210,30 @@ class Edited(NamedTuple):
 
     def layout(self, arms, horizon):
         return []
-    def start(self, s):
-        enqueue(s, 0)
+
     def plan(self, s):
         enqueue(s, int(f(s.round)) % s.arms)
+
     def observe(self, s, arm, reward):
         pass
 """
 
 
-@pytest.fixture
-def own(monkeypatch, tmp_path):
-    """Import a policy of one's own that takes this function from Python's module `math`."""
-    monkeypatch.setattr(registry, "POLICIES", dict(lb.POLICIES))
-    monkeypatch.syspath_prepend(tmp_path)
-
-    def imported(function):
-        file = tmp_path / "somebodys_module.py"
-        file.write_text(OWN.format(function=function))
-        os.utime(file, (10**9, 10**9))
-        sys.modules.pop("somebodys_module", None)
-        importlib.invalidate_caches()
-        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
-        return importlib.import_module("somebodys_module").Edited()
-
-    yield imported
-    sys.modules.pop("somebodys_module", None)
-
-
-def test_an_edited_policy_of_ones_own_is_other_chunks(own):
+@pytest.mark.usefixtures("own_imports")
+def test_an_edited_policy_of_ones_own_is_other_chunks(tmp_path):
     """The bytecode is the same: only what a name refers to has changed."""
-    policies = map(own, ("sqrt", "log", "sqrt"))
-    courses = [chunks.Course(policy, ENV, HORIZON, 1, (HORIZON,)).address for policy in policies]
-    assert courses[0] == courses[2] != courses[1]
+
+    def address(function):
+        text = OWN.format(function=function)
+        policy = import_text("mine", str(tmp_path / "mine.py"), text).Edited()
+        return chunks.Course(policy, ENV, HORIZON, 1, (HORIZON,)).address
+
+    found = [address(function) for function in ("sqrt", "log", "sqrt")]
+    assert found[0] == found[2] != found[1]
 
 
-def test_results_of_code_without_a_file_are_never_used_again(tmp_path, monkeypatch, computed):
-    monkeypatch.setattr(registry, "POLICIES", dict(lb.POLICIES))
+@pytest.mark.usefixtures("own_imports")
+def test_results_of_code_without_a_file_are_never_used_again(tmp_path, computed):
     space = {"__name__": "__main__"}  # as in a notebook
     exec(OWN.format(function="sqrt"), space)
     mine = scenario(policies={"own": space["Edited"]()}, replications=3)
