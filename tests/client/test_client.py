@@ -17,6 +17,9 @@ from lastblock.client.options import CreateOptions, DecideOptions
 from lastblock.serve.messages import NewBandit, NewDecision
 from serve.program import Program
 
+NONE = ServedDecision("red", None)
+"""A fallback."""
+
 ARMS = ["red", "green", {"label": "blue", "payload": [1]}]
 
 
@@ -62,7 +65,18 @@ def test_decisions_and_rewards(service, kind):
         assert client.reward(decision, 1.0)
         assert client.reward(decision.token, 1.0)
         several = client.decide(name, 3)
-        assert client.reward_many([(each, 0.0) for each in several])
+        pairs = [(each, 0.0) for each in several]
+        for atomic in (False, True):  # sent again: the same
+            told = client.reward_many(pairs, atomic=atomic)
+            assert told == [(each.token, True, None) for each in several]
+        good, late, fallback = client.reward_many([pairs[0], (several[1], 1.0), (NONE, 1.0)])
+        assert good.is_taken
+        assert not late.is_taken
+        assert (late.error.status, late.error.kind) == (409, "conflict")
+        assert fallback == (None, False, None)
+        with pytest.raises(ServiceError, match=r"^rewards\[1\], token ") as caught:
+            client.reward_many([pairs[0], (several[1], 1.0)], atomic=True)
+        assert caught.value.status == 409
         assert client.decide(name, key="k") == client.decide(name, key="k")
         assert client.bandit(name)["decisions"] == 5
         assert client.summary(name)["asked"] == 5
@@ -151,7 +165,7 @@ def test_a_service_that_cannot_now_means_the_fallback(moody, kind, status):
         fallback = client.decide("button", 2, fallback="red", without=["green"])
         assert [each.arm for each in fallback] == ["red", "red"]
         assert all(each.is_fallback for each in fallback)
-        assert not client.reward_many([(each, 1.0) for each in fallback])
+        assert client.reward_many([(each, 1.0) for each in fallback]) == [(None, False, None)] * 2
         with pytest.raises(ServiceError, match="not now") as caught:
             client.decide("button")
     assert caught.value.status == status
@@ -251,10 +265,10 @@ def made(arms=ARMS, **options):
 
 def told(wrong):
     """Return calls with a wrong reward or value of a guardrail, with the name of the number."""
-    fallback, several = ServedDecision("red", None), [("red", 1.0), ("green", wrong)]
+    several = [("red", 1.0), ("green", wrong)]
     return [
         (lambda client: client.reward("token", wrong), "reward"),
-        (lambda client: client.reward(fallback, wrong), "reward"),
+        (lambda client: client.reward(NONE, wrong), "reward"),
         (lambda client: client.reward_many(several), "rewards[1]: reward"),
         (lambda client: client.observe("button", several), "observations[1]: reward"),
         (lambda client: client.reward("token", 1.0, guardrail=wrong), "guardrail"),

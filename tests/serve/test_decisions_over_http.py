@@ -6,6 +6,7 @@ from unittest import mock
 import pytest
 
 import lastblock as lb
+from lastblock.live.bandit import desk_of
 from store.databases import count, fetch
 
 BUTTON = "/v1/bandits/button"
@@ -74,13 +75,20 @@ def test_the_same_key_gets_the_same_decision_also_after_a_restart(service):
     assert shop.get(BUTTON).json["decisions"] == 4
 
 
+def test_the_token_of_a_lost_decision_is_unknown(shop):
+    token = shop.decide().json["token"]
+    desk = desk_of(shop.state.host.bandits["button"].bandit)
+    desk.skip_to(desk.next_id + 5)  # as after a crash
+    for id, status in ((0, 204), (3, 404), (99, 404)):
+        found = shop.reward(desk.tokens.make(id), 1)
+        assert found.status == status, (token, found.body)
+        assert status == 204 or found.kind == "not-found"
+
+
 def test_the_same_reward_again_is_fine_and_another_is_not(shop):
     token = shop.decide().json["token"]
     for raw in (b'{"reward": 1e999}', b'{"reward": NaN}'):
         assert shop.put(f"/v1/decisions/{token}/reward", raw=raw).kind in ("bad-request", "invalid")
-    twice = {"rewards": [{"token": token, "reward": 1}] * 2}
-    assert shop.post("/v1/rewards:batch", twice).kind == "conflict"
-    assert shop.get(BUTTON).json["waiting"] == 1
     assert [shop.reward(token, 1).status for _ in range(3)] == [204, 204, 204]
     other = shop.reward(token, 0.5)
     assert (other.status, other.kind) == (409, "conflict")
@@ -89,20 +97,83 @@ def test_the_same_reward_again_is_fine_and_another_is_not(shop):
     assert sum(arm["pulls"] for arm in shop.get(BUTTON).json["arms"]) == 1
 
 
+def tell(shop, pairs, atomic=False, key=None):
+    """Send a batch of rewards: tokens with a reward, and perhaps a key of its own."""
+    told = [dict(zip(("token", "reward", "key"), pair, strict=False)) for pair in pairs]
+    headers = {} if key is None else {"Idempotency-Key": key}
+    return shop.post("/v1/rewards:batch", {"rewards": told, "atomic": atomic}, headers=headers)
+
+
+def kinds(answer):
+    """What became of each reward: None if it was taken, or the kind of the problem."""
+    assert answer.status == 200, answer.body
+    found = answer.json
+    taken = [each["taken"] for each in found["results"]]
+    assert (sum(taken), len(taken) - sum(taken)) == (found["taken"], found["refused"])
+    return [
+        each.get("problem", {}).get("type", "").rpartition(":")[2] or None
+        for each in found["results"]
+    ]
+
+
+def test_each_reward_of_a_batch_has_a_result(service):
+    """In their order, the same when they are sent again, and on the disk."""
+    shop = service()
+    for name, more in (("button", {}), ("coins", {"policy": "Thompson"}), ("gone", {})):
+        shop.create(name, **more)
+    good, late, told, coin = (
+        shop.decide(name).json["token"] for name in ("button", "button", "button", "coins")
+    )
+    dropped = shop.decide("gone").json["token"]
+    shop.delete("/v1/bandits/gone")
+    shop.post(f"/v1/decisions/{late}/close")
+    shop.reward(told, 1)
+    pairs = {
+        (good, 1): None, ("forged", 1): "not-found", (late, 1): "gone", (told, 1): None,
+        (told, 0): "conflict", (dropped, 1): "gone", (coin, 7): "invalid", (good, 0): "conflict",
+    }  # fmt: skip
+    first = tell(shop, pairs)
+    assert kinds(first) == list(pairs.values())
+    assert [each["token"] for each in first.json["results"]] == [token for token, _ in pairs]
+    shop.close()
+    shop = service()
+    assert kinds(tell(shop, pairs)) == kinds(first)
+    assert sum(arm["pulls"] for arm in shop.get(BUTTON).json["arms"]) == 2
+    assert kinds(tell(shop, [(coin, 1), (coin, 0)], atomic=False)) == [None, "conflict"]
+
+
+def test_a_batch_may_be_atomic(shop):
+    tokens = [each["token"] for each in shop.decide(n=3).json["decisions"]]
+    refused = tell(shop, [*((token, 1) for token in tokens), ("forged", 1)], atomic=True)
+    assert (refused.status, refused.kind) == (404, "not-found")
+    assert (refused.json["place"], refused.json["token"]) == (3, "forged")
+    assert refused.json["detail"].startswith("rewards[3], token 'forged': ")
+    assert shop.get(BUTTON).json["waiting"] == 3
+    assert kinds(tell(shop, [(token, 1) for token in tokens], atomic=True)) == [None] * 3
+    malformed = tell(shop, [(tokens[0], 1), (tokens[1], None)])
+    assert malformed.json["detail"] == "rewards[1].reward: Expected `float`, got `null`"
+
+
 def test_a_batch_of_rewards_with_a_key_counts_once_where_rewards_are_collected(shop):
-    shop.create("sums", aggregation="sum")
-    made = shop.decide("sums", n=2).json["decisions"]
+    shop.create("sums", aggregation="sum", policy="KLUCB")  # which takes rewards up to 1
+    made = shop.decide("sums", n=3).json["decisions"]
     single = shop.decide().json  # of a bandit whose decisions have one reward each
-    tokens = [each["token"] for each in (*made, single)]
-    rewards = {"rewards": [{"token": token, "reward": 1} for token in tokens]}
-    other = {"rewards": [{"token": token, "reward": 2} for token in tokens[:2]]}
-    for key, body, kind in (("a", rewards, None), ("a", rewards, None), ("a", other, "key-reused")):
-        found = shop.post("/v1/rewards:batch", body, headers={"idempotency-key": key})
-        assert found.status == 204 if kind is None else found.kind == kind
-    assert shop.post("/v1/rewards:batch", other, headers={"idempotency-key": "b"}).status == 204
-    for token in tokens[:2]:
+    *tokens, own = [each["token"] for each in made]
+    some = [(token, 0.25) for token in (*tokens, single["token"])]
+    for _ in range(2):
+        assert kinds(tell(shop, some, key="a")) == [None] * 3
+    other = [(token, 0.5) for token in tokens]
+    assert kinds(tell(shop, other, key="a")) == ["key-reused"] * 2
+    assert kinds(tell(shop, other, key="b")) == [None] * 2
+    orders = [(own, 0.5, "order 1"), (own, 0.25, "order 2"), (own, 0.5, "order 3"), (own, 0.25)]
+    for _ in range(2):  # what comes to more than 1 is refused within a batch, too
+        assert kinds(tell(shop, orders, key="c")) == [None, None, "invalid", None]
+    twice = tell(shop, [(own, 0.0)] * 2, key="d")
+    assert kinds(twice) == [None, "conflict"]
+    for token in (*tokens, own):
+        value = 1.0 if token == own else 0.75
         for _ in range(2):
-            assert shop.post(f"/v1/decisions/{token}/close").json == {"reward": 3.0}
+            assert shop.post(f"/v1/decisions/{token}/close").json == {"reward": value}
         assert shop.reward(token, 1.0).status == 410
     assert shop.patch("/v1/bandits/sums", {"aggregation": None}).json["aggregation"] is None
 

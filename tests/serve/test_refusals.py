@@ -216,9 +216,8 @@ def test_no_reward_is_taken_alone_or_with_others(shop, token, told, kind, words)
     check(shop, "PUT", f"/v1/decisions/{token}/reward", told, kind, words)
     token = token.format(*TOKENS)
     other = {"token": TOKENS[1] if token == TOKENS[0] else TOKENS[0], "reward": 0.5}
-    check(
-        shop, "POST", "/v1/rewards:batch", {"rewards": [other, {"token": token, **told}]}, kind, ""
-    )
+    batch = {"rewards": [other, {"token": token, **told}], "atomic": True}
+    check(shop, "POST", "/v1/rewards:batch", batch, kind, "rewards[1]")
 
 
 @pytest.mark.parametrize(

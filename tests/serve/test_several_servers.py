@@ -61,7 +61,7 @@ def test_the_list_has_the_bandits_of_all_servers_in_pages(servers):
         assert ([b["name"] for b in page["bandits"]], page["following"]) == (["price"], None)
 
 
-def test_rewards_for_bandits_of_several_servers_are_taken_whole_or_not_at_all(servers):
+def test_rewards_for_bandits_of_several_servers_have_results_or_are_atomic(servers):
     first = servers[0]
     made = [
         first.call("POST", f"/v1/bandits/{bandit}/decisions", {"n": 2})[1]["decisions"]
@@ -69,21 +69,24 @@ def test_rewards_for_bandits_of_several_servers_are_taken_whole_or_not_at_all(se
     ]
     tokens = [each["token"] for pair in made for each in pair]
 
-    def batch(*rewards):
-        body = {
-            "rewards": [{"token": t, "reward": r} for t, r in zip(tokens, rewards, strict=True)]
-        }
-        return [each.call("POST", "/v1/rewards:batch", body)[0] for each in servers]
+    def batch(*rewards, atomic=True):
+        told = [{"token": t, "reward": r} for t, r in zip(tokens, rewards, strict=True)]
+        body = {"rewards": told, "atomic": atomic}
+        return [each.call("POST", "/v1/rewards:batch", body) for each in servers]
 
     def waiting():
         return [first.call("GET", f"/v1/bandits/{b}")[1]["waiting"] for b in ("button", "price")]
 
     assert first.call("PUT", f"/v1/decisions/{tokens[3]}/reward", {"reward": 1})[0] == 204
     assert waiting() == [2, 1]
-    assert batch(1, 0, 1, 0) == [409, 409]
+    for status, problem in batch(1, 0, 1, 0):
+        assert (status, problem["place"], problem["token"]) == (409, 3, tokens[3])
     assert waiting() == [2, 1]
-    assert batch(1, 0, 1, 1) == [204, 204]
+    for status, found in batch(1, 0, 1, 0, atomic=False):
+        problems = [each.get("problem", {}).get("status") for each in found["results"]]
+        assert (status, problems, found["taken"]) == (200, [None, None, None, 409], 3)
     assert waiting() == [0, 0]
+    assert [found["taken"] for _, found in batch(1, 0, 1, 1)] == [4, 4]
 
 
 def test_long_answers_are_forwarded_and_loops_are_not(servers, one):

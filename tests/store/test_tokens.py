@@ -4,6 +4,7 @@ import copy
 import pickle
 import re
 from datetime import timedelta
+from math import nan
 
 import pytest
 from databases import count, fetch
@@ -35,6 +36,12 @@ def test_a_token_is_told_by_whoever_opens_the_store(place):
         bandit.tell_many([tokens[2], bandit.ask()], [0.0, 1.0])
         assert sum(bandit.pulls.values()) == 4
         assert store.verify(NAME) > 0
+        good, told = bandit.ask().token, tokens[1]
+        named = rf"^rewards\[1\], token '{told}': decision 1 was told the reward 0\.5 before"
+        many, pair = bandit.tell_many, ([good, told], [1.0, 1.0])
+        error = unchanged(bandit, lb.ToldOtherwiseError, named, many, *pair)
+        assert error.reward == 0.5
+        unchanged(bandit, ValueError, r"^rewards\[0\]: reward=nan", many, [4, good], [nan, 1.0])
 
 
 def test_a_decision_shows_its_token_and_not_the_secret(place):

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Unpack, overload
 
 from lastblock.client import requests
-from lastblock.client.messages import ServedDecision, ServiceError
+from lastblock.client.messages import RewardResult, ServedDecision, ServiceError
 from lastblock.client.options import CreateOptions, DecideOptions
 from lastblock.client.requests import Call, Service, unreachable
 
@@ -94,13 +94,16 @@ class AsyncClient:
         return call is not None
 
     async def reward_many(
-        self, rewards: Sequence[tuple[ServedDecision | str, float]], *, key: str | None = None
-    ) -> bool:
+        self,
+        rewards: Sequence[tuple[ServedDecision | str, float]],
+        *,
+        key: str | None = None,
+        atomic: bool = False,
+    ) -> list[RewardResult]:
         """Tell the rewards of several decisions; see `Client.reward_many`."""
-        call = requests.rewards(rewards, key)
-        if call is not None:
-            await self._call(call)
-        return call is not None
+        call = requests.rewards(rewards, key, atomic=atomic)
+        answer = None if call is None else await self._call(call)
+        return requests.results_of(answer, rewards)
 
     async def observe(
         self,

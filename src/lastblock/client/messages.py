@@ -1,7 +1,7 @@
 """What a client gets: decisions and errors."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class ServiceError(Exception):
@@ -20,6 +20,17 @@ class ServiceError(Exception):
     def __init__(self, message: str, status: int | None = None, kind: str | None = None) -> None:
         super().__init__(message)
         self.status, self.kind = status, kind
+
+
+class RewardResult(NamedTuple):
+    """What became of one of several rewards."""
+
+    token: str | None
+    """The token of its decision; None of a fallback, whose reward is not sent."""
+    is_taken: bool
+    """Whether the service has taken it, now or when it came before."""
+    error: ServiceError | None = None
+    """Why the service refuses it, with `status` and `kind`."""
 
 
 @dataclass(frozen=True)

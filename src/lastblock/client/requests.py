@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
-from lastblock.client.messages import ServedDecision, ServiceError
+from lastblock.client.messages import RewardResult, ServedDecision, ServiceError
 from lastblock.client.options import create_fields, decide_fields, finite
 
 log = logging.getLogger("lastblock.client")
@@ -212,10 +212,14 @@ def answer_of(status: int, body: bytes) -> Any:
         value = None
     if status < 300:
         return value
-    problem = value if isinstance(value, dict) else {}
+    raise error_of(value if isinstance(value, dict) else {}, status)
+
+
+def error_of(problem: dict[str, Any], status: int) -> ServiceError:
+    """Return the error for a problem that the service has described."""
     kind = str(problem.get("type", "")).rpartition(":")[2] or None
     detail = problem.get("detail") or problem.get("title") or f"the service answered {status}"
-    raise ServiceError(str(detail), status, kind)
+    return ServiceError(str(detail), status, kind)
 
 
 def unreachable(error: BaseException, address: Address) -> ServiceError:
@@ -317,7 +321,9 @@ def observations(bandit: str, pairs: Sequence[tuple[str | int, float]], key: str
     return with_body("POST", path, {"observations": seen}, key or uuid.uuid4().hex)
 
 
-def rewards(pairs: Sequence[tuple[ServedDecision | str, float]], key: str | None) -> Call | None:
+def rewards(
+    pairs: Sequence[tuple[ServedDecision | str, float]], key: str | None, *, atomic: bool
+) -> Call | None:
     """Return the request that tells several rewards; None if all are of fallbacks."""
     told = [
         {
@@ -329,7 +335,25 @@ def rewards(pairs: Sequence[tuple[ServedDecision | str, float]], key: str | None
     told = [each for each in told if each["token"] is not None]
     if not told:
         return None
-    return with_body("POST", "/v1/rewards:batch", {"rewards": told}, key or uuid.uuid4().hex)
+    body = {"rewards": told, "atomic": atomic}
+    return with_body("POST", "/v1/rewards:batch", body, key or uuid.uuid4().hex)
+
+
+def results_of(
+    answer: Any, pairs: Sequence[tuple[ServedDecision | str, float]]
+) -> list[RewardResult]:
+    """Return what became of each of several rewards; `answer` is None if none was sent."""
+    rows = iter([] if answer is None else answer["results"])
+    found = []
+    for decision, _ in pairs:
+        token = token_of(decision)
+        problem = None if token is None else next(rows).get("problem")
+        error = None if problem is None else error_of(problem, problem["status"])
+        found.append(RewardResult(token, token is not None and error is None, error))
+    refused = [each.error for each in found if each.error is not None]
+    if refused:
+        log.warning("%d of %d rewards are refused: %s", len(refused), len(found), refused[0])
+    return found
 
 
 def bandit_path(name: str, *more: str) -> str:

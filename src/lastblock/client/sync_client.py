@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Unpack, overload
 
 from lastblock.client import requests
-from lastblock.client.messages import ServedDecision, ServiceError
+from lastblock.client.messages import RewardResult, ServedDecision, ServiceError
 from lastblock.client.options import CreateOptions, DecideOptions
 from lastblock.client.requests import Call, Service
 
@@ -160,33 +160,40 @@ class Client:
         return call is not None
 
     def reward_many(
-        self, rewards: Sequence[tuple[ServedDecision | str, float]], *, key: str | None = None
-    ) -> bool:
-        """Tell the rewards of several decisions: all of them, or none.
+        self,
+        rewards: Sequence[tuple[ServedDecision | str, float]],
+        *,
+        key: str | None = None,
+        atomic: bool = False,
+    ) -> list[RewardResult]:
+        """Tell the rewards of several decisions.
 
         Parameters
         ----------
         rewards
-            Pairs of a decision, or its token, and its reward; fallbacks are left out.
+            Pairs of a decision, or its token, and its reward. Those of fallbacks are not sent.
         key
             For bandits that collect several rewards: a text of your own for these.
+        atomic
+            Whether the service takes all of them, or none if it refuses one.
 
         Returns
         -------
-        bool
-            Whether there was something to tell.
+        list of RewardResult
+            What became of each, in the same order. Rewards that are refused are also told to the
+            logger ``lastblock.client``. Send those again whose error has the status 503.
 
         Raises
         ------
         ServiceError
-            If the service refuses one of them, or does not answer in time.
+            If the service does not answer in time; with `atomic`, if it refuses one of them. Send
+            them again with the same key then: those that were taken count once.
         ValueError
             If a reward is not a finite number. Nothing has been sent then.
         """
-        call = requests.rewards(rewards, key)
-        if call is not None:
-            self._service.call(call)
-        return call is not None
+        call = requests.rewards(rewards, key, atomic=atomic)
+        answer = None if call is None else self._service.call(call)
+        return requests.results_of(answer, rewards)
 
     def observe(
         self,

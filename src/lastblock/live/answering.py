@@ -4,7 +4,7 @@ The callers of these functions hold the lock of the desk, and give arguments as 
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from lastblock.engine.events import Event
 from lastblock.kernels.exact_sums import LARGEST_REWARD
@@ -13,7 +13,7 @@ from lastblock.live.desk import Answer
 from lastblock.live.eligibility import ANY, Wanted
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import L, as_float, refused
-from lastblock.live.ledger import check_guarded, combined
+from lastblock.live.ledger import Collected, Rewards, check_guarded, combined
 from lastblock.live.memory import Ended, check_key
 from lastblock.support.errors import (
     ExpiredDecisionError,
@@ -45,22 +45,24 @@ def ask_again(
     ]
 
 
+class Checked(NamedTuple):
+    """Rewards that were checked, as a desk takes them."""
+
+    answers: list[Answer]
+    notes: list[Event]
+    new: dict[int, Any]
+    """The labels of the arms, by the place of each reward that has not come before."""
+    refused: dict[int, ValueError]
+    """The errors, by the place of each reward that the desk does not take."""
+
+
 def answer(
-    desk: JournalledDesk[Any],
-    decisions: Sequence[Any],
-    rewards: Sequence[Any],
-    key: Any,
-    *,
-    guarded: Sequence[float | None] | None = None,
-    only_check: bool = False,
+    desk: JournalledDesk[Any], decisions: Sequence[Any], rewards: Sequence[Any], key: Any
 ) -> None:
     """Take rewards of decisions, given in any way: all of them, or none on an error.
 
-    `guarded` are values of a guardrail that come with them, and that are taken with them. With
-    `only_check` raise the same errors, and take none.
+    An error about one of several names its place and, if it was given by one, its token.
     """
-    desk.settle()
-    values = [None] * len(decisions) if guarded is None else guarded
     if key is not None:
         check_key(key)
         if desk.ledger.rule is None:
@@ -68,88 +70,131 @@ def answer(
                 f"key={short(key)} is for bandits that collect several rewards (rewards=…); here a "
                 "decision has one, and a token may be told again without a key"
             )
-    numbers = [_number(desk, decision) for decision in decisions]
-    if len(set(numbers)) < len(numbers):
-        raise UnknownDecisionError("a decision is given twice; tell each decision once")
-    if desk.ledger.rule is not None:  # then what is told is one of several rewards
-        _collect(desk, decisions, numbers, rewards, values, key, only_check)
-        return
-    answers: list[Answer] = []
-    notes: list[Event] = []
-    for decision, number, reward, more in zip(decisions, numbers, rewards, values, strict=True):
-        value = desk.check_reward(reward)
-        if number not in desk.out:
-            _check_told(desk, decision, number, value)
-            continue
-        answers.append((number, desk.out[number], value))
-        if type(decision) is str:
-            notes.append(("remember", number, None, ["told", value, [number]]))
-        notes += _guard(desk, number, more)
-    if answers and only_check:
-        return
-    if answers:
-        desk.end_each(answers, [], notes)
-    else:
-        desk.check_open()
+    checked = check_answers(desk, decisions, rewards, [key] * len(decisions))
+    for place, error in checked.refused.items():
+        if len(decisions) > 1:
+            token = f", token {short(decisions[place])}" if type(decisions[place]) is str else ""
+            error.args = (f"rewards[{place}]{token}: {error}",)
+        raise error
+    take_checked(desk, checked)
 
 
-def _collect(
+def check_answers(
     desk: JournalledDesk[Any],
     decisions: Sequence[Any],
-    numbers: Sequence[int],
     rewards: Sequence[Any],
-    guarded: Sequence[float | None],
-    key: str | None,
-    only_check: bool,
-) -> None:
-    """Add one more reward to each of some decisions."""
-    ledger, notes = desk.ledger, list[Event]()
-    for decision, number, reward, more in zip(decisions, numbers, rewards, guarded, strict=True):
-        value = as_float(reward)
-        if not abs(value) < LARGEST_REWARD:
-            raise refused(reward, value, desk.live.policy)
-        known = None if key is None else ledger.memory.part(number, key)
-        if known is not None:
-            if known != value:
-                raise KeyReusedError(
-                    f"key={short(key)} came with the reward {known!r} before, now with {value!r}; "
-                    "take another key for another reward"
+    keys: Sequence[str | None],
+    guarded: Sequence[float | None] | None = None,
+) -> Checked:
+    """Check rewards of decisions, and change nothing.
+
+    `guarded` are values of a guardrail that come with them, and that are taken with them.
+    """
+    desk.settle()
+    rule, checked = desk.ledger.rule, Checked([], [], {}, {})
+    values = [None] * len(decisions) if guarded is None else guarded
+    seen, collected = set[tuple[int, str | None]](), dict[int, Collected]()
+    for place, (decision, reward, key, more) in enumerate(
+        zip(decisions, rewards, keys, values, strict=True)
+    ):
+        try:
+            number = _number(desk, decision)
+            if (number, key) in seen:
+                instead = "" if rule is None else ", or give each of its rewards a key of its own"
+                raise SettledDecisionError(
+                    f"decision {number} is given twice; tell each decision once{instead}"
                 )
+            if more is not None:
+                check_guarded(more)
+            if rule is None:
+                value = _new_reward(desk, decision, number, reward)
+            else:
+                value = _new_part(desk, decision, number, reward, key, rule, collected)
+            seen.add((number, key))
+        except ValueError as error:
+            checked.refused[place] = error
             continue
-        if number not in desk.out:
-            raise ended_error(desk, decision, number)
-        _check_total(desk, number, value)
-        notes.append(("partial", number, desk.number(number), [value, key]))
-        notes += _guard(desk, number, more)
-    if notes and only_check:
-        return
-    if notes:
-        desk.note_each(notes)
+        if value is None:
+            continue
+        arm = desk.out[number]
+        checked.new[place] = desk.label(arm)
+        if rule is not None:
+            checked.notes.append(("partial", number, desk.number(number), [value, key]))
+        else:
+            checked.answers.append((number, arm, value))
+            if type(decision) is str:
+                checked.notes.append(("remember", number, None, ["told", value, [number]]))
+        if more is not None and arm >= 0:  # its arm has not been retired
+            checked.notes.append(("guard", None, desk.number(number), [more]))
+    return checked
+
+
+def take_checked(desk: JournalledDesk[Any], checked: Checked) -> None:
+    """Take rewards that were checked; the desk must not have changed since."""
+    if checked.answers:
+        desk.end_each(checked.answers, [], checked.notes)
+    elif checked.notes:
+        desk.note_each(checked.notes)
     else:
         desk.check_open()
 
 
-def _guard(desk: JournalledDesk[Any], number: int, value: float | None) -> list[Event]:
-    """Return the event for a guardrail's value; none for an arm that was retired."""
-    if value is None or desk.out[number] < 0:
-        return []
-    return [("guard", None, desk.number(number), [check_guarded(value)])]
+def _new_reward(desk: JournalledDesk[Any], decision: Any, number: int, reward: Any) -> float | None:
+    """Return the reward of a decision as a float; None if it has come before. Or raise an error."""
+    value = desk.check_reward(reward)
+    if number in desk.out:
+        return value
+    ended = desk.ledger.memory.ended(number)
+    if ended is None or ended.outcome != "told":
+        raise ended_error(desk, decision, number)
+    if ended.reward != value:
+        raise ToldOtherwiseError(
+            f"decision {number} was told the reward {ended.reward!r} "
+            f"before, and now {value!r}; a decision has one reward",
+            outcome=ended.outcome,
+            reward=ended.reward,
+        )
+    return None
 
 
-def _check_total(desk: JournalledDesk[Any], number: int, value: float) -> None:
-    """Raise a ValueError if the policy would not take what a decision's rewards come to."""
-    rule = desk.ledger.rule
-    if rule is None:
-        return
-    total = combined(rule, desk.ledger.parts.get(number), value).value
+def _new_part(
+    desk: JournalledDesk[Any],
+    decision: Any,
+    number: int,
+    reward: Any,
+    key: str | None,
+    rule: Rewards,
+    collected: dict[int, Collected],
+) -> float | None:
+    """Return one of several rewards as a float; None if it has come before. Or raise an error.
+
+    `collected` is what decisions have collected by the rewards that are checked before this one.
+    """
+    value = as_float(reward)
+    if not abs(value) < LARGEST_REWARD:
+        raise refused(reward, value, desk.live.policy)
+    known = None if key is None else desk.ledger.memory.part(number, key)
+    if known is not None:
+        if known != value:
+            raise KeyReusedError(
+                f"key={short(key)} came with the reward {known!r} before, now with {value!r}; "
+                "take another key for another reward"
+            )
+        return None
+    if number not in desk.out:
+        raise ended_error(desk, decision, number)
+    before = collected.get(number, desk.ledger.parts.get(number))
+    total = combined(rule, before, value)
     try:
-        desk.check_reward(total)
+        desk.check_reward(total.value)
     except ValueError as error:
-        if total == value:
+        if total.value == value:
             raise
         raise ValueError(
             f"with reward={value!r} the {rule} of decision {number} would be refused: {error}"
         ) from None
+    collected[number] = total
+    return value
 
 
 def _number(desk: JournalledDesk[Any], decision: Any) -> int:
@@ -193,20 +238,6 @@ def number_out(
         raise ended_error(desk, decision, number)
     desk.check_open()
     return number, ended
-
-
-def _check_told(desk: JournalledDesk[Any], decision: Any, number: int, value: float) -> None:
-    """Do nothing if a decision was told this reward; otherwise raise an error."""
-    ended = desk.ledger.memory.ended(number)
-    if ended is None or ended.outcome != "told":
-        raise ended_error(desk, decision, number)
-    if ended.reward != value:
-        raise ToldOtherwiseError(
-            f"decision {number} was told the reward {ended.reward!r} "
-            f"before, and now {value!r}; a decision has one reward",
-            outcome=ended.outcome,
-            reward=ended.reward,
-        )
 
 
 def ended_error(desk: JournalledDesk[Any], decision: Any, number: int) -> UnknownDecisionError:

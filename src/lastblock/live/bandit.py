@@ -516,7 +516,8 @@ class Bandit(Generic[L]):
         Raises
         ------
         UnknownDecisionError
-            If a decision is not out, or is given twice.
+            If a decision is not out, or is given twice. The message begins with the place of the
+            reward, counted from 0, and the decision's token, if it was given.
         ValueError
             If a reward is not a finite number, or there are more or fewer than decisions.
         """

@@ -1,7 +1,6 @@
 """The ASGI application: find the operation, check the key, answer, count."""
 
 import asyncio
-import logging
 import time
 from collections.abc import Iterator
 
@@ -9,20 +8,10 @@ from lastblock.serve import openapi
 from lastblock.serve.dashboard.routes import Dashboard
 from lastblock.serve.forwarding import ElsewhereError
 from lastblock.serve.http import ClientLeftError, Receive, Request, Response, Scope, Send
-from lastblock.serve.problems import ProblemError, unavailable
-from lastblock.serve.routes import bandits, decisions, health, keys, reports
+from lastblock.serve.problems import unavailable
+from lastblock.serve.routes import bandits, decisions, health, keys, reports, rewards
 from lastblock.serve.routing import Route, Router
 from lastblock.serve.state import State
-from lastblock.store.storage import DamagedError, TakenOverError
-from lastblock.support.errors import (
-    ExpiredDecisionError,
-    KeyReusedError,
-    StoreError,
-    TokenError,
-    UnknownDecisionError,
-)
-
-_log = logging.getLogger(__name__)
 
 _NOWHERE = "(unknown)"
 """The path of requests to addresses that do not exist, in metrics."""
@@ -65,7 +54,7 @@ class App:
             except (ClientLeftError, asyncio.CancelledError):
                 raise
             except Exception as error:
-                problem = self._problem_of(error, f"{method} {path}")
+                problem = state.problem_of(error, f"{method} {path}")
                 is_page = path.startswith("/dashboard")
                 response = (self.dashboard.explain if is_page else Response.problem)(problem)
             status = response.status
@@ -75,31 +64,6 @@ class App:
         finally:
             state.metrics.in_flight -= 1
             state.metrics.count(method, path, status, time.perf_counter() - began)
-
-    def _problem_of(self, error: Exception, operation: str) -> ProblemError:
-        """Return the problem for an error."""
-        match error:
-            case ProblemError():
-                return error
-            case TokenError():
-                return ProblemError("not-found", str(error))
-            case ExpiredDecisionError():
-                return ProblemError("gone", str(error))
-            case UnknownDecisionError():
-                return ProblemError("conflict", str(error))
-            case KeyReusedError():
-                return ProblemError("key-reused", str(error))
-            case DamagedError():
-                detail = f"{error}; all others are served, and DELETE removes it"
-                return ProblemError("damaged", detail, {"Retry-After": "60"})
-            case StoreError():
-                if isinstance(error, TakenOverError):
-                    self.state.host.lose(error.bandits)
-                return unavailable(str(error))
-            case ValueError() | ImportError():
-                return ProblemError("invalid", str(error))
-        _log.error("a defect: %s failed", operation, exc_info=error)
-        return ProblemError("defect", "this is a defect of lastblock; see the server's log")
 
     def _find(self, method: str, scope: Scope) -> tuple[Route, tuple[str, ...]]:
         raw: bytes = scope.get("raw_path") or scope["path"].encode()
@@ -125,6 +89,7 @@ def _routes(state: State) -> Iterator[Route]:
     yield from health.routes(state)
     yield from bandits.routes(state)
     yield from decisions.routes(state)
+    yield from rewards.routes(state)
     yield from reports.routes(state)
     yield from keys.routes(state)
     made: dict[str, bytes] = {}

@@ -19,7 +19,7 @@ import msgspec
 from lastblock.core.protocol import Policy
 from lastblock.core.support import support_of
 from lastblock.kernels.exact_sums import LARGEST_REWARD
-from lastblock.live.answering import answer, number_of_token
+from lastblock.live.answering import Checked, check_answers, take_checked
 from lastblock.live.bandit import Bandit, desk_of
 from lastblock.live.decisions import Decision
 from lastblock.live.eligibility import Wanted
@@ -32,6 +32,7 @@ from lastblock.serve.messages import (
     NewArm,
     NewBandit,
     NewDecision,
+    RewardOf,
 )
 from lastblock.serve.problems import ProblemError
 from lastblock.store.documents import BANDITS, Found, parent_of
@@ -157,52 +158,29 @@ class Hosted:
             self.observed += len(arms)
             self.stamp += len(arms)
 
-    def check_rewards(
-        self, tokens: Sequence[str], rewards: Sequence[float], key: str | None = None
-    ) -> None:
-        """Raise an error if `tell` would."""
+    def check_rewards(self, told: Sequence[RewardOf]) -> Checked:
+        """Check rewards with the guardrail's values, and change nothing."""
+        desk = desk_of(self.bandit)
+        # Where a decision has one reward, sending it again is harmless without a key.
+        has_keys = desk.ledger.rule is not None
+        with desk.lock:
+            return check_answers(
+                desk,
+                [each.token for each in told],
+                [each.reward for each in told],
+                [each.key if has_keys else None for each in told],
+                [each.guardrail for each in told],
+            )
+
+    def tell(self, told: Sequence[RewardOf]) -> Checked:
+        """Take those rewards that can be taken, with the guardrail's values."""
         desk = desk_of(self.bandit)
         with desk.lock:
-            answer(desk, tokens, rewards, self._key_for(key), only_check=True)
-
-    def _key_for(self, key: str | None) -> str | None:
-        """Return the key of a request with rewards, if it matters.
-
-        Where a decision has one reward, sending it again is harmless without a key.
-        """
-        return None if self.bandit.rewards is None else key
-
-    def tell(
-        self,
-        tokens: Sequence[str],
-        rewards: Sequence[float],
-        key: str | None = None,
-        guarded: Sequence[float | None] | None = None,
-    ) -> list[Label | None]:
-        """Take rewards, with the guardrail's values: all of them, or none on an error.
-
-        Returns
-        -------
-        list
-            The arms of the decisions; None for a reward that has come before.
-        """
-        desk, key = desk_of(self.bandit), self._key_for(key)
-        with desk.lock:
-            arms = [self._arm_of(token, key) for token in tokens]
-            answer(desk, tokens, rewards, key, guarded=guarded)
-        for arm, reward in zip(arms, rewards, strict=True):
-            if arm is not None:
-                self.count_reward(arm, reward)
-        return arms
-
-    def _arm_of(self, token: str, key: str | None) -> Label | None:
-        """Return the arm of a decision that waits for this reward; None if it waits no more."""
-        desk = desk_of(self.bandit)
-        number = number_of_token(desk, token)
-        if key is not None and desk.ledger.memory.part(number, key) is not None:
-            return None
-        arm = desk.out.get(number)
-        return None if arm is None else desk.label(arm)
+            checked = self.check_rewards(told)
+            take_checked(desk, checked)
+        for place, arm in checked.new.items():
+            self.count_reward(arm, told[place].reward)
+        return checked
 
     def expire(self) -> int:
         """Stop waiting for decisions that are older than the reward window; return how many."""

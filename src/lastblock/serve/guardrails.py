@@ -7,7 +7,7 @@ each segment is compared with itself.
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -16,7 +16,7 @@ from lastblock.core.reward_stats import Told
 from lastblock.core.support import Support
 from lastblock.live.bandit import desk_of
 from lastblock.live.labels import Label
-from lastblock.live.ledger import NOTHING, check_guarded
+from lastblock.live.ledger import NOTHING
 from lastblock.live.mean_rewards import model_of, rewards_of, together
 from lastblock.serve.groups import Hosted
 from lastblock.serve.messages import Guarded, GuardedArm
@@ -27,18 +27,15 @@ EACH: Final = 100
 """Up to so many values of an arm each one is tested, later each hundredth part more."""
 
 
-def check_values(hosted: Hosted, values: Sequence[float | None]) -> None:
-    """Raise a `ProblemError` if a guardrail's values may not come with rewards."""
-    given = [value for value in values if value is not None]
-    if given and hosted.family.notes.get("guardrail") is None:
+def check_value(hosted: Hosted, value: float | None) -> None:
+    """Raise a `ProblemError` if a guardrail's value may not come with a reward."""
+    if value is not None and hosted.family.notes.get("guardrail") is None:
         raise ProblemError(
             "invalid", f"bandit {hosted.family.name!r} has no guardrail; leave the value out"
         )
-    for value in given:
-        check_guarded(value)
 
 
-def guard(hosted: Hosted, arms: Sequence[Label | None], values: Sequence[float | None]) -> None:
+def guard(hosted: Hosted, arms: Iterable[Label]) -> None:
     """Pause arms that are surely worse than the control by the values that have just come.
 
     Parameters
@@ -46,13 +43,9 @@ def guard(hosted: Hosted, arms: Sequence[Label | None], values: Sequence[float |
     hosted
         The bandit whose decisions they are about.
     arms
-        The arms of the decisions; None for what has come before.
-    values
-        The values; None where there is none.
+        The arm of each value.
     """
-    new = Counter(
-        arm for arm, x in zip(arms, values, strict=True) if arm is not None and x is not None
-    )
+    new = Counter(arms)
     guardrail = hosted.family.notes.get("guardrail")
     if hosted.is_holdout:
         hosted = hosted.family

@@ -9,6 +9,7 @@ from lastblock.live.ledger import Rewards
 from lastblock.live.memory import LONGEST_KEY
 from lastblock.serve.keys import Right
 from lastblock.serve.policies import DEFAULT
+from lastblock.serve.problems import Problem
 
 MOST_ARMS, MOST_DECISIONS, USUAL_SEGMENTS = 1000, 10_000, 100
 
@@ -374,6 +375,13 @@ class RewardOf(NewReward, kw_only=True):
     """The reward of one of several decisions."""
 
     token: str
+    key: Annotated[
+        Key | None,
+        Meta(
+            description="For a bandit that collects several rewards of a decision: a text of your "
+            "own for this one, instead of the header's."
+        ),
+    ] = None
 
 
 class Observation(Sent):
@@ -390,9 +398,28 @@ class NewObservations(Sent):
 
 
 class NewRewards(Sent):
-    """The rewards of several decisions: all are taken, or none."""
+    """The rewards of several decisions."""
 
     rewards: Annotated[list[RewardOf], Meta(min_length=1, max_length=MOST_DECISIONS)]
+    atomic: Annotated[
+        bool, Meta(description="Whether to take all of them, or none if one is refused.")
+    ] = False
+
+
+class BatchResult(Got):
+    """Whether a reward was taken, now or when it came before, or why not."""
+
+    token: str
+    taken: bool
+    problem: Problem | UnsetType = UNSET
+
+
+class BatchResults(Got):
+    """A result for each reward, in the order in which they were sent."""
+
+    taken: int
+    refused: int
+    results: list[BatchResult]
 
 
 class ChangeList(Got):

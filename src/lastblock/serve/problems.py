@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 import msgspec.inspect
 
+from lastblock.support.errors import short
 from lastblock.support.spelling import advice
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -45,6 +46,10 @@ class Problem(msgspec.Struct, kw_only=True, omit_defaults=True, rename={"kind": 
     """The HTTP status."""
     detail: str = ""
     """What is wrong with this request, and what to do."""
+    place: int | msgspec.UnsetType = msgspec.UNSET
+    """Which of several rewards is refused, counted from 0, if all were to be taken or none."""
+    token: str | msgspec.UnsetType = msgspec.UNSET
+    """Its token."""
 
 
 class ProblemError(Exception):
@@ -64,7 +69,16 @@ class ProblemError(Exception):
         super().__init__(detail)
         self.kind, self.detail = kind, detail
         self.headers: dict[str, str] = dict(headers or {})
+        self.place: int | msgspec.UnsetType = msgspec.UNSET
+        self.token: str | msgspec.UnsetType = msgspec.UNSET
         self.status, self.title = TITLES[kind]
+
+    def about(self, place: int, token: str) -> "ProblemError":
+        """Return the problem of a request of which this reward is refused."""
+        at = f"rewards[{place}], token {short(token)}"
+        whole = ProblemError(self.kind, f"{at}: {self.detail}", self.headers)
+        whole.place, whole.token = place, token
+        return whole
 
     def body(self) -> Problem:
         """Return what the client reads."""
@@ -73,7 +87,16 @@ class ProblemError(Exception):
             title=self.title,
             status=self.status,
             detail=self.detail,
+            place=self.place,
+            token=self.token,
         )
+
+
+def of_problem(problem: Problem) -> ProblemError:
+    """Return the error for a problem of which another server has told."""
+    kind = problem.kind.rpartition(":")[2]
+    headers = {"Retry-After": "1"} if problem.status in (429, 503) else None
+    return ProblemError(kind if kind in TITLES else "defect", problem.detail, headers)
 
 
 def unavailable(detail: str, seconds: int = 1) -> ProblemError:

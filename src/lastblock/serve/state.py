@@ -1,5 +1,6 @@
 """All that the handlers of requests share."""
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -13,6 +14,16 @@ from lastblock.serve.limits import Limits
 from lastblock.serve.metrics import Metrics
 from lastblock.serve.problems import ProblemError, unavailable
 from lastblock.serve.settings import Settings
+from lastblock.store.storage import DamagedError, TakenOverError
+from lastblock.support.errors import (
+    ExpiredDecisionError,
+    KeyReusedError,
+    SettledDecisionError,
+    StoreError,
+    UnknownDecisionError,
+)
+
+_log = logging.getLogger(__name__)
 
 EVERYTHING = Key("", "", ("admin",), None, "everybody", "")
 """What everybody may do on a server without keys."""
@@ -56,6 +67,31 @@ class State:
                 "forbidden", f"key {key.id} has no scope {right!r}, only: {', '.join(key.scopes)}"
             )
         request.caller = key
+
+    def problem_of(self, error: Exception, operation: str) -> ProblemError:
+        """Return the problem for an error that ended an operation."""
+        match error:
+            case ProblemError():
+                return error
+            case ExpiredDecisionError():
+                return ProblemError("gone", str(error))
+            case SettledDecisionError():
+                return ProblemError("conflict", str(error))
+            case UnknownDecisionError():  # forged tokens, and decisions that a crash has lost
+                return ProblemError("not-found", str(error))
+            case KeyReusedError():
+                return ProblemError("key-reused", str(error))
+            case DamagedError():
+                detail = f"{error}; all others are served, and DELETE removes it"
+                return ProblemError("damaged", detail, {"Retry-After": "60"})
+            case StoreError():
+                if isinstance(error, TakenOverError):
+                    self.host.lose(error.bandits)
+                return unavailable(str(error))
+            case ValueError() | ImportError():
+                return ProblemError("invalid", str(error))
+        _log.error("a defect: %s failed", operation, exc_info=error)
+        return ProblemError("defect", "this is a defect of lastblock; see the server's log")
 
     async def forward(
         self,
