@@ -11,7 +11,7 @@ import pytest
 
 from lastblock.core.reward_stats import Told
 from lastblock.core.support import Support
-from lastblock.live.best_arm import model_of
+from lastblock.live.mean_rewards import model_of
 from lastblock.serve.guardrails import how_sure
 from lastblock.serve.uplift import difference_intervals
 
