@@ -1,6 +1,7 @@
 """Alerts are kept, signed, sent until they arrive, and wait for nobody."""
 
 import json
+import random
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -9,6 +10,7 @@ import pytest
 
 from lastblock.client import is_signed
 from lastblock.serve import alerts as module
+from lastblock.serve.silence import Silence
 from lastblock.support.signatures import sign
 
 SECRET = "a secret of the webhook"
@@ -110,26 +112,64 @@ def test_a_change_that_the_policy_notices_raises_an_alert(start, webhook):
     assert "The world changed around decision" in sent[-1]["text"]
 
 
-def test_rewards_that_stop_raise_one_alert_until_they_come_again(start, webhook):
+def test_rewards_that_stop_while_decisions_go_on_raise_one_alert(start, webhook):
     shop = start()
-    assert shop.create(alert_after=0.05).json["alert_after"] == 0.05
-    time.sleep(0.06)
-    look(shop)  # nobody asked
+    assert shop.create(alert_after=0.2).json["alert_after"] == 0.2
     shop.learn([1.0])
-    made = shop.decide(segment="fr").json
+    waiting = [shop.decide(segment="fr").json["token"]]
+    time.sleep(0.3)
     look(shop)
-    assert webhook.got == []
-    time.sleep(0.06)
-    for _ in range(3):
+    assert webhook.got == []  # the traffic has stopped
+    for number in (1, 2):
+        while len(webhook.got) < number and len(waiting) < 100:
+            time.sleep(0.05)
+            waiting.append(shop.decide().json["token"])
+            look(shop)
         look(shop)
-    assert [json.loads(body)["kind"] for _, body in webhook.got] == ["rewards-stopped"]
-    assert json.loads(webhook.got[0][1])["data"]["waiting"] == 1
-    shop.reward(made["token"], 1.0)
-    shop.decide()
-    time.sleep(0.06)
-    look(shop)
-    assert len(webhook.got) == 2
+        while waiting:
+            shop.reward(waiting.pop(), 1.0)
+    found = [json.loads(body) for _, body in webhook.got]
+    assert [each["kind"] for each in found] == ["rewards-stopped"] * 2
+    assert found[0]["data"]["decisions"] == found[0]["data"]["waiting"] == 7
+    assert "s of traffic, while 7 decisions were taken" in found[0]["text"]
     assert shop.patch("/v1/bandits/button", {"alert_after": None}).status == 200
+
+
+SECONDS_OF_TRAFFIC = {
+    # Seconds between decisions, the share of them with a reward, the delay of rewards, the pause
+    # between two days of 4000 s, the time when rewards stop; and whether that is noticed.
+    "rewards stop": ({"stops": 2000}, True),
+    "all is well": ({}, False),
+    "rare decisions": ({"every": 100, "stops": 2000}, True),
+    "rewards that are normally late": ({"delay": 1000}, False),
+    "late ones that stop": ({"delay": 200, "stops": 2000}, True),
+    "clicks of one per cent": ({"share": 0.01}, False),
+    "such clicks that stop": ({"share": 0.01, "stops": 2000, "every": 1}, True),
+    "a night": ({"pause": 40_000}, False),
+    "a night of a bandit whose rewards are late": ({"pause": 40_000, "delay": 1000}, False),
+}
+
+
+@pytest.mark.parametrize("name", SECONDS_OF_TRAFFIC)
+def test_silence_is_measured_by_what_is_usual_for_a_bandit(name):
+    about, is_found = SECONDS_OF_TRAFFIC[name]
+    every, share, delay, pause, stops = (
+        about.get(word, usual)
+        for word, usual in {"every": 10, "share": 0.5, "delay": 1, "pause": 0, "stops": 1e9}.items()
+    )
+    rng, silence, found, queue = random.Random(1), Silence(delay), [], []
+    for step in range(8000 // every):
+        now = step * every + pause * (step * every >= 4000)
+        while queue and queue[0] + delay <= now:
+            begun = queue.pop(0)
+            silence.reward(delay, begun + delay)
+        silence.decide(1, now, limit=300.0)
+        if rng.random() < share and now < stops:
+            queue.append(now)
+        if silence.is_longer_than(300.0):
+            found.append(now)
+    assert bool(found) == is_found
+    assert not found or stops < found[0] < stops + 2000
 
 
 def test_alerts_are_sent_again_until_they_arrive_also_after_a_restart(start, webhook):

@@ -1,11 +1,14 @@
 """What the dashboard says and does, without a browser."""
 
 import re
+import time
+from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
 
 from lastblock.drawing.styles import COLOURS
+from lastblock.serve.dashboard import glance as module
 from lastblock.serve.dashboard.glance import Traffic, glance, health
 from lastblock.serve.dashboard.pages import assets
 from serve.visitor import Visitor, text_of
@@ -88,9 +91,9 @@ def test_the_history_counts_every_event(shop, admin):
     assert sum(found["decisions"]) == 42
     assert [arm["label"] for arm in found["arms"]] == ["red", "green", "blue"]
     assert [arm["mark"]["colour"] for arm in found["arms"]] == [0, 1, 2]
-    for k, time in enumerate(found["times"]):
+    for k, begin in enumerate(found["times"]):
         shares = [arm["share"][k] for arm in found["arms"]]
-        assert time % found["length"] == 0
+        assert begin % found["length"] == 0
         assert None in shares or sum(shares) == pytest.approx(1.0, abs=1e-4)
     for arm in found["arms"]:
         for mean, low, high in zip(arm["mean"], arm["low"], arm["high"], strict=True):
@@ -144,39 +147,45 @@ def test_under_another_path(service, root):
     assert all(link.startswith(f"{root}/dashboard") for link in links)
 
 
-def test_the_traffic_of_the_last_minutes(shop):
-    hosted, traffic = shop.state.host.bandits["button"], Traffic(minutes=4)
-    assert traffic.of(hosted) == []
-    for times in (3, 0, 2, 1, 5):
-        traffic.note([hosted])
+def test_the_traffic_of_the_last_minutes(shop, service, monkeypatch):
+    clock = SimpleNamespace(now=time.time() // 60 * 60 + 1)
+    monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda: clock.now))
+    hosted, traffic = shop.state.host.bandits["button"], Traffic(shop.state.host.store, minutes=4)
+    for times in (3000, 0, 2, 1):
         if times:
             shop.decide(n=times)
-    assert traffic.of(hosted) == [3, 0, 2, 1]
-    traffic.note([hosted])
-    assert traffic.of(hosted) == [0, 2, 1, 5]
+        assert traffic.of(hosted)[-1] == times  # at once, not when the minute is over
+        clock.now += 60.0
+    assert traffic.of(hosted) == [0, 2, 1, 0]
     traffic.note([])
-    assert traffic.of(hosted) == []  # deleted: nothing is kept
+    assert traffic._rings == {}  # deleted: nothing is kept
+
+
+def test_the_traffic_of_the_last_hour_outlives_a_restart(shop, service):
+    shop.decide(n=3000)
+    shop.close()
+    shop = service()
+    shop.decide(n=5)
+    visitor = Visitor(shop, shop.state.keys.create(["read"])[0])
+    (most,) = re.findall(r"in the last hour, at most ([\d\s]+)", visitor.get().body.decode())
+    assert 1500 <= int("".join(most.split())) <= 3005  # a minute may have ended meanwhile
 
 
 def test_health_in_a_word(shop):
-    hosted, traffic = shop.state.host.bandits["button"], Traffic()
+    hosted = shop.state.host.bandits["button"]
 
     def word(problem=None):
-        return health(glance(hosted), is_silent=traffic.is_silent(hosted), problem=problem).word
+        return health(glance(hosted), is_silent=hosted.is_silent, problem=problem).word
 
     assert word() == "no traffic yet"
-    traffic.note([hosted])
     shop.decide(n=20)
     assert word() == "no rewards yet"
     learn(shop, times=1)
-    traffic.note([hosted])
     assert word() == "healthy"
-    for _ in range(10):
-        shop.decide(n=2)
-        traffic.note([hosted])
-    assert word() == "no rewards for 10 minutes"
+    for minute in range(12):
+        hosted.silence.decide(20, time.monotonic() + 60.0 * minute, hosted.silence_limit)
+    assert word() == "rewards have stopped"
     learn(shop, times=1)
-    traffic.note([hosted])
     assert word() == "healthy"
     assert word("the disk is full") == "not written"
     hosted.paused = True

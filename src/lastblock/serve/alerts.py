@@ -301,21 +301,24 @@ class Watcher:
             self._alerts.note("arm-paused", hosted.name, words, {"arm": arm, "why": why}, found)
 
     def _listen(self, hosted: Hosted) -> None:
-        """Raise an alert if decisions are taken and no reward has come for long."""
-        limit = hosted.notes.get("alert_after")
-        since = hosted.unanswered
-        if limit is None or since is None or hosted.is_silent:
+        """Raise an alert if decisions go on and rewards no longer come."""
+        silence = hosted.silence
+        if hosted.notes.get("alert_after") is None or silence.is_told or not hosted.is_silent:
             return
-        seconds = time.monotonic() - since
-        if seconds > limit:
-            hosted.is_silent = True
-            waiting = sum(each.waiting for each in hosted.members)
-            text = (
-                f"No reward has come for {seconds:.0f} s, while decisions were taken; {waiting} of "
-                "them wait."
-            )
-            data = {"seconds": round(seconds, 3), "waiting": waiting}
-            self._alerts.note("rewards-stopped", hosted.name, text, data)
+        silence.is_told = True
+        waiting = sum(each.waiting for each in hosted.members)
+        text = (
+            f"No reward has come for {silence.seconds:.3g} s of traffic, while {silence.decisions} "
+            f"decisions were taken. Rewards usually take {silence.delay:.3g} s; {waiting} "
+            "decisions wait for theirs."
+        )
+        data = {
+            "seconds": round(silence.seconds, 3),
+            "decisions": silence.decisions,
+            "delay": round(silence.delay, 3),
+            "waiting": waiting,
+        }
+        self._alerts.note("rewards-stopped", hosted.name, text, data)
 
 
 def _nothing(hosted: Hosted) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import msgspec
 from lastblock.core.protocol import Policy
 from lastblock.core.support import support_of
 from lastblock.kernels.exact_sums import LARGEST_REWARD
-from lastblock.live.answering import Checked, check_answers, take_checked
+from lastblock.live.answering import Checked, check_answers, number_of_token, take_checked
 from lastblock.live.bandit import Bandit, desk_of
 from lastblock.live.decisions import Decision
 from lastblock.live.eligibility import Wanted
@@ -35,6 +35,7 @@ from lastblock.serve.messages import (
     RewardOf,
 )
 from lastblock.serve.problems import ProblemError
+from lastblock.serve.silence import USUAL_LIMIT, Silence
 from lastblock.store.documents import BANDITS, Found, parent_of
 from lastblock.store.storage import DamagedError
 from lastblock.store.store import Store
@@ -77,10 +78,8 @@ class Hosted:
         self.decisions: dict[Label, int] = {}
         self.rewards: dict[Label, int] = {}
         self.reward_sums: dict[Label, float] = {}
-        self.unanswered: float | None = None
-        """When the first decision since the last reward was taken, or found waiting."""
-        self.is_silent = False
-        """Whether an alert has told that rewards no longer come."""
+        self.silence = Silence(notes.get("reward_window") or 0.0)
+        """How long decisions of this bandit and its members have gone on without a reward."""
         self.expired = 0
         self.observed = 0
         self.take(notes, version)
@@ -177,10 +176,17 @@ class Hosted:
         desk = desk_of(self.bandit)
         with desk.lock:
             checked = self.check_rewards(told)
+            waited = {place: self._waited(told[place].token) for place in checked.new}
             take_checked(desk, checked)
         for place, arm in checked.new.items():
-            self.count_reward(arm, told[place].reward)
+            self.count_reward(arm, told[place].reward, waited[place])
         return checked
+
+    def _waited(self, token: str) -> float:
+        """Return how many seconds ago the clock of a decision was started."""
+        desk = desk_of(self.bandit)
+        begun = desk.ledger.begun_at(number_of_token(desk, token))
+        return 0.0 if begun is None else max(0.0, time.time() - begun.timestamp())
 
     def expire(self) -> int:
         """Stop waiting for decisions that are older than the reward window; return how many."""
@@ -207,14 +213,22 @@ class Hosted:
             parent.holdout = self
         elif parent is not None:
             parent.segments[self.name] = self
-        if self.waiting and self.family.unanswered is None:
-            self.family.unanswered = time.monotonic()
 
     @property
     def members(self) -> "list[Hosted]":
         """This bandit, and all that belong to it."""
         held = [self.holdout] if self.holdout else []
         return [self, *self.segments.values(), *held]
+
+    @property
+    def silence_limit(self) -> float:
+        """The seconds of silence after which something is wrong."""
+        return self.notes.get("alert_after") or USUAL_LIMIT
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether decisions go on and rewards no longer come."""
+        return self.silence.is_longer_than(self.silence_limit)
 
     @property
     def is_holdout(self) -> bool:
@@ -260,16 +274,15 @@ class Hosted:
         """Count decisions, for the metrics."""
         self.stamp += len(made)
         family, counts = self.family, self.decisions
-        if family.unanswered is None:
-            family.unanswered = time.monotonic()
+        family.silence.decide(len(made), time.monotonic(), family.silence_limit)
         for decision in made:
             arm = decision.arm
             counts[arm] = counts.get(arm, 0) + 1
 
-    def count_reward(self, arm: Label, reward: float) -> None:
-        """Count a reward, for the metrics."""
+    def count_reward(self, arm: Label, reward: float, waited: float) -> None:
+        """Count a reward, for the metrics; `waited` are the seconds since its decision."""
         self.stamp += 1
-        self.family.unanswered, self.family.is_silent = None, False
+        self.family.silence.reward(waited, time.monotonic())
         self.rewards[arm] = self.rewards.get(arm, 0) + 1
         self.reward_sums[arm] = self.reward_sums.get(arm, 0.0) + reward
 

@@ -60,7 +60,7 @@ class BanditPages:
 
     def __init__(self, state: State, guard: Guard) -> None:
         self._state, self._guard = state, guard
-        self.traffic = Traffic()
+        self.traffic = Traffic(state.host.store)
         self._timelines = Timelines(state.host.store)
 
     async def find(self, visit: Visit) -> Hosted:
@@ -126,7 +126,7 @@ class BanditPages:
         asked = max(1, sum(arm.pulls + arm.out for arm in summary.arms))
         return {
             "glance": seen,
-            "traffic": self.traffic.of(hosted),
+            "traffic": await asyncio.to_thread(self.traffic.of, hosted),
             "health": self._health(hosted, seen),
             "uplift": about.uplift,
             "safety": about,
@@ -151,9 +151,7 @@ class BanditPages:
 
     def _health(self, hosted: Hosted, seen: Glance) -> Health:
         problem = self._state.host.store.backlog.problem
-        return health(
-            seen, is_silent=hosted.is_silent or self.traffic.is_silent(hosted), problem=problem
-        )
+        return health(seen, is_silent=hosted.family.is_silent, problem=problem)
 
     async def history(self, visit: Visit) -> Response:
         """Return what the charts draw."""

@@ -1,8 +1,11 @@
-"""A bandit at a glance: a few figures that take microseconds to read, whatever it has learnt."""
+"""A bandit at a glance: a few figures that take a millisecond to read, whatever it has learnt."""
 
 import json
 import math
+import threading
+import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -20,8 +23,12 @@ from lastblock.serve.guardrails import compare
 from lastblock.serve.messages import Uplift
 from lastblock.serve.uplift import earned_in, mean_reward, rewards_of_arms, uplift
 from lastblock.store.reading import About
+from lastblock.store.store import Store
+from lastblock.support.errors import StoreError
 
-SILENT_MINUTES = 10
+MOST_LOGGED = 100_000
+"""So many events of a log are read for the traffic of the last hour."""
+
 MANY = 20
 """So many decisions without any reward are worth a word."""
 
@@ -103,53 +110,86 @@ def _best(told: dict[Label, Told]) -> Label | None:
 
 
 class Traffic:
-    """How many decisions and rewards each bandit had in each of the last minutes.
+    """How many decisions each bandit has taken in each of the last minutes.
 
     Parameters
     ----------
+    store
+        The store with the bandits' logs, which know what came before this process.
     minutes
         How many minutes to remember: a ring of this size for each bandit.
     """
 
-    def __init__(self, minutes: int = 60) -> None:
-        self.minutes = minutes
-        self._rings: dict[tuple[str, int], npt.NDArray[np.int64]] = {}
-        self._seen: dict[tuple[str, int], tuple[int, int]] = {}
-        self._at = 0
+    def __init__(self, store: Store, minutes: int = 60) -> None:
+        self._store, self.minutes = store, minutes
+        self._lock = threading.Lock()
+        self._rings: dict[tuple[str, int], _Ring] = {}
 
     def note(self, bandits: Iterable[Hosted]) -> None:
-        """Count what has come since the last call; call it once a minute."""
-        self._at = (self._at + 1) % self.minutes
-        here = set()
-        for hosted in bandits:
-            key = hosted.name, hosted.number
-            here.add(key)
-            now = hosted.bandit.asked, sum(hosted.rewards.values())
-            before = self._seen.get(key, (0, 0) if hosted.is_new else now)
-            if key not in self._rings:
-                self._rings[key] = np.zeros((2, self.minutes), np.int64)
-            self._rings[key][:, self._at] = now[0] - before[0], now[1] - before[1]
-            self._seen[key] = now
-        for key in self._rings.keys() - here:
-            del self._rings[key], self._seen[key]
+        """Count what has come; call it every minute, with all bandits."""
+        with self._lock:
+            here = {(hosted.name, hosted.number): hosted for hosted in bandits}
+            for hosted in here.values():
+                self._counted(hosted)
+            for key in self._rings.keys() - here.keys():
+                del self._rings[key]
 
     def of(self, hosted: Hosted) -> list[int]:
-        """Return the decisions of each of the last minutes, the last one at the end."""
-        all_of_them = (hosted, *hosted.segments.values(), hosted.holdout)
-        rows = [self._last(each)[0] for each in all_of_them if each is not None]
-        size = max(len(row) for row in rows)
-        total = sum((row for row in rows if len(row) == size), np.zeros(size, np.int64))
+        """Return the decisions of each of the last minutes, the present one at the end.
+
+        It may read the log, once for each bandit.
+        """
+        total = np.zeros(self.minutes, np.int64)
+        for each in hosted.members:
+            with self._lock:
+                ring = self._counted(each)
+            if not ring.has_past:
+                ring.has_past = True
+                past = self._logged(each.name, ring.minute)
+                with self._lock:
+                    np.maximum(ring.counts, past, out=ring.counts)
+            total += np.roll(ring.counts, -(ring.minute + 1) % self.minutes)
         return [int(each) for each in total]
 
-    def is_silent(self, hosted: Hosted) -> bool:
-        """Return whether rewards came within the hour, but none lately, in spite of decisions."""
-        decisions, rewards = self._last(hosted)
-        lately = slice(-SILENT_MINUTES, None)
-        return bool(rewards.any() and not rewards[lately].any() and decisions[lately].sum() >= MANY)
-
-    def _last(self, hosted: Hosted) -> npt.NDArray[np.int64]:
+    def _counted(self, hosted: Hosted) -> "_Ring":
+        """Return the counts of a bandit up to this moment."""
+        asked, minute = hosted.bandit.asked, int(time.time() // 60.0)
         ring = self._rings.get((hosted.name, hosted.number))
-        return np.zeros((2, 0), np.int64) if ring is None else np.roll(ring, -self._at - 1, axis=1)
+        if ring is None:
+            counts = np.zeros(self.minutes, np.int64)
+            ring = _Ring(counts, minute, 0 if hosted.is_new else asked, hosted.is_new)
+            self._rings[hosted.name, hosted.number] = ring
+        for passed in range(max(ring.minute + 1, minute - self.minutes + 1), minute + 1):
+            ring.counts[passed % self.minutes] = 0
+        ring.minute = max(ring.minute, minute)
+        ring.counts[ring.minute % self.minutes] += asked - ring.asked
+        ring.asked = asked
+        return ring
+
+    def _logged(self, name: str, minute: int) -> npt.NDArray[np.int64]:
+        """Return the decisions of the last minutes that are in the log."""
+        counts = np.zeros(self.minutes, np.int64)
+        try:
+            found = self._store.tally(name, length=lambda _: 60_000_000, most=MOST_LOGGED)
+        except StoreError:  # it was deleted a moment ago, or the database is away
+            return counts
+        for each in found.tallies:
+            if minute - self.minutes < each.stretch <= minute:
+                counts[each.stretch % self.minutes] += each.asked
+        return counts
+
+
+@dataclass
+class _Ring:
+    """The traffic of one bandit."""
+
+    counts: npt.NDArray[np.int64]
+    minute: int
+    """The last minute, since 1970."""
+    asked: int
+    """The decisions that are counted."""
+    has_past: bool
+    """Whether the counts have what the log knows of the time before this process."""
 
 
 class Health(NamedTuple):
@@ -176,9 +216,9 @@ def health(seen: Glance, *, is_silent: bool, problem: str | None) -> Health:
     if not seen.decisions:
         return Health("no traffic yet", "soft")
     if is_silent:
-        return Health(f"no rewards for {SILENT_MINUTES} minutes", "bad")
+        return Health("rewards have stopped", "bad")
     if (seen.waiting or 0) >= MANY and not seen.reward.rewards:
-        return Health("no rewards yet", "bad")
+        return Health("no rewards yet", "soft")
     return Health("healthy", "good")
 
 
