@@ -69,7 +69,7 @@ class Service:
         """Send a request, and go once `until` holds for the body of the answer so far."""
         sent = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
         key = self.key if key is None else key
-        lines = {"content-type": "application/json", **(headers or {})}
+        lines = {"host": "localhost", "content-type": "application/json", **(headers or {})}
         if key:
             lines["authorization"] = f"Bearer {key}"
         path, _, query = path.partition("?")

@@ -7,6 +7,7 @@ import signal
 import ssl
 import subprocess
 import sys
+import tempfile
 import urllib.error
 import urllib.request
 
@@ -22,16 +23,18 @@ class Program:
     the compiler takes as long as all the rest.
     """
 
-    def __init__(self, store, *flags, jit=False, patience=None):
+    def __init__(self, store, *flags, jit=False, patience=None, finish=8):
         variables = {} if jit else WITHOUT_JIT
         command = [sys.executable, "-m", "lastblock"]
         if patience is not None:
-            words = f"import lastblock.serve.http as http; http.PATIENCE = {patience}"
-            command[1:] = ["-c", f"{words}; from lastblock.cli import program; program()"]
+            words = "from lastblock.cli import program; from lastblock.serve import http, server"
+            words += f"; http.PATIENCE, server.FINISH = {patience}, {finish}; program()"
+            command[1:] = ["-c", words]
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  # `__exit__` closes it
         self.process = subprocess.Popen(
             [*command, "serve", str(store), "--port", "0", *flags],
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self._errors,
             text=True,
             env={**os.environ, **variables},
         )
@@ -62,6 +65,11 @@ class Program:
         except urllib.error.HTTPError as error:
             return error.code, json.loads(error.read())
 
+    def logged(self):
+        """Return what it has written to the standard error."""
+        self._errors.seek(0)
+        return self._errors.read()
+
     def end(self, number=signal.SIGTERM):
         self.process.send_signal(number)
         return self.process.wait(30)
@@ -74,3 +82,4 @@ class Program:
         if self.process.poll() is None:
             self.end(signal.SIGKILL)
         self.process.stdout.close()
+        self._errors.close()

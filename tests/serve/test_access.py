@@ -1,5 +1,6 @@
 """Keys, scopes, limits, addresses and methods."""
 
+import asyncio
 import json
 import logging
 import re
@@ -14,8 +15,19 @@ from lastblock.serve.limits import Limits
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.server import open_service
 from lastblock.serve.settings import SettingError, Settings
+from serve.client import Service
+from serve.visitor import Visitor
 
 DECIDE = "/v1/bandits/button/decisions"
+
+
+@pytest.fixture(scope="module")
+def open_shop(tmp_path_factory):
+    place = tmp_path_factory.mktemp("open") / "shop.db"
+    shop = Service(place, insecure=True, allowed_hosts="a.example, shop.example")
+    shop.create()
+    yield shop
+    shop.close()
 
 
 def test_without_a_key_nothing_but_health_is_answered(shop):
@@ -48,7 +60,8 @@ def test_a_scope_allows_what_it_says(shop, scopes):
 
 
 def test_a_key_for_one_bandit_reaches_no_other(shop):
-    shop.create("other")
+    shop.create("other", segments=1)
+    shop.decide("other", segment="fr")
     token = shop.decide("other").json["token"]
     key, _ = shop.state.keys.create(["ask", "tell", "read"], bandits=["button"])
     assert shop.post(DECIDE, key=key).status == 201
@@ -56,6 +69,59 @@ def test_a_key_for_one_bandit_reaches_no_other(shop):
     assert shop.get("/v1/bandits/other", key=key).kind == "forbidden"
     assert shop.put(f"/v1/decisions/{token}/reward", {"reward": 1}, key=key).kind == "forbidden"
     assert [each["name"] for each in shop.get("/v1/bandits", key=key).json["bandits"]] == ["button"]
+    metrics = shop.get("/metrics", key=key).body.decode()
+    assert 'bandit="button"' in metrics
+    assert '"other' not in metrics
+    assert "lastblock_bandits 1" in metrics
+
+
+def test_a_stream_ends_with_its_key(shop):
+    text, key = shop.state.keys.create(["read"])
+    visitor = Visitor(shop, text)
+
+    async def follow():
+        streams = [
+            asyncio.ensure_future(shop.request("GET", path, key=text, headers=headers))
+            for path, headers in (
+                ("/v1/bandits/button/events", {}),
+                ("/dashboard/bandits/button/events", {"cookie": visitor.cookie}),
+                ("/dashboard/bandits/button/pulse", {"cookie": visitor.cookie}),
+            )
+        ]
+        await asyncio.sleep(0.1)
+        shop.state.keys.rotate(key.id)
+        return await asyncio.wait_for(asyncio.gather(*streams), 5)
+
+    assert [each.status for each in shop.runner.run(follow())] == [200] * 3
+
+
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [
+        ({"host": "evil.example"}, 421),
+        ({"host": "evil.example:8000"}, 421),
+        ({"host": "127.0.0.1.evil.example"}, 421),
+        ({"host": "[x"}, 421),
+        ({"host": "localhost:8000", "origin": "http://localhost:8000"}, 201),
+        ({"host": "127.0.0.1:8000"}, 201),
+        ({"host": "[::1]:8000", "sec-fetch-site": "same-origin"}, 201),
+        ({"host": "Shop.example"}, 201),
+        ({"host": "10.0.0.7", "origin": "https://shop.example"}, 201),
+        (
+            {"host": "10.0.0.7", "origin": "https://shop.example", "sec-fetch-site": "same-site"},
+            201,
+        ),
+        ({"host": "localhost:8000", "origin": "https://evil.example"}, 403),
+        ({"host": "localhost:8000", "origin": "http://localhost:3000"}, 403),
+        ({"host": "localhost:8000", "origin": "null"}, 403),
+        ({"host": "localhost:8000", "sec-fetch-site": "cross-site"}, 403),
+    ],
+)
+def test_without_keys_pages_of_others_are_refused(open_shop, given, status):
+    assert open_shop.post(DECIDE, headers=given, key="").status == status
+    read = 421 if status == 421 else 200
+    for path in ("/livez", "/v1/bandits", "/openapi.json"):
+        assert open_shop.get(path, headers=given, key="").status == read
 
 
 def test_only_digests_of_keys_are_stored(shop, tmp_path):

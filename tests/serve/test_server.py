@@ -1,13 +1,15 @@
 """The program `lastblock serve` in a process of its own: starts, stops, kills, slow clients."""
 
 import asyncio
+import concurrent.futures
 import contextlib
 import http.client
+import os
 import re
+import selectors
 import shutil
 import signal
 import socket
-import ssl
 import struct
 import subprocess
 import sys
@@ -19,7 +21,7 @@ import pytest
 import lastblock as lb
 from lastblock.client import AsyncClient, Client
 from lastblock.serve.app import App
-from lastblock.serve.server import Server, always, bound, open_service
+from lastblock.serve.server import Server, always, bound, on_signal, open_service
 from lastblock.serve.settings import SettingError, Settings
 from serve.program import NEW, Program
 
@@ -89,11 +91,85 @@ def test_slow_endless_and_half_open_requests_do_not_stop_others(start):
             reads_nothing.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 1_000_000)
         for _ in range(5):
             assert shop.call("POST", "/v1/bandits/button/decisions", {}, timeout=10)[0] == 201
-        assert slow_heads[5].recv(4096) == b""
-        assert b" 408 " in slow_bodies[5].recv(4096)
+        for slow in slow_heads + slow_bodies:
+            assert read_all(slow)[9:13] == (b"408 " if slow in slow_bodies else b"")
+        reads_nothing.settimeout(30)
+        with pytest.raises(ConnectionError):  # a client that never reads its answers is cut, too
+            reads_nothing.sendall(b"x" * (64 << 20))
     assert memory_of(shop) < before + 64
     assert shop.call("GET", "/v1/bandits/button")[1]["decisions"] == 5
     assert shop.end(signal.SIGINT) == 0
+
+
+def read_all(connection):
+    """What comes over a connection until the server closes it; it must do so soon."""
+    connection.settimeout(10)
+    parts = [b""]
+    with contextlib.suppress(ConnectionResetError):  # it has closed it with something unread
+        while part := connection.recv(1 << 16):
+            parts.append(part)
+    return b"".join(parts)
+
+
+GET, ASK = "GET /livez HTTP/1.1\r\n", "POST /v1/bandits/button/decisions HTTP/1.1\r\n"
+HOST, TWO = "Host: x\r\n", "Content-Length: 2\r\n"
+CHUNKED, CHUNKS = "Transfer-Encoding: chunked\r\n", "\r\n2\r\n{}\r\n0\r\n\r\n"
+SLOW = "Host: x\r\nContent-Length: 10\r\n\r\n{"
+
+
+def test_heads_that_are_unclear_or_too_long_and_bodies_that_nobody_reads_end_the_connection(start):
+    shop = start(patience=0.5)
+    key = f"Authorization: Bearer {shop.key}\r\n"
+    for text, status in (
+        (GET + HOST + "\r\n", 200),
+        (GET.replace("1.1", "1.0") + "\r\n", 200),
+        (GET + "\r\n", 400),
+        (GET + HOST + HOST + "\r\n", 400),
+        (GET + HOST + "X: 1\r\n" * 99 + "\r\n", 200),
+        (GET + HOST + "X: 1\r\n" * 100 + "\r\n", 431),
+        (GET + HOST + f"X: {'x' * 65_000}\r\n\r\n", 200),
+        (GET + HOST + f"X: {'x' * 66_000}\r\n\r\n", 431),
+        (GET + HOST + f"X: {'x' * 8_000}\r\n" * 9 + "\r\n", 431),
+        (ASK + HOST + key + CHUNKED + CHUNKS, 201),
+        (ASK + HOST + key + CHUNKED + CHUNKED + CHUNKS, 400),
+        (ASK + HOST + key + CHUNKED.replace(": ", ": identity, ") + CHUNKS, 400),
+        (ASK.replace("1.1", "1.0") + HOST + key + CHUNKED + CHUNKS, 400),
+        (ASK + HOST + key + key + TWO + "\r\n{}", 400),
+        (ASK + HOST + key + TWO + TWO.replace("2", "3") + "\r\n{}", 400),
+        (ASK + HOST + key + "Content-Encoding: gzip\r\n" + TWO + "\r\n{}", 415),
+        (ASK + SLOW, 401),
+        (ASK + key + SLOW, 408),
+        (GET + SLOW, 200),
+        (GET.replace("GET", "PUT") + SLOW, 405),
+        (GET.replace("livez", "nothing") + SLOW, 404),
+        (GET.replace("livez", "dashboard") + SLOW, 303),
+    ):
+        with socket.create_connection(shop.at) as connection:
+            connection.sendall(text.encode())
+            answer = read_all(connection)
+        assert answer[9:13] == b"%d " % status, text[:200]
+        assert answer.count(b"HTTP/1") == 1
+    assert shop.call("GET", "/v1/bandits/button")[1]["decisions"] == 1
+    assert "Traceback" not in shop.logged()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has more addresses than one here")
+def test_connections_from_one_address_are_bounded(start):
+    shop = start("--connections-per-address", "20")
+    with contextlib.ExitStack() as stack:
+        crowd = [
+            stack.enter_context(socket.create_connection(shop.at, source_address=("127.0.0.2", 0)))
+            for _ in range(900)  # more than the server takes at once
+        ]
+        assert shop.call("GET", "/livez", timeout=9)[0] == 200
+        time.sleep(1.0)
+        select = selectors.DefaultSelector()
+        for each in crowd:
+            select.register(each, selectors.EVENT_READ)
+        assert len(select.select(0)) == 880  # those that were cut
+        select.close()
+    assert "address 127.0.0.2 has more than 20 connections" in shop.logged()
+    assert shop.key not in shop.logged()
 
 
 def memory_of(program):
@@ -145,6 +221,29 @@ def certificate(tmp_path):
     return make
 
 
+def test_a_signal_under_load_ends_it_without_tracebacks(start):
+    shop = start()
+    request = (
+        f"{ASK}{HOST}Authorization: Bearer {shop.key}\r\n{TWO}\r\n{{}}"
+        f"GET /v1/bandits/button/events HTTP/1.1\r\n{HOST}Authorization: Bearer {shop.key}\r\n\r\n"
+    )
+
+    def load(number):
+        with contextlib.suppress(OSError):
+            while True:
+                with socket.create_connection(shop.at, timeout=10) as connection:
+                    connection.sendall(request.encode())
+                    while connection.recv(4096) and number % 3:  # a third leaves early
+                        pass
+
+    with concurrent.futures.ThreadPoolExecutor(20) as pool:
+        loads = [pool.submit(load, number) for number in range(20)]
+        time.sleep(1.0)
+        assert shop.end() == 0
+        assert [each.result(10) for each in loads]
+    assert "Traceback" not in shop.logged()
+
+
 def test_https(start, certificate):
     cert, key = certificate("lastblock")
     shop = start("--tls-cert", cert, "--tls-key", key)
@@ -176,26 +275,38 @@ def test_https(start, certificate):
 
 def test_a_renewed_certificate_is_read_when_asked(start, certificate):
     cert, key = certificate("first")
-    shop = start("--tls-cert", cert, "--tls-key", key)
+    shop = start("--tls-cert", cert, "--tls-key", key, patience=10, finish=0.5)
+    line = f"{HOST}Authorization: Bearer {shop.key}\r\n"
+
+    def connected():
+        plain = socket.create_connection(shop.at, timeout=10)
+        return shop.trust.wrap_socket(plain, server_hostname="127.0.0.1")
 
     def name():
-        context = ssl.create_default_context(cafile=cert)
-        with (
-            socket.create_connection(shop.at, timeout=10) as plain,
-            context.wrap_socket(plain, server_hostname="127.0.0.1") as connection,
-        ):
+        with connected() as connection:
             ((_, found),) = connection.getpeercert()["subject"][0]
             return found
 
-    assert name() == "first"
-    Path(cert).write_text("not a certificate")
-    shop.process.send_signal(signal.SIGHUP)  # the old one stays
-    time.sleep(0.2)
-    certificate("second")
-    shop.process.send_signal(signal.SIGHUP)
-    time.sleep(2.0)  # until the connections at the old listener have ended
-    assert [name() for _ in range(5)] == ["second"] * 5
-    assert shop.end() == 0
+    with connected() as asks, connected() as listens:
+        asks.sendall(f"{ASK}{line}{TWO}\r\n{{".encode())
+        listens.sendall(f"GET /v1/bandits/button/events HTTP/1.1\r\n{line}\r\n".encode())
+        assert listens.recv(4096).startswith(b"HTTP/1.1 200 ")
+        Path(cert).write_text("not a certificate")
+        shop.process.send_signal(signal.SIGHUP)  # the old one stays
+        time.sleep(0.2)
+        assert name() == "first"
+        certificate("second")
+        shop.trust.load_verify_locations(cert)
+        shop.process.send_signal(signal.SIGHUP)
+        time.sleep(1.5)  # longer than requests would have to finish at the end
+        assert [name() for _ in range(5)] == ["second"] * 5
+        asks.sendall(b"}")
+        assert asks.recv(4096).startswith(b"HTTP/1.1 201 ")
+        while b"event: ask" not in (part := listens.recv(4096)):
+            assert part
+        assert shop.end() == 0
+        assert read_all(listens).endswith(b"0\r\n\r\n")
+    assert shop.logged().count("the server keeps its certificate") == 1
 
 
 @pytest.mark.parametrize(
@@ -231,7 +342,7 @@ def test_requests_of_a_proxy_at_a_unix_socket_count_for_their_senders(tmp_path):
 
     async def status(sender):
         reader, writer = await asyncio.open_unix_connection(path)
-        head = f"GET /v1/bandits HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: {sender}\r\n\r\n"
+        head = f"GET /v1/bandits HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: {sender}\r\n\r\n"
         writer.write(head.encode())
         answer = await reader.readuntil(b"\r\n")
         writer.close()
@@ -248,6 +359,22 @@ def test_requests_of_a_proxy_at_a_unix_socket_count_for_their_senders(tmp_path):
         return server.url, found
 
     assert asyncio.run(ask()) == (f"unix:{path}", [200, 200, 429])
+
+
+def test_no_signal_is_lost_while_the_loop_has_much_to_do():
+    async def wait():
+        came = asyncio.Event()
+        on_signal(signal.SIGTERM, came.set)
+        for _ in range(10_000):  # each wakes the loop: granian does this for each request
+            asyncio.get_running_loop().call_soon_threadsafe(int)
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.wait_for(came.wait(), 10)
+
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        asyncio.run(wait())
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_a_system_without_unix_sockets_says_so(tmp_path, monkeypatch):

@@ -48,15 +48,19 @@ class App:
         status = 499  # what is counted if the client leaves, as nginx does
         try:
             try:
+                request.check_head()
                 route, request.parameters = self._find(method, scope)
                 path = route.path
                 response = await self._answer(request, route)
             except (ClientLeftError, asyncio.CancelledError):
                 raise
             except Exception as error:
-                problem = state.problem_of(error, f"{method} {path}")
-                is_page = path.startswith("/dashboard")
-                response = (self.dashboard.explain if is_page else Response.problem)(problem)
+                # No variable keeps the problem: its traceback would keep the request, and granian
+                # a connection whose body has not arrived, until Python looks for garbage.
+                explain = (
+                    self.dashboard.explain if path.startswith("/dashboard") else Response.problem
+                )
+                response = explain(state.problem_of(error, f"{method} {path}"))
             status = response.status
             await response.send(send)  # the server leaves the body out for HEAD
         except ClientLeftError:
@@ -74,6 +78,8 @@ class App:
 
     async def _answer(self, request: Request, route: Route) -> Response:
         state = self.state
+        if state.settings.insecure:
+            state.check_site(request)
         if not state.host.is_ready and route.path not in _ALWAYS:
             raise unavailable(f"the server is not ready: {state.host.why_not}")
         state.authorize(request, route.needs)

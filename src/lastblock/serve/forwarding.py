@@ -245,7 +245,7 @@ _HOP = frozenset(
 )
 _ABOUT = frozenset((b"x-forwarded-for", b"x-forwarded-proto"))
 _OURS = _HOP | {b"date", b"server", HEADER, b"lastblock-only-check"}
-_SENT = _OURS | _ABOUT | {b"content-length"}
+_SENT = _OURS | _ABOUT | {b"content-length", b"host"}
 _BROKEN = (OSError, EOFError, asyncio.LimitOverrunError, LookupError, ValueError)
 """Errors of a connection that ends, takes too long (`TimeoutError`), or speaks no HTTP."""
 
@@ -425,6 +425,7 @@ class Forwarder:
         client = scope.get("client")
         lines = [
             (b"GET" if method == b"HEAD" else method) + b" " + target + b" HTTP/1.1",
+            b"host: " + (request.header(b"host") or urlsplit(url).netloc).encode("latin-1"),
             b"content-length: %d" % size,
             HEADER + b": " + self._me,
             b"x-forwarded-proto: " + scope.get("scheme", "http").encode(),

@@ -27,8 +27,26 @@ _NOSNIFF = (b"x-content-type-options", b"nosniff")
 LARGEST: Final = 1 << 20
 """The most bytes of a request's body."""
 
+LARGEST_HEAD: Final = 1 << 16
+"""The most bytes of the head of a request. Its fields are 100 at most, which granian counts."""
+
 PATIENCE: Final = 10.0
 """Seconds in which the head of a request must arrive, and then its body."""
+
+CLOSE: Final[Mapping[str, str]] = {"Connection": "close"}
+"""The header of an answer after which nothing more is read from the connection."""
+
+_ONCE: Final = (
+    b"authorization",
+    b"content-length",
+    b"content-type",
+    b"host",
+    b"idempotency-key",
+    b"if-match",
+    b"origin",
+    b"transfer-encoding",
+)
+"""Fields of which a request has one: of two, a proxy may believe the first and we the last."""
 
 
 class ClientLeftError(Exception):
@@ -146,7 +164,7 @@ class Request:
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.scope, self._receive = scope, receive
-        self._headers: dict[bytes, bytes] | None = None
+        self._headers: dict[bytes, bytes] = {}
         self._data: bytes | None = None
         self.parameters: tuple[str, ...] = ()
         """What stands in the address for names."""
@@ -155,10 +173,34 @@ class Request:
         self.caller: Any = None
         """Who sent it: a `Caller`."""
 
+    def check_head(self) -> None:
+        """Raise a `ProblemError` for a head that could be read in two ways, or is too long."""
+        fields = self.scope["headers"]
+        headers = self._headers = dict(fields)
+        if len(headers) < len(fields):
+            names = [name for name, _ in fields]
+            for name in _ONCE:
+                if names.count(name) > 1:
+                    raise _unclear(f"{name.decode()} is there twice; send it once")
+        if not headers.get(b"host") and self.scope.get("http_version") == "1.1":
+            raise _unclear("the field Host is missing; send it")
+        coding = headers.get(b"transfer-encoding")
+        if coding is not None and coding.lower() != b"chunked":
+            raise _unclear("Transfer-Encoding must be chunked; send nothing else")
+        coding = headers.get(b"content-encoding")
+        if coding is not None and coding.lower() != b"identity":
+            raise ProblemError(
+                "wrong-type",
+                f"the body's Content-Encoding is {str(coding, 'latin-1')!r}; send it as it is",
+                {"Accept-Encoding": "identity"},
+            )
+        if sum([len(name) + len(value) for name, value in fields]) > LARGEST_HEAD:
+            raise ProblemError(
+                "head-too-large", f"the head may have {LARGEST_HEAD} bytes; send less", CLOSE
+            )
+
     def header(self, name: bytes) -> str | None:
         """Return a header, given in lower case; None if there is none, the last one of several."""
-        if self._headers is None:
-            self._headers = dict(self.scope["headers"])
         value = self._headers.get(name)
         return None if value is None else str(value, "latin-1")
 
@@ -179,7 +221,9 @@ class Request:
                     self._data = await self._arrived()
             except TimeoutError:
                 raise ProblemError(
-                    "timeout", f"the body did not arrive within {PATIENCE:g} s; send it faster"
+                    "timeout",
+                    f"the body did not arrive within {PATIENCE:g} s; send it faster",
+                    CLOSE,
                 ) from None
         return self._data
 
@@ -211,6 +255,10 @@ class Request:
                 "wrong-type", f"the body's content type is {kind!r}; send application/json"
             )
         return body.read(await self.body())
+
+
+def _unclear(detail: str) -> ProblemError:
+    return ProblemError("bad-request", detail, CLOSE)
 
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]

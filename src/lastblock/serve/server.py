@@ -12,6 +12,7 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 
 from granian.constants import HTTPModes, Interfaces, SSLProtocols
@@ -19,7 +20,7 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.net import SocketHolder
 from granian.server import embed
-from granian.utils.proxies import wrap_asgi_with_proxy_headers
+from granian.utils.proxies import _Forwarders, wrap_asgi_with_proxy_headers
 
 import lastblock
 from lastblock.serve import http
@@ -30,7 +31,7 @@ from lastblock.serve.forwarding import Forwarder, address_for
 from lastblock.serve.groups import Hosted
 from lastblock.serve.hosted_bandits import Host
 from lastblock.serve.keys import Keys
-from lastblock.serve.limits import Limits
+from lastblock.serve.limits import ConnectionLimit, Limits
 from lastblock.serve.settings import SettingError, Settings, check_certificate
 from lastblock.serve.state import State
 from lastblock.store.storage import TakenOverError
@@ -60,12 +61,14 @@ one before have no reward yet, and whoever waits for its group waits for that, t
 FINISH: Final = 8
 """Seconds that requests have to finish at the end; Docker kills a container after ten."""
 
-LARGEST_HEAD: Final = 1 << 16
-"""The most bytes of the head of a request."""
-
 MOST_CONNECTIONS: Final = 768
 """How many connections are open; more wait. A process may often have 1024 files open."""
 
+UNREAD: Final = 6.0
+"""How many times as long as for a head the server waits for a client to read its answers."""
+
+COUNT: Final = 0.5
+"""Seconds between two looks at how many connections each address has."""
 
 BACKLOG: Final = 2048
 """How many connections may wait until the server takes them."""
@@ -116,7 +119,11 @@ def bound(settings: Settings) -> socket.socket:
     host, port = settings.host, settings.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):  # connections inherit it; Linux has it
+            unread = int(1000 * UNREAD * http.PATIENCE)
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, unread)
+        return listener
     except OSError as error:
         raise SettingError(
             f"cannot listen at {host}, port {port}: {error.strerror}; choose another --port or "
@@ -166,18 +173,20 @@ class Server(embed.Server):  # type: ignore[misc]  # granian has few types
     def __init__(self, app: App, listener: socket.socket) -> None:
         self.state, self._listener = app.state, listener
         settings = app.state.settings
+        self._port = 0 if settings.uds else listener.getsockname()[1]
         proxies = settings.forwarded_allow_ips
         super().__init__(
             wrap_asgi_with_proxy_headers(app, proxies) if proxies else app,
             interface=Interfaces.ASGINL,
             http=HTTPModes.http1,
             http1_settings=HTTP1Settings(
-                header_read_timeout=int(1000 * http.PATIENCE), max_buffer_size=LARGEST_HEAD
+                header_read_timeout=int(1000 * http.PATIENCE), max_buffer_size=http.LARGEST_HEAD
             ),
             websockets=False,
             backlog=BACKLOG,
             backpressure=MOST_CONNECTIONS,
             log_level=LogLevels.error,
+            log_dictconfig={"handlers": {}, "loggers": {}},  # to where all else is logged
         )
         self.workers_kill_timeout, self.respawn_interval = FINISH, 0.0
         self._read_certificate()
@@ -188,10 +197,9 @@ class Server(embed.Server):  # type: ignore[misc]  # granian has few types
         settings = self.state.settings
         if settings.uds:
             return f"unix:{settings.uds}"
-        port = self._listener.getsockname()[1]
         scheme = "https" if settings.tls_cert else "http"
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        return f"{scheme}://{host}:{port}{settings.root_path}"
+        return f"{scheme}://{host}:{self._port}{settings.root_path}"
 
     def _read_certificate(self) -> None:
         settings = self.state.settings
@@ -215,6 +223,20 @@ class Server(embed.Server):  # type: ignore[misc]  # granian has few types
         self._init_shared_socket()
         self.reload()
 
+    async def _respawn_workers(
+        self, workers: object, spawn_target: Any, target_loader: Any, delay: float = 0.0
+    ) -> None:
+        """Start a worker with the new certificate; those before end with their last connection.
+
+        granian's own waits for them, and ends the server if one has a stream of events.
+        """
+        before = [each for each in self.wrks if not each._task.done()]
+        new = self._spawn_worker(idx=0, target=spawn_target, callback_loader=target_loader)
+        new.start()
+        self.wrks[:] = [new, *before]
+        for each in before:
+            each.terminate()
+
     def end(self) -> None:
         """Be not ready at once, and take no connections after the time to drain."""
         drain = 0.0 if self.state.is_stopping else self.state.settings.drain
@@ -228,8 +250,22 @@ class Server(embed.Server):  # type: ignore[misc]  # granian has few types
 
     async def run(self) -> None:
         """Serve until `finish`, and not longer than `FINISH` after it."""
-        with contextlib.suppress(TimeoutError):
-            await self.serve()
+        counting = asyncio.ensure_future(always(self._count))
+        try:
+            with contextlib.suppress(TimeoutError):
+                await self.serve()
+        finally:
+            counting.cancel()
+
+    async def _count(self) -> None:
+        """Bound the connections from each address."""
+        settings = self.state.settings
+        most = settings.connections_per_address
+        limit = ConnectionLimit(self._port, most, _Forwarders(settings.forwarded_allow_ips))
+        while True:
+            if most and self._port:
+                limit.cut()
+            await asyncio.sleep(COUNT)
 
 
 async def serve(settings: Settings, announce: Callable[[State, str], object]) -> None:
@@ -247,14 +283,27 @@ async def serve(settings: Settings, announce: Callable[[State, str], object]) ->
     try:
         app = App(state)
         server = Server(app, listener)
-        loop = asyncio.get_running_loop()
-        with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
-            loop.add_signal_handler(signal.SIGTERM, server.end)
-            loop.add_signal_handler(signal.SIGINT, server.end)
-            loop.add_signal_handler(signal.SIGHUP, server.renew)
+        if sys.platform != "win32":
+            on_signal(signal.SIGTERM, server.end)
+            on_signal(signal.SIGINT, server.end)
+            on_signal(signal.SIGHUP, server.renew)
         await working(app, _open(state, server, announce), server.run())
     finally:
         await state.host.close()
+
+
+def on_signal(number: int, action: Callable[[], object]) -> None:
+    """Have the event loop that runs call a function when a signal comes.
+
+    The loop's own way loses signals under load: it needs room in the pipe that wakes the loop.
+    """
+    loop = asyncio.get_running_loop()
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(action)
+
+    signal.signal(number, note)
 
 
 async def working(

@@ -3,6 +3,8 @@
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args
 from urllib.parse import urlsplit
@@ -62,6 +64,11 @@ class Settings:
     tls_cert: str = _setting("", "a file with the certificate, for HTTPS", metavar="FILE")
     tls_key: str = _setting("", "a file with the certificate's private key", metavar="FILE")
     insecure: bool = _setting(False, "let everybody do everything, without keys")
+    allowed_hosts: str = _setting(
+        "",
+        "with --insecure, the server's names besides localhost and addresses; commas between them",
+        metavar="LIST",
+    )
     durability: str = _setting(
         "always",
         "when to answer: always (on the disk), interval (within 10 ms), never (no sync)",
@@ -70,6 +77,13 @@ class Settings:
     keep_events: bool = _setting(True, "keep all events, for explanations, exports and replays")
     rate_limit: float = _setting(
         0.0, "the most requests a second of each key; 0 for no limit", metavar="N", low=0, high=1e9
+    )
+    connections_per_address: int = _setting(
+        384,
+        "the most connections from one address, except those of proxies; 0 for no limit",
+        metavar="N",
+        low=0,
+        high=1_000_000,
     )
     alert_url: str = _setting("", "send alerts to this webhook", metavar="URL")
     alert_secret: str = _setting(
@@ -90,6 +104,20 @@ class Settings:
     def is_local(self) -> bool:
         """Whether only this machine can reach the service."""
         return bool(self.uds) or self.host in LOOPBACK or self.host.startswith("127.")
+
+    @cached_property
+    def allowed_names(self) -> frozenset[str]:
+        """The names in `allowed_hosts`."""
+        return frozenset(name.strip().lower() for name in self.allowed_hosts.split(","))
+
+    def answers_for(self, host: str) -> bool:
+        """Whether a field Host has a name of this server, or an address: it leads nowhere else."""
+        try:
+            name = urlsplit(f"//{host}").hostname or "?"
+            own = "localhost", self.host, urlsplit(self.advertise).hostname
+            return name in own or name in self.allowed_names or bool(ip_address(name))
+        except ValueError:
+            return False
 
 
 NAMES: Final = tuple(each.name for each in fields(Settings))

@@ -1,8 +1,9 @@
 """All that the handlers of requests share."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from lastblock.serve.alerts import Alerts
 from lastblock.serve.forwarding import HEADER, LATER, SOON, ElsewhereError, Forwarder, Relayed
@@ -44,6 +45,28 @@ class State:
     """Sends requests to other servers on the same database; None if there can be none."""
     streams: dict[int, list[int]] = field(default_factory=dict)
     """The streams of events that are open, and whether each is behind."""
+
+    def check_site(self, request: Request) -> None:
+        """Raise a `ProblemError` if a web page of others may have sent a request without a key.
+
+        Such a page reaches whatever its reader's browser reaches. It names this server by its own
+        host name, whose owner may lead it anywhere, or the browser says where it comes from.
+        """
+        given = request.header(b"host") or ""
+        if not self.settings.answers_for(given):
+            raise ProblemError(
+                "misdirected",
+                f"this server does not answer for {given!r}; start it with --allowed-hosts if it "
+                "has this name",
+            )
+        if request.scope["method"] not in ("GET", "HEAD"):
+            check_origin(request, self.settings.allowed_names)
+
+    def is_over(self, request: Request, hosted: Hosted) -> bool:
+        """Return whether a stream about a bandit has to end."""
+        key: Key = request.caller
+        is_revoked = key is not EVERYTHING and self.keys.current(key.id) != key
+        return hosted.is_gone or self.is_stopping or is_revoked
 
     def authorize(self, request: Request, right: Right | None) -> None:
         """Note who sends a request, or raise a `ProblemError` if that key does not allow it."""
@@ -152,6 +175,25 @@ def check_reach(request: Request, name: str) -> None:
     key: Key = request.caller
     if not key.reaches(name):
         raise ProblemError("forbidden", f"key {key.id} is not for bandit {name!r}")
+
+
+def check_origin(request: Request, names: Container[str] = ()) -> None:
+    """Raise a `ProblemError` if a web page of others has sent a request.
+
+    Parameters
+    ----------
+    request
+        The request.
+    names
+        Host names whose pages may send it, too.
+    """
+    site = request.header(b"sec-fetch-site")
+    origin, host = request.header(b"origin"), request.header(b"host")
+    is_foreign = site is not None and site not in ("same-origin", "none")
+    if origin is not None and host is not None and urlsplit(origin).netloc != host:
+        is_foreign = is_foreign or site is None  # a proxy may show us under another name
+    if is_foreign and urlsplit(origin or "").hostname not in names:
+        raise ProblemError("forbidden", "this was sent by a page of another site")
 
 
 def address_of(request: Request) -> str:

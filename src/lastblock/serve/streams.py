@@ -45,14 +45,14 @@ async def follow(
     """Yield the events of a bandit after event `after`, and those that come later.
 
     Only events that are on the disk are sent, so that nobody hears of what a crash takes back. It
-    ends when the client leaves, the bandit is deleted, or the server stops.
+    ends when the client leaves, its key ends, the bandit is deleted, or the server stops.
     """
     left = asyncio.ensure_future(request.until_left())
     state.streams[id(request)] = lag = [0]
     seen, heard = -1, time.monotonic()
     yield b"retry: 2000\n\n"
     try:
-        while not (left.done() or hosted.is_gone or state.is_stopping):
+        while not (left.done() or state.is_over(request, hosted)):
             if seen != hosted.stamp or lag[0]:
                 stamp = hosted.stamp
                 try:

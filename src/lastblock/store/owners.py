@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from lastblock.store.sqlite_connections import Identity
+from lastblock.support.files import open_handles
 
 if sys.platform == "win32":
     import msvcrt
@@ -156,16 +157,16 @@ def _close_parked() -> None:
 
 def _open_files() -> "set[Identity] | None":
     """Return all files that this process has open, except parked handles; None if unknown."""
-    for folder in ("/proc/self/fd", "/dev/fd"):
-        with suppress(OSError):
-            busy = set()
-            for name in os.listdir(folder):
-                if int(name) not in _parked:
-                    with suppress(OSError):  # it has been closed meanwhile
-                        found = os.fstat(int(name))
-                        busy.add((found.st_dev, found.st_ino))
-            return busy
-    return None
+    handles = open_handles()
+    if handles is None:
+        return None
+    busy = set()
+    for handle in handles:
+        if handle not in _parked:
+            with suppress(OSError):  # it has been closed meanwhile
+                found = os.fstat(handle)
+                busy.add((found.st_dev, found.st_ino))
+    return busy
 
 
 def _after_in_child() -> None:

@@ -31,7 +31,7 @@ async def pulse(state: State, hosted: Hosted, visit: Visit) -> AsyncIterator[byt
     seen, heard = _stamp(hosted), time.monotonic()
     yield b"retry: 3000\n\n"
     try:
-        while not (left.done() or hosted.is_gone or state.is_stopping):
+        while not (left.done() or state.is_over(visit.request, hosted)):
             await asyncio.wait([left], timeout=BEAT)
             stamp = _stamp(hosted)
             if stamp != seen:

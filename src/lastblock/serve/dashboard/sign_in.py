@@ -15,7 +15,7 @@ from lastblock.serve.http import Handler, Request, Response
 from lastblock.serve.keys import Key, Keys, Right
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Route
-from lastblock.serve.state import EVERYTHING, State, address_of
+from lastblock.serve.state import EVERYTHING, State, address_of, check_origin
 from lastblock.store.documents import Documents
 
 COOKIE: Final = "lastblock_session"
@@ -228,17 +228,6 @@ async def read_form(request: Request) -> dict[str, str]:
         return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=2000, errors="strict"))
     except (UnicodeDecodeError, ValueError) as error:
         raise ProblemError("bad-request", f"the form cannot be read: {error}") from None
-
-
-def check_origin(request: Request) -> None:
-    """Raise a `ProblemError` if a page of somebody else has sent a form."""
-    site = request.header(b"sec-fetch-site")
-    origin, host = request.header(b"origin"), request.header(b"host")
-    is_foreign = site is not None and site not in ("same-origin", "none")
-    if origin is not None and host is not None and urlsplit(origin).netloc != host:
-        is_foreign = is_foreign or site is None  # a proxy may show us under another name
-    if is_foreign:
-        raise ProblemError("forbidden", "this form was not sent by the dashboard")
 
 
 _UNKNOWN = "This key is unknown, revoked or expired. Ask for another one."

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from lastblock.serve.http import Request, Response
+from lastblock.serve.keys import Key
 from lastblock.serve.messages import Alive, Ready
 from lastblock.serve.metrics import Sample, family
 from lastblock.serve.problems import ProblemError
@@ -52,7 +53,7 @@ def routes(state: State) -> Iterator[Route]:
 
     async def metrics(request: Request) -> Response:
         """Counters for Prometheus."""
-        lines = [*state.metrics.lines(), *_of_bandits(state), ""]
+        lines = [*state.metrics.lines(), *_of_bandits(state, request.caller), ""]
         text = "\n".join(lines)
         return Response(text.encode(), 200, b"text/plain; version=0.0.4; charset=utf-8")
 
@@ -63,8 +64,8 @@ def routes(state: State) -> Iterator[Route]:
     )
 
 
-def _of_bandits(state: State) -> Iterator[str]:
-    hosted = list(state.host.bandits.values())
+def _of_bandits(state: State, key: Key) -> Iterator[str]:
+    hosted = [each for each in state.host.bandits.values() if key.reaches(each.family.name)]
 
     def by_arm(name: str) -> Iterator[Sample]:
         for each in hosted:
