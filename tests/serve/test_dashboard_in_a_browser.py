@@ -226,3 +226,52 @@ def test_hostile_labels_are_only_words(visit):
         visit.go(path)
         assert words in visit.said("main").replace("\u202e", "")
         assert visit.all("main img, main script") == []
+
+
+TEXTS = """
+  const found = [], box = document.querySelector("[data-chart=share]");
+  const write = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    const { a, d, e, f } = this.getTransform(), size = this.measureText(text);
+    const [left, right] = [size.actualBoundingBoxLeft, size.actualBoundingBoxRight];
+    const [up, down] = [size.actualBoundingBoxAscent, size.actualBoundingBoxDescent];
+    const at = [a * (x - left) + e, d * (y - up) + f, a * (x + right) + e, d * (y + down) + f];
+    if (text) found.push([text, ...at]);
+    write.call(this, text, x, y);
+  };
+  box.style.width = `${arguments[1]}px`;
+  lastblockCharts.draw(box, arguments[0], "share");
+  const done = arguments[2];
+  setTimeout(() => {
+    CanvasRenderingContext2D.prototype.fillText = write;
+    done([box.querySelector("canvas").width, found]);
+  }, 100);
+"""
+MOMENT = 1_774_742_400  # midnight before the clocks are changed in Berlin, in 2026
+SPANS = [(1, 1), (2, 1), (5, 1), (12, 1), (60, 1), (100, 15), (60, 60), (90, 300), (24, 3600)]
+SPANS += [(48, 3600), (180, 43_200), (30, 86_400), (180, 604_800), (6, 604_800 << 14)]
+
+
+@pytest.mark.parametrize("width", [300, 760, 1400])
+def test_words_in_charts_never_overlap_whatever_the_span(visit, width):
+    visit.devtools("Emulation.setTimezoneOverride", timezoneId="Europe/Berlin")
+    visit.go("/bandits/button")
+    visit.wait(lambda: len(visit.all(".chart canvas")) == 2)
+    for number, length in SPANS:
+        times = [MOMENT + k * length for k in range(number)]
+        arm = dict.fromkeys(("share", "mean", "low", "high"), [0.5] * number)
+        marks = [{"time": time, "kind": "add_arm", "text": f"arm {time} added"} for time in times]
+        change = {"arm": "a rather long label", "mark": None, "old": 0.5, "new": 0.25, "text": ""}
+        data = {"times": times, "length": length, "decisions": [1] * number, "milestones": marks}
+        data["arms"] = [{"label": "a", "mark": None, **arm}]
+        data["changes"] = [{**change, "time": time + length / 2} for time in times]
+        wide, words = visit.browser.execute_async_script(TEXTS, data, width)
+        says = number, length, words
+        assert len(words) > 8, says
+        for place, (_, left, top, right, bottom) in enumerate(words):
+            assert right <= wide, says
+            for _, begin, up, end, down in words[:place]:
+                assert right <= begin or end <= left or bottom <= up or down <= top, says
+        if number == 1:  # not years
+            assert any(text.count(":") == 2 for text, *_ in words), says
+    visit.devtools("Emulation.setTimezoneOverride", timezoneId="")

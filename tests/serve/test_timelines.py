@@ -100,17 +100,19 @@ def test_a_stretch_has_the_interval_of_all_means():
 
 
 def test_stretches_of_few_events_are_drawn_together():
-    """A day of minutes with a decision each; sums stay as they are."""
+    """A day of minutes with a decision each, and clicks of five per cent; sums stay as they are."""
     starts = np.arange(1000, 1180, dtype=np.int64) * 60_000_000
     counts = np.zeros((180, 2, 4))
     counts[:, :, 0] = counts[:, :, 1] = 1.0
-    counts[::20, 0, 2:] = 1.0
+    counts[::20, :, 2:] = 1.0
     few = coarser(TimelineCounts(["a", "b"], starts, 60_000_000, counts))
-    assert few.length == 8 * 60_000_000
-    assert 22 <= len(few.starts) <= 24
+    assert few.length == 16 * 60_000_000
+    assert 11 <= len(few.starts) <= 12
     assert (np.diff(few.starts) == few.length).all()
     assert few.counts.sum(axis=0) == pytest.approx(counts.sum(axis=0))
     assert few.starts[0] <= starts[0] < few.starts[1]
+    more = coarser(TimelineCounts(["a", "b"], starts, 60_000_000, counts * 100))
+    assert more.length == 2 * 60_000_000  # 1800 clicks say something of 90 stretches
     many = TimelineCounts(["a", "b"], starts, 60_000_000, counts * 1000)
     assert coarser(many) is many
     none = TimelineCounts(["a"], starts[:0], 1_000_000, np.zeros((0, 1, 4)))

@@ -51,6 +51,12 @@
     };
   }
 
+  // Where words begin that belong to x: to the right of it if they fit, else to the left.
+  function beginOf({ left, width: wide }, x, width, ratio) {
+    const fits = x + width + 8 * ratio <= left + wide;
+    return fits ? x + 5 * ratio : Math.max(left, x - width - 5 * ratio);
+  }
+
   // Words on a chart, with a halo, since curves may run behind them.
   function write(ctx, words, x, y, colour, ratio) {
     ctx.save();
@@ -64,11 +70,14 @@
     ctx.restore();
   }
 
-  // A line across the chart for every change, with the arm that gave it away.
+  // A line across the chart for every change, with the arm that gave it away; words that would run
+  // into others go one line down, or are left to the list below the chart.
+  const ROWS = 4;
   function changeMarks(changes, format) {
     return (plot) => {
       const { ctx, bbox } = plot;
       const ratio = window.devicePixelRatio || 1;
+      const rows = Array.from({ length: ROWS }, () => []);
       ctx.save();
       ctx.font = `${12 * ratio}px system-ui, sans-serif`;
       for (const change of changes) {
@@ -84,9 +93,13 @@
         ctx.stroke();
         const who = change.arm === null ? "" : `${change.arm.slice(0, 24)} `;
         const text = `${who}${format(change.old)} → ${format(change.new)}`;
-        const left = x + ctx.measureText(text).width + 8 * ratio > bbox.left + bbox.width;
-        ctx.textAlign = left ? "right" : "left";
-        write(ctx, text, x + (left ? -5 : 5) * ratio, bbox.top + 13 * ratio, css("--soft"), ratio);
+        const width = ctx.measureText(text).width;
+        const begin = beginOf(bbox, x, width, ratio), end = begin + width + 8 * ratio;
+        const row = rows.findIndex((taken) => taken.every(([from, to]) => end <= from || to <= begin));
+        if (row < 0 || width > bbox.width) continue;
+        rows[row].push([begin, end]);
+        ctx.textAlign = "left";
+        write(ctx, text, begin, bbox.top + (13 + 15 * row) * ratio, css("--soft"), ratio);
       }
       ctx.restore();
     };
@@ -112,9 +125,8 @@
         ctx.stroke();
         const words = text.length > 28 ? `${text.slice(0, 27)}…` : text;
         const width = ctx.measureText(words).width;
-        const left = x + width + 8 * ratio > bbox.left + bbox.width;
-        const begin = left ? x - width - 5 * ratio : x + 4 * ratio;
-        if (begin < free) continue; // the list below the chart has it
+        const begin = beginOf(bbox, x, width, ratio);
+        if (begin < free || width > bbox.width) continue; // the list below the chart has it
         free = begin + width + 8 * ratio;
         ctx.textAlign = "left";
         write(ctx, words, begin, foot - 5 * ratio, css("--accent"), ratio);
@@ -123,20 +135,44 @@
     };
   }
 
+  const MINUTE = 60, HOUR = 3600, DAY = 86400, MONTH = 30 * DAY, YEAR = 365 * DAY;
+  const APART = 72; // as wide as a time with its seconds, and some space
+  const LENGTHS = [
+    ...[1, 5, 10, 15, 30], ...[1, 5, 10, 15, 30].map((n) => n * MINUTE), ...[1, 2, 3, 4, 6, 8, 12].map((n) => n * HOUR),
+    ...[1, 2, 3, 5, 10, 15].map((n) => n * DAY), ...[1, 2, 3, 6].map((n) => n * MONTH), ...[1, 2, 5, 10, 25].map((n) => n * YEAR),
+  ];
+
+  // What the ticks of the axis of time say; the day or the year only where it is a new one.
+  function timeWords(_, ticks, axis, space, length) {
+    const [main, more] = length >= YEAR ? ["{YYYY}", ""] : length >= MONTH ? ["{MMM}", "{YYYY}"]
+      : length >= DAY ? ["{D} {MMM}", "{YYYY}"] : [length >= MINUTE ? "{HH}:{mm}" : "{HH}:{mm}:{ss}", "{D} {MMM}"];
+    let before = "";
+    return ticks.map((tick) => {
+      if (tick === null) return "";
+      const date = new Date(1000 * tick), below = uPlot.fmtDate(more)(date);
+      const words = uPlot.fmtDate(main)(date) + (below === before ? "" : `\n${below}`);
+      before = below;
+      return words;
+    });
+  }
+
+  // Where the clocks are changed, two ticks can be closer together than all others.
+  function withoutCrowd(plot, ticks) {
+    let last = -Infinity;
+    return ticks.map((tick) => {
+      const at = plot.valToPos(tick, "x");
+      if (at - last < 0.9 * APART) return null;
+      last = at;
+      return tick;
+    });
+  }
+
   function axes(format) {
     const common = { stroke: css("--soft"), grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--grid"), width: 1 } };
-    const day = "\n{D} {MMM}";
-    // For each distance of ticks: what they say, and what is added at the first tick of a year or a day.
-    const values = [
-      [31536000, "{YYYY}", null, null, null, null, null, null, 1],
-      [2419200, "{MMM}", "\n{YYYY}", null, null, null, null, null, 1],
-      [86400, "{D} {MMM}", "\n{YYYY}", null, null, null, null, null, 1],
-      [60, "{HH}:{mm}", day, null, day, null, null, null, 1],
-      [1, "{HH}:{mm}:{ss}", day, null, day, null, null, null, 1],
-    ];
+    const font = "12px system-ui, sans-serif";
     return [
-      { ...common, font: "12px system-ui, sans-serif", values },
-      { ...common, font: "12px system-ui, sans-serif", size: 58, values: (_, ticks) => ticks.map(format) },
+      { ...common, font, space: APART, incrs: LENGTHS, values: timeWords, filter: withoutCrowd },
+      { ...common, font, size: 58, values: (_, ticks) => ticks.map(format) },
     ];
   }
 
@@ -152,16 +188,17 @@
     const at = (values, share) => values[Math.round(share * (values.length - 1))];
     const [means, lows, highs] = ["mean", "low", "high"].map(sorted);
     if (!means.length) return [0, 1];
-    let low = Math.min(at(means, 0.02), ...lows.length ? [at(lows, 0.1)] : []);
-    let high = Math.max(at(means, 0.98), ...highs.length ? [at(highs, 0.85)] : []);
+    let low = Math.min(at(means, 0.02), ...lows.length ? [at(lows, 0.5)] : []);
+    let high = Math.max(at(means, 0.98), ...highs.length ? [at(highs, 0.5)] : []);
     if (low === high) [low, high] = [low - Math.abs(low) / 10 - 0.01, high + Math.abs(high) / 10 + 0.01];
     const isPositive = low >= 0;
     const room = (high - low) * 0.05;
     return [isPositive && low < high / 2 ? 0 : low - room, high + room];
   }
 
-  // At least ten stretches, so that a single one does not get an axis of years.
-  function widened(low, high, length) {
+  // At least ten stretches. For a single one, uPlot asks for years.
+  function widened(low, high, { times, length }) {
+    if (times.length === 1) [low, high] = [times[0], times[0]];
     const room = Math.max(0, 10 * length - (high - low)) / 2;
     return [low - room, high + room];
   }
@@ -181,7 +218,7 @@
     const isRate = kind === "mean";
     const all = data.arms.flatMap((arm) => [...arm.low, ...arm.high, ...arm.mean]).filter((value) => value !== null);
     const format = isRate && all.some((value) => value < 0 || value > 1) ? plain : (value) => percent(value);
-    const series = [{ label: "Time", value: "{YYYY}-{MM}-{DD} {HH}:{mm}" }];
+    const series = [{ label: "Time", value: `{YYYY}-{MM}-{DD} {HH}:{mm}${data.length < 60 ? ":{ss}" : ""}` }];
     const columns = [data.times];
     const bands = [];
     for (const arm of data.arms) {
@@ -198,8 +235,8 @@
       columns.push(isRate ? arm.mean : arm.share);
     }
     const options = {
-      width: box.clientWidth, height: 260, series, bands, axes: axes(format),
-      scales: { x: { range: (_, low, high) => widened(low, high, data.length) }, y: { range: isRate ? rangeOf(data.arms) : [0, 1] } },
+      width: box.clientWidth, height: 260, padding: [null, APART / 2, null, null], series, bands, axes: axes(format),
+      scales: { x: { range: (_, low, high) => widened(low, high, data) }, y: { range: isRate ? rangeOf(data.arms) : [0, 1] } },
       cursor: { drag: { x: true, y: false } },
       legend: { live: true },
       hooks: { draw: [changeMarks(data.changes, format), milestoneMarks(data.milestones)] },

@@ -52,7 +52,7 @@
         const words = document.createElement("span");
         const at = new Date(1000 * time);
         when.dateTime = at.toISOString();
-        when.textContent = at.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+        when.textContent = at.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: data.length < 60 ? "medium" : "short" });
         words.append(Object.assign(document.createElement("bdi"), { textContent: text }));
         row.append(when, " ", words);
         return row;
