@@ -56,8 +56,10 @@ def test_a_session_ends_with_its_key_and_by_itself(shop):
     assert reader.get().status == 303
     now = [1000.0]
     sessions = Sessions(shop.state.host.store.documents, shop.state.keys, clock=lambda: now[0])
-    cookie = sessions.begin(shop.admin)
+    cookie = sessions.begin(shop.admin, shop.key)
     assert sessions.read(cookie).key == shop.admin
+    for read in (shop.admin.digest, "x"):  # what a reader of the store has, with its secret
+        assert sessions.read(sessions.begin(shop.admin, f"lb_{shop.admin.id}_{read}")) is None
     assert sessions.read(cookie[:-1] + ("0" if cookie[-1] != "0" else "1")) is None
     id, ends, *rest = cookie.split(".")
     assert sessions.read(".".join([id, str(int(ends) + 1), *rest])) is None

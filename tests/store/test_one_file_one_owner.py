@@ -12,6 +12,27 @@ from lastblock.store import owners
 from processes import run_python
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other rights")
+def test_files_are_private_whatever_the_umask_and_open_ones_are_named_once(path, caplog):
+    before = os.umask(0)
+    try:
+        with lb.Store(path) as store:
+            new_bandit(store.create, name=NAME).ask()
+            store.flush()
+            modes = {each.name: each.stat().st_mode & 0o777 for each in path.parent.iterdir()}
+    finally:
+        os.umask(before)
+    names = [f"{path.name}{side}" for side in ("", "-wal", "-shm")]
+    assert modes == dict.fromkeys(names, 0o600)
+    assert not caplog.records
+    path.chmod(0o640)
+    for _ in range(2):
+        lb.Store(path).close()
+    (record,) = caplog.records
+    assert f"may use '{path}' (mode 640)" in record.getMessage()
+    assert "run chmod 600 on it" in record.getMessage()
+
+
 def test_a_symbolic_link_leads_to_the_same_owner(path, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     link = tmp_path / "elsewhere" / "link.db"

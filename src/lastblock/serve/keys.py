@@ -1,7 +1,9 @@
 """Keys: who may do what. Only a digest of a key is stored.
 
 A key is ``lb_<id>_<secret>``. The id is public and stands in lists and logs; the secret has 256
-random bits, so that a plain SHA-256 of it cannot be guessed back.
+random bits, so that a plain SHA-256 of it cannot be guessed back. The store has the SHA-256 of that
+once more: a session shows the one in between (`proof_of`), which no reader of the store can make,
+and which is no key.
 """
 
 import hashlib
@@ -33,7 +35,7 @@ class Key:
     id: str
     """The public part of the key."""
     digest: str
-    """SHA-256 of the secret, in hexadecimal."""
+    """SHA-256 of the SHA-256 of the secret, in hexadecimal."""
     scopes: tuple[Right, ...]
     """What it allows: "ask", "tell", "read" or "admin", which allows everything."""
     bandits: tuple[str, ...] | None
@@ -66,8 +68,22 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
 def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
+    return _hash(_hash(secret))
+
+
+def proof_of(text: str) -> str:
+    """Return what proves that a whole key was shown, and what cannot be used as a key."""
+    return _hash(text.split("_", 2)[2])
+
+
+def is_proof(proof: str, key: Key) -> bool:
+    """Return whether something is the proof that a key was shown."""
+    return hmac.compare_digest(_hash(proof), key.digest)
 
 
 def _made(

@@ -137,7 +137,8 @@ def _handle(path: Path, make: bool) -> tuple[int, Identity]:
     # Windows would turn line ends without O_BINARY; nothing is read or written here, but no
     # handle of a database should do so.
     binary = getattr(os, "O_BINARY", 0)
-    file = os.open(path, os.O_RDWR | binary | (os.O_CREAT if make else 0), 0o666)
+    # SQLite gives the files beside it the same mode.
+    file = os.open(path, os.O_RDWR | binary | (os.O_CREAT if make else 0), 0o600)
     opened = os.fstat(file)
     return file, (opened.st_dev, opened.st_ino)
 

@@ -1,12 +1,16 @@
 """The database file of a store: its place, whether it is still there, and its locks."""
 
+import logging
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from lastblock.store.owners import SIDES, Owners
 from lastblock.store.sqlite_connections import NOT_A_STORE, check_not_inherited, identity
 from lastblock.support.errors import StoreError
 
+_log = logging.getLogger(__name__)
+_warned: set[str] = set()
 _SMALLEST = 512  # bytes; an SQLite file that is not empty has at least these
 
 
@@ -51,6 +55,7 @@ class SQLiteFile:
                 "a log for each; remove the other names, or copy the file"
             )
         self._owners.take(0, wait=True)
+        self._warn_if_open_to_others()
         if not self._owners.share_name(str(self.path)):
             raise StoreError(
                 f"{self.label} is open under another name, since it was moved or linked; close it "
@@ -59,6 +64,23 @@ class SQLiteFile:
         self._share_log()
         if 0 < self.size < _SMALLEST:  # SQLite would take it for an empty file
             raise StoreError(f"{self.label} {NOT_A_STORE}")
+
+    def _warn_if_open_to_others(self) -> None:
+        """Log, once for a file, that other users of the machine can read or write it."""
+        if os.name != "posix":
+            return
+        for place in self._places:
+            with suppress(FileNotFoundError):
+                mode = os.stat(place).st_mode & 0o777
+                if mode & 0o077 and place not in _warned:
+                    _warned.add(place)
+                    _log.warning(
+                        "%s: other users of this machine may use %r (mode %o), which has what a "
+                        "service on it trusts; run chmod 600 on it",
+                        self.label,
+                        place,
+                        mode,
+                    )
 
     def _share_log(self) -> None:
         """Note that the log is this file's; raise a `StoreError` if another open file uses it."""

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from lastblock.serve.dashboard.pages import Pages
 from lastblock.serve.http import Handler, Request, Response
-from lastblock.serve.keys import Key, Keys, Right
+from lastblock.serve.keys import Key, Keys, Right, is_proof, proof_of
 from lastblock.serve.problems import ProblemError
 from lastblock.serve.routing import Route
 from lastblock.serve.state import EVERYTHING, State, address_of, check_origin
@@ -68,25 +68,37 @@ class Sessions:
         self._keys, self._everybody, self._clock = keys, everybody, clock
         self._ended: dict[str, int] = {}  # nonces, and when their sessions would have ended
 
-    def begin(self, key: Key | None) -> str:
-        """Return the cookie's value for a new session with this key; None for everybody's."""
+    def begin(self, key: Key | None, text: str = "") -> str:
+        """Return the cookie's value for a new session.
+
+        The signature says when it ends, and needs the secret of the store; the proof needs the key,
+        so that the store alone is not enough to make a session.
+
+        Parameters
+        ----------
+        key
+            Its key; None for everybody's.
+        text
+            The whole key.
+        """
         ends = int(self._clock()) + HOURS * 3600
-        id, digest = (key.id, key.digest) if key is not None else (_NO_KEY, "")
-        about = f"{id}.{ends}.{secrets.token_urlsafe(16)}"
-        return f"{about}.{self._sign('session', about, digest)}"
+        id, proof = (key.id, proof_of(text)) if key is not None else (_NO_KEY, "")
+        about = f"{id}.{ends}.{secrets.token_urlsafe(16)}.{proof}"
+        return f"{about}.{self._sign('session', about)}"
 
     def read(self, cookie: str | None) -> Session | None:
         """Return the session of a cookie; None if it is not valid any more."""
         parts = (cookie or "").split(".")
-        if len(parts) != 4:
+        if len(parts) != 5:
             return None
-        id, ends, nonce, signature = parts
+        id, ends, nonce, proof, signature = parts
         key = self._everybody if id == _NO_KEY else self._keys.current(id)
         if key is None or (self._everybody is not None) != (id == _NO_KEY):
             return None
-        digest = "" if id == _NO_KEY else key.digest
-        good = self._sign("session", f"{id}.{ends}.{nonce}", digest)
+        good = self._sign("session", f"{id}.{ends}.{nonce}.{proof}")
         if not hmac.compare_digest(good.encode(), signature.encode("utf-8", "replace")):
+            return None
+        if id != _NO_KEY and not is_proof(proof, key):
             return None
         if int(ends) <= self._clock() or nonce in self._ended:
             return None
@@ -264,14 +276,15 @@ class SignInPages:
         fields = await read_form(request)
         check_origin(request)
         following = _own(fields.get("next", ""))
-        key = self._state.keys.check(fields.get("key", "").strip())
+        text = fields.get("key", "").strip()
+        key = self._state.keys.check(text)
         if key is None:
             self._state.limits.take(address_of(request))
             return self._form(following, _UNKNOWN)
         if not key.allows("read"):
             return self._form(following, _CANNOT_READ)
         guard = self._guard
-        return guard.pages.go(following, guard.set_cookie(request, guard.sessions.begin(key)))
+        return guard.pages.go(following, guard.set_cookie(request, guard.sessions.begin(key, text)))
 
     async def sign_out(self, request: Request) -> Response:
         """End the session."""
