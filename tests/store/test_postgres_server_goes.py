@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from postgres_server import Server, account
 from refusals import said
 
 import lastblock as lb
+from lastblock.store import unwritten
+from lastblock.store.opening import open_storage
+from lastblock.store.unwritten import take_in
 from processes import run_trial
 from trials import short_and_long
 
@@ -38,8 +42,6 @@ def test_a_server_that_goes_and_comes_back(mortal, durability):
         said(store.flush)
     for action in (bandit.ask, bandit.reseed, store.names, lambda: store.verify(NAME)):
         assert "; c" in said(action)  # check …, or calls go on …
-    if durability == "interval":
-        said(store.close)  # it stays open: what was acknowledged is not written yet
     mortal.start()
     live([bandit, twin], range(31, 60))
     assert bandit.to_bytes() == twin.to_bytes()
@@ -50,6 +52,45 @@ def test_a_server_that_goes_and_comes_back(mortal, durability):
     store.close()
     with lb.Store(url) as again:
         assert again.bandit(NAME).to_bytes() == twin.to_bytes()
+
+
+def test_closing_waits_for_the_server_and_keeps_what_it_does_not_take(
+    mortal, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    url, twin = mortal.url(schema="closing"), new_bandit()
+    with lb.Store(url) as store:
+        new_bandit(store.create, name=NAME)
+    for comes_back in (True, False):
+        store = lb.Store(url, durability="interval", interval=60.0)
+        for each in (store.bandit(NAME), twin):
+            each.tell_many(each.ask(5000), [1.0] * 5000)
+        mortal.stop()
+        if comes_back:
+            with ThreadPoolExecutor(1) as thread:
+                closing = thread.submit(store.close)
+                while not list(tmp_path.iterdir()):
+                    assert not closing.done()
+                mortal.start()
+                closing.result()
+            assert list(tmp_path.iterdir()) == []
+            continue
+        monkeypatch.setattr(unwritten, "CLOSING", 0.5)
+        text = said(store.close)
+        (file,) = tmp_path.iterdir()
+        assert f"; the last 10000 events are in the file {str(file)!r}: add them" in text
+        assert file.stat().st_mode & 0o777 == 0o600
+        with pytest.raises(lb.StoreError, match="is closed"):
+            store.names()
+        mortal.start()
+        fetch(url, "UPDATE owners SET expires = now()")  # its lease ends in ten seconds
+    for count in (10_000, 0):
+        storage = open_storage(url, keep_events=False, sync=True)
+        assert take_in(storage, file) == {NAME: count}
+        storage.close()
+    with lb.Store(url) as again:
+        assert again.bandit(NAME).to_bytes() == twin.to_bytes()
+        assert again.bandit(NAME).ask().id == twin.ask().id
 
 
 @short_and_long("kills", 2, 8)

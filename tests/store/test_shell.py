@@ -6,9 +6,11 @@ import io
 import json
 
 import pytest
+from lives import live, new_bandit
 from shop_to_read import HOSTILE, POLICY, made, play
 
 import lastblock as lb
+from lastblock.store import unwritten
 from lastblock.store.documents import BANDITS
 from store.databases import fetch
 
@@ -91,6 +93,50 @@ def test_verify(place, shell_on):
     assert not bad["is_good"]
     assert "is damaged" in bad["text"]
     assert shell("verify", "title")[1].startswith("BAD   title: bandit 'title' in ")
+
+
+def test_import(place, tmp_path, shell_on, monkeypatch):
+    def fail(rows, snapshots):
+        raise lb.StoreError("the disk is full")
+
+    monkeypatch.setattr(unwritten, "CLOSING", 0.0)
+    monkeypatch.chdir(tmp_path)
+    twin = new_bandit(rewards="sum")
+    store = lb.Store(place, durability="interval", interval=60.0)
+    bandit = new_bandit(store.create, name="button", rewards="sum")
+    bandit.ask()
+    twin.ask()
+    store.flush()
+    store._groups._write = fail
+    live([bandit, twin], range(200))
+    with pytest.raises(
+        lb.StoreError, match=r"the disk is full; the last \d+ events are in the file"
+    ):
+        store.close()
+    (file,) = tmp_path.glob("lastblock-events-*.jsonl")
+    count = len(file.read_text().splitlines()) - 1
+
+    def refused(store, lines):
+        (tmp_path / "wrong").write_text("\n".join(lines))
+        status, out, err = shell_on(store, "import", tmp_path / "wrong")
+        assert (status, out) == (2, "")
+        return err
+
+    lb.Store(tmp_path / "other.db").close()
+    lines = file.read_text().splitlines()
+    assert "has events of another store" in refused(tmp_path / "other.db", lines)
+    assert "line 3 of" in refused(place, [*lines[:2], "[]"])
+    assert "line 1 of" in refused(place, [])
+    assert "is missing" in refused(place, [lines[0], *lines[2:]])
+    assert shell_on(place, "import", file)[1] == f"button: {count:,} events\n"
+    assert json.loads(shell_on(place, "import", file, "--json")[1]) == {"button": 0}
+    with lb.Store(place) as store:
+        bandit = store.bandit("button")
+        assert bandit.to_bytes() == twin.to_bytes()
+        assert [each.id for each in bandit.pending] == [each.id for each in twin.pending]
+        bandit.ask(2)
+    longer = json.dumps({**json.loads(lines[-1]), "event": count + 2})
+    assert "has gone on without the events" in refused(place, [*lines, longer])
 
 
 def test_delete(place, shell_on):

@@ -66,7 +66,7 @@ class Groups:
         self._added = self._taken = self._written = 0  # these count calls of `put`
         self._failures = 0
         self._error: BaseException | None = None
-        self._is_urgent = self._is_closing = False
+        self._is_urgent = self._is_closing = self._has_given_up = False
         self._thread = threading.Thread(target=self._work, name="lastblock-store", daemon=True)
         self._thread.start()
 
@@ -108,7 +108,7 @@ class Groups:
         with self._lock:
             if self._written >= goal:
                 return None
-            if self._failures > failures:
+            if self._failures > failures or self._has_given_up:
                 raise StoreError(str(self._error)) from self._error
             gate = threading.Lock()
             gate.acquire()
@@ -145,16 +145,20 @@ class Groups:
         with self._lock:
             return list(self._rows)
 
-    def give_up(self) -> None:
-        """End the thread, and lose what could not be written."""
+    def give_up(self) -> list[Row]:
+        """End the thread, and return the rows that could not be written."""
         with self._lock:
-            self._rows.clear()
-            self._snapshots.clear()
-            self._written = self._taken = self._added
-            self._is_closing = True
-            self._error = None
+            self._is_closing = self._has_given_up = True
             self._wake.notify()
         self._thread.join()
+        with self._lock:
+            gates, self._gates = self._gates, []
+            told, self._told_later = self._told_later, []
+        for gate in gates:
+            gate.release()
+        for _, function in told:
+            function(StoreError(str(self._error)))
+        return self.waiting()
 
     def close(self) -> None:
         """Write everything and end the thread; if writing fails, leave the queue as it is."""
@@ -191,9 +195,9 @@ class Groups:
                 self._is_urgent = False
                 self._wake.wait()
             due = begun + (self._interval if self._error is None else AGAIN)
-            while not self._is_urgent and time.monotonic() < due:
+            while not (self._is_urgent or self._has_given_up) and time.monotonic() < due:
                 self._wake.wait(max(0.0, due - time.monotonic()))
-            return True
+            return not self._has_given_up
 
     def _take(self) -> tuple[list[Row], list[Snapshot]]:
         """Return all that is in the queue; it stays there until it is written."""
@@ -217,8 +221,6 @@ class Groups:
                     if self._snapshots.get(snapshot.bandit) is snapshot:  # and not a later one
                         del self._snapshots[snapshot.bandit]
                 self._written = self._taken
-            elif self._is_closing:
-                self._error = None  # `give_up` was called meanwhile
             else:
                 self._failures += 1
                 if isinstance(error, TakenOverError):
@@ -319,10 +321,6 @@ class SharedCommits:
             self._is_closing = True
             self._wake.notify()
         self._thread.join()
-
-    def give_up(self) -> None:
-        """Do as `close` does: each call ends with its commit or its error."""
-        self.close()
 
     def _work(self) -> None:
         while calls := self._take():

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 from lastblock.core.protocol import Policy
@@ -31,6 +32,7 @@ from lastblock.store.opening import Queue, open_storage, queue_of
 from lastblock.store.recovery import Known, Recovered, recover, verify
 from lastblock.store.sqlite_connections import INHERITED
 from lastblock.store.storage import BanditHolder, DamagedError, Row, Storage
+from lastblock.store.unwritten import finish
 from lastblock.support.checks import at_least, line, number, whole
 from lastblock.support.errors import BanditInUseError, StoreError, TokenError, short
 
@@ -121,8 +123,12 @@ class Store:
         self._lock = threading.RLock()
         self._journals: dict[str, EventLog] = {}
         self._reserved: set[int] = set()  # the bandits that have ids in reserve
+        self._numbered: dict[int, str] = {}  # the names of all that were open
+        self._folder = Path() if self._storage.is_remote else Path(path).parent
         self._closed: str | None = None  # why the store is closed
-        self._at_exit = weakref.finalize(self, _end, self._storage, self._groups, self._reserved)
+        self._at_exit = weakref.finalize(
+            self, _end, self._storage, self._groups, self._reserved, self._numbered, self._folder
+        )
         _open_stores.add(self)
 
     # Making and opening bandits.
@@ -449,6 +455,7 @@ class Store:
     def _attach(self, name: str, found: int, made: Recovered, reserved: int) -> None:
         if self._block:
             self._reserved.add(found)
+        self._numbered[found] = name
         self._journals[name] = EventLog(
             found,
             made,
@@ -913,21 +920,27 @@ class Store:
             self._groups.flush()
 
     def close(self) -> None:
-        """Write all events and close the bandits; closing a store twice is not an error."""
+        """Write all events and close the bandits; closing a store twice is not an error.
+
+        If the database does not take the events, this waits for it for half a minute. What is left
+        then is in a file, which `lastblock store import` adds to the store.
+
+        Raises
+        ------
+        StoreError
+            If events could not be written; it names the file. The store is closed all the same.
+        """
         with self._lock:
             if not self._at_exit.alive:
                 return
             lost: StoreError | None = None
-            if self._groups is not None:
-                try:
-                    self._groups.close()
-                except StoreError as error:
-                    if not self._storage.is_lost:
-                        raise  # the store stays open, and the user can try again
-                    self._groups.give_up()  # trying again could never succeed
-                    lost = error
             gone = {each.number for each in self._journals.values() if each.is_ended}
-            _give_back(self._storage, self._reserved - gone)
+            try:
+                _finish(
+                    self._storage, self._groups, self._reserved - gone, self._numbered, self._folder
+                )
+            except StoreError as error:
+                lost = error
             self._closed = f"{self.label} is closed; open it again with Store()"
             for journal in self._journals.values():
                 journal.end(self._closed)
@@ -965,14 +978,33 @@ _open_stores: weakref.WeakSet[Store] = weakref.WeakSet()
 """Every store of this process."""
 
 
-def _end(storage: Storage, groups: Queue | None, reserved: set[int]) -> None:
+def _end(
+    storage: Storage,
+    groups: Queue | None,
+    reserved: set[int],
+    names: Mapping[int, str],
+    folder: Path,
+) -> None:
     """Close a store at the end of the process, or when nothing refers to it or its bandits."""
     try:
-        if groups is not None:
-            groups.close()
-            _give_back(storage, reserved)
+        _finish(storage, groups, reserved, names, folder)
     finally:
         storage.close()
+
+
+def _finish(
+    storage: Storage,
+    groups: Queue | None,
+    reserved: set[int],
+    names: Mapping[int, str],
+    folder: Path,
+) -> None:
+    """Write all events and end the queue, or raise an error that names the file that has them."""
+    if isinstance(groups, Groups):
+        finish(groups, storage, names, folder)
+    elif groups is not None:
+        groups.close()
+    _give_back(storage, reserved)  # only here: ids of events that are not written are not free
 
 
 def _give_back(storage: Storage, bandits: set[int]) -> None:

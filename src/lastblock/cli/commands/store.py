@@ -9,13 +9,14 @@ from lastblock.cli.store_actions import (
     delete,
     evaluate,
     export,
+    importing,
     list,
     migrate,
     show,
     verify,
 )
 
-ACTIONS = (list, show, verify, export, evaluate, migrate, check, copy, delete)
+ACTIONS = (list, show, verify, export, evaluate, migrate, check, copy, importing, delete)
 _EPILOG = """\
 A STORE is the path of an SQLite file, or postgresql://user:password@host/database.
 
