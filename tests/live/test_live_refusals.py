@@ -92,7 +92,7 @@ def strange_arms(call):
 
 
 def wrong_keys(call):
-    return [("key=", lambda b, key=key: call(b, key)) for key in ("", "x" * 256, 7, b"a", "a\nb")]
+    return [("key=", lambda b, key=key: call(b, key)) for key in ("", "x" * 301, 7, b"a", "a\nb")]
 
 
 def first(b):
@@ -114,8 +114,15 @@ CALLS = [
     ("only 1 are eligible", lambda b: b.ask(2, among=["red"], distinct=True)),
     ("distinct", lambda b: b.ask(2, distinct="yes")),
     *wrong_keys(lambda b, key: b.ask(key=key)),
-    ("'a' was for 2 decisions, not for 3", lambda b: b.ask(3, key="a"), lb.KeyReusedError),
-    ("not for 1", lambda b: b.ask(key="a"), lb.KeyReusedError),
+    *(
+        ("key='a' came with another request before", call, lb.KeyReusedError)
+        for call in (
+            lambda b: b.ask(3, key="a"),
+            lambda b: b.ask(key="a"),
+            lambda b: b.ask(2, key="a", without=["blue"]),
+            lambda b: b.ask(2, key="a", distinct=True),
+        )
+    ),
     *unasked(lambda b, decision: b.tell(decision, 1.0)),
     *unasked(lambda b, decision: b.tell_many([first(b), decision], [1.0, 1.0])),
     *unasked(lambda b, decision: b.forget(decision)),
@@ -246,7 +253,7 @@ EVENTS = [
     (("guard", None, 4, [1.0]), "does not fit"),
     (("guard", None, None, [1.0]), "does not fit"),
     (("guard", None, 0, [1e300]), "does not fit"),
-    (("remember", None, None, ["asked", "a", [[99, 0, None]]]), "does not fit"),
+    (("remember", None, None, ["asked", ["a", ""], [[99, 0, None]]]), "does not fit"),
     (("remember", None, None, "x"), "does not fit"),
     (("configure", None, None, {"rewards": "mean", "remember": [0, 0]}), "does not fit"),
 ]

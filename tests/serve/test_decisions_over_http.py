@@ -61,18 +61,67 @@ def test_the_same_key_gets_the_same_decision_also_after_a_restart(service):
     assert shop.decide(key="page view 17").json == first.json
     three = shop.decide(key="x", n=3).json
     shop.close()
-    shop = service()
+    key, shop = shop.key, service()
+    shop.key = key  # another API key has keys of its own
     assert shop.decide(key="page view 17").json == first.json
     assert shop.decide(key="x", n=3).json == three
-    arm = first.json["arm"]
-    for allowed in ({"without": [arm]}, {"among": list({"red", "green", "blue"} - {arm})}):
-        batch = {"requests": [{**allowed, "key": "page view 17"}]}
-        alone = shop.decide(key="page view 17", **allowed)
-        for wrong in (alone, shop.post(f"{DECIDE}:batch", batch)):
-            assert (wrong.status, wrong.kind) == (422, "key-reused")
-            assert f"got {arm!r}, which this request does not allow" in wrong.json["detail"]
-    assert shop.decide(key="page view 17", among=[arm, "x"]).json == first.json
+    batch = {"requests": [{"key": "page view 17"}]}
+    assert shop.post(f"{DECIDE}:batch", batch).json == {"answers": [[first.json]]}
     assert shop.get(BUTTON).json["decisions"] == 4
+
+
+FIRST = {"unit": "visitor 4711", "segment": "de"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {},
+        {**FIRST, "unit": "visitor 4712"},
+        {**FIRST, "segment": "fr"},
+        {"unit": "visitor 4711"},
+        {**FIRST, "n": 1},
+        {**FIRST, "without": ["green"]},
+        {**FIRST, "among": ["red", "green", "blue"]},
+        {**FIRST, "why": True},
+    ],
+)
+@pytest.mark.parametrize("more", [{}, {"holdout": {"share": 0.5, "control": "red"}}])
+def test_a_key_is_for_one_request(service, other, more):
+    shop = service()
+    shop.create(**more)
+    first = shop.decide(key="k", **FIRST).json
+    batch = {"requests": [{**other, "key": "k"}]}
+    for wrong in (shop.decide(key="k", **other), shop.post(f"{DECIDE}:batch", batch)):
+        needs_unit = more and "unit" not in other
+        assert (wrong.status, wrong.kind) == (422, "invalid" if needs_unit else "key-reused")
+    assert shop.decide(key="k", **FIRST).json == first
+    for name in shop.state.host.store.names():  # the log has a digest only
+        assert b"4711" not in shop.get(f"/v1/bandits/{name}/export?what=events").body
+
+
+def test_keys_are_separate_for_each_api_key(shop):
+    shop.create("sums", aggregation="sum")
+    callers = [shop.state.keys.create(["ask", "tell"])[0] for _ in range(2)]
+    headers = {"Idempotency-Key": "k"}
+
+    def send(method, path, body):
+        found = [shop.call(method, path, body, key=key, headers=headers) for key in callers * 2]
+        assert all(each.status < 300 for each in found), found
+        assert [each.body for each in found[2:]] == [each.body for each in found[:2]]
+        return found
+
+    one, other, *_ = send("POST", DECIDE, {})
+    assert one.json["token"] != other.json["token"]
+    one, other, *_ = send("POST", f"{DECIDE}:batch", {"requests": [{"key": "b"}]})
+    assert one.json != other.json
+    send("POST", f"{BUTTON}/observations", {"observations": [{"arm": "red", "reward": 1.0}]})
+    assert shop.get(BUTTON).json["arms"][0]["pulls"] == 2
+    first, second = (each["token"] for each in shop.decide("sums", n=2).json["decisions"])
+    send("PUT", f"/v1/decisions/{first}/reward", {"reward": 1.0})
+    send("POST", "/v1/rewards:batch", {"rewards": [{"token": second, "reward": 1.0}]})
+    for token in (first, second):
+        assert shop.post(f"/v1/decisions/{token}/close").json == {"reward": 2.0}
 
 
 def test_the_token_of_a_lost_decision_is_unknown(shop):

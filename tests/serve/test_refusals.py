@@ -174,7 +174,7 @@ def test_nothing_else_is_taken(shop, path, body, kind, words):
         (BUTTON, {"segment": "a\nb"}, "invalid", "segment"),
         (BUTTON, {"segment": "x" * 101}, "invalid", "segment"),
         (BUTTON, {"segment": "fr@@holdout"}, "invalid", "must not contain '@'"),
-        (BUTTON, {"n": 2, "key": "one"}, "key-reused", "was for 1 decisions, not for 2"),
+        (BUTTON, {"n": 2, "key": "one"}, "key-reused", "came with another request before"),
         (PLAIN, {"segment": "fr"}, "invalid", "has no segments"),
         (HELD, {}, "invalid", "give the unit"),
         (HELD, {"unit": "a", "n": 2, "distinct": True}, "invalid", "no distinct arms"),

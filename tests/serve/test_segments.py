@@ -70,7 +70,7 @@ def test_a_key_gets_its_decision_again_when_segments_come_and_go(shop):
     first = shop.decide(key="view 1", segment="c").json
     assert shop.delete(f"{BUTTON}@a").status == 204
     assert shop.decide(key="view 1", segment="c").json["token"] == first["token"]
-    requests = [{"segment": "d", "key": "k"}, {"segment": "b", "key": "k"}, {"segment": "b"}]
+    requests = [{"segment": "d", "key": "k"}, {"segment": "d", "key": "k"}, {"segment": "b"}]
     made = shop.post(f"{DECIDE}:batch", {"requests": requests}).json["answers"]
     assert made[0][0]["token"] == made[1][0]["token"]
     assert [each[0]["segment"] for each in made] == ["d", "d", "b"]

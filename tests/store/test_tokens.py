@@ -175,7 +175,7 @@ def test_a_secret_is_made_once(place):
     "edit",
     [
         "UPDATE events SET extra = '[1]' WHERE kind > 5",
-        'UPDATE events SET extra = \'["asked", "a", [[99, 0, null]]]\' WHERE kind > 5',
+        'UPDATE events SET extra = \'["asked", ["a", ""], [[99, 0, null]]]\' WHERE kind > 5',
         "UPDATE events SET extra = 'x' WHERE kind > 5",
         "UPDATE events SET extra = NULL WHERE kind > 5",
     ],

@@ -14,7 +14,7 @@ from lastblock.live.eligibility import ANY, Wanted
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import L, as_float, refused
 from lastblock.live.ledger import Collected, Rewards, check_guarded, combined
-from lastblock.live.memory import Ended, check_key
+from lastblock.live.memory import Ended, check_key, digest_of
 from lastblock.support.errors import (
     ExpiredDecisionError,
     KeyReusedError,
@@ -26,23 +26,36 @@ from lastblock.support.errors import (
 
 
 def ask_again(
-    desk: JournalledDesk[L], count: int, key: Any, wanted: Wanted = ANY
+    desk: JournalledDesk[L],
+    count: int,
+    key: Any,
+    wanted: Wanted = ANY,
+    digest: str | None = None,
 ) -> list[Decision[L]]:
-    """Take `count` decisions, or return those that were taken with this key before."""
+    """Take `count` decisions, or return those that were taken with this key before.
+
+    `digest` tells the request from others; None for what `count` and `wanted` say.
+    """
     check_key(key)
     desk.settle()
+    if digest is None:
+        digest = digest_of(count, *(repr(each) for each in wanted))
     found = desk.ledger.memory.asked(key)
     if found is None:
-        return desk.ask_each(count, key, wanted)
+        return desk.ask_each(count, key, wanted, digest)
     desk.check_open()
-    if len(found.rows) != count:
-        raise KeyReusedError(
-            f"key={short(key)} was for {len(found.rows)} decisions, not for {count}; "
-            "take another key for another request"
-        )
+    if found.digest != digest:
+        raise asked_otherwise(key)
     return [
         desk.decision(desk.labels[arm], id, chance, found.time) for id, arm, chance in found.rows
     ]
+
+
+def asked_otherwise(key: str) -> KeyReusedError:
+    """Return the error for a key with which something else was asked for."""
+    return KeyReusedError(
+        f"key={short(key)} came with another request before; take another key for another request"
+    )
 
 
 class Checked(NamedTuple):

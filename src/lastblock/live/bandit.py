@@ -392,7 +392,7 @@ class Bandit(Generic[L]):
         TypeError
             If a context is given.
         KeyReusedError
-            If the key came before with another `n`.
+            If the key came before with another `n`, `among`, `without` or `distinct`.
         ValueError
             If no arm can be chosen, or not `n` different ones, or a label is not that of an arm.
         """

@@ -153,9 +153,12 @@ class JournalledDesk(Desk[L]):
     # The changes that users make.
 
     def ask_each(
-        self, count: int, key: str | None = None, wanted: Wanted = ANY
+        self, count: int, key: str | None = None, wanted: Wanted = ANY, digest: str = ""
     ) -> list[Decision[L]]:
-        """Take the next `count` decisions, and remember them by a key if there is one."""
+        """Take the next `count` decisions, and remember them by a key if there is one.
+
+        `digest` tells what was asked for from what another request with this key asks for.
+        """
         if self._is_unsure:
             self.settle()
         kept = self.kept_for(count, wanted)
@@ -167,7 +170,7 @@ class JournalledDesk(Desk[L]):
                 self.clock.tick()
             asked, events = self.take_each(count, kept, wanted.distinct)
             if key is not None:
-                events.append(self._remembered(key, count))
+                events.append(self._remembered(key, digest, count))
             if self._journal is not None:
                 self._journal(events)  # after asking, since only now the arms are known
             if key is not None:
@@ -179,11 +182,11 @@ class JournalledDesk(Desk[L]):
         self._announce(BanditEvent("ask", d.id, d.arm, d.probability) for d in asked)
         return asked
 
-    def _remembered(self, key: str, count: int) -> Event:
+    def _remembered(self, key: str, digest: str, count: int) -> Event:
         """Return the event that remembers the last `count` decisions by a key."""
         first = self.next_id - count
         rows = [[id, self.number(id), self.chances.get(id)] for id in range(first, self.next_id)]
-        return "remember", first, None, ["asked", key, rows]
+        return "remember", first, None, ["asked", [key, digest], rows]
 
     def tell_checked(self, decision: Decision[L] | Pending[L] | int | str, reward: Any) -> None:
         """Check a decision and its reward, then learn the reward."""

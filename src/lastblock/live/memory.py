@@ -2,7 +2,8 @@
 
 An item of the memory is plain data, as the event "remember" has it:
 
-["asked", key, [[decision, arm, probability], …]]: the decisions of one `ask` with a key;
+["asked", [key, digest], [[decision, arm, probability], …]]: the decisions of one `ask` with a key,
+and a digest of what was asked for;
 ["told" | "closed" | "forgotten", reward or None, [decision]]: how a decision ended;
 ["part", [reward, key], [decision]]: one of several rewards, from an event "partial";
 ["observed", [key, digest], []]: the observations of one call with a key.
@@ -11,9 +12,11 @@ Old items are dropped when a new one comes, by the times and numbers of the even
 replays the events has the same memory, and reads no clock.
 """
 
+import json
 from collections import deque
 from collections.abc import Iterator
 from datetime import timedelta
+from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias
 
 from lastblock.support.checks import at_least, number
@@ -21,7 +24,7 @@ from lastblock.support.errors import short
 
 DAY = 24 * 3600 * 1_000_000
 MOST = 100_000
-LONGEST_KEY = 255
+LONGEST_KEY = 300  # over HTTP 255, behind the id of an API key
 
 OBSERVED = "observed"
 ENDINGS = ("told", "closed", "forgotten")
@@ -38,6 +41,8 @@ class Asked(NamedTuple):
     time: int
     rows: list[list[Any]]
     """For each decision its number, the number of its arm, and its probability."""
+    digest: str
+    """A digest of what was asked for."""
 
 
 class Ended(NamedTuple):
@@ -160,7 +165,8 @@ def _places(item: Item) -> int:
 def _handles(item: Item) -> Iterator[tuple[Handle, Any]]:
     what, value, rows = item.payload
     if what == "asked":
-        yield value, Asked(item.time, rows)
+        key, digest = value
+        yield key, Asked(item.time, rows, digest)
     elif what == "part":
         reward, key = value
         yield (rows[0], key), reward
@@ -178,7 +184,7 @@ def check_payload(payload: Any, next_id: int, arms: int) -> list[Any]:
         raise _strange(payload)
     what, value, rows = payload
     if what == "asked":
-        check_key(value)
+        _check_pair(payload)
         for id, arm, chance in rows:
             if not _is_below(id, next_id) or not _is_below(arm, arms):
                 raise _strange(payload)
@@ -186,9 +192,8 @@ def check_payload(payload: Any, next_id: int, arms: int) -> list[Any]:
                 raise _strange(payload)
         return payload
     if what == OBSERVED:
-        key, digest = value
-        check_key(key)
-        if rows or not isinstance(digest, str) or len(digest) > LONGEST_KEY:
+        _check_pair(payload)
+        if rows:
             raise _strange(payload)
         return payload
     if len(rows) != 1 or not _is_below(rows[0], next_id):
@@ -201,6 +206,27 @@ def check_payload(payload: Any, next_id: int, arms: int) -> list[Any]:
     if value is not None:
         number(value, "reward")
     return payload
+
+
+def _check_pair(payload: list[Any]) -> None:
+    """Raise a ValueError unless the value of an item is a key and a digest."""
+    key, digest = payload[1]
+    check_key(key)
+    if not isinstance(digest, str) or len(digest) > LONGEST_KEY:
+        raise _strange(payload)
+
+
+def digest_of(*values: Any, secret: bytes = b"") -> str:
+    """Return a short text that tells a request from others.
+
+    Parameters
+    ----------
+    values
+        What the request asks for, as plain data.
+    secret
+        Makes a digest by which nobody can guess the values.
+    """
+    return blake2b(json.dumps(values).encode(), digest_size=12, key=secret).hexdigest()
 
 
 def _is_below(value: Any, limit: int) -> bool:

@@ -3,10 +3,8 @@
 The callers of these functions hold the lock of the desk.
 """
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,7 @@ from lastblock.engine.events import OBSERVE, Event
 from lastblock.live.event_replay import learn_each
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import LEAVE_OUT
-from lastblock.live.memory import OBSERVED, check_key
+from lastblock.live.memory import OBSERVED, check_key, digest_of
 from lastblock.support.errors import KeyReusedError, short
 
 PART = 50_000
@@ -105,7 +103,7 @@ def came_before(
 def _digest(desk: JournalledDesk[Any], places: Sequence[int], values: Sequence[float]) -> str:
     """Return a short text that tells these observations from others."""
     rows = [[desk.numbers[place], value] for place, value in zip(places, values, strict=True)]
-    return blake2b(json.dumps(rows).encode(), digest_size=12).hexdigest()
+    return digest_of(rows)
 
 
 def observe_each(

@@ -19,12 +19,19 @@ import msgspec
 from lastblock.core.protocol import Policy
 from lastblock.core.support import support_of
 from lastblock.kernels.exact_sums import LARGEST_REWARD
-from lastblock.live.answering import Checked, check_answers, number_of_token, take_checked
+from lastblock.live.answering import (
+    Checked,
+    ask_again,
+    asked_otherwise,
+    check_answers,
+    number_of_token,
+    take_checked,
+)
 from lastblock.live.bandit import Bandit, desk_of
 from lastblock.live.decisions import Decision
 from lastblock.live.eligibility import Wanted
 from lastblock.live.labels import Label, check_floor, refused
-from lastblock.live.memory import check_key
+from lastblock.live.memory import digest_of
 from lastblock.serve.messages import (
     ChangedBandit,
     Guardrail,
@@ -40,9 +47,10 @@ from lastblock.store.documents import BANDITS, Found, parent_of
 from lastblock.store.storage import DamagedError
 from lastblock.store.store import Store
 from lastblock.support.checks import line
-from lastblock.support.errors import KeyReusedError, short
+from lastblock.support.errors import short
 
 _NOTHING = msgspec.Raw(b"null")
+_ASKED = NewDecision.__struct_fields__
 
 
 class Hosted:
@@ -114,35 +122,37 @@ class Hosted:
     def ask(self, wanted: NewDecision, key: str | None) -> list[Decision[Label]]:
         """Take decisions, or return those that were taken with this key before."""
         bandit, n = self.bandit, wanted.n
+        digest = "" if key is None else self.digest_of(wanted)
         if self.is_holdout:
             control = self.family.notes["holdout"]["control"]
             wanted = NewDecision(n=n, among=[control])
-        before = bandit.asked
-        made: list[Decision[Label]]
-        if n is None:
-            made = [bandit.ask(key=key, among=wanted.among, without=wanted.without)]
-        else:
-            made = bandit.ask(
-                n, key=key, among=wanted.among, without=wanted.without, distinct=wanted.distinct
-            )
+        before, desk = bandit.asked, desk_of(bandit)
+        some = Wanted.checked(wanted.among, wanted.without, wanted.distinct)
+        with desk.lock:
+            if key is None:
+                made: list[Decision[Label]] = desk.ask_each(n or 1, wanted=some)
+            else:
+                made = ask_again(desk, n or 1, key, some, digest)
         if bandit.asked > before:
             self.count_decisions(made)
-        elif key is not None:
-            _check_eligible(key, {decision.arm for decision in made}, wanted)
         return made
+
+    def digest_of(self, wanted: NewDecision) -> str:
+        """Return what tells a request from others that come with the same key.
+
+        A secret of the bandit goes into it, so that the unit cannot be guessed from the log.
+        """
+        secret = bytes.fromhex(self.family.notes.get("holdout_secret", ""))
+        return digest_of(*(getattr(wanted, each) for each in _ASKED), secret=secret)
 
     def check_ask(self, wanted: NewDecision, key: str | None) -> None:
         """Raise an error if `ask` would."""
         desk, count = desk_of(self.bandit), wanted.n or 1
-        if key is not None:
-            check_key(key)
-            found = desk.ledger.memory.asked(key)
-            if found is not None and len(found.rows) != count:
-                raise reused(key, len(found.rows), count)
-            if found is not None:
-                arms = {desk.labels[row[1]] for row in found.rows}
-                _check_eligible(key, arms, wanted)
-                return
+        found = None if key is None else desk.ledger.memory.asked(key)
+        if found is not None and key is not None:
+            if found.digest != self.digest_of(wanted):
+                raise asked_otherwise(key)
+            return
         with desk.lock:
             desk.kept_for(count, Wanted.checked(wanted.among, wanted.without, wanted.distinct))
 
@@ -295,25 +305,6 @@ class Hosted:
             if int(text) in arms:
                 return int(text)
         raise ProblemError("not-found", f"bandit {self.name!r} has no arm {text!r}")
-
-
-def _check_eligible(key: str, arms: set[Label], wanted: NewDecision) -> None:
-    """Raise an error if a request with a key that is known could not have got these arms."""
-    among, without = wanted.among, wanted.without or ()
-    strange = [arm for arm in arms if arm in without or (among is not None and arm not in among)]
-    if strange:
-        raise KeyReusedError(
-            f"key={short(key)} was for a decision that got {strange[0]!r}, which this request does "
-            "not allow; take another key for another request"
-        )
-
-
-def reused(key: str, before: int, now: int) -> KeyReusedError:
-    """Return the error for a key that belongs to another request."""
-    return KeyReusedError(
-        f"key={short(key)} was for {before} decisions, not for {now}; take another key for another "
-        "request"
-    )
 
 
 class BanditNotes(TypedDict, total=False):

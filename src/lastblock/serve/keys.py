@@ -55,6 +55,10 @@ class Key:
         """Return whether the key is for a bandit."""
         return self.bandits is None or bandit in self.bandits
 
+    def own(self, text: str | None) -> str | None:
+        """Return the key of a request so that it is not that of another caller's request."""
+        return f"{self.id}/{text}" if text and self.id else text
+
     def is_over(self, now: datetime) -> bool:
         """Return whether the key has expired."""
         return self.expires is not None and datetime.fromisoformat(self.expires) <= now

@@ -6,7 +6,6 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from lastblock.live.ledger import Rewards
-from lastblock.live.memory import LONGEST_KEY
 from lastblock.serve.keys import Right
 from lastblock.serve.policies import DEFAULT
 from lastblock.serve.problems import Problem
@@ -40,9 +39,7 @@ PageSize: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
 EventNumber: TypeAlias = Annotated[int, Meta(ge=0, le=2**53)]
 Confidence: TypeAlias = Annotated[float, Meta(gt=0.0, lt=1.0)]
 Bound: TypeAlias = Annotated[float, Meta(ge=-1e100, le=1e100)]  # their squares are finite
-Key: TypeAlias = Annotated[
-    str, Meta(min_length=1, max_length=LONGEST_KEY, pattern="^[ -~¡-¬®-ÿ]+$")
-]
+Key: TypeAlias = Annotated[str, Meta(min_length=1, max_length=255, pattern="^[ -~¡-¬®-ÿ]+$")]
 
 AlertAfter: TypeAlias = Annotated[
     float,
@@ -310,7 +307,7 @@ class NewDecision(Sent):
 class KeyedDecision(NewDecision):
     """One of several requests for decisions."""
 
-    key: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+    key: Key | None = None
 
 
 class NewDecisions(Sent):

@@ -209,8 +209,9 @@ def _decisions(view: View, number: int, words: Sequence[Any]) -> Iterator[list[t
 def _note_keys(out: dict[Any, tuple[Any, ...]], kind: int, value: Any) -> None:
     """Note with which key decisions were asked for, if an event says so."""
     if KINDS[kind] == "remember":
-        what, key, rows = json.loads(value)
+        what, about, rows = json.loads(value)
         if what == "asked":
+            key, _ = about
             for decision, _, _ in rows:
                 if decision in out:
                     out[decision] = (*out[decision][:-1], key)

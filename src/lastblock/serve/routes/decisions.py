@@ -5,9 +5,10 @@ from typing import Final
 
 from msgspec import UNSET
 
+from lastblock.live.answering import asked_otherwise
 from lastblock.live.decisions import Decision
 from lastblock.live.labels import Label
-from lastblock.serve.groups import Hosted, check_root, reused
+from lastblock.serve.groups import Hosted, check_root
 from lastblock.serve.http import Body, Request, Response
 from lastblock.serve.messages import (
     MOST_DECISIONS,
@@ -35,6 +36,12 @@ KEY: Final = Parameter(
 )
 
 
+def key_of(request: Request) -> str | None:
+    """Return the key of a request, which is separate for each API key."""
+    own: str | None = request.caller.own(request.options.get(KEY.name))
+    return own
+
+
 class _Decisions:
     """The handlers."""
 
@@ -52,7 +59,7 @@ class _Decisions:
     async def decide(self, request: Request) -> Response:
         """Decide: which arm to use now."""
         wanted = await request.read(_DECISION)
-        hosted, key = await self._ready(request), request.options.get(KEY.name)
+        hosted, key = await self._ready(request), key_of(request)
         check_distinct(wanted)
         hosted = await self._host.decider(hosted, wanted, key)
         self._commits.check()
@@ -71,15 +78,17 @@ class _Decisions:
         hosted = await self._ready(request)
         for each in wanted:
             check_distinct(each)
+            each.key = request.caller.own(each.key)
         deciders = await self._deciders(hosted, wanted)
         self._commits.check()
-        counts: dict[str, int] = {}
+        digests: dict[str, str] = {}
         for decider, each in zip(deciders, wanted, strict=True):
             # All errors that `ask` could raise, before the first is asked.
             decider.check_ask(each, each.key)
             if each.key is not None:
-                if counts.setdefault(each.key, each.n or 1) != (each.n or 1):
-                    raise reused(each.key, counts[each.key], each.n or 1)
+                digest = decider.digest_of(each)
+                if digests.setdefault(each.key, digest) != digest:
+                    raise asked_otherwise(each.key)
         answers = list[tuple[list[DecisionMade], Reason | None]]()
         for decider, each in zip(deciders, wanted, strict=True):
             asked = decider.ask(each, each.key)
@@ -115,7 +124,7 @@ class _Decisions:
                 "count as the policy's",
             )
         self._commits.check()
-        key = request.options.get(KEY.name)
+        key = key_of(request)
         hosted.observe([each.arm for each in seen], [each.reward for each in seen], key)
         await self._commits.written()
         return Response(status=204)

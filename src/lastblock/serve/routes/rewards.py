@@ -22,7 +22,7 @@ from lastblock.serve.messages import (
     RewardOf,
 )
 from lastblock.serve.problems import Problem, ProblemError, of_problem, unavailable
-from lastblock.serve.routes.decisions import KEY
+from lastblock.serve.routes.decisions import KEY, key_of
 from lastblock.serve.routing import Route
 from lastblock.serve.state import State, check_reach
 
@@ -65,7 +65,7 @@ class _Rewards:
         hosted = await self._find(request, token)
         check_value(hosted, told.guardrail)
         self._commits.check()
-        key, more = request.options.get(KEY.name), told.guardrail
+        key, more = key_of(request), told.guardrail
         one = RewardOf(token=token, reward=told.reward, guardrail=more, key=key)
         for error in _tell(hosted, [one]).refused.values():
             raise error
@@ -120,6 +120,8 @@ class _Rewards:
             except Exception as error:
                 refused[place] = self._state.problem_of(error, _BATCH)
                 continue
+            if isinstance(group.where, Hosted):  # another server does the same
+                each.key = request.caller.own(each.key)
             group.places.append(place)
             group.rewards.append(each)
         return list(groups.values()), refused
