@@ -1,6 +1,7 @@
 """Decisions among some of the arms: left out once, paused for long, different ones for a page."""
 
 import json
+import random
 
 import pytest
 from colours import ARMS, arms_of, new_bandit
@@ -130,3 +131,15 @@ def test_floors_of_eligible_arms_alone():
     assert share > 0.1 - 4 * (0.1 * 0.9 / 400) ** 0.5
     assert bandit.ask(among=["red"]).probability == 1.0
     assert round(bandit.ask().probability, 12) in (0.1, 0.8)
+
+
+def test_late_rewards_and_arms_that_are_left_out():
+    """So many that counts need two bytes."""
+    bandit, rng = new_bandit(lb.SWLBSDA(window=60)), random.Random(3)
+    for step in range(300):
+        bandit.ask(without=[rng.choice(ARMS)])
+        if len(bandit.pending) > 5:
+            late = rng.choice(bandit.pending)
+            bandit.tell(late, rng.random()) if step % 7 else bandit.forget(late)
+    assert lb.Bandit.from_bytes(bandit.to_bytes()).pending == bandit.pending
+    assert sum(row.out for row in bandit.summary().arms) == len(bandit.pending)
