@@ -5,22 +5,16 @@ import math
 
 import numpy as np
 import pytest
+from colour_logs import LABELS, MEANS, POLICY, make_columns, new_replay
 
 import lastblock as lb
 
-MEANS = np.array([0.2, 0.5, 0.8])
-ONE, OTHER = lb.LBSDALM(), lb.Thompson()
-
-
-def uniform_log(events=600, seed=1):
-    rng = np.random.default_rng(seed)
-    arms = rng.integers(3, size=events)
-    return arms, (rng.random(events) < MEANS[arms]).astype(float)
+ONE, OTHER = POLICY, lb.Thompson()
 
 
 @pytest.fixture(scope="module")
 def replay():
-    return lb.Replay(uniform_log())
+    return new_replay()
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +75,7 @@ def test_plain_data(replay, both):
     assert plain["LBSDALM"]["policy"] == str(ONE)
     assert plain["LBSDALM"]["estimate"] == one.estimate
     assert plain["LBSDALM"]["interval"] == list(one.interval())
-    assert plain["LBSDALM"]["arms"] == [0, 1, 2]
+    assert plain["LBSDALM"]["arms"] == [*LABELS]
     single = replay.evaluate(ONE, seed=1, times=[1]).to_dict()  # no pass to compare with: NaN
     assert json.loads(json.dumps(single, allow_nan=False)) == single
     assert single["seed_error"] is None
@@ -128,8 +122,7 @@ def test_an_environment_from_a_log(replay):
 
 def test_periods():
     """Arms change places in the middle."""
-    arms, _ = uniform_log(900)
-    rng = np.random.default_rng(3)
+    arms, rng = np.searchsorted(LABELS, make_columns(900)["colour"]), np.random.default_rng(3)
     means = np.where(np.arange(900)[:, None] < 450, MEANS, MEANS[::-1])[np.arange(900), arms]
     replay = lb.Replay((arms, (rng.random(900) < means).astype(float)))
     halves = replay.environment(periods=2)

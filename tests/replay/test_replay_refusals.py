@@ -7,17 +7,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from colour_logs import COLUMNS, FIRST_ARM, MEANS, POLICY, new_replay
+from colour_logs import CHANGING, COLUMNS, FIRST_ARM, POLICY, new_replay, skewed_log
 
 import lastblock as lb
 
 GOOD = {"arm": ["a", "b", "a"], "reward": [1.0, 0.0, 1.0]}
-CHANGING = {
-    "arm": ["a", "b", "a", "b", "d", "b", "d", "d"],
-    "reward": [1.0] * 8,
-    "p": [0.5] * 8,
-    "choices": [["a", "b"]] * 4 + [["b", "d"]] * 4,
-}
 
 
 def good(**changes):
@@ -144,15 +138,6 @@ def colours(**changes):
     return new_replay({**COLUMNS, **changes})
 
 
-def skewed(events=100):
-    """A log whose policy changed its mind, with a floor of 0.1."""
-    rng = np.random.default_rng(1)
-    chances = np.array([[0.1, 0.3, 0.6], [0.4, 0.5, 0.1]])[np.arange(events) // 100 % 2]
-    arms = (rng.random(events)[:, None] > chances.cumsum(axis=1)).sum(axis=1)
-    rewards = (rng.random(events) < MEANS[arms]).astype(float)
-    return lb.Replay((arms, rewards, chances[np.arange(events), arms]))
-
-
 def coming():
     return lb.Replay(CHANGING, propensity="p")
 
@@ -209,7 +194,7 @@ CALLS = [
         lambda: colours(chance=halves()).evaluate(POLICY),
     ),
     ("the log is not uniform", lambda: colours(chance=halves()).matches(POLICY)),
-    ("the log is not uniform", lambda: skewed(3000).evaluate(POLICY)),
+    ("the log is not uniform", lambda: skewed_log(3000).evaluate(POLICY)),
     (r"not 1/3 .* name all 4 arms with", lambda: new_replay(propensity=0.25).evaluate(POLICY)),
     (
         r"arm 0 has 500 of 1000 events, where 333\.3 would be",
@@ -218,10 +203,16 @@ CALLS = [
     ("arm 2 is never logged, so a policy that asks for it", lambda: never().evaluate(POLICY)),
     ("arm 2, which is never logged, so", lambda: never().estimate([0.5, 0.25, 0.25])),
     ("no propensities to reject by", lambda: new_replay(propensity=None).uniform()),
-    (r"floor=0\.2 must be positive, and at most .* 0\.1", lambda: skewed().uniform(floor=0.2)),
-    (r"floor=0\.0 must be positive", lambda: skewed().uniform(floor=0.0)),
+    (
+        r"floor=0\.2 must be positive, and at most .* 0\.1",
+        lambda: skewed_log(100).uniform(floor=0.2),
+    ),
+    (r"floor=0\.0 must be positive", lambda: skewed_log(100).uniform(floor=0.0)),
     (r"floor=0\.5 for each of 3 arms adds up to", lambda: new_replay(propensity=0.5).uniform()),
-    ("no event of 100 is left with floor=1e-09", lambda: skewed().uniform(floor=1e-9, seed=1)),
+    (
+        "no event of 100 is left with floor=1e-09",
+        lambda: skewed_log(100).uniform(floor=1e-9, seed=1),
+    ),
     (r"'pink' is not one of the arms \['blue', 'green'", lambda: new_replay().estimate("pink")),
     ("'pink' is not one of the arms", lambda: new_replay().estimate({"pink": 1.0})),
     ("probabilities add up to 0.9; make them", lambda: new_replay().estimate(BADLY[0])),
@@ -244,7 +235,7 @@ CALLS = [
     (r"no event in which all of \['a', 'd'\]", lambda: coming().estimate({"a": 0.5, "d": 0.5})),
     ("row 4 takes arm 'a', which could not be", lambda: coming().estimate(dropping())),
     ("absent='drop' must be 'skip' or", lambda: coming().estimate(dropping(), absent="drop")),
-    (r"could be chosen in 4 of 8 .* by_choices\(\)", lambda: coming().uniform()),
+    (r"could be chosen in 4 of 8 .*take one of by_choices\(\)", lambda: coming().uniform()),
     (r"could be chosen in 4 of 8 .* by_choices\(\)", lambda: coming().evaluate(POLICY)),
     ("arm 'b', which is among the choices of no event", lambda: uncertain().estimate("b")),
     ("arm 'b' could be chosen in 0 of 8 events", lambda: uncertain().uniform()),
