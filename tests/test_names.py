@@ -2,7 +2,6 @@
 
 import ast
 import inspect
-import pickle
 import re
 import runpy
 import subprocess
@@ -125,20 +124,6 @@ def test_the_good_user_code_runs():
     """The type checkers read it in `make check`; what they pass must work, too."""
     with mock.patch.dict(lb.POLICIES):  # it has a policy of its own
         runpy.run_path(str(TYPING / "good.py"))["main"]()
-
-
-def test_the_yardsticks_keep_numbers_only():
-    env = lb.Piecewise({0: [lb.Dirac(1.0), lb.Dirac(0.0)], 9: [lb.Dirac(0.0), lb.Dirac(1.0)]})
-    best, restart = lb.BestArm(env), lb.OracleRestart(lb.LBSDA(), env)
-    assert best == lb.BestArm((0, 9), (0, 1)) == pickle.loads(pickle.dumps(best))
-    assert restart == lb.OracleRestart(lb.LBSDA(), [9]) == pickle.loads(pickle.dumps(restart))
-    assert repr(best) == "BestArm(starts=(0, 9), arms=(0, 1))"
-    assert best._replace(arms=[1, 0]) == lb.BestArm((0, 9), (1, 0))
-    with pytest.raises(ValueError, match="BestArm: 1 arms for 2 phases"):
-        best._replace(arms=[1])
-    with pytest.raises(AttributeError):
-        best.starts = (0,)
-    assert not hasattr(best, "__dict__")
 
 
 @pytest.mark.parametrize("cls", [getattr(lb, name) for name in lb.POLICIES if hasattr(lb, name)])
