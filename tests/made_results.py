@@ -27,38 +27,17 @@ def made_result(
     curves, final, late = [], [], []
     for label, numbers in regrets.items():
         regret = np.asarray(numbers, float)
-        q25, q75 = np.quantile(regret, [0.25, 0.75])
         se = regret.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
-        curves.append(
-            {
-                "policy": label,
-                "t": times,
-                "mean": rise * regret.mean(),
-                "se": rise * se,
-                "q25": rise * q25,
-                "q75": rise * q75,
-                "best_share": rise,
-            }
-        )
+        ends = {"mean": regret.mean(), "se": se}
+        ends |= {f"q{share}": np.quantile(regret, share / 100) for share in (25, 75)}
+        rising = {name: rise * end for name, end in ends.items()}
+        curves.append({"policy": label, "t": times, **rising, "best_share": rise})
+        each = {"policy": label, "replication": np.arange(n)}
         counted = pd.array((restarts or {}).get(label, [None] * n), dtype="Int64")
-        final.append(
-            {
-                "policy": label,
-                "replication": np.arange(n),
-                "regret": regret,
-                "restarts": counted,
-            }
-        )
+        final.append({**each, "regret": regret, "restarts": counted})
         for phase in range(len(changes) + 1):
             given = [10] * n if delays is None else delays[label][phase]
-            late.append(
-                {
-                    "policy": label,
-                    "replication": np.arange(n),
-                    "phase": phase,
-                    "delay": pd.array(given, dtype="Int64"),
-                }
-            )
+            late.append({**each, "phase": phase, "delay": pd.array(given, dtype="Int64")})
     about = {
         "format": FORMAT,
         "versions": {"lastblock": "0", "sources": "0"},

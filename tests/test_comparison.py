@@ -104,12 +104,10 @@ def test_regrets_are_those_of_simulate(name, comparison, monkeypatch):
     exact = playing.Player(policy, made.environment, made.horizon, key, times)
     roomy = playing.player_of(row, world)
     assert roomy._dtype.itemsize > exact._dtype.itemsize
-    found = []
-    for player in (exact, roomy):
+    found = [player.room(2) for player in (exact, roomy)]
+    for player, room in zip((exact, roomy), found, strict=True):
         player._run = plain(play)
-        found.append(player.room(2))
-        player.play(0, found[-1])
-    assert found[0].pulls.tolist() == found[1].pulls.tolist()
+        player.play(0, room)
     assert found[0].regret.tolist() == found[1].regret.tolist()
 
 
@@ -121,7 +119,7 @@ def test_regrets_are_kept_until_something_changes(comparison, rows, tmp_path, mo
     assert store.regrets(row, world) is None
     store.put(row, [world], found)
     assert numbers.Store(tmp_path).regrets(row, world) == found["small"]
-    assert numbers.Store(tmp_path).regrets(row, world._replace(replications=5)) is None
+    assert store.regrets(row, world._replace(replications=5)) is None
     monkeypatch.setattr(numbers, "address", lambda *_: "other sources")
     assert numbers.Store(tmp_path).regrets(row, world) is None
 

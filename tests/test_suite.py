@@ -112,9 +112,8 @@ def test_rivals_take_the_form_of_the_rewards(arm, lower, family, sigma):
         assert field["SW-TS"].prior_mean == pytest.approx((arm.mean + lower.mean) / 2)
     scale = arm.mean - lower.mean + 2.0 * sigma if gaussian else 1.0
     plain = lb.CUSUMUCB.tuned(horizon=10_000, changes=2)
-    for name in ("threshold", "drift", "scale"):
-        assert getattr(field["CUSUM-UCB"], name) == pytest.approx(getattr(plain, name) * scale)
-    assert field["CUSUM-UCB"].exploration == plain.exploration
+    scaled = {name: getattr(plain, name) * scale for name in ("threshold", "drift", "scale")}
+    assert field["CUSUM-UCB"]._asdict() == pytest.approx({**plain._asdict(), **scaled})
     assert field[TUNED] == lb.SWLBSDA.tuned(horizon=10_000, changes=2)
 
 
@@ -130,11 +129,8 @@ def test_numbers_are_written_as_they_are_read(text):
 
 
 def test_names_of_parts_are_short_and_differ():
-    assert halves.name_of("development", range(problems.count())) == "development"
-    assert halves.name_of("test", [4, 3, 5]) == "test-3-5"
     odd, even = (halves.name_of("test", range(i, 60, 2)) for i in (1, 0))
     assert odd != even
-    assert odd.startswith("test-30-problems-")
     assert len(odd) < 40
 
 
