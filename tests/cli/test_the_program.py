@@ -11,6 +11,7 @@ from pathlib import Path
 
 from coins import assert_one_line
 
+import lastblock as lb
 from lastblock import cli
 
 
@@ -35,32 +36,33 @@ def heard_interrupts():
         signal.signal(signal.SIGINT, before)
 
 
-def test_an_interrupted_run_goes_on(folder):
-    many = "run", "coins.toml", "--replications", 500_000
-    with heard_interrupts():
-        started = program(*many, cwd=folder)
-    chunks = folder / "results/.chunks"
+def test_an_interrupted_and_a_killed_run_go_on(folder):
+    def chunks():
+        return [path for path in (folder / "results/.chunks").rglob("*-*") if path.is_file()]
+
     deadline = time.monotonic() + 300
-    while sum(path.is_file() for path in chunks.rglob("*")) < 4:
-        assert started.poll() is None, started.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    started.send_signal(signal.SIGINT)
-    out, err = started.communicate(timeout=300)
-    assert started.returncode == 130
-    assert out == ""
-    assert err == (
-        "lastblock: interrupted: finished chunks are kept in results; "
-        "run the same command again to continue\n"
-    )
-    kept = [path for path in chunks.rglob("*") if path.is_file()]
-    assert not [path for path in kept if path.name.startswith(".")]
+    said = "lastblock: interrupted: finished chunks are kept in results; "
+    said += "run the same command again to continue\n"
+    for end, status, err in ((signal.SIGINT, 130, said), (signal.SIGKILL, -signal.SIGKILL, "")):
+        assert not [path for path in chunks() if path.name.startswith(".")]
+        enough = len(chunks()) + 3
+        with heard_interrupts():
+            started = program("run", "coins.toml", "--replications", 500_000, cwd=folder)
+        while len(chunks()) < enough:
+            assert started.poll() is None, started.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        started.send_signal(end)
+        assert started.communicate(timeout=300) == ("", err)
+        assert started.returncode == status
     assert not (folder / "results/coins").exists()
-    times = {path: path.stat().st_mtime_ns for path in kept}
+    times = {path: path.stat().st_mtime_ns for path in chunks()}
     status, printed, _ = finished(program("run", "coins.toml", "--replications", 500, cwd=folder))
     assert status == 0
     assert "150,000 in" in printed or "nothing to compute" in printed  # at most one chunk was left
-    assert times == {path: path.stat().st_mtime_ns for path in kept}
+    assert times == {path: path.stat().st_mtime_ns for path in times}
+    whole = lb.lab.run("coins.toml", out="whole", replications=500)
+    assert lb.lab.load("results/coins").final.equals(whole.final)
 
 
 def test_a_reader_that_leaves_is_no_error(folder):

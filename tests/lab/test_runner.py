@@ -1,10 +1,5 @@
 """Chunks: never computed twice, never half written, the same bytes however they came about."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from unittest import mock
@@ -143,40 +138,6 @@ def test_threads_and_executors_do_not_matter(tmp_path):
     expected = contents(tmp_path / "alone" / "small")
     for other in ("threads", "backwards", "processes"):
         assert contents(tmp_path / other / "small") == expected
-
-
-SCRIPT = """
-import sys
-import lastblock as lb
-env = lb.Stationary([lb.Bernoulli(0.9), lb.Bernoulli(0.1), lb.Bernoulli(0.8)])
-policies = {"window": lb.SWLBSDA(window=60), "memory": lb.LBSDALM()}
-scenario = lb.lab.Scenario("killed", env, 1000, policies, replications=6000)
-lb.lab.run(scenario, out=sys.argv[1], threads=1)
-"""
-
-
-def test_a_killed_run_goes_on_with_the_same_bytes(tmp_path):
-    interrupted, whole = tmp_path / "interrupted", tmp_path / "whole"
-    left = []
-    for more in (1, 4):  # kill it when so many more chunks are there
-        process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(interrupted)])
-        before = count(interrupted)
-        while count(interrupted) < before + more:
-            assert process.poll() is None, "it finished before it could be killed"
-            time.sleep(0.002)
-        process.kill()
-        assert process.wait() == -signal.SIGKILL
-        left.append(count(interrupted))
-    assert left[0] < left[1] < 24
-    assert not (interrupted / "killed").exists()
-    subprocess.run([sys.executable, "-c", SCRIPT, str(interrupted)], check=True)
-    subprocess.run([sys.executable, "-c", SCRIPT, str(whole)], check=True)
-    assert contents(interrupted / "killed") == contents(whole / "killed") != {}
-
-
-def count(folder):
-    chunk_folder = folder / ".chunks"
-    return sum(len(files) for _, _, files in os.walk(chunk_folder))
 
 
 def test_a_worker_of_another_version_is_told(tmp_path, monkeypatch):
