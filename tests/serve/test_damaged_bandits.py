@@ -92,7 +92,8 @@ def test_others_are_served_and_each_route_of_a_damaged_one_says_why(shop, tokens
             assert answer.headers["retry-after"] == "60"
     assert shop.get("/v1/bandits/shop@de").json["detail"] == one["shop"]
     rewards = [{"token": tokens[name], "reward": 1} for name in ("sound", "blob")]
-    assert shop.post("/v1/rewards:batch", {"rewards": rewards}).kind == "damaged"
+    good, bad = shop.post("/v1/rewards:batch", {"rewards": rewards}).json["results"]
+    assert (good["taken"], bad["problem"]["detail"]) == (True, one["blob"])
 
     # Only the segment and the units of a damaged member wait.
     assert kinds([shop.decide("part"), shop.decide("part", segment="fr")]) == {201}
@@ -116,10 +117,9 @@ def test_others_are_served_and_each_route_of_a_damaged_one_says_why(shop, tokens
         assert (ready.status, ready.json["status"]) == (200, "ready")
         assert ready.json["detail"].startswith("damaged bandits: 7;")
         assert ready.json["damaged"] == {name: reasons[name] for name in seen}
-    metrics = shop.get("/metrics").body.decode()
-    assert all(
-        f'lastblock_damaged_bandits{{bandit="{name}",reason="' in metrics for name in reasons
-    )
+        metrics = shop.get("/metrics", key=key).body.decode()
+        named = {name for name in DAMAGE if f'damaged_bandits{{bandit="{name}",reason="' in metrics}
+        assert named == seen
     visitor = Visitor(shop, shop.key)
     words = visitor.read()
     assert words.count("– damaged ") == len(DAMAGE)

@@ -114,6 +114,14 @@ class Host:
             bandit.compile()
         return opened
 
+    def damage(self, reaches: Callable[[str], bool]) -> dict[str, str]:
+        """Return why bandits are damaged, by name: those of which the caller may know."""
+        return {
+            name: reason
+            for name, reason in self.damaged.copy().items()
+            if reaches(name) or reaches(name.partition("@")[0])
+        }
+
     def _note_damage(self, reasons: Mapping[str, str]) -> None:
         for name, reason in reasons.items():
             if self.damaged.get(name) != reason:

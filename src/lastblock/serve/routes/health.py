@@ -39,16 +39,10 @@ def routes(state: State) -> Iterator[Route]:
 
     def damage(request: Request) -> dict[str, str]:
         """Return why bandits are damaged, as far as a request has a key that reaches them."""
-        damaged = dict(state.host.damaged)
         with suppress(ProblemError):
-            if damaged:
+            if state.host.damaged:
                 state.authorize(request, "read")
-                reaches = request.caller.reaches
-                return {
-                    name: reason
-                    for name, reason in damaged.items()
-                    if reaches(name) or reaches(name.partition("@")[0])
-                }
+                return state.host.damage(request.caller.reaches)
         return {}
 
     async def metrics(request: Request) -> Response:
@@ -107,7 +101,7 @@ def _of_bandits(state: State, key: Key) -> Iterator[str]:
             "Bandits that cannot be opened, and why.",
             [
                 ({"bandit": name, "reason": reason}, 1)
-                for name, reason in list(state.host.damaged.items())
+                for name, reason in state.host.damage(key.reaches).items()
             ],
         ),
         ("waiting_alerts", "Alerts that wait to be sent.", [({}, state.alerts.waiting)]),
