@@ -24,7 +24,7 @@ def live(bandit: lb.Bandit, begin: int, end: int) -> None:
     for step in range(begin, end):
         decision = bandit.ask()
         if step % 5:
-            bandit.tell(decision, (step * 7 % 11) / 10.0)
+            bandit.tell(decision, (step * 7 % 11) / 10.0, defer=step % 5 == 4)
         if step % 20 == 7:
             bandit.ask(2, distinct=True)
             bandit.ask(among=["green"])

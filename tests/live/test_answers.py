@@ -87,6 +87,32 @@ def test_closing_without_a_reward():
         unchanged(bandit, lb.SettledDecisionError, "already", bandit.close, decision)
 
 
+def test_deferred_rewards_wait_until_their_decisions_expire():
+    bandit, twin = new_bandit(), new_bandit()
+    closed, silent, told, last = bandit.ask(4)
+    twin.ask(4)
+    bandit.tell(told, 1.0, defer=True)
+    assert bandit.close(closed, reward=0.5, defer=True) == 0.5
+    assert (sum(bandit.pulls.values()), bandit.pending) == (0, bandit.pending[:2])
+    summary = bandit.summary()
+    assert [sum(row[place] for row in summary.arms) for place in (2, 3, -1)] == [0, 2, 2]
+    assert "Rewards that the policy learns when their decisions expire: 2." in str(summary)
+    for each in (closed, told, told.id):
+        for call, *arguments in (
+            (bandit.tell, each, 1.0),
+            (bandit.tell_many, [last, each], [1.0, 1.0]),
+            (bandit.forget, each),
+            (bandit.close, each),
+        ):
+            unchanged(bandit, lb.SettledDecisionError, "already|closed", call, *arguments)
+    bandit = lb.Bandit.from_json(bandit.copy().to_json())
+    assert len(bandit.expire(older_than=0, reward=0.0)) == 3
+    twin.tell_many([closed, silent, told], [0.5, 0.0, 1.0])
+    for each in (bandit, twin):
+        each.tell(last, 1.0)
+    assert bandit._desk.live.to_bytes() == twin._desk.live.to_bytes()
+
+
 def test_a_reward_with_a_key_counts_once():
     bandit = new_bandit(rewards="sum")
     decision = bandit.ask()
@@ -125,10 +151,14 @@ def test_functions_are_told_of_each_reward():
     bandit.on_event(seen.append)
     decision = bandit.ask(key="a")
     bandit.tell(decision, 1.0)
-    bandit.close(decision)
+    bandit.close(decision, defer=True)
+    bandit.ask(among=[decision.arm])
+    bandit.expire(older_than=0)
     assert [(event.kind, event.value) for event in seen] == [
         ("ask", None),
         ("partial", 1.0),
+        ("close", 1.0),
+        ("ask", None),
         ("tell", 1.0),
     ]
     assert {event.arm for event in seen} == {decision.arm}

@@ -13,7 +13,7 @@ import lastblock as lb
 ARMS = ["red", "green", "blue"]
 POLICIES = [lb.LBSDALM(), lb.LBSDA(), lb.Thompson()]
 KINDS = {
-    *("ask", "ask_among", "tell", "forget", "observe", "remember", "configure"),
+    *("ask", "ask_among", "tell", "close", "forget", "observe", "remember", "configure"),
     *("add_arm", "retire_arm", "pause_arm", "resume_arm", "set_floors", "reseed"),
 }
 
@@ -40,11 +40,11 @@ def change(bandit, step):
     elif act < 60:
         bandit.tell(late[0], rng.random(), key=None if bandit.rewards is None else str(step))
     elif act < 70:
-        bandit.tell_many(late, [rng.random() for _ in late])
+        bandit.tell_many(late, [rng.random() for _ in late], defer=rng.random() < 0.3)
     elif act < 73:
         bandit.forget(late[0].id)
     elif act < 76:
-        bandit.close(late[0], reward=rng.choice([None, 0.5]))
+        bandit.close(late[0], reward=rng.choice([None, 0.5]), defer=rng.random() < 0.5)
     elif act < 78:
         bandit.expire(older_than=10, reward=rng.choice([None, 0.0]))
     elif act < 82:

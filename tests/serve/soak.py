@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import uuid
+from datetime import timedelta
 from pathlib import Path
 
 import lastblock as lb
@@ -201,6 +202,7 @@ def compare(place, decided, told):
     with lb.Store(place, keep_events=True) as store:
         for name in set(decided.values()):
             store.verify(name)
+            store.bandit(name).expire(older_than=timedelta(0))  # rewards may wait for that
             asked, rewards = collections.Counter(), {}
             for event in store.events(name, limit=10_000_000):
                 if event.kind == "ask":

@@ -261,9 +261,48 @@ def test_late_decisions_expire_with_a_default_reward(service):
     assert (late.status, late.kind) == (410, "gone")
     assert shop.reward(tokens[0], 1).status == 204
     state = shop.get(BUTTON).json
-    assert (state["waiting"], sum(arm["pulls"] for arm in state["arms"])) == (0, 3)
+    assert (state["waiting"], sum(arm["pulls"] for arm in state["arms"])) == (0, 2)
     changes = {"reward_window": None, "default_reward": None}
     assert shop.patch(BUTTON, changes).json["reward_window"] is None
+
+
+def test_rewards_wait_for_the_end_of_the_window_where_there_is_a_default(service):
+    shop = service()
+    shop.create(reward_window=0.2, default_reward=0.0)
+    shop.create("sums", reward_window=0.2, default_reward=0.0, aggregation="sum")
+    made = shop.decide(n=4).json["decisions"] + [shop.decide(segment="a").json]
+    click, again, closed, silent, other = [each["token"] for each in made]
+    summed = shop.decide("sums").json["token"]
+    batch = [(token, 1) for token in (again, other, summed)]
+
+    def learnt():
+        names = ("button", "button@a", "sums")
+        states = [shop.get(f"/v1/bandits/{name}").json for name in names]
+        return [(sum(arm["pulls"] for arm in each["arms"]), each["waiting"]) for each in states]
+
+    for _ in range(2):  # before and after a restart
+        for _ in range(2):
+            assert shop.reward(click, 1).status == 204
+            assert shop.reward(click, 0).status == 409
+            assert kinds(tell(shop, batch, key="a")) == [None] * 3
+            assert shop.post(f"/v1/decisions/{closed}/close", {"reward": 0.5}).json["reward"] == 0.5
+            assert shop.post(f"/v1/decisions/{summed}/close").json["reward"] == 1.0
+            assert shop.reward(summed, 1).status == 410
+        assert learnt() == [(0, 1), (0, 0), (0, 0)]
+        arms = shop.get(f"{BUTTON}/summary").json["arms"]
+        assert sum(arm["deferred"] for arm in arms) == 3
+        shop.close()
+        key, shop = shop.key, service()
+        shop.key = key
+    time.sleep(0.2)
+    assert shop.expire() == 1
+    assert learnt() == [(4, 0), (1, 0), (1, 0)]
+    assert [shop.reward(token, 1).status for token in (click, closed, silent)] == [204, 410, 410]
+    late = shop.decide().json["token"]
+    shop.reward(late, 1)
+    shop.patch(BUTTON, {"reward_window": None, "default_reward": None})
+    assert shop.expire() == 0
+    assert learnt()[0] == (5, 0)  # there is no window any more for which it could wait
 
 
 def test_decisions_may_be_among_some_arms_only(shop):

@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 
 from databases import fetch, store_at
@@ -166,6 +167,8 @@ def retries(place, kills, seed):
     with lb.Store(path, keep_events=True) as store:
         bandit = store.bandit(NAME)
         serve_one(store, bandit, cells[ACKNOWLEDGED])
+        time.sleep(0.001)
+        bandit.expire(older_than=timedelta(0))
         steps = cells[ACKNOWLEDGED] + 1
         store.verify(NAME)
         told = fetch(path, "SELECT decision, reward FROM events WHERE kind = 1 ORDER BY decision")
@@ -189,7 +192,8 @@ def serve_one(store, bandit, step):
     token = bandit.ask(key=f"request {step}").token
     for key, reward in (("a", 1.0), ("b", 2.0)):
         store.tell(token, reward, key=key)
-    bandit.close(token)
+    bandit.close(token, defer=step % 2 == 0)
+    bandit.expire(older_than=timedelta(milliseconds=step % 3))
 
 
 def full(folder, durability):

@@ -52,6 +52,30 @@ def test_a_window_by_the_clock(place, now):
         assert told == [(0, 5.0), (1, 0.0)]
 
 
+def test_deferred_rewards_are_told_in_the_order_in_which_windows_end(place, now):
+    hour = 3_600_000_000
+    with lb.Store(place, snapshot_every=3) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        shown_later, bought, _ = (each.token for each in bandit.ask(3))
+        now[0] += hour
+        bandit.activate(shown_later)
+        for _ in range(2):
+            store.tell(shown_later, 0.5, defer=True)
+            store.tell(bought, 1.0, defer=True)
+    with lb.Store(place) as store:
+        bandit = store.bandit(NAME)
+        for _ in range(2):
+            store.tell(bought, 1.0)
+            with pytest.raises(lb.ToldOtherwiseError):
+                store.tell(bought, 0.0)
+            with pytest.raises(lb.SettledDecisionError):
+                bandit.activate(bought)
+            bandit.expire(older_than=timedelta(hours=2), reward=0.0)
+            now[0] += 3 * hour
+        told = fetch(place, "SELECT decision, reward FROM events WHERE kind = 1 ORDER BY event")
+        assert told == [(1, 1.0), (2, 0.0), (0, 0.5)]
+
+
 def test_the_log_has_it_all(place, tmp_path):
     import pyarrow.parquet as pq  # noqa: PLC0415  # optional, and slow to import
 

@@ -2,12 +2,14 @@
 
 One machine draws calls of every kind, snapshots, stores that are closed and opened again with other
 options, and writes that fail or are interrupted. After each step all four bandits are equal, and so
-is what they answer.
+is what they answer. Each decision is told once at most, and a reward that waits until the decision
+expires is told then.
 """
 
 import itertools
 import json
 import threading
+from functools import partial
 
 import hypothesis.strategies as st
 import pytest
@@ -60,9 +62,11 @@ class Fault:
     mode = None
 
     def patch(self, monkeypatch):
-        """Let it go wrong in all three places where callers write."""
+        """Let it go wrong in all three places where callers write; no write waits for the disk."""
         for owner, name in ((SQLiteStorage, "write"), (SharedCommits, "put"), (Groups, "put")):
             monkeypatch.setattr(owner, name, self.wrapped(getattr(owner, name)))
+        off = "PRAGMA synchronous = OFF"
+        monkeypatch.setattr(SQLiteStorage, "_synchronise", lambda s, _: s._connection.execute(off))
 
     def wrapped(self, write):
         def written(queue, rows, snapshots):
@@ -79,13 +83,15 @@ class Fault:
         return written
 
 
-def machine(places, fault):
-    """The machine on stores that `places` makes anew for each example."""
+def machine(places, targets, fault):
+    """The machine on stores at `places`, whose bandits are copied to `targets` in the end."""
+    numbers = itertools.count()
 
     class SameBytes(RuleBasedStateMachine):
         def __init__(self):
             super().__init__()
-            self.places, self.stores, self.keys, self.times = places(), [], {}, {}
+            self.name, self.stores, self.keys = f"{NAME} {next(numbers)}", [], {}
+            self.due, self.ended, self.calls = {}, set(), 0
 
         @initialize(
             policy=st.sampled_from(POLICIES),
@@ -97,12 +103,26 @@ def machine(places, fault):
             made = {"policy": policy, "arms": ["a", "b", "c"], "seed": 7, "floor": floor}
             made["rewards"] = rewards
             self.twin, self.follower = lb.Bandit(**made), lb.Bandit(**made)
-            self.twin.attach(lambda events: [self.follower.apply(each) for each in events])
-            self.stores = [lb.Store(place, **options) for place in self.places]
-            self.bandits = [store.create(NAME, **made) for store in self.stores]
+            self.twin.attach(self.follow)
+            self.stores = [lb.Store(place, **options) for place in places]
+            self.bandits = [store.create(self.name, **made) for store in self.stores]
+
+        def follow(self, events):
+            """Let the follower change alike; no decision ends twice or loses its reward."""
+            for event in events:
+                self.follower.apply(event)
+                kind, id, _, value = event
+                if kind == "close":
+                    assert id not in self.due
+                    self.due[id] = value
+                elif kind in ("tell", "forget"):
+                    assert id not in self.ended
+                    assert value == self.due.pop(id, [None, value])[1]
+                    self.ended.add(id)
 
         def each(self, call):
             """Do the same to all; they return the same, and are refused alike."""
+            self.calls += 1
             results = [answer(call, bandit) for bandit in (self.twin, *self.bandits)]
             assert results[1:] == results[:1] * len(self.bandits)
             return results[0]
@@ -133,35 +153,60 @@ def machine(places, fault):
             self.keys[key, n] = again
 
         @precondition(lambda self: self.twin.pending)
-        @rule(data=st.data(), reward=REWARDS, by=st.sampled_from(["decision", "id", "token"]))
-        def tell(self, data, reward, by):
+        @rule(
+            data=st.data(),
+            reward=REWARDS,
+            by=st.sampled_from(["decision", "id", "token"]),
+            defer=st.booleans(),
+        )
+        def tell(self, data, reward, by, defer):
             place = data.draw(st.integers(0, len(self.twin.pending) - 1))
 
             def call(bandit):
                 pending = bandit.pending[place]
                 if by == "token" and bandit is not self.twin:
-                    return bandit.tell(bandit.token(pending), reward)
-                return bandit.tell(pending if by == "decision" else pending.id, reward)
+                    return bandit.tell(bandit.token(pending), reward, defer=defer)
+                named = pending if by == "decision" else pending.id
+                return bandit.tell(named, reward, defer=defer)
 
             self.each(call)
 
         @precondition(lambda self: self.twin.pending)
-        @rule(count=st.integers(1, 4), reward=REWARDS)
-        def tell_many(self, count, reward):
+        @rule(count=st.integers(1, 4), reward=REWARDS, defer=st.booleans())
+        def tell_many(self, count, reward, defer):
             self.each(
                 lambda bandit: bandit.tell_many(
-                    bandit.pending[:count], [reward] * len(bandit.pending[:count])
+                    bandit.pending[:count], [reward] * len(bandit.pending[:count]), defer=defer
                 )
             )
 
         @precondition(lambda self: self.twin.pending)
-        @rule(data=st.data(), reward=st.sampled_from([None, 0.5]))
-        def end(self, data, reward):
+        @rule(data=st.data(), reward=st.sampled_from([None, 0.5]), defer=st.booleans())
+        def end(self, data, reward, defer):
             id = data.draw(st.sampled_from([each.id for each in self.twin.pending]))
-            if reward is None or self.twin.rewards is None:
+            if reward is None:
                 self.each(lambda bandit: bandit.forget(id))
             else:
-                self.each(lambda bandit: bandit.close(id, reward=reward))
+                self.each(lambda bandit: bandit.close(id, reward=reward, defer=defer))
+
+        @precondition(lambda self: self.due)
+        @rule(data=st.data(), more=st.sampled_from([0.0, 1.0]))
+        def tell_again(self, data, more):
+            """A reward that waits is acknowledged again by its token, and no other is taken."""
+            id = data.draw(st.sampled_from(sorted(self.due)))
+            outcome, reward = self.due[id]
+            for call in (
+                lambda bandit: bandit.tell(id, reward),
+                lambda bandit: bandit.forget(id),
+                lambda bandit: bandit.close(id),
+            ):
+                assert issubclass(self.each(call)[0], lb.SettledDecisionError)
+            for bandit in self.bandits:
+                token = bandit.token(id)
+                told = answer(lambda each, token=token: each.tell(token, reward + more), bandit)
+                assert (told is None) == (outcome == "told" and not more)
+                closed = answer(lambda each, token=token: each.close(token), bandit)
+                assert (closed == reward) == (outcome == "closed")
 
         @rule(older_than=st.sampled_from([0, 3]), reward=st.sampled_from([None, 0.5]))
         def expire(self, older_than, reward):
@@ -192,35 +237,50 @@ def machine(places, fault):
         def reseed(self, seed):
             self.each(lambda bandit: bandit.reseed(seed))
 
-        # What happens to stores.
+        # What happens to the bandit, and to stores.
 
+        @rule(how=st.sampled_from(["bytes", "json"]))
+        def save_and_load(self, how):
+            data = getattr(self.twin, f"to_{how}")()
+            self.twin = getattr(lb.Bandit, f"from_{how}")(data)
+            self.twin.attach(self.follow)
+
+        @precondition(lambda self: self.calls > 2)  # they take a hundred times as long as a call
         @rule()
         def snapshot(self):
+            self.calls = 0
             for store in self.stores:
-                store.snapshot(NAME)
+                store.snapshot(self.name)
 
+        @precondition(lambda self: self.calls > 2)
         @rule()
         def release(self):
+            self.calls = 0
             for store in self.stores:
-                store.release(NAME)
-            self.bandits = [store.bandits([NAME])[NAME] for store in self.stores]
+                store.release(self.name)
+            self.bandits = [store.bandits([self.name])[self.name] for store in self.stores]
 
+        @precondition(lambda self: self.calls > 2)
         @rule(options=OPTIONS)
         def open_again(self, options):
+            self.calls = 0
             times = [[each.time for each in bandit.pending] for bandit in self.bandits]
             for store in self.stores:
-                store.verify(NAME)
+                store.verify(self.name)
                 store.close()
-            self.stores = [lb.Store(place, **options) for place in self.places]
-            self.bandits = [store.bandit(NAME) for store in self.stores]
+            self.stores = [lb.Store(place, **options) for place in places]
+            self.bandits = [store.bandit(self.name) for store in self.stores]
             assert [[each.time for each in bandit.pending] for bandit in self.bandits] == times
 
+        @precondition(lambda self: self.calls > 0)
         @rule(mode=st.sampled_from(["refused", "before", "after"]), reward=REWARDS)
         def a_write_that_fails(self, mode, reward):
             """Nothing has happened; or, if the interrupt came late, all of it."""
+            self.calls = 0
             calls = [lambda bandit: bandit.ask(2)]
             if self.twin.pending:
-                calls.append(lambda bandit: bandit.tell(bandit.pending[0], reward))
+                for defer in (False, True):
+                    calls.append(partial(tell_first, reward=reward, defer=defer))
                 calls.append(lambda bandit: bandit.expire(older_than=0, reward=reward))
             for call in calls:
                 for bandit in self.bandits:
@@ -248,11 +308,11 @@ def machine(places, fault):
             fault.mode = None
             logs = []
             for store in self.stores:
-                store.verify(NAME)
-                events = [each._replace(time=0) for each in store.events(NAME, limit=10**6)]
-                tallies = store.tally(NAME, length=lambda _: 10**17).tallies
+                store.verify(self.name)
+                events = [each._replace(time=0) for each in store.events(self.name, limit=10**6)]
+                tallies = store.tally(self.name, length=lambda _: 10**17).tallies
                 counts = sorted([round(value, 9) for value in each[1:]] for each in tallies)
-                logs.append((store.last_event(NAME), counts, events))
+                logs.append((store.last_event(self.name), counts, events))
                 store.close()
             assert logs[1:] == logs[:1] * (len(logs) - 1)
             if self.stores:
@@ -261,16 +321,14 @@ def machine(places, fault):
         def check_copies(self):
             """Copies to the other kind of database are in the same state."""
             expected = facts(self.twin)
-            for source, target in zip(self.places, reversed(places()), strict=True):
-                opened = [
-                    open_storage(each, keep_events=True, sync=False) for each in (source, target)
-                ]
-                copy_bandit(*opened, NAME, lambda _: None)  # which compares all that they have
+            for pair in zip(places, reversed(targets), strict=True):
+                opened = [open_storage(each, keep_events=True, sync=False) for each in pair]
+                copy_bandit(*opened, self.name, lambda _: None)  # which compares all that they have
                 for each in opened:
                     each.close()
-                with lb.Store(target, keep_events=True) as store:
-                    assert facts(store.bandit(NAME)) == expected
-                    store.verify(NAME)
+                with lb.Store(pair[1], keep_events=True) as store:
+                    assert facts(store.bandit(self.name)) == expected
+                    store.verify(self.name)
 
     return SameBytes
 
@@ -288,21 +346,24 @@ def answer(call, bandit):
     return [tuple(each) for each in found] if isinstance(found, list) else found
 
 
+def tell_first(bandit, reward, defer):
+    return bandit.tell(bandit.pending[0], reward, defer=defer)
+
+
 @pytest.mark.usefixtures("plain")
-@short_and_long("examples", 15, 300)
+@short_and_long("examples", 8, 300)
 def test_the_same_events_give_the_same_bytes(tmp_path, server, examples, monkeypatch):
-    fault, numbers = Fault(), itertools.count()
+    fault = Fault()
     fault.patch(monkeypatch)
-
-    def places():
-        number = next(numbers)
-        return [tmp_path / f"{number}.db", server.url(schema=f"same{examples}_{number}")]
-
+    places, targets = (
+        [tmp_path / f"{name}.db", server.url(schema=f"{name}{examples}")]
+        for name in ("same", "copies")
+    )
     run_state_machine_as_test(
-        machine(places, fault),
+        machine(places, targets, fault),
         settings=settings(
             max_examples=examples,
-            stateful_step_count=40,
+            stateful_step_count=60,
             phases=[Phase.generate],  # to shrink an example takes minutes
             deadline=None,
             suppress_health_check=list(HealthCheck),

@@ -17,6 +17,8 @@ Event: TypeAlias = tuple[str, int | None, int | None, Any]
 or a note, which leaves the record as it is:
 
 ("partial", decision, arm, [reward, key or None]): one of several rewards of a decision;
+("close", decision, arm, ["told" or "closed", reward]): no more rewards come; the policy learns this
+    one when the decision expires;
 ("activate", decision, arm, None): the decision's clock starts again;
 ("guard", None, arm, [value]): a second number that came with a reward, which no policy sees;
 ("remember", decision or None, None, […]): what to answer if a request is repeated, see `Memory`;
@@ -34,7 +36,7 @@ Journal: TypeAlias = Callable[[Sequence[Event]], None]
 KINDS = (
     *("ask", "tell", "forget", "add_arm", "retire_arm", "reseed"),
     *("partial", "activate", "remember", "configure"),
-    *("pause_arm", "resume_arm", "ask_among", "set_floors", "guard", "skip"),
+    *("pause_arm", "resume_arm", "ask_among", "set_floors", "guard", "skip", "close"),
 )
 OBSERVE = "observe"
 """The kind that is no place in `KINDS`: logs have it as a tell without a decision."""
@@ -50,7 +52,7 @@ NOT_OURS = -1
 NO_CHANCE = -1.0
 """The number that stands for a probability of None."""
 
-NOTES = frozenset(("partial", "activate", "guard", "remember", "configure"))
+NOTES = frozenset(("partial", "close", "activate", "guard", "remember", "configure"))
 """The kinds that leave the record as it is, and change a bandit's ledger only."""
 
 REMEMBERED = tuple(KINDS.index(kind) for kind in ("partial", "remember"))

@@ -13,7 +13,7 @@ from lastblock.live.desk import Answer
 from lastblock.live.eligibility import ANY, Wanted
 from lastblock.live.journalled import JournalledDesk
 from lastblock.live.labels import L, as_float, refused
-from lastblock.live.ledger import Collected, Rewards, check_guarded, combined
+from lastblock.live.ledger import Rewards, check_guarded, combined
 from lastblock.live.memory import Ended, check_key, digest_of
 from lastblock.support.errors import (
     ExpiredDecisionError,
@@ -70,11 +70,17 @@ class Checked(NamedTuple):
 
 
 def answer(
-    desk: JournalledDesk[Any], decisions: Sequence[Any], rewards: Sequence[Any], key: Any
+    desk: JournalledDesk[Any],
+    decisions: Sequence[Any],
+    rewards: Sequence[Any],
+    key: Any,
+    *,
+    defer: bool = False,
 ) -> None:
     """Take rewards of decisions, given in any way: all of them, or none on an error.
 
-    An error about one of several names its place and, if it was given by one, its token.
+    With `defer` the policy learns them when the decisions expire. An error about one of several
+    names its place and, if it was given by one, its token.
     """
     if key is not None:
         check_key(key)
@@ -83,7 +89,7 @@ def answer(
                 f"key={short(key)} is for bandits that collect several rewards (rewards=…); here a "
                 "decision has one, and a token may be told again without a key"
             )
-    checked = check_answers(desk, decisions, rewards, [key] * len(decisions))
+    checked = check_answers(desk, decisions, rewards, [key] * len(decisions), defer=defer)
     for place, error in checked.refused.items():
         if len(decisions) > 1:
             token = f", token {short(decisions[place])}" if type(decisions[place]) is str else ""
@@ -98,15 +104,18 @@ def check_answers(
     rewards: Sequence[Any],
     keys: Sequence[str | None],
     guarded: Sequence[float | None] | None = None,
+    *,
+    defer: bool = False,
 ) -> Checked:
     """Check rewards of decisions, and change nothing.
 
-    `guarded` are values of a guardrail that come with them, and that are taken with them.
+    With `defer` the policy is to learn them when the decisions expire. `guarded` are values of a
+    guardrail that come with them, and that are taken with them.
     """
     desk.settle()
     rule, checked = desk.ledger.rule, Checked([], [], {}, {})
     values = [None] * len(decisions) if guarded is None else guarded
-    seen, collected = set[tuple[int, str | None]](), dict[int, Collected]()
+    seen, collected = set[tuple[int, str | None]](), dict[int, float]()
     for place, (decision, reward, key, more) in enumerate(
         zip(decisions, rewards, keys, values, strict=True)
     ):
@@ -133,6 +142,8 @@ def check_answers(
         checked.new[place] = desk.label(arm)
         if rule is not None:
             checked.notes.append(("partial", number, desk.number(number), [value, key]))
+        elif defer:
+            checked.notes.append(("close", number, desk.number(number), ["told", value]))
         else:
             checked.answers.append((number, arm, value))
             if type(decision) is str:
@@ -155,10 +166,10 @@ def take_checked(desk: JournalledDesk[Any], checked: Checked) -> None:
 def _new_reward(desk: JournalledDesk[Any], decision: Any, number: int, reward: Any) -> float | None:
     """Return the reward of a decision as a float; None if it has come before. Or raise an error."""
     value = desk.check_reward(reward)
-    if number in desk.out:
+    if desk.is_open(number):
         return value
-    ended = desk.ledger.memory.ended(number)
-    if ended is None or ended.outcome != "told":
+    ended = desk.ledger.ended(number)
+    if type(decision) is not str or ended is None or ended.outcome != "told":
         raise ended_error(desk, decision, number)
     if ended.reward != value:
         raise ToldOtherwiseError(
@@ -177,7 +188,7 @@ def _new_part(
     reward: Any,
     key: str | None,
     rule: Rewards,
-    collected: dict[int, Collected],
+    collected: dict[int, float],
 ) -> float | None:
     """Return one of several rewards as a float; None if it has come before. Or raise an error.
 
@@ -194,14 +205,14 @@ def _new_part(
                 "take another key for another reward"
             )
         return None
-    if number not in desk.out:
+    if not desk.is_open(number):
         raise ended_error(desk, decision, number)
     before = collected.get(number, desk.ledger.parts.get(number))
     total = combined(rule, before, value)
     try:
-        desk.check_reward(total.value)
+        desk.check_reward(total)
     except ValueError as error:
-        if total.value == value:
+        if total == value:
             raise
         raise ValueError(
             f"with reward={value!r} the {rule} of decision {number} would be refused: {error}"
@@ -233,29 +244,28 @@ def number_of_token(desk: JournalledDesk[Any], token: str) -> int:
 def number_out(
     desk: JournalledDesk[Any], decision: Any, outcome: str | None
 ) -> tuple[int, Ended | None]:
-    """Return the number of a decision that is out; of a token also how it ended, if so.
+    """Return the number of a decision that waits for a reward; of a token also how it ended, if so.
 
     Raises
     ------
     UnknownDecisionError
-        If the decision is not out, and is not a token whose decision is remembered to have had this
-        outcome.
+        If the decision does not wait, and is not a token whose decision is remembered to have had
+        this outcome.
     """
-    if type(decision) is not str or desk.tokens is None:
-        return desk.find(decision)[0], None
-    number = number_of_token(desk, decision)
-    if number in desk.out:
+    is_token = type(decision) is str and desk.tokens is not None
+    number = number_of_token(desk, decision) if is_token else desk.find(decision)[0]
+    if desk.is_open(number):
         return number, None
-    ended = desk.ledger.memory.ended(number)
-    if ended is None or ended.outcome != outcome:
+    ended = desk.ledger.ended(number)
+    if not is_token or ended is None or ended.outcome != outcome:
         raise ended_error(desk, decision, number)
     desk.check_open()
     return number, ended
 
 
 def ended_error(desk: JournalledDesk[Any], decision: Any, number: int) -> UnknownDecisionError:
-    """Return the error for a decision that is not out, with what is remembered of it."""
-    ended = desk.ledger.memory.ended(number)
+    """Return the error for a decision that waits no more, with what is remembered of it."""
+    ended = desk.ledger.ended(number)
     if ended is None:
         if type(decision) is not str:
             return desk.unknown(number)
@@ -280,9 +290,24 @@ def ended_error(desk: JournalledDesk[Any], decision: Any, number: int) -> Unknow
 def end(
     desk: JournalledDesk[Any], numbers: Sequence[int], reward: float | None, notes: list[Event]
 ) -> None:
-    """End decisions that are out: tell what was collected, else `reward`; forget without either."""
-    parts = desk.ledger.parts
-    told = {id: parts[id].value if id in parts else reward for id in numbers}
+    """End decisions that are out: tell what was collected, else `reward`; forget without either.
+
+    If they have tokens, which may come again, what was deferred is remembered from now on.
+    """
+    parts, deferred = desk.ledger.parts, desk.ledger.deferred
+    told = {id: deferred[id].reward if id in deferred else parts.get(id, reward) for id in numbers}
     answers = [(id, desk.out[id], value) for id, value in told.items() if value is not None]
     dropped = [(id, desk.out[id]) for id, value in told.items() if value is None]
+    if desk.tokens is not None:
+        ended = [id for id in numbers if id in deferred]
+        notes = [*notes, *(("remember", id, None, [*deferred[id], [id]]) for id in ended)]
     desk.end_each(answers, dropped, notes)
+
+
+def tell_deferred(desk: JournalledDesk[Any]) -> list[int]:
+    """Tell the policy the rewards that were to wait until their decisions expire; return those."""
+    desk.settle()
+    numbers = desk.ledger.by_age(desk.ledger.deferred)
+    if numbers:
+        end(desk, numbers, None, [])
+    return numbers

@@ -189,7 +189,7 @@ class Bandit(Generic[L]):
 
     @property
     def pending(self) -> tuple[Pending[L], ...]:
-        """The decisions that wait for their reward, oldest first."""
+        """The decisions that wait for a reward, oldest first."""
         with self._desk.lock:
             return self._desk.pending()
 
@@ -435,6 +435,7 @@ class Bandit(Generic[L]):
         decision: Decision[L] | Pending[L] | int | str,
         reward: float,
         key: str | None = None,  # after * a call would take 5 % more time
+        defer: bool = False,
     ) -> None:
         """Learn the reward of a decision. If this raises an error, the bandit has not changed.
 
@@ -448,6 +449,11 @@ class Bandit(Generic[L]):
         key
             For a bandit that collects `rewards`: a text of your own for this one. With the same key
             it is taken once, however often it is told.
+        defer
+            Whether the policy learns it only when the decision expires. With `expire(reward=0.0)`
+            for the decisions without one, it then learns both at the same age; otherwise arms
+            that have just gained traffic would look too good. Rewards of a bandit that collects
+            `rewards` wait anyway.
 
         Raises
         ------
@@ -469,6 +475,7 @@ class Bandit(Generic[L]):
                 and type(decision) is Decision
                 and type(reward) is float
                 and desk.is_quick
+                and not defer
             ):
                 id, out = decision.id, desk.out
                 try:  # a key that is there is found faster than by `get`
@@ -484,8 +491,10 @@ class Bandit(Generic[L]):
                     elif not desk.is_plain:
                         desk.chances.pop(id, None)
             if not told:
-                if type(decision) is str or key is not None or desk.ledger.rule is not None:
-                    answer(desk, [decision], [reward], key)
+                ledger = desk.ledger
+                is_simple = type(decision) is not str and key is None and not defer
+                if not is_simple or ledger.rule is not None or ledger.deferred:
+                    answer(desk, [decision], [reward], key, defer=defer)
                 else:
                     desk.tell_checked(decision, reward)
         except BaseException:
@@ -500,6 +509,7 @@ class Bandit(Generic[L]):
         rewards: Iterable[float],
         *,
         key: str | None = None,
+        defer: bool = False,
     ) -> None:
         """Learn the rewards of several decisions, in this order: all of them, or none on an error.
 
@@ -512,6 +522,8 @@ class Bandit(Generic[L]):
         key
             With several rewards a decision: a text of your own for this call. If it comes again,
             it changes nothing.
+        defer
+            As for `tell`.
 
         Raises
         ------
@@ -526,7 +538,7 @@ class Bandit(Generic[L]):
         if len(asked) != len(values):
             raise ValueError(f"{len(values)} rewards for {len(asked)} decisions; give one for each")
         with desk.lock:
-            answer(desk, asked, values, key)
+            answer(desk, asked, values, key, defer=defer)
 
     def forget(self, decision: Decision[L] | Pending[L] | int | str) -> None:
         """Drop a decision whose reward will never come, and the rewards it has had so far.
@@ -551,7 +563,11 @@ class Bandit(Generic[L]):
                 desk.end_each([], [(number, desk.out[number])], notes)
 
     def close(
-        self, decision: Decision[L] | Pending[L] | int | str, *, reward: float | None = None
+        self,
+        decision: Decision[L] | Pending[L] | int | str,
+        *,
+        reward: float | None = None,
+        defer: bool = False,
     ) -> float | None:
         """Stop waiting for further rewards of a decision: tell the policy what they come to.
 
@@ -561,11 +577,13 @@ class Bandit(Generic[L]):
             What `ask` returned, or its id, or in a store its token. A token may be closed again.
         reward
             The reward to tell if none has come; without it the decision is then forgotten.
+        defer
+            Whether the policy learns it only when the decision expires; see `tell`.
 
         Returns
         -------
         float or None
-            What the policy was told; None if the decision was forgotten.
+            What the policy is told; None if the decision was forgotten.
 
         Raises
         ------
@@ -582,7 +600,10 @@ class Bandit(Generic[L]):
             if ended is not None:
                 return ended.reward
             parts = desk.ledger.parts
-            told = parts[number].value if number in parts else value
+            told = parts.get(number, value)
+            if defer and told is not None:
+                desk.note_each([("close", number, desk.number(number), ["closed", told])])
+                return told
             notes: list[Event] = []
             if type(decision) is str:
                 notes = [("remember", number, None, ["closed", told, [number]])]
@@ -594,7 +615,8 @@ class Bandit(Generic[L]):
     ) -> tuple[Pending[L], ...]:
         """Stop waiting for old decisions: forget them, or tell each the same reward.
 
-        A decision that has had some of several rewards is told what they come to.
+        A decision that has had some of several rewards, or one that was to wait (`defer`), is told
+        what they come to. The policy learns in the order in which the decisions get old.
 
         Parameters
         ----------
@@ -669,8 +691,8 @@ class Bandit(Generic[L]):
         Raises
         ------
         ValueError
-            If an argument is out of range, or `rewards` is to change while decisions have had some
-            of their rewards.
+            If an argument is out of range, or `rewards` is to change while open decisions have had
+            some of their rewards.
         """
         desk = self._desk
         rule = None if rewards is _AS_IT_IS else check_rule(rewards)
@@ -1126,12 +1148,13 @@ def bandit_on(desk: JournalledDesk[L]) -> Bandit[L]:
 
 def _ready(desk: JournalledDesk[Any]) -> Bandit[Any]:
     """Return a bandit that works on a new desk; have its kernels compiled."""
+    desk.ledger.keep_only(desk.out)
     desk.live.compile_soon()
     return bandit_on(desk)
 
 
 def _older(desk: JournalledDesk[Any], age: timedelta) -> list[int]:
-    """Return the numbers of the decisions that began longer ago than `age`, oldest first."""
+    """Return the numbers of the decisions that began longer ago than `age`, in that order."""
     if desk.clock is None:
         raise _no_times(f"older_than={age!r}")
     limit = desk.clock.tick() - age // timedelta(microseconds=1)
@@ -1141,7 +1164,7 @@ def _older(desk: JournalledDesk[Any], age: timedelta) -> list[int]:
             break
         if activated.get(id, time) < limit:
             late.append(id)
-    return late
+    return desk.ledger.by_age(late)
 
 
 def _no_times(what: str) -> ValueError:

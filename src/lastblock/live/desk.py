@@ -110,9 +110,13 @@ class Desk(Generic[L]):
         places[self.numbers] = np.arange(len(self.numbers))
         return places
 
+    def is_open(self, id: int) -> bool:
+        """Return whether a decision is out and waits for a reward; some have theirs already."""
+        return id in self.out and id not in self.ledger.deferred
+
     def pending(self) -> tuple[Pending[L], ...]:
-        """Return the decisions that are out, oldest first."""
-        return tuple(self.pending_at(id) for id in sorted(self.out))
+        """Return the decisions that wait for a reward, oldest first."""
+        return tuple(self.pending_at(id) for id in sorted(self.out) if self.is_open(id))
 
     def pending_at(self, id: int) -> Pending[L]:
         """Return the decision with this id, which is out."""

@@ -302,12 +302,12 @@ def apply_event(bandit: Any, desk: Any, event: Event) -> None:
             raise never_asked(id) if id is None else desk.unknown(id)
         if desk.number(id) != place:
             raise ValueError(f"event {event!r} does not fit: the decision was for another arm")
+        desk.settle()
+        arm = desk.out[id]
         if kind == "forget":
-            bandit.forget(id)
-        elif desk.ledger.rule is None:
-            bandit.tell(id, value)
-        else:  # it is what several rewards came to
-            desk.end_each([(id, desk.out[id], desk.check_reward(value))], [], [])
+            desk.end_each([], [(id, arm)], [])
+        else:  # it may be what several rewards came to, or one that has waited
+            desk.end_each([(id, arm, desk.check_reward(value))], [], [])
     elif kind == "add_arm":
         bandit.add_arm(value)
     elif kind in _OF_AN_ARM and place in desk.numbers:

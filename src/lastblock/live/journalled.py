@@ -35,14 +35,14 @@ class BanditEvent(NamedTuple, Generic[L]):
 
     kind: str
     """"ask", "tell", "forget", "observe", "add_arm", "retire_arm", "pause_arm", "resume_arm",
-    "set_floors", "reseed", "partial" or "activate"."""
+    "set_floors", "reseed", "partial", "close" or "activate"."""
     id: int | None
     """The id of the decision that was asked for, told or forgotten; otherwise None."""
     arm: L | None
     """The label of the arm of the decision or observation, or of the arm that came or went."""
     value: float | None
-    """The reward of a "tell", "partial" or "observe"; the probability of an "ask", None without
-    floors."""
+    """The reward of a "tell", "partial", "close" or "observe"; the probability of an "ask", None
+    without floors."""
 
     def to_dict(self) -> dict[str, object]:
         """Return the event as values for JSON."""
@@ -138,10 +138,11 @@ class JournalledDesk(Desk[L]):
 
         Both need a bandit without a journal or hooks, and outside a store. The fast path of `ask`
         (`is_plain`) also needs a bandit without floors or paused arms; that of `tell` (`is_quick`)
-        needs a policy that cannot raise an error, and no log to tell of changes that it notices.
+        needs a policy that cannot raise an error, no log to tell of changes that it notices, and no
+        rewards that wait.
         """
         is_simple = not self.is_followed
-        collects = self.ledger.rule is not None
+        collects = self.ledger.rule is not None or bool(self.ledger.deferred)
         self.is_quick = is_simple and not self.may_raise and not self.tells_changes and not collects
         self.is_plain = is_simple and not self.live.is_floored and not self.paused
 
@@ -251,13 +252,11 @@ class JournalledDesk(Desk[L]):
 
     def take_notes(self, notes: list[Event]) -> None:
         """Apply events that change the ledger only; a store has just written them as its last."""
-        before, time = 0, 0
-        if self.clock is not None:
-            before, time = self.clock.event - len(notes), self.clock.last
-        for event, note in enumerate(notes, before + 1):
+        clock = self.clock
+        for place, note in enumerate(notes, 1 - len(notes)):
+            event, time = (0, 0) if clock is None else (clock.event + place, clock.last)
             self.ledger.take(note, event, time)
-            if note[0] == "configure":
-                self.choose_ways()
+        self.choose_ways()
 
     def add_arm(self, label: L) -> None:
         """Add an arm; its label must be new."""
@@ -309,7 +308,9 @@ class JournalledDesk(Desk[L]):
     def _as_told(self, event: Event) -> BanditEvent[L]:
         """Return an event with the id of its decision and the label of its arm."""
         kind, decision, arm, value = event
-        reward = value if kind in ("tell", OBSERVE) else value[0] if kind == "partial" else None
+        reward = value if kind in ("tell", OBSERVE) else None
+        if kind in ("partial", "close"):
+            reward = value[0] if kind == "partial" else value[1]
         label = None if arm is None else self.labels[arm]
         return BanditEvent(kind, decision, label, reward)
 

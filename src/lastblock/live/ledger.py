@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -12,20 +12,12 @@ from lastblock.engine.events import ASK, Event
 from lastblock.kernels.exact_sums import LARGEST_REWARD
 from lastblock.kernels.jit import plain
 from lastblock.live.decisions import utc
-from lastblock.live.memory import DAY, MOST, Item, Memory, check_key, check_payload
+from lastblock.live.memory import DAY, ENDINGS, MOST, Ended, Item, Memory, check_key, check_payload
 from lastblock.support.checks import at_least, number, whole
 from lastblock.support.errors import short
 
 Rewards: TypeAlias = Literal["first", "sum", "max", "last"]
 RULES = get_args(Rewards)
-
-
-class Collected(NamedTuple):
-    """The rewards of a decision so far."""
-
-    number: int
-    value: float
-    """The number that the policy would be told now."""
 
 
 Rows = npt.NDArray[np.float64]
@@ -47,28 +39,23 @@ def check_rule(rewards: Any) -> Rewards | None:
     raise ValueError(f"rewards={short(rewards)} must be one of {words}, or None for one reward")
 
 
-def combined(rule: Rewards, before: Collected | None, reward: float) -> Collected:
-    """Return the rewards of a decision after one more.
+def combined(rule: Rewards, before: float | None, reward: float) -> float:
+    """Return what the rewards of a decision come to after one more.
 
     Parameters
     ----------
     rule
         "first": the first one counts; "sum", "max" or "last" of all.
     before
-        What has been collected; None before the first reward.
+        What they came to before; None before the first reward.
     reward
         One more.
     """
-    if before is None:
-        return Collected(1, reward)
-    value = before.value
+    if before is None or rule == "last":
+        return reward
     if rule == "sum":
-        value += reward
-    elif rule == "max":
-        value = max(value, reward)
-    elif rule == "last":
-        value = reward
-    return Collected(before.number + 1, value)
+        return before + reward
+    return max(before, reward) if rule == "max" else before
 
 
 class Ledger:
@@ -87,8 +74,10 @@ class Ledger:
         """When each decision that is out was asked for; empty outside a store. In order."""
         self.activated: dict[int, int] = {}
         """When the clocks of some decisions that are out were started again."""
-        self.parts: dict[int, Collected] = {}
-        """The rewards so far of decisions that are out."""
+        self.parts: dict[int, float] = {}
+        """What several rewards come to so far, of decisions that are out."""
+        self.deferred: dict[int, Ended] = {}
+        """How decisions ended that stay out: the policy learns their rewards when they expire."""
         self.guarded: dict[int, Told] = {}
         """The values of a guardrail, by the numbers of the arms."""
 
@@ -97,16 +86,25 @@ class Ledger:
         begun = self.activated.get(decision, self.asked_at.get(decision))
         return None if begun is None else utc(begun)
 
+    def ended(self, decision: int) -> Ended | None:
+        """Return how a decision ended; None if it has not, or if that is not remembered."""
+        return self.deferred.get(decision) or self.memory.ended(decision)
+
+    def by_age(self, decisions: Iterable[int]) -> list[int]:
+        """Return decisions that are out, sorted by the times from which their ages count."""
+        asked, activated = self.asked_at, self.activated
+        return sorted(decisions, key=lambda id: (activated.get(id, asked.get(id, 0)), id))
+
     def drop(self, decision: int) -> None:
         """Note that a decision is no longer out."""
         self.asked_at.pop(decision, None)
-        if self.parts or self.activated:
-            self.parts.pop(decision, None)
-            self.activated.pop(decision, None)
+        if self.parts or self.deferred or self.activated:
+            for dictionary in (self.parts, self.deferred, self.activated):
+                dictionary.pop(decision, None)
 
     def keep_only(self, out: dict[int, int]) -> None:
         """Drop what there is of decisions that are not out."""
-        for dictionary in (self.asked_at, self.parts, self.activated):
+        for dictionary in (self.asked_at, self.parts, self.deferred, self.activated):
             for decision in dictionary.keys() - out.keys():
                 del dictionary[decision]
 
@@ -138,6 +136,10 @@ class Ledger:
         elif kind == "activate":
             if out is None or decision in out:
                 self.activated[decision] = time
+        elif kind == "close":
+            if out is None or decision in out:
+                self.parts.pop(decision, None)
+                self.deferred[decision] = Ended(*value)
         else:
             reward, key = value
             if (out is None or decision in out) and self.rule is not None:
@@ -161,7 +163,7 @@ class Ledger:
         out
             The decisions that are out now; the last ones are those asked for last.
         """
-        if self.asked_at or self.parts or self.activated:
+        if self.asked_at or self.parts or self.deferred or self.activated:
             for decision in run[(run[:, 0] != ASK) & (run[:, 1] < first), 1].tolist():
                 self.drop(int(decision))
         if times is not None:
@@ -195,13 +197,14 @@ class Ledger:
         other.asked_at = dict(self.asked_at)
         other.activated = dict(self.activated)
         other.parts, other.guarded = dict(self.parts), dict(self.guarded)
+        other.deferred = dict(self.deferred)
         return other
 
     def outside(self) -> "Ledger":
         """Return a ledger for a copy of the bandit outside its store: without times and memory."""
         other = Ledger(self.rule)
         other.memory = Memory(self.memory.window, self.memory.decisions)
-        other.parts = dict(self.parts)
+        other.parts, other.deferred = dict(self.parts), dict(self.deferred)
         return other
 
     # As plain data.
@@ -223,7 +226,9 @@ class Ledger:
         if self.memory.limits != [DAY, MOST]:
             about["remember"] = self.memory.limits
         if self.parts:
-            about["parts"] = [[id, *part] for id, part in sorted(self.parts.items())]
+            about["parts"] = [list(pair) for pair in sorted(self.parts.items())]
+        if self.deferred:
+            about["deferred"] = [[id, *ended] for id, ended in sorted(self.deferred.items())]
         if self.guarded:
             about["guarded"] = [[arm, *told] for arm, told in sorted(self.guarded.items())]
         if for_store:
@@ -264,10 +269,11 @@ def check_note(note: Event, next_id: int, arms: int) -> None:
         check_guarded(*value)
     else:
         _known(decision, next_id)
-        if kind == "partial":
+        if kind == "close":
+            _check_ended(*value)
+        elif kind == "partial":
             reward, key = value
-            if not abs(number(reward, "reward")) < LARGEST_REWARD:
-                raise ValueError(f"reward={short(reward)} is too large")
+            _check_reward(reward)
             if key is not None:
                 check_key(key)
 
@@ -289,11 +295,12 @@ def restore_ledger(about: Any, next_id: int, arms: int) -> Ledger:
     ledger = Ledger(check_rule(about.get("rewards")))
     window, decisions = about.get("remember", [DAY, MOST])
     ledger.memory = Memory(whole(window, "remember"), whole(decisions, "remember"))
-    for id, count, value in about.get("parts", []):
-        reward = number(value, "parts")
-        if _known(id, next_id) in ledger.parts or not abs(reward) < LARGEST_REWARD:
-            raise ValueError(f"the rewards of decision {short(id)} do not add up")
-        ledger.parts[id] = Collected(whole(count, "parts"), reward)
+    for id, value in about.get("parts", []):
+        if _known(id, next_id) in ledger.parts:
+            raise ValueError(f"the rewards of decision {id} do not add up")
+        ledger.parts[id] = _check_reward(value)
+    for id, outcome, value in about.get("deferred", []):
+        ledger.deferred[_known(id, next_id)] = _check_ended(outcome, value)
     ledger.activated = {
         _known(id, next_id): whole(time, "activated") for id, time in about.get("activated", [])
     }
@@ -303,6 +310,19 @@ def restore_ledger(about: Any, next_id: int, arms: int) -> Ledger:
         ledger.guarded[arm] = Told(at_least(1, pulls, "guarded"), mean, spread, low, high)
     recall(ledger, about.get("memory", []), next_id, arms)
     return ledger
+
+
+def _check_reward(reward: Any) -> float:
+    value = number(reward, "reward")
+    if not abs(value) < LARGEST_REWARD:
+        raise ValueError(f"reward={short(reward)} is too large")
+    return value
+
+
+def _check_ended(outcome: Any, reward: Any) -> Ended:
+    if outcome not in ENDINGS[:2]:
+        raise ValueError(f"{short(outcome)} is no way to get a reward")
+    return Ended(outcome, _check_reward(reward))
 
 
 def check_guarded(value: Any) -> float:

@@ -1,6 +1,7 @@
 """The summary of a bandit: its leader, its arms, and which of them is best; also in words."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple
@@ -55,6 +56,9 @@ class ArmSummary(NamedTuple, Generic[L]):
     """The probability that the arm is the best active one, given all rewards so far and a prior
     that says little (for a single look; `Summary.sure` holds at any time). None for a retired arm,
     if some active arm has had no reward, or where `Summary.best` is None."""
+    deferred: int = 0
+    """The number of its decisions whose reward has come, and that the policy learns when they
+    expire."""
 
     def to_dict(self) -> dict[str, object]:
         """Return the row as values for JSON; numbers that are infinite become None."""
@@ -118,6 +122,7 @@ class _Row(NamedTuple, Generic[L]):
     state: ArmState
     told: Told
     out: int
+    deferred: int
     held: float | None
     held_mean: float | None
 
@@ -138,19 +143,20 @@ def gather(desk: Desk[L], confidence: float) -> Gathered[L]:
     """Read what a summary needs from a bandit."""
     policy, s, notes, active = desk.live.policy, desk.live.s, desk.live.notes, desk.active
     keeps_all = grows(policy, len(active))
-    out = [desk.label(arm) for arm in desk.out.values()]
+    deferred = Counter(desk.label(desk.out[id]) for id in desk.ledger.deferred)
+    out = Counter(map(desk.label, desk.out.values())) - deferred
     rows: list[_Row[L]] = []
     for label in desk.labels:
-        waiting = out.count(label)
+        waiting = out[label], deferred[label]
         if label in desk.retired:
             told = desk.retired[label]
-            rows.append(_Row(label, RETIRED, told, waiting, None, _mean_of_all(told)))
+            rows.append(_Row(label, RETIRED, told, *waiting, None, _mean_of_all(told)))
         else:
             arm = active.index(label)
             told = notes.told_of(arm)
             count, mean = held_by(policy, s, arm, told, keeps_all)
             state: ArmState = PAUSED if label in desk.paused else ACTIVE
-            rows.append(_Row(label, state, told, waiting, count, mean))
+            rows.append(_Row(label, state, told, *waiting, count, mean))
     has_leader = notes.leader is not None and not begins_again(s)
     leader = active[notes.leader] if notes.leader is not None and has_leader else None
     since = notes.since if has_leader else None
@@ -208,6 +214,7 @@ def _arm_summaries(
             each.low,
             each.high,
             row.held_mean,
+            deferred=row.deferred,
         )
         for row, each in zip(rows, found, strict=True)
     )
@@ -308,6 +315,8 @@ def _aligned(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 def _notes(summary: Summary[Any]) -> list[str]:
     notes: list[str] = []
+    if deferred := sum(row.deferred for row in summary.arms):
+        notes.append(f"Rewards that the policy learns when their decisions expire: {deferred}.")
     if not any(row.pulls for row in summary.arms):
         return notes
     if not summary.rewards:

@@ -26,6 +26,7 @@ from lastblock.live.answering import (
     check_answers,
     number_of_token,
     take_checked,
+    tell_deferred,
 )
 from lastblock.live.bandit import Bandit, desk_of
 from lastblock.live.decisions import Decision
@@ -117,7 +118,8 @@ class Hosted:
     @property
     def waiting(self) -> int:
         """How many decisions wait for their reward."""
-        return len(desk_of(self.bandit).out)
+        desk = desk_of(self.bandit)
+        return len(desk.out) - len(desk.ledger.deferred)
 
     def ask(self, wanted: NewDecision, key: str | None) -> list[Decision[Label]]:
         """Take decisions, or return those that were taken with this key before."""
@@ -179,7 +181,22 @@ class Hosted:
                 [each.reward for each in told],
                 [each.key if has_keys else None for each in told],
                 [each.guardrail for each in told],
+                defer=self.defers,
             )
+
+    @property
+    def defers(self) -> bool:
+        """Whether rewards wait for the end of the window, as the default reward does.
+
+        Of the last decisions the policy would know only those with a reward otherwise.
+        """
+        return self.family.notes.get("default_reward") is not None
+
+    def close(self, token: str, reward: float | None) -> float | None:
+        """Stop waiting for rewards of a decision; return what the policy is told."""
+        told = self.bandit.close(token, reward=reward, defer=self.defers)
+        self.stamp += 1
+        return told
 
     def tell(self, told: Sequence[RewardOf]) -> Checked:
         """Take those rewards that can be taken, with the guardrail's values."""
@@ -199,17 +216,22 @@ class Hosted:
         return 0.0 if begun is None else max(0.0, time.time() - begun.timestamp())
 
     def expire(self) -> int:
-        """Stop waiting for decisions that are older than the reward window; return how many."""
-        notes = self.family.notes
-        window = notes.get("reward_window")
-        if window is None:
-            return 0
-        late = self.bandit.expire(
-            older_than=timedelta(seconds=window), reward=notes.get("default_reward")
-        )
-        self.expired += len(late)
-        self.stamp += len(late)
-        return len(late)
+        """End the decisions that are older than the reward window; return how many waited in vain.
+
+        Deferred rewards are told then; all of them, if rewards no longer wait.
+        """
+        window, desk = self.family.notes.get("reward_window"), desk_of(self.bandit)
+        reward = self.family.notes.get("default_reward")
+        with desk.lock:
+            out, waiting = len(desk.out), self.waiting
+            if not self.defers and desk.ledger.deferred:
+                tell_deferred(desk)
+            if window is not None:
+                self.bandit.expire(older_than=timedelta(seconds=window), reward=reward)
+            self.stamp += out - len(desk.out)
+            late = waiting - self.waiting
+        self.expired += late
+        return late
 
     @property
     def family(self) -> "Hosted":

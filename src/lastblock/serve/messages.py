@@ -179,7 +179,11 @@ class NewBandit(Sent):
         Seconds | None, Meta(description="Seconds after which a decision waits no longer.")
     ] = None
     default_reward: Annotated[
-        float | None, Meta(description="What the policy is told then; null to forget the decision.")
+        float | None,
+        Meta(
+            description="What the policy is told then; rewards that come wait for the end of the "
+            "window, too. null to tell rewards at once and to forget the decision.",
+        ),
     ] = None
     aggregation: Annotated[
         Rewards | None,
@@ -346,7 +350,7 @@ class DecisionsInTurn(Got):
 
 
 class Closed(Got):
-    """What the policy was told when a decision was closed."""
+    """What the policy is told: at once, or at the end of the window where there is a default."""
 
     reward: float | None
 

@@ -145,6 +145,11 @@ class Groups:
         with self._lock:
             return list(self._rows)
 
+    def saving(self, bandit: int) -> int:
+        """Return the event of the bandit's snapshot that waits to be written; 0 if none does."""
+        found = self._snapshots.get(bandit)
+        return 0 if found is None else found.event
+
     def give_up(self) -> list[Row]:
         """End the thread, and return the rows that could not be written."""
         with self._lock:

@@ -469,9 +469,12 @@ class Store:
         )
 
     def _recover(self, name: str, found: int, known: Known) -> Recovered:
+        saving = self._groups.saving(found) if isinstance(self._groups, Groups) else 0
         waiting = self._waiting()
         with self._storage.view(even_lost=True) as view:
-            return recover(view, name, found, waiting, known=known)
+            made = recover(view, name, found, waiting, known=known)
+        # So the next snapshot comes when it would have come, however quick the thread was.
+        return made._replace(saved=max(made.saved, saving))
 
     def _waiting(self) -> list[Row]:
         return [] if self._groups is None else self._groups.waiting()
@@ -638,14 +641,16 @@ class Store:
             )
         return self.bandit(name)
 
-    def tell(self, token: str, reward: float, *, key: str | None = None) -> None:
+    def tell(
+        self, token: str, reward: float, *, key: str | None = None, defer: bool = False
+    ) -> None:
         """Learn the reward of a decision of any bandit in the store, given by its token.
 
         Parameters
         ----------
         token
             The `token` of a decision. It may be told again: with the same reward this does nothing.
-        reward, key
+        reward, key, defer
             As for `Bandit.tell`.
 
         Raises
@@ -655,7 +660,7 @@ class Store:
         SettledDecisionError, ValueError
             As for `Bandit.tell`.
         """
-        self.bandit_of(token).tell(token, reward, key=key)
+        self.bandit_of(token).tell(token, reward, key, defer)
 
     # Reading logs.
 

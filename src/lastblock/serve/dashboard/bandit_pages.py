@@ -123,7 +123,7 @@ class BanditPages:
         summary = await asyncio.to_thread(hosted.bandit.summary)
         seen, about = glance(hosted), await asyncio.to_thread(safety, hosted)
         names = {hosted.name, *hosted.segments}
-        asked = max(1, sum(arm.pulls + arm.out for arm in summary.arms))
+        taken = [arm.pulls + arm.out + arm.deferred for arm in summary.arms]
         return {
             "glance": seen,
             "traffic": await asyncio.to_thread(self.traffic.of, hosted),
@@ -136,7 +136,7 @@ class BanditPages:
             "arms": list(summary.arms),
             "forgets": summary.forgets,
             "rail": _rail(summary),
-            "shares": [(arm.pulls + arm.out) / asked for arm in summary.arms],
+            "shares": [each / max(1, sum(taken)) for each in taken],
             "floors": hosted.bandit.floor,
             "changes": list(reversed(hosted.bandit.changes)),
             "places": {str(arm.arm): place for place, arm in enumerate(summary.arms)},

@@ -47,6 +47,8 @@ class Glance(NamedTuple):
     """The mean reward of all arms together: what the traffic earns."""
     is_share: bool
     """Whether all rewards are 0 or 1."""
+    has_rewards: bool
+    """Whether any has come, even if the policy learns it at the end of the window."""
     leader: Label | None
     leader_place: int
     """The place of the leader among all arms, which decides its colour."""
@@ -69,7 +71,7 @@ def glance(hosted: Hosted) -> Glance:
         if place is None:
             leader = _best(dict(zip(desk.active, own, strict=False)))
         labels = desk.labels
-        decisions, waiting, policy = desk.asked, len(desk.out), str(live.policy)
+        decisions, waiting, policy = desk.asked, hosted.waiting, str(live.policy)
         at = -1 if leader is None else labels.index(leader)
     return Glance(
         hosted.name,
@@ -80,6 +82,9 @@ def glance(hosted: Hosted) -> Glance:
         waiting + waiting_there,
         reward,
         are_coins(earned_in(hosted)),
+        bool(
+            reward.rewards or any(desk_of(each.bandit).ledger.deferred for each in hosted.members)
+        ),
         leader,
         at,
         change,
@@ -96,6 +101,7 @@ def glance_from_outside(name: str, notes: dict[str, Any], about: About | None) -
         0 if about is None else about.decisions,
         None,
         MeanAndInterval(0, None, -math.inf, math.inf),
+        False,
         False,
         None,
         -1,
@@ -217,7 +223,7 @@ def health(seen: Glance, *, is_silent: bool, problem: str | None) -> Health:
         return Health("no traffic yet", "soft")
     if is_silent:
         return Health("rewards have stopped", "bad")
-    if (seen.waiting or 0) >= MANY and not seen.reward.rewards:
+    if (seen.waiting or 0) >= MANY and not seen.has_rewards:
         return Health("no rewards yet", "soft")
     return Health("healthy", "good")
 

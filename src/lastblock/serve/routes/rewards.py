@@ -184,8 +184,7 @@ class _Rewards:
         wanted, token = await request.read(_CLOSED), request.parameters[0]
         hosted = await self._find(request, token)
         self._commits.check()
-        told = hosted.bandit.close(token, reward=wanted.reward)
-        hosted.stamp += 1
+        told = hosted.close(token, wanted.reward)
         await self._commits.written()
         return Response.json(Closed(reward=told))
 
