@@ -127,7 +127,7 @@ def memory_of(pid: int) -> float:
 
 def request(method: str, path: str, body: object = None, key: str = "") -> str:
     data = "" if body is None else json.dumps(body)
-    lines = [f"{method} {path} HTTP/1.1", "Host: bench", f"Content-Length: {len(data)}"]
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Content-Length: {len(data)}"]
     lines += ["Content-Type: application/json"] if data else []
     lines += [f"Authorization: Bearer {key}"] if key else []
     return "\r\n".join([*lines, "", data])

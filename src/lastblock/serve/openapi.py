@@ -9,7 +9,7 @@ import lastblock
 from lastblock.serve.problems import MEDIA_TYPE, TITLES, Problem
 from lastblock.serve.routing import Route
 
-_ALWAYS = ("bad-request", "too-large", "timeout", "invalid", "unavailable")
+_ALWAYS = ["bad-request", "head-too-large", "invalid", "misdirected", "unavailable", "wrong-type"]
 _WITH_BODY = ("bad-request", "timeout", "too-large", "wrong-type", "invalid")
 _WITH_KEY = ("unauthorized", "forbidden", "too-many-requests")
 _TEXT = """\
@@ -94,7 +94,7 @@ def _operation(route: Route, schemas: dict[str, Any]) -> dict[str, Any]:
             "required": not route.takes.is_optional,
             "content": {"application/json": {"schema": schemas[repr(route.takes.kind)]}},
         }
-    kinds = {*route.problems, "unavailable", "bad-request", "invalid"}
+    kinds = {*route.problems, *_ALWAYS}
     kinds |= set(_WITH_BODY) if route.takes is not None else set()
     kinds |= set(_WITH_KEY) if route.needs is not None else set()
     kinds |= {"damaged"} if {"name", "token"} & set(route.names) else set()
