@@ -1,28 +1,46 @@
-"""Clients that retry, send twice, late and garbage, and leave, while everything is killed.
+"""Clients that retry, send twice, late, slowly and garbage, and leave, while everything is killed.
 
-Several servers may share a PostgreSQL database, which is killed too. At the end every decision and
-reward that was acknowledged must be in the log exactly once, and the log must verify.
+Several servers may share a PostgreSQL database, which is killed, restarted and made read-only; the
+disk of a file becomes full. A bandit is damaged now and then, and mended. At the end every decision
+and reward that was acknowledged must be in the log exactly once, and the log must verify.
+
+    python tests/serve/soak.py SECONDS sqlite|postgres
 """
 
 import collections
 import contextlib
+import json
 import random
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+import urllib.request
 import uuid
 from datetime import timedelta
 from pathlib import Path
 
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import lastblock as lb
 from lastblock.client import Client, ServiceError
+from store.databases import fetch
+from store.postgres_server import Server as Database
 from store.postgres_server import free_port
 
-NAMES = ["button", "price", "late"]
-"""Rewards of the last come too late now and then."""
+NAMES = ["button", "price", "late", "frail"]
+"""Rewards of "late" come too late now and then; "frail" is damaged now and then."""
+
+SWITCH = "UPDATE bandits SET last_event = -1 - last_event WHERE name = 'frail' AND last_event"
+HURT, HEAL = f"{SWITCH} >= 0", f"{SWITCH} < 0"
+IS_HURT = "SELECT last_event < 0 FROM bandits WHERE name = 'frail'"
+MENDED = 30.0
+"""Seconds within which a bandit that was mended is served again."""
 
 CLIENTS = 6
 WINDOW = 3.0
@@ -120,20 +138,77 @@ class Visitor(threading.Thread):
             connection.sendall(self.random.choice(texts))
 
 
-class Killer:
-    """Kills servers and the database, one at a time, and counts."""
+class Snail(threading.Thread):
+    """A client that sends a byte now and then, or many requests whose answers it does not read."""
 
-    def __init__(self, servers, database, seed):
-        self.servers, self.database, self.dice = servers, database, random.Random(seed)
-        self.kills = collections.Counter()
+    def __init__(self, urls, seed, stop):
+        super().__init__()
+        self.random, self.stop, self.urls = random.Random(seed), stop, urls
+
+    def run(self):
+        while not self.stop.is_set():
+            host = self.random.choice(self.urls).removeprefix("http://")
+            port = int(host.rpartition(":")[2])
+            read = f"GET /v1/bandits HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+            with (
+                contextlib.suppress(OSError),
+                socket.create_connection(("127.0.0.1", port), timeout=1) as connection,
+            ):
+                if self.random.random() < 0.5:
+                    connection.sendall(500 * read)
+                    self.stop.wait(3.0)
+                for byte in read[: self.random.randrange(20)]:
+                    connection.sendall(bytes([byte]))
+                    self.stop.wait(0.3)
+            self.stop.wait(0.1)
+
+
+class Killer:
+    """Kills servers and the database, fills the disk and damages data, one at a time, and counts.
+
+    `disk` is the folder of a small disk on which the store is; None if there is none.
+    """
+
+    def __init__(self, servers, store, database, disk, seed):
+        self.servers, self.store = servers, store
+        self.database, self.disk, self.dice = database, disk, random.Random(seed)
+        self.ways = ["kill", "stop", "damage"]
+        self.ways += ["full"] if disk is not None else []
+        self.ways += ["base", "restart", "read_only", "freeze"] if database is not None else []
+        self.turns, self.kills, self.wrong = [], collections.Counter(), []
 
     def strike(self):
         """Kill something, and start it again if nobody else does."""
-        server = self.dice.choice(self.servers)
-        ways = ["kill", "stop"] if self.database is None else ["kill", "stop", "base", "freeze"]
-        way = self.dice.choice(ways)
+        if not self.turns:
+            self.turns = self.dice.sample(self.ways, len(self.ways))
+        way = self.turns.pop()
         self.kills[way] += 1
-        getattr(self, way)(server)
+        getattr(self, way)(self.dice.choice(self.servers))
+
+    def damage(self, _):
+        """Damage the state of a bandit while no server runs, and mend it when they run again."""
+        for server in self.servers:
+            server.end(signal.SIGKILL)
+        fetch(self.store, HURT)
+        for server in self.servers:
+            server.start()
+        if fetch(self.store, IS_HURT)[0][0]:  # and no transaction on its way has written it since
+            with urllib.request.urlopen(f"{self.servers[0].url}/v1/bandits", timeout=30) as answer:
+                shown = {each["name"]: each["damage"] for each in json.load(answer)["bandits"]}
+            if [name for name in NAMES if shown[name] is not None] != ["frail"]:
+                self.wrong.append(f"damaged ones are shown as {shown}")
+        time.sleep(self.dice.uniform(0.0, 3.0))
+        fetch(self.store, HEAL)
+
+    def full(self, _):
+        """Fill the disk for a while."""
+        ballast = self.disk / "ballast"
+        with contextlib.suppress(OSError), ballast.open("wb") as file:
+            while True:
+                file.write(bytes(1 << 14))
+                file.flush()
+        time.sleep(self.dice.uniform(0.5, 3.0))
+        ballast.unlink()
 
     def kill(self, server):
         server.end(signal.SIGKILL)
@@ -154,6 +229,35 @@ class Killer:
         time.sleep(self.dice.uniform(0.0, 2.0))
         self.database.start()
 
+    def restart(self, _):
+        """Restart the database in order, after a while: longer than a lease, maybe."""
+        self.database.stop()
+        time.sleep(self.dice.uniform(0.0, 12.0))
+        self.database.start()
+
+    def read_only(self, _):
+        """Have the database refuse all changes for a while."""
+        for state in ("on", "off"):
+            self.database.execute(f"ALTER SYSTEM SET default_transaction_read_only = {state}")
+            self.database.execute("SELECT pg_reload_conf()")
+            if state == "on":
+                time.sleep(self.dice.uniform(0.5, 3.0))
+
+
+@contextlib.contextmanager
+def small_disk(folder):
+    """A folder on a small disk of its own; None where none can be mounted."""
+    disk = folder / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64m", "none", str(disk)]
+    if shutil.which("mount") is None or subprocess.run(mount, check=False).returncode != 0:
+        yield None
+        return
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
 
 def soak(folder, seconds, seed=1, *, database=None, servers=1, pause=(0.3, 2.0)):
     """Let clients and kills happen for some seconds.
@@ -162,9 +266,16 @@ def soak(folder, seconds, seed=1, *, database=None, servers=1, pause=(0.3, 2.0))
     rewards were acknowledged.
     """
     folder = Path(folder)
-    store = folder / "shop.db" if database is None else database.url(schema="soak")
+    if database is not None:
+        return _soak(folder, seconds, seed, database, None, servers, pause)
+    with small_disk(folder) as disk:
+        return _soak(folder, seconds, seed, None, disk, servers, pause)
+
+
+def _soak(folder, seconds, seed, database, disk, servers, pause):
+    store = (disk or folder) / "shop.db" if database is None else database.url(schema="soak")
     running = [Server(store, folder / f"log{each}") for each in range(servers)]
-    stop, killer = threading.Event(), Killer(running, database, seed)
+    stop, killer = threading.Event(), Killer(running, store, database, disk, seed)
     for server in running:
         server.start()
     with Client(running[0].url, timeout=30.0) as admin:
@@ -173,27 +284,42 @@ def soak(folder, seconds, seed=1, *, database=None, servers=1, pause=(0.3, 2.0))
             admin.create(name, ["red", "green", "blue"], policy="LBSDAGM", seed=seed, **more)
     urls = [server.url for server in running]
     visitors = [Visitor(urls, seed + place, stop) for place in range(CLIENTS)]
-    for visitor in visitors:
-        visitor.start()
+    threads = [*visitors, Snail(urls, seed, stop)]
+    for thread in threads:
+        thread.start()
     until = time.monotonic() + seconds
     try:
         while time.monotonic() < until:
             time.sleep(killer.dice.uniform(*pause))
             killer.strike()
-        time.sleep(1.0)
+        with Client(running[0].url, timeout=MENDED, retries=1000) as client:
+            decide_all(client, time.monotonic() + MENDED)
     finally:
         stop.set()
-        for visitor in visitors:
-            visitor.join(60)
+        for thread in threads:
+            thread.join(60)
         for server in running:
             server.end(signal.SIGTERM)
-    wrong = [failure for visitor in visitors for failure in visitor.failures]
+    wrong = killer.wrong + [failure for visitor in visitors for failure in visitor.failures]
     for server in running:
         lines = Path(server.log).read_text().splitlines()
         wrong += [line for line in lines if any(sign in line for sign in SIGNS)]
     decided = {token: name for each in visitors for token, name in each.decided.items()}
     told = {token: reward for each in visitors for token, reward in each.told.items()}
     return wrong + compare(store, decided, told), killer.kills, len(decided), len(told)
+
+
+def decide_all(client, until):
+    """Wait until all bandits decide again."""
+    waiting = list(NAMES)
+    while waiting:
+        try:
+            client.decide(waiting[-1])
+            waiting.pop()
+        except ServiceError as error:
+            if error.status not in (None, 503) or time.monotonic() > until:
+                raise
+            time.sleep(0.2)
 
 
 def compare(place, decided, told):
@@ -218,3 +344,15 @@ def compare(place, decided, told):
             if any(len(values) > 1 for values in rewards.values()):
                 wrong.append(f"{name}: a decision was told twice")
     return wrong
+
+
+if __name__ == "__main__":
+    seconds, kind = float(sys.argv[1]), sys.argv[2]
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as closing:
+        options = {}
+        if kind == "postgres":
+            options = {"database": Database(fsync="on"), "servers": 2, "pause": (1.0, 9.0)}
+            closing.callback(options["database"].close)
+        wrong, kills, decided, told = soak(folder, seconds, **options)
+    found = {"seconds": seconds, "decisions": decided, "rewards": told, "faults": kills}
+    print(json.dumps({**found, "wrong": wrong}, indent=1))

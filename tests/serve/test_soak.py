@@ -20,6 +20,7 @@ def test_kills_and_clumsy_clients_lose_and_double_nothing(tmp_path, seconds):
 @trial
 @pytest.mark.usefixtures("kept_kernels")
 def test_several_servers_lose_and_double_nothing_with_their_database(tmp_path):
+    """`python tests/serve/soak.py 1800 postgres` does it for half an hour."""
     database = Server(fsync="on")
     try:
         options = {"database": database, "servers": 2, "pause": (1.0, 9.0)}

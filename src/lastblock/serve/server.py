@@ -383,7 +383,7 @@ async def _refresh(state: State) -> None:
             await asyncio.to_thread(state.keys.refresh)
             await state.host.mend()
         except StoreError as error:
-            _log.warning("the keys could not be read again: %s", error)
+            _log.warning("cannot look after keys and damaged bandits: %s", error)
 
 
 async def _expire(state: State) -> None:
