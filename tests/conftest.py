@@ -117,7 +117,7 @@ def policy_of(nodeid):
     name, _, parameters = test.partition("[")
     if policy := named_in(parameters) or named_in(name.rpartition(".")[2]):
         return policy
-    return "AdaptiveLBSDA" if "test_adaptive" in path else named_in(path)
+    return named_in(path)
 
 
 TOGETHER = re.compile(
@@ -156,13 +156,11 @@ LONGEST_FILES = [  # those whose tests wait for other processes come first: othe
     "test_dashboard_in_a_browser",
     "test_postgres_server_goes",
     "test_postgres",
-    "test_arms_and_words",
     "test_own_package",
     "test_conformance_suite",
     "test_soak",
     "test_many_out",
     "test_replay_laws",
-    "test_reference_regret",
     "test_compile_cache",
     "test_report_in_a_browser",
     "test_cli",

@@ -6,28 +6,19 @@ import numpy as np
 import pytest
 
 import lastblock as lb
+from detectors.watching import noticed_by
 from lastblock.core.layout import record
 from lastblock.detectors.meanshift import forget_arm, largest_shift, last_block, shift_fields
 from lastblock.kernels.jit import DISABLED, entry, specialise
+from lastblock.testing.detectors import Noticed
 
 RUNS = 20 if DISABLED else 200
 
 
-@entry
-def alarm(detector, states, rewards):
-    """The number of rewards at which arm 0 raises an alarm, 0 for never; arm 1 gets them too."""
-    d = states[0]
-    detector.reset(d)
-    for i in range(rewards.shape[0]):
-        if detector.notice(d, 0, rewards[i], i):
-            return i + 1
-    return 0
-
-
 def first_alarm(detector, rewards):
-    states = np.zeros(1, record(detector.layout(2)))
-    arguments = detector, states, np.asarray(rewards, dtype=np.float64)
-    return specialise(alarm, *arguments)(*arguments), states[0]
+    """The number of rewards at which an arm raises an alarm, 0 for never; and what it noticed."""
+    at, *noticed = next(iter(noticed_by(detector, [0] * len(rewards), rewards)), [0] * 4)
+    return at, Noticed(1, *noticed)
 
 
 SAMPLERS = {

@@ -13,7 +13,7 @@ def noticed_by(detector, arms, rewards):
     n = len(rewards)
     states = np.zeros(1, record(detector.layout(ARMS)))
     noticed = Noticed(np.empty(n, np.uint8), np.empty(n, np.int64), np.empty(n), np.empty(n))
-    arguments = detector, states, np.asarray(arms), np.asarray(rewards), noticed
+    arguments = detector, states, np.asarray(arms), np.asarray(rewards, np.float64), noticed
     specialise(watch, *arguments)(*arguments)
     return [
         (i + 1, int(noticed.size[i]), float(noticed.old[i]), float(noticed.new[i]))

@@ -10,10 +10,9 @@ import lastblock as lb
 from lastblock.kernels.streams import key_of
 from lastblock.lab.report.page import write_report
 from lastblock.simulation.simulate import Player
-from oracle.stream import WORD, Stream, mix
+from oracle.stream import ENVIRONMENT, Stream
 
 PRIOR = lb.Prior(lb.Bernoulli, 3, mean=lb.Beta(2, 3))
-SALT = 0x5072696F72
 
 
 def means(prior, seed, replications):
@@ -36,15 +35,9 @@ def test_draws_are_those_of_a_naive_stream():
     prior = lb.Prior(lb.Gaussian, 3, mean=lb.Bernoulli(0.3), std=2.0)
     key = key_of(5)
     for replication in range(20):
-        plain = Stream.__new__(Stream)
-        plain.state = salted(key, replication)
+        plain = Stream(5, replication, ENVIRONMENT, salt=0x5072696F72)
         expected = [1.0 if plain.uniform() < 0.3 else 0.0 for _ in range(3)]
         assert prior.draw(key, replication).means(0).tolist() == expected
-
-
-def salted(key, replication):
-    tag = mix((2 * replication + 1 + 0x9E3779B97F4A7C15) % WORD)
-    return [mix(((int(key[i]) ^ SALT) + tag * (2 * i + 1)) % WORD) for i in range(4)]
 
 
 def test_a_run_is_each_replication_in_its_own_world():

@@ -96,17 +96,16 @@ class Arm:
 
 
 class AdaptiveLBSDA(Oracle):
-    def __init__(self, arms, seed, alertness=0.075):
-        super().__init__(arms, seed, reference=False)
-        self.alertness = alertness
-        self.state = [Arm() for _ in range(arms)]
-        self.now = 0  # decisions so far
-        self.since = 0
-        self.restarts = []
-        self.suspect = None
-        self.epoch_ends, self.recent, self.earlier = 1, 0, 0
-        self.refresh, self.silence, self.memory = 0, inf, SHORT_MEMORY
-        self.probes = self.doubts = self.full = self.clips = 0
+    now = since = 0  # decisions so far
+    suspect = None
+    epoch_ends, recent, earlier = 1, 0, 0
+    refresh, silence, memory = 0, inf, SHORT_MEMORY
+    probes = doubts = full = clips = 0
+
+    def begin(self):
+        super().begin()
+        self.state = [Arm() for _ in range(self.arms)]
+        self.noticed = []
 
     def ask(self):
         arm = super().ask()
@@ -221,7 +220,7 @@ class AdaptiveLBSDA(Oracle):
             age = self.now - arm.times[-kept]
             back = min(self.now - self.since, age * (size - 1) // (kept - 1))
             old, new = mean(arm.rewards[:-size]), mean(arm.rewards[-size:])
-            self.restarts.append((self.now, self.now - back, k, float(old), float(new)))
+            self.noticed.append((self.now - back - 1, self.now - 1, k, float(old), float(new)))
             self.since = self.now - age
             self.recent += 1
             self.suspect = k

@@ -4,22 +4,17 @@ from math import fsum, sqrt
 
 from scipy.special import betainccinv, ndtri
 
-from oracle.ucb import Index, of
+from oracle.ucb import Index
 
 
 class BayesUCB(Index):
-    def __init__(self, arms, seed, family="bernoulli", prior_mean=0.5, prior_sigma=0.5, sigma=0.5):
-        super().__init__(arms, seed)
-        self.family = family
-        self.prior_mean, self.prior_sigma, self.sigma = prior_mean, prior_sigma, sigma
-
     def tell(self, arm, reward):
         if self.family == "bernoulli" and 0 < reward < 1:
             reward = float(self.stream.uniform() < reward)
         super().tell(arm, reward)
 
     def index(self, k):
-        rewards = of(k, self.pulled)
+        rewards = self.rewards(k)
         if self.family == "bernoulli":
             return betainccinv(1 + rewards.count(1.0), 1 + rewards.count(0.0), 1 / self.t)
         precision = 1 / self.prior_sigma**2 + len(rewards) / self.sigma**2

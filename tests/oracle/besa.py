@@ -3,17 +3,15 @@
 from fractions import Fraction
 from math import comb, fsum
 
-from oracle.stream import Stream
+from oracle.twin import Twin
 
 
-class BESA:
-    def __init__(self, arms, seed, initial=1):
-        self.arms = arms
-        self.initial = initial
-        self.stream = Stream(seed)
-        self.round = 0
+class BESA(Twin):
+    round = 0
+
+    def begin(self):
         self.queue = []
-        self.rewards = [[] for _ in range(arms)]  # in the order that the samples leave
+        self.history = [[] for _ in range(self.arms)]  # in the order that the samples leave
 
     def ask(self):
         if not self.queue:
@@ -38,20 +36,20 @@ class BESA:
         return winners[0, len(order)]
 
     def duel(self, a, b):
-        mine, theirs = self.rewards[a], self.rewards[b]
+        mine, theirs = self.history[a], self.history[b]
         if len(mine) == len(theirs):
             if fsum(mine) == fsum(theirs):
                 return a if self.stream.below(2) == 0 else b
             return a if fsum(mine) > fsum(theirs) else b
         few, many = (a, b) if len(mine) < len(theirs) else (b, a)
-        values = sorted({reward for rewards in self.rewards for reward in rewards})
+        values = sorted({reward for rewards in self.history for reward in rewards})
         wins = self.wins_counted(few, many, values[-1]) if len(values) < 3 else self.wins(few, many)
         return few if wins else many
 
     def wins_counted(self, few, many, high):
         """One draw decides with the probability that a sample is no better."""
-        x, n = self.rewards[few].count(high), len(self.rewards[few])
-        good, total = self.rewards[many].count(high), len(self.rewards[many])
+        x, n = self.history[few].count(high), len(self.history[few])
+        good, total = self.history[many].count(high), len(self.history[many])
         ways = [comb(good, i) * comb(total - good, n - i) for i in range(n + 1)]
         probability = Fraction(sum(ways[: x + 1]), comb(total, n))
         if probability in {0, 1}:
@@ -59,16 +57,16 @@ class BESA:
         return self.stream.uniform() < probability
 
     def wins(self, few, many):
-        n, rewards = len(self.rewards[few]), self.rewards[many]
+        n, rewards = len(self.history[few]), self.history[many]
         draws = min(n, len(rewards) - n)
         for i in range(draws):
             j = i + self.stream.below(len(rewards) - i)
             rewards[i], rewards[j] = rewards[j], rewards[i]
         sample = rewards[:draws] if draws == n else rewards[draws:]
-        return fsum(self.rewards[few]) >= fsum(sample)
+        return fsum(self.history[few]) >= fsum(sample)
 
     def tell(self, arm, reward):
-        self.rewards[arm].append(reward)
+        self.history[arm].append(reward)
 
 
 def halves(n):

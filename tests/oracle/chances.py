@@ -2,17 +2,16 @@
 
 from math import exp, fsum, sqrt
 
-from oracle.randomised import EpsilonGreedy, Twin, drawn
+from oracle.randomised import EpsilonGreedy, drawn
+from oracle.twin import Twin
 
 
 class Softmax(EpsilonGreedy):
-    temperature, decay, discount = 0.1, 0.0, 1.0
-
     def ask(self):
         if self.first:
             return self.first.pop(0)
         means = self.means()
-        t = len(self.pulls) + 1
+        t = len(self.pulled) + 1
         if max(means) == 1e300:  # forgotten: it goes first
             return self.largest(means)
         tau = self.temperature / t**self.decay
@@ -21,12 +20,10 @@ class Softmax(EpsilonGreedy):
 
 
 class GradientBandit(Twin):
-    step, discount = 0.1, 1.0
-
     def ask(self):
         preferences = [0.0] * self.arms
         before = []
-        for arm, reward, chances in self.pulls:
+        for arm, reward, chances in self.pulled:
             weights = [self.discount ** (len(before) - 1 - i) for i in range(len(before))]
             usual = reward
             if before:
@@ -43,15 +40,13 @@ class GradientBandit(Twin):
         return drawn(self.stream, self.chances)
 
     def tell(self, arm, reward):
-        self.pulls.append((arm, reward, self.chances))
+        self.pulled.append((arm, reward, self.chances))
 
 
 class TsallisINF(Twin):
-    reduced_variance = True
-
     def ask(self):
         losses = [0.0] * self.arms
-        for t, (arm, reward, chances) in enumerate(self.pulls, start=1):
+        for t, (arm, reward, chances) in enumerate(self.pulled, start=1):
             for k in range(self.arms):
                 baseline = 0.0
                 if self.reduced_variance and chances[k] >= self.rate(t) ** 2:
@@ -59,14 +54,14 @@ class TsallisINF(Twin):
                 losses[k] += baseline
                 if k == arm:
                     losses[k] += (1 - reward - baseline) / chances[k]
-        self.chances = tsallis_chances(losses, self.rate(len(self.pulls) + 1))
+        self.chances = tsallis_chances(losses, self.rate(len(self.pulled) + 1))
         return drawn(self.stream, self.chances)
 
     def rate(self, t):
         return (4 if self.reduced_variance else 2) / sqrt(t)
 
     def tell(self, arm, reward):
-        self.pulls.append((arm, reward, self.chances))
+        self.pulled.append((arm, reward, self.chances))
 
 
 def tsallis_chances(losses, rate):

@@ -2,35 +2,27 @@
 
 from itertools import groupby
 from math import ceil, fsum, log, sqrt
+from typing import ClassVar
 
 from oracle.rounds import Oracle
-from oracle.sampling import Sampler
 
 
 class DirichletSampling(Oracle):
-    def __init__(
-        self, arms, seed, bonus="robust", rho=4.0, margin=0.0, alpha=0.05, memory=0, upper=1.0
-    ):
-        super().__init__(arms, seed, reference=False)
-        self.stream = Sampler(seed)
-        self.bonus, self.rho, self.margin, self.alpha = bonus, rho, margin, alpha
-        self.memory, self.upper = memory, upper
-        self.rewards = [[] for _ in range(arms)]
-        self.kept = [[] for _ in range(arms)]
+    PER_ARM: ClassVar = {"history": lambda self: [], "kept": lambda self: []}
 
     def plan(self):
-        pulls = [len(rewards) for rewards in self.rewards]
-        self.leader = self.most_pulled(self.present, pulls, self.rewards)
-        mean = fsum(self.rewards[self.leader]) / pulls[self.leader]
+        pulls = [len(rewards) for rewards in self.history]
+        self.leader = self.most_pulled(self.present, pulls, self.history)
+        mean = fsum(self.history[self.leader]) / pulls[self.leader]
         chosen = []
         for k in self.present:
             if k != self.leader:
-                if fsum(self.rewards[k]) / pulls[k] >= mean or self.index(k, mean) >= mean:
+                if fsum(self.history[k]) / pulls[k] >= mean or self.index(k, mean) >= mean:
                     chosen.append(k)
         return chosen, []
 
     def index(self, k, mean):
-        kept, n = self.kept[k], len(self.rewards[k])
+        kept, n = self.kept[k], len(self.history[k])
         kept.sort()
         body = ceil(len(kept) * (1 - self.alpha)) if self.bonus == "quantile" else len(kept)
         pairs = [(x, len(list(run))) for x, run in groupby(kept[:body])]
@@ -41,7 +33,7 @@ class DirichletSampling(Oracle):
         factor = sqrt(log(1 + n)) if self.bonus == "robust" else self.rho
         added = mean + factor * short
         if self.bonus == "bounded":
-            added = max(added, max(self.rewards[k]) + self.margin)
+            added = max(added, max(self.history[k]) + self.margin)
         if self.bonus == "known":
             added = self.upper
         shares = [(x, self.share(run * (n / len(kept)))) for x, run in pairs]
@@ -52,10 +44,10 @@ class DirichletSampling(Oracle):
         return self.stream.exponential() if shape == 1 else self.stream.gamma(shape)
 
     def tell(self, arm, reward):
-        self.rewards[arm].append(reward)
+        super().tell(arm, reward)
         kept = self.kept[arm]
         if self.memory and len(kept) == self.memory:
-            place = self.stream.below(len(self.rewards[arm]))
+            place = self.stream.below(len(self.history[arm]))
             if place < self.memory:
                 kept[place] = reward
         else:

@@ -16,27 +16,12 @@ def on_grid(split, n):
 
 
 class GLRKLUCB(Index):
-    def __init__(
-        self,
-        arms,
-        seed,
-        exploration,
-        delta,
-        local=True,
-        growing=False,
-        factor=3.0,
-        all_splits=False,
-        diminishing=False,
-        **parameters,
-    ):
-        super().__init__(arms, seed, **parameters)
-        self.exploration, self.delta, self.local = exploration, delta, local
-        self.growing, self.factor, self.all_splits = growing, factor, all_splits
-        self.diminishing = diminishing
-        self.now = 0
-        self.since = [0] * arms
-        self.rewards = [[] for _ in range(arms)]
-        self.alarms = 0
+    now = alarms = 0
+
+    def begin(self):
+        super().begin()
+        self.since = [0] * self.arms
+        self.kept = [[] for _ in range(self.arms)]
 
     def ask(self):
         self.now += 1
@@ -55,19 +40,19 @@ class GLRKLUCB(Index):
         return super().ask()
 
     def index(self, k):
-        n = len(self.rewards[k])
+        n = len(self.kept[k])
         if n == 0:
             return inf
-        mean = clip(self.family, fsum(self.rewards[k]) / n)
+        mean = clip(self.family, fsum(self.kept[k]) / n)
         level = self.c * log(self.now - self.since[k]) / n
         return largest_mean(self.family, mean, level, self.sigma)
 
     def tell(self, arm, reward):
-        self.rewards[arm].append(reward)
-        if self.has_changed(self.rewards[arm]):
+        self.kept[arm].append(reward)
+        if self.has_changed(self.kept[arm]):
             self.alarms += 1
             for k in [arm] if self.local else range(self.arms):
-                self.rewards[k] = []
+                self.kept[k] = []
                 self.since[k] = self.now
 
     def has_changed(self, rewards):

@@ -10,28 +10,20 @@ from oracle.randomised import Thompson
 class LUCB(Index):
     """Kalyanakrishnan et al. (2012); with another family than "gaussian", kl-LUCB (2013)."""
 
-    def __init__(self, arms, seed, family="gaussian", sigma=0.5, confidence=0.95, practical=False):
-        super().__init__(arms, seed, family=family, sigma=sigma)
-        self.delta, self.practical = 1.0 - confidence, practical
-        self.rounds = 0
+    rounds = 0
 
     def plan(self):
         self.rounds += 1
-        means = {k: self.count_and_mean(k)[1] for k in range(self.arms)}
-        leader = self.one_of(means)
-        bounds = {k: self.index(k) for k in range(self.arms) if k != leader}
-        return [leader, self.one_of(bounds)]
-
-    def one_of(self, values):
-        tied = [k for k, value in values.items() if value == max(values.values())]
-        return tied[0] if len(tied) == 1 else tied[self.stream.below(len(tied))]
+        leader = self.largest([self.count_and_mean(k)[1] for k in range(self.arms)])
+        bounds = [-inf if k == leader else self.index(k) for k in range(self.arms)]
+        return [leader, self.largest(bounds)]
 
     def index(self, k):
         count, mean = self.count_and_mean(k)
         return largest_mean(self.family, mean, self.rate() / count, self.sigma)
 
     def rate(self):
-        t, arms, delta = self.rounds, self.arms, self.delta
+        t, arms, delta = self.rounds, self.arms, 1.0 - self.confidence
         if self.practical:
             return log((log(t) + 1) / delta)
         if self.family == "gaussian":
@@ -107,8 +99,6 @@ def root(is_beyond, low, high):
 
 class TopTwoThompson(Thompson):
     """Russo (2016), algorithm 4 (TTTS); T3C of Shang et al. (2020) where it takes too long."""
-
-    beta, redraws = 0.5, 30
 
     def ask(self):
         first = self.largest(self.draws())

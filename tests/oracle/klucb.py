@@ -3,6 +3,7 @@
 from math import exp, fsum, inf, log, log1p, sqrt
 
 from oracle import ucb
+from oracle.randomised import drawn
 
 BELOW_ONE = 1.0 - exp(-30)  # what is closer counts as 1
 
@@ -116,10 +117,6 @@ def largest_empirical_mean(rewards, level):
 
 
 class Index(ucb.Index):
-    def __init__(self, arms, seed, family="bernoulli", sigma=1.0, c=1.0):
-        super().__init__(arms, seed)
-        self.family, self.sigma, self.c = family, sigma, c
-
     def weights(self):
         """What each of the pulls counts."""
         return [1.0] * len(self.pulled)
@@ -152,10 +149,6 @@ class KLUCB(Index):
 
 
 class SWKLUCB(Index):
-    def __init__(self, arms, seed, window, reference=False, **parameters):
-        super().__init__(arms, seed, **parameters)
-        self.window, self.reference = window, reference
-
     def time(self):
         t = super().time()
         return t if self.reference else min(t, self.window)
@@ -166,10 +159,6 @@ class SWKLUCB(Index):
 
 
 class DKLUCB(Index):
-    def __init__(self, arms, seed, discount, reference=False, **parameters):
-        super().__init__(arms, seed, **parameters)
-        self.discount, self.reference = discount, reference
-
     def time(self):
         return super().time() if self.reference else fsum(self.weights())
 
@@ -193,20 +182,11 @@ class IMED(Index):
 
 class MED(IMED):
     def plan(self):
-        chances = [exp(-self.evidence(k)) for k in range(self.arms)]
-        left = self.stream.uniform()
-        for k, chance in enumerate(chances[:-1]):
-            if left < chance / fsum(chances):
-                return [k]
-            left -= chance / fsum(chances)
-        return [self.arms - 1]
+        weights = [exp(-self.evidence(k)) for k in range(self.arms)]
+        return [drawn(self.stream, [weight / fsum(weights) for weight in weights])]
 
 
 class KLUCBPlusPlus(Index):
-    def __init__(self, arms, seed, horizon, **parameters):
-        super().__init__(arms, seed, **parameters)
-        self.horizon = horizon
-
     def index(self, k):
         count, mean = self.count_and_mean(k)
         x = self.horizon / (self.arms * count)

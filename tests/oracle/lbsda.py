@@ -1,21 +1,14 @@
 """LB-SDA: algorithm 1 of the paper."""
 
 from math import log, sqrt
-from typing import ClassVar
 
 from oracle.rounds import Oracle, last, mean
 
 
 class LBSDA(Oracle):
-    PER_ARM: ClassVar = {"rewards": lambda self: []}
-
-    def __init__(self, arms, seed, reference=False):
-        super().__init__(arms, seed, reference)
-        self.rewards = [[] for _ in range(arms)]  # Y_{k,1}, Y_{k,2}, …
-
     def plan(self):
-        pulls = [len(rewards) for rewards in self.rewards]
-        self.leader = self.most_pulled(self.present, pulls, self.rewards)
+        pulls = [len(rewards) for rewards in self.history]
+        self.leader = self.most_pulled(self.present, pulls, self.history)
         chosen = []
         for k in self.present:
             if k != self.leader:
@@ -30,13 +23,7 @@ class LBSDA(Oracle):
         return pulls <= sqrt(log(self.round))
 
     def wins(self, k):
-        mine, theirs = self.rewards[k], self.rewards[self.leader]
+        mine, theirs = self.history[k], self.history[self.leader]
         if self.reference and len(mine) >= len(theirs):
             return False
         return mean(mine) >= mean(last(theirs, len(mine)))
-
-    def held(self, k):
-        return self.rewards[k]
-
-    def tell(self, arm, reward):
-        self.rewards[arm].append(reward)

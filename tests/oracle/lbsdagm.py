@@ -31,14 +31,10 @@ def length_of_block(written, n, marks, block):
 
 
 class LBSDAGM(LBSDA):
-    def __init__(self, arms, seed, marks=8, block="near"):
-        super().__init__(arms, seed, reference=False)
-        self.marks, self.block = marks, block
-
     def wins(self, k):
-        mine = self.rewards[k]
+        mine = self.history[k]
         return mean(mine) >= mean(self.against(self.leader, len(mine)))
 
     def against(self, leader, n):
-        written = len(self.rewards[leader])
-        return self.rewards[leader][-length_of_block(written, n, self.marks, self.block) :]
+        written = len(self.history[leader])
+        return self.history[leader][-length_of_block(written, n, self.marks, self.block) :]

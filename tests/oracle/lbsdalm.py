@@ -13,13 +13,6 @@ class LBSDALM(Oracle):
         "stored": lambda self: [],
     }
 
-    def __init__(self, arms, seed, minimum=50, scale=1.0, offset=0, reference=False):
-        super().__init__(arms, seed, reference)
-        self.minimum, self.scale, self.offset = minimum, scale, offset
-        self.pulls = [0] * arms
-        self.all_rewards = [[] for _ in range(arms)]  # for ties between leaders only
-        self.stored = [[] for _ in range(arms)]  # H_k
-
     def r(self):
         """The paper's r; in the authors' code the number of finished rounds."""
         return max(1, self.round - 1) if self.reference else self.round

@@ -17,7 +17,7 @@ def sobol(n):
 
 class LDSSDA(RBSDA):
     def wins(self, k):
-        mine, theirs = self.rewards[k], self.rewards[self.leader]
+        mine, theirs = self.history[k], self.history[self.leader]
         n = len(mine)
         point = sobol(self.round - 1)
         if self.reference:

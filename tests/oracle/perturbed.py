@@ -3,30 +3,17 @@
 from fractions import Fraction
 from math import ceil, floor, fsum
 
-from oracle.sampling import Sampler
 from oracle.ucb import Index
 
 
-class Drawn(Index):
-    stream_of = Sampler
-
-
-class PHE(Drawn):
-    def __init__(self, arms, seed, a):
-        super().__init__(arms, seed)
-        self.a = a
-
+class PHE(Index):
     def index(self, k):
         rewards = self.rewards(k)
         coins = ceil(Fraction(str(self.a)) * len(rewards))
         return (fsum(rewards) + self.stream.binomial(coins, 0.5)) / (len(rewards) + coins)
 
 
-class Giro(Drawn):
-    def __init__(self, arms, seed, a):
-        super().__init__(arms, seed)
-        self.a = a
-
+class Giro(Index):
     def index(self, k):
         rewards = self.rewards(k)
         exact = self.a * len(rewards)
@@ -49,11 +36,7 @@ class Giro(Drawn):
         return total / len(history)
 
 
-class NPTS(Drawn):
-    def __init__(self, arms, seed, bound):
-        super().__init__(arms, seed)
-        self.bound = bound
-
+class NPTS(Index):
     def index(self, k):
         rewards = self.rewards(k)
         top = self.stream.gamma(rewards.count(1.0) + self.bound)

@@ -2,39 +2,18 @@
 
 from math import e, exp, fsum, sqrt
 
-
-class Twin:
-    def __init__(self, arms, stream):
-        self.arms = arms
-        self.stream = stream
-        self.pulls = []  # (arm, reward), oldest first
-        self.begin()
-
-    def begin(self):
-        pass
-
-    def tell(self, arm, reward):
-        self.pulls.append((arm, reward))
-
-    def rewards(self, arm):
-        return [reward for k, reward in self.pulls if k == arm]
-
-    def largest(self, index):
-        best = [k for k in range(self.arms) if index[k] == max(index)]
-        return best[0] if len(best) == 1 else best[self.stream.below(len(best))]
+from oracle.twin import Twin, twin_of
 
 
 class Thompson(Twin):
-    family, prior_mean, prior_sigma, sigma = "bernoulli", 0.5, 0.5, 0.5
-    window = None
-    discount = 1.0
+    window, discount = None, 1.0
 
     def ask(self):
         return self.largest(self.draws())
 
     def draws(self):
         """A mean from the posterior of each arm."""
-        seen = self.pulls if self.window is None else self.pulls[-self.window :]
+        seen = self.pulled if self.window is None else self.pulled[-self.window :]
         age = len(seen)
         faded = []  # (arm, reward, what is left of it)
         for arm, reward in seen:
@@ -67,9 +46,11 @@ class Thompson(Twin):
         super().tell(arm, reward)
 
 
+DiscountedThompson = SlidingWindowThompson = Thompson
+
+
 class EpsilonGreedy(Twin):
-    epsilon, decay = 0.1, 0.0
-    discount = 1.0
+    decay, discount = 0.0, 1.0
 
     def begin(self):
         self.first = list(range(self.arms))
@@ -78,15 +59,15 @@ class EpsilonGreedy(Twin):
     def ask(self):
         if self.first:
             return self.first.pop(0)
-        t = len(self.pulls) + 1
+        t = len(self.pulled) + 1
         if self.stream.uniform() < min(1, self.epsilon / t**self.decay):
             return self.stream.below(self.arms)
         return self.largest(self.means())
 
     def means(self):
         """Of all rewards, the one of i pulls ago with weight γⁱ."""
-        newest = len(self.pulls) - 1
-        faded = [(arm, x, self.discount ** (newest - t)) for t, (arm, x) in enumerate(self.pulls)]
+        newest = len(self.pulled) - 1
+        faded = [(arm, x, self.discount ** (newest - t)) for t, (arm, x) in enumerate(self.pulled)]
         counts = [fsum(left for arm, _, left in faded if arm == k) for k in range(self.arms)]
         sums = [fsum(left * x for arm, x, left in faded if arm == k) for k in range(self.arms)]
         return [
@@ -95,9 +76,10 @@ class EpsilonGreedy(Twin):
         ]
 
 
-class PlayTheWinner(Twin):
-    cyclic = True
+DiscountedEpsilonGreedy = EpsilonGreedy
 
+
+class PlayTheWinner(Twin):
     def begin(self):
         self.circle = list(range(self.arms))
         self.stream.shuffle(self.circle)
@@ -112,27 +94,25 @@ class PlayTheWinner(Twin):
 
 
 class EXP3(Twin):
-    gamma = 0.1
     batch = None
 
     def ask(self):
-        first = 0 if self.batch is None else len(self.pulls) // self.batch * self.batch
+        first = 0 if self.batch is None else len(self.pulled) // self.batch * self.batch
         gains = [0.0] * self.arms
-        for arm, reward, chance in self.pulls[first:]:
+        for arm, reward, chance in self.pulled[first:]:
             gains[arm] += self.gamma / self.arms * min(1, max(0, reward)) / chance
         weights = [exp(gain - max(gains)) for gain in gains]
         self.chances = chances_of(weights, self.gamma)
         return drawn(self.stream, self.chances)
 
     def tell(self, arm, reward):
-        self.pulls.append((arm, reward, self.chances[arm]))
+        self.pulled.append((arm, reward, self.chances[arm]))
+
+
+REXP3 = EXP3
 
 
 class EXP3S(Twin):
-    gamma, alpha = 0.1, 0.01
-    reference = False
-    as_is = False
-
     def begin(self):
         self.weights = [[1.0] * self.arms]  # after 0, 1, 2, … rewards
 
@@ -168,13 +148,12 @@ def drawn(stream, chances):
     return len(chances) - 1
 
 
-class Binarized:
+class Binarized(Twin):
     """Another twin, which sees coins."""
 
-    def __init__(self, make, arms, stream, low=0.0, high=1.0):
-        self.coins = stream.split()
-        self.inner = make(arms, stream)
-        self.low, self.high = low, high
+    def begin(self):
+        self.coins = self.stream.split()
+        self.inner = twin_of(self.policy, self.arms, self.stream)
 
     def ask(self):
         return self.inner.ask()
@@ -183,43 +162,16 @@ class Binarized:
         self.inner.tell(arm, self.coins.coin((reward - self.low) / (self.high - self.low)))
 
 
-class OracleRestart:
+class OracleRestart(Twin):
     """Another twin, made anew at every change."""
 
-    def __init__(self, make, arms, stream, changes):
-        self.make, self.arms, self.stream, self.changes = make, arms, stream, changes
-        self.t = 0
+    t = 0
 
     def ask(self):
         if self.t == 0 or self.t in self.changes:
-            self.inner = self.make(self.arms, self.stream)
+            self.inner = twin_of(self.policy, self.arms, self.stream)
         self.t += 1
         return self.inner.ask()
 
     def tell(self, arm, reward):
         self.inner.tell(arm, reward)
-
-
-class BestArm:
-    """The first of the arms with the largest mean at each step."""
-
-    def __init__(self, environment):
-        self.environment = environment
-        self.t = 0
-
-    def ask(self):
-        means = list(self.environment.means(self.t))
-        self.t += 1
-        return means.index(max(means))
-
-    def tell(self, arm, reward):
-        pass
-
-
-def twin(kind, **parameters):
-    """A maker of twins with these parameters."""
-
-    def make(arms, stream):
-        return type(kind.__name__, (kind,), parameters)(arms, stream)
-
-    return make

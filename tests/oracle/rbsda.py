@@ -9,7 +9,7 @@ class RBSDA(LBSDA):
         return not self.reference and super().is_owed(pulls, leader_pulls)
 
     def wins(self, k):
-        mine, theirs = self.rewards[k], self.rewards[self.leader]
+        mine, theirs = self.history[k], self.history[self.leader]
         if self.reference and len(mine) >= len(theirs):
             return False
         n = len(mine)

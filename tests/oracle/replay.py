@@ -3,9 +3,7 @@
 from fractions import Fraction
 
 import lastblock as lb
-from oracle.stream import Stream
-
-ENVIRONMENT = 1
+from oracle.stream import ENVIRONMENT, Stream
 
 
 def replay(policy, labels, log, seed, horizon=None):

@@ -7,14 +7,15 @@ from oracle.adaptivelbsda import largest_shift
 from oracle.glrklucb import on_grid
 from oracle.klucb import clip, kl
 from oracle.rounds import mean
+from oracle.twin import Twin, twin_of
 
 
-def mean_shift(rewards, age, caution=4.0):
+def mean_shift(rewards, age, caution):
     z, size, old, new = largest_shift(rewards)
     return (size, old, new) if z > log(1.0 + age) + caution else None
 
 
-def likelihood_ratio(rewards, age, delta=0.01):
+def likelihood_ratio(rewards, age, delta):
     """For rewards that are 0 or 1; every split of the grid, the earlier half first."""
     n = len(rewards)
     centre = clip("bernoulli", float(mean(rewards)))
@@ -29,23 +30,24 @@ def likelihood_ratio(rewards, age, delta=0.01):
     return None
 
 
-class Restarting:
-    def __init__(self, make, arms, stream, notice, alertness=0.25, exploration=0.0):
-        self.make, self.arms, self.stream = make, arms, stream
-        self.notice, self.alertness = notice, Fraction(alertness)
-        self.exploration = exploration
-        self.asked = [0] * arms
-        self.now = self.since = 0
-        self.due = True
-        self.rewards = [[] for _ in range(arms)]
-        self.restarts = []
+NOTICES = {"MeanShift": mean_shift, "GLR": likelihood_ratio}
+
+
+class Restarting(Twin):
+    now, since, due = 0, 0, True
+
+    def begin(self):
+        self.alertness = Fraction(self.alertness)
+        self.asked = [0] * self.arms
+        self.kept = [[] for _ in range(self.arms)]
+        self.noticed = []
 
     def ask(self):
         self.now += 1
         silent = self.now - min(self.asked)
         if self.due:
             self.due = False
-            self.inner = self.make(self.arms, self.stream)
+            self.inner = twin_of(self.policy, self.arms, self.stream)
             arm = self.inner.ask()
         elif self.turn() >= 0:
             arm = self.turn()
@@ -60,18 +62,19 @@ class Restarting:
         """All arms in turn at the end of each period; negative if it is nobody's turn."""
         if self.exploration == 0:
             return -1
-        share = min(0.99, self.exploration * sqrt((len(self.restarts) + 1) * self.arms))
+        share = min(0.99, self.exploration * sqrt((len(self.noticed) + 1) * self.arms))
         period = floor(self.arms / share)
         return (self.now - self.since - 1) % period - (period - self.arms)
 
     def tell(self, arm, reward):
         self.inner.tell(arm, reward)
-        self.rewards[arm].append(reward)
-        found = self.notice(self.rewards[arm], self.now - self.since)
+        self.kept[arm].append(reward)
+        notice, first = NOTICES[type(self.detector).__name__], self.detector[0]
+        found = notice(self.kept[arm], self.now - self.since, first)
         if found:
             size, old, new = found
-            back = (self.now - self.since) * (size - 1) // len(self.rewards[arm])
-            self.restarts.append((self.now, self.now - back, arm, old, new))
-            self.rewards = [[] for _ in range(self.arms)]
+            back = (self.now - self.since) * (size - 1) // len(self.kept[arm])
+            self.noticed.append((self.now - back - 1, self.now - 1, arm, old, new))
+            self.kept = [[] for _ in range(self.arms)]
             self.since = self.now
             self.due = True

@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import fsum
 from typing import ClassVar
 
-from oracle.stream import Stream
+from oracle.twin import Twin
 
 
 @dataclass
@@ -17,19 +17,28 @@ class Round:
     flagged: list
 
 
-class Oracle:
+class Oracle(Twin):
     """Pulls round after round; a subclass says which arms, and takes in the rewards."""
 
-    def __init__(self, arms, seed, reference):
-        self.arms = arms
-        self.reference = reference
-        self.stream = Stream(seed)
-        self.round = 0  # the paper's r: the round being planned, then pulled
-        self.leader = None
-        self.queue = []
+    PER_ARM: ClassVar = {"history": lambda self: []}
+    """The lists that have an entry for each arm, and what an arm gets."""
+
+    reference = False
+    round = 0  # the paper's r: the round being planned, then pulled
+    leader = None
+
+    def begin(self):
+        self.queue, self.rounds = [], []
         self.handed_out = []  # of the arms that had a turn, those since the last plan
-        self.present = list(range(arms))  # the arms that can be chosen now
-        self.rounds = []
+        self.present = list(range(self.arms))  # the arms that can be chosen now
+        for name, new in self.PER_ARM.items():
+            setattr(self, name, [new(self) for _ in self.present])
+
+    def held(self, k):
+        return self.history[k]
+
+    def tell(self, arm, reward):
+        self.history[arm].append(reward)
 
     def ask(self, without=()):
         """The next arm, none of those `without`: these keep their turns until they are back."""
@@ -69,11 +78,6 @@ class Oracle:
             self.stream.shuffle(new)
         self.queue += new
 
-    # Arms come and go, in plain lists. A subclass says in `PER_ARM` which of its lists have an
-    # entry for each arm, and what a new one gets.
-
-    PER_ARM: ClassVar = {}
-
     def add_arm(self):
         """One more arm, pulled at the end of the round."""
         for name, new in self.PER_ARM.items():
@@ -111,7 +115,7 @@ class Oracle:
             tied = [k for k in tied if fsum(rewards[k]) == largest]
         if self.reference and self.leader in tied:
             return self.leader
-        return tied[0] if len(tied) == 1 else tied[self.stream.below(len(tied))]
+        return self.one_of(tied)
 
 
 def moved(arm, gone):

@@ -4,7 +4,7 @@ import numpy as np
 
 from lastblock.kernels import count_samplers as counts
 from lastblock.kernels import samplers
-from oracle.stream import Stream, mix
+from oracle.stream import WORD, Stream, mix
 
 
 class Sampler(Stream):
@@ -37,11 +37,14 @@ class Sampler(Stream):
             return 1.0
         return 1.0 if self.uniform() < x else 0.0
 
+    def child(self):
+        """Another stream, made from the next word of this one."""
+        word, other = self.word(), Sampler(0)
+        other.state = [mix((word + (i + 1) * 0x9E3779B97F4A7C15) % WORD) for i in range(4)]
+        return other
+
     def split(self):
-        """Another stream, made from the next word of this one; this one stays as it is."""
-        copy = Sampler(0)
-        copy.state = list(self.state)
-        word = copy.word()
-        other = Sampler(0)
-        other.state = [mix((word + (i + 1) * 0x9E3779B97F4A7C15) % 2**64) for i in range(4)]
+        """The same, but this one stays as it is."""
+        before = list(self.state)
+        other, self.state = self.child(), before
         return other

@@ -3,12 +3,12 @@
 from numpy.random import SeedSequence
 
 WORD = 1 << 64
-POLICY = 0
+POLICY, ENVIRONMENT = 0, 1
 
 
 class Stream:
-    def __init__(self, seed, replication=0, role=POLICY):
-        key = [int(word) for word in SeedSequence(seed).generate_state(4, "uint64")]
+    def __init__(self, seed, replication=0, role=POLICY, salt=0):
+        key = [int(word) ^ salt for word in SeedSequence(seed).generate_state(4, "uint64")]
         tag = mix((2 * replication + role + 0x9E3779B97F4A7C15) % WORD)
         self.state = [mix((key[i] + tag * (2 * i + 1)) % WORD) for i in range(4)]
 

@@ -11,16 +11,9 @@ from oracle.rounds import Oracle, last, mean, moved
 
 
 class SWLBSDA(Oracle):
-    PER_ARM: ClassVar = {"last_drawn": lambda self: self.round - 1}
-
-    def __init__(self, arms, seed, window, reference=False, naive_leader=False):
-        super().__init__(arms, seed, reference)
-        self.window = window
-        self.naive_leader = naive_leader
-        self.pulled = []  # (round, arm, reward), oldest first
-        # The authors' bookkeeping of the flags, in finished rounds.
-        self.changed_leader = 0
-        self.last_drawn = [1] * arms
+    # The authors' bookkeeping of the flags, in finished rounds.
+    PER_ARM: ClassVar = {"last_drawn": lambda self: self.round - 1 if self.round else 1}
+    changed_leader = 0
 
     def plan(self):
         recent = self.recent()  # what the window holds of each arm
@@ -100,4 +93,4 @@ class SWLBSDA(Oracle):
         return self.recent()[k]
 
     def tell(self, arm, reward):
-        self.pulled.append((self.round, arm, reward))
+        self.pulled.append((self.round, arm, reward))  # unlike those of other twins

@@ -4,9 +4,10 @@ from itertools import pairwise
 
 import pytest
 
+import lastblock as lb
 from lastblock.lab.paper.takeover import REWARDS, ROUND, SEED, WINDOW, takeover
 from oracle.rounds import last, mean
-from oracle.swlbsda import SWLBSDA
+from oracle.twin import twin_of
 
 RULES = ("naive", "paper")
 
@@ -35,7 +36,8 @@ def played(frame):
 @pytest.mark.parametrize("rule", RULES)
 def test_the_twin_plays_the_same(frame, played, rule):
     """Leaders, pulls and windows, and who won its duel."""
-    twin = SWLBSDA(len(REWARDS), SEED, WINDOW, naive_leader=rule == "naive")
+    policy = lb.SWLBSDA(WINDOW, naive_leader=rule == "naive")
+    twin = twin_of(policy, len(REWARDS), seed=SEED)
     given = [iter(rewards) for rewards in REWARDS]
     windows = []
     while len(twin.rounds) <= ROUND or twin.queue:

@@ -2,22 +2,16 @@
 
 from math import ceil, erfc, floor, fsum, log, sqrt
 
-from oracle.stream import Stream
+from oracle.twin import Twin, of
 
-HALF_ROOT = sqrt(0.5)
 ROOT_2 = sqrt(2.0)
 
 
-class Index:
+class Index(Twin):
     """Every arm once in random order; then the largest index, ties at random."""
 
-    stream_of = Stream
-
-    def __init__(self, arms, seed):
-        self.arms = arms
-        self.stream = self.stream_of(seed)
-        self.pulled = []  # (arm, reward), oldest first
-        self.queue = list(range(arms))
+    def begin(self):
+        self.queue = list(range(self.arms))
         self.stream.shuffle(self.queue)
 
     def ask(self):
@@ -28,24 +22,10 @@ class Index:
     def plan(self):
         return [self.largest([self.index(k) for k in range(self.arms)])]
 
-    def tell(self, arm, reward):
-        self.pulled.append((arm, reward))
-
-    def rewards(self, k):
-        return of(k, self.pulled)
-
     @property
     def t(self):
         """The number of the pull to decide."""
         return len(self.pulled) + 1
-
-    def largest(self, indices):
-        tied = [k for k in range(self.arms) if indices[k] == max(indices)]
-        return tied[0] if len(tied) == 1 else tied[self.stream.below(len(tied))]
-
-
-def of(arm, pulled):
-    return [reward for k, reward in pulled if k == arm]
 
 
 def ucb(rewards, scale, logarithm):
@@ -56,29 +36,17 @@ def ucb(rewards, scale, logarithm):
 
 
 class UCB1(Index):
-    def __init__(self, arms, seed, scale=HALF_ROOT):
-        super().__init__(arms, seed)
-        self.scale = scale
-
     def index(self, k):
-        return ucb(of(k, self.pulled), self.scale, max(log(self.t), 1.0))
+        return ucb(self.rewards(k), self.scale, max(log(self.t), 1.0))
 
 
 class SWUCB(Index):
-    def __init__(self, arms, seed, window, scale=HALF_ROOT, reference=False):
-        super().__init__(arms, seed)
-        self.window, self.scale, self.reference = window, scale, reference
-
     def index(self, k):
         t = self.t if self.reference else min(self.t, self.window)
         return ucb(of(k, self.pulled[-self.window :]), self.scale, log(t))
 
 
 class DUCB(Index):
-    def __init__(self, arms, seed, discount, scale=HALF_ROOT):
-        super().__init__(arms, seed)
-        self.discount, self.scale = discount, scale
-
     def index(self, k):
         last = len(self.pulled) - 1
         weights = [self.discount ** (last - i) for i in range(last + 1)]
@@ -91,14 +59,10 @@ class DUCB(Index):
 
 
 class CUSUMUCB(Index):
-    def __init__(self, arms, seed, threshold, exploration, drift=0.05, warmup=50, scale=HALF_ROOT):
-        super().__init__(arms, seed)
-        self.threshold, self.exploration = threshold, exploration
-        self.drift, self.warmup, self.scale = drift, warmup, scale
-        self.restarts = 0
+    restarts = 0
 
     def plan(self):
-        kept = [self.since_restart(of(k, self.pulled)) for k in range(self.arms)]
+        kept = [self.since_restart(self.rewards(k)) for k in range(self.arms)]
         owing = [k for k in range(self.arms) if len(kept[k]) < self.warmup]
         if owing:
             self.stream.shuffle(owing)
@@ -138,30 +102,25 @@ def sessions(arms, alpha, age):
 
 
 class MUCB(Index):
-    def __init__(self, arms, seed, window, threshold, exploration, scale=ROOT_2, diminishing=False):
-        super().__init__(arms, seed)
-        self.window, self.threshold, self.scale = window, threshold, scale
-        self.exploration, self.diminishing = exploration, diminishing
-        self.period = floor(arms / exploration)
+    restarts = 0
+
+    def begin(self):
+        super().begin()
         self.order = list(self.queue)
-        self.restarts = 0
 
     def plan(self):
         age = self.t - 1
-        turn = age % self.period if not self.diminishing else age - self.session(age)
-        if turn < self.arms:
-            return [self.order[turn]]
-        return super().plan()
-
-    def session(self, age):
-        return sessions(self.arms, self.exploration, age)[-1]
+        begin = age // floor(self.arms / self.exploration) * floor(self.arms / self.exploration)
+        if self.diminishing:
+            begin = sessions(self.arms, self.exploration, age)[-1]
+        return [self.order[age - begin]] if age - begin < self.arms else super().plan()
 
     def index(self, k):
-        return ucb(of(k, self.pulled), self.scale, log(self.t))
+        return ucb(self.rewards(k), self.scale, log(self.t))
 
     def tell(self, arm, reward):
-        self.pulled.append((arm, reward))
-        last = of(arm, self.pulled)[-self.window :]
+        super().tell(arm, reward)
+        last = self.rewards(arm)[-self.window :]
         if len(last) == self.window:
             half = self.window // 2
             if abs(fsum(last[half:]) - fsum(last[:half])) > self.threshold:
@@ -170,12 +129,8 @@ class MUCB(Index):
 
 
 class RAWUCB(Index):
-    def __init__(self, arms, seed, sigma=0.5, alpha=1.4, all_windows=False):
-        super().__init__(arms, seed)
-        self.sigma, self.alpha, self.all_windows = sigma, alpha, all_windows
-
     def index(self, k):
-        rewards = of(k, self.pulled)
+        rewards = self.rewards(k)
         width = self.sigma * sqrt(2.0 * self.alpha * log(self.t))
         bounds = []
         h = 1
@@ -195,12 +150,8 @@ def newest_mean(rewards, h, all_windows):
 class FEWA(Index):
     """The paper's box: filter the arms on longer and longer windows."""
 
-    def __init__(self, arms, seed, sigma=0.5, alpha=0.06, all_windows=False):
-        super().__init__(arms, seed)
-        self.sigma, self.alpha, self.all_windows = sigma, alpha, all_windows
-
     def plan(self):
-        rewards = [of(k, self.pulled) for k in range(self.arms)]
+        rewards = [self.rewards(k) for k in range(self.arms)]
         left = list(range(self.arms))
         h = 1
         while True:
@@ -211,20 +162,17 @@ class FEWA(Index):
             short = [k for k in left if len(rewards[k]) < h]
             if len(left) == 1 or short:
                 fewest = min(len(rewards[k]) for k in short or left)
-                chosen = [k for k in short or left if len(rewards[k]) == fewest]
-                return [chosen[0] if len(chosen) == 1 else chosen[self.stream.below(len(chosen))]]
+                return [self.one_of([k for k in short or left if len(rewards[k]) == fewest])]
 
 
 class AdSwitch(Index):
     """The paper's box, with intervals from a grid of blocks of 1, 2, 4 … steps."""
 
-    def __init__(self, arms, seed, horizon, eviction=16.0):
-        super().__init__(arms, seed)
-        self.horizon, self.eviction = horizon, eviction
-        self.time = 0
-        self.chosen = {k: self.queue.index(k) - arms for k in range(arms)}
-        self.episodes = 0
-        self.evictions = self.checks = 0
+    time = episodes = evictions = checks = 0
+
+    def begin(self):
+        super().begin()
+        self.chosen = {k: self.queue.index(k) - self.arms for k in range(self.arms)}
         self.new_episode()
 
     def new_episode(self):
@@ -255,7 +203,7 @@ class AdSwitch(Index):
         return any(len(of(k, self.pulled[s:])) < n for n, s in self.obligations[k])
 
     def tell(self, arm, reward):
-        self.pulled.append((arm, reward))
+        super().tell(arm, reward)
         t = len(self.pulled)
         blocks, suffixes = [], []
         size = 1
@@ -300,26 +248,17 @@ class AdSwitch(Index):
 
 
 class MOSS(Index):
-    def __init__(self, arms, seed, horizon, scale=1.0):
-        super().__init__(arms, seed)
-        self.horizon, self.scale = horizon, scale
-
-    def steps(self):
-        return self.horizon
-
     def index(self, k):
-        rewards = of(k, self.pulled)
+        rewards = self.rewards(k)
         n = len(rewards)
-        bonus = max(0.0, log(self.steps() / (self.arms * n)))
+        bonus = max(0.0, log(self.horizon / (self.arms * n)))
         return fsum(rewards) / n + self.scale * sqrt(bonus / n)
 
 
 class AnytimeMOSS(MOSS):
-    def __init__(self, arms, seed, alpha=1.35, sigma=0.5):
-        super().__init__(arms, seed, None, 2.0 * sigma * sqrt((1.0 + alpha) / 2.0))
-
-    def steps(self):
-        return self.t
+    def index(self, k):
+        self.horizon, self.scale = self.t, 2.0 * self.sigma * sqrt((1.0 + self.alpha) / 2.0)
+        return super().index(k)
 
 
 def spread(rewards):
@@ -329,25 +268,17 @@ def spread(rewards):
 
 
 class UCBV(Index):
-    def __init__(self, arms, seed, zeta=1.2, c=1.0, range=1.0):
-        super().__init__(arms, seed)
-        self.zeta, self.last = zeta, 3.0 * c * range
-
     def index(self, k):
-        rewards = of(k, self.pulled)
+        rewards = self.rewards(k)
         n = len(rewards)
         level = self.zeta * log(self.t) / n
-        bonus = sqrt(2.0 * spread(rewards) / n * level) + self.last * level
+        bonus = sqrt(2.0 * spread(rewards) / n * level) + 3.0 * self.c * self.range * level
         return fsum(rewards) / n + bonus
 
 
 class UCBTuned(Index):
-    def __init__(self, arms, seed, range=1.0):
-        super().__init__(arms, seed)
-        self.range = range
-
     def index(self, k):
-        rewards = of(k, self.pulled)
+        rewards = self.rewards(k)
         n = len(rewards)
         variance = spread(rewards) / n + self.range**2 * sqrt(2.0 * log(self.t) / n)
         return fsum(rewards) / n + sqrt(log(self.t) / n * min(self.range**2 / 4.0, variance))
@@ -355,10 +286,6 @@ class UCBTuned(Index):
 
 class POKER(Index):
     """The paper's box, after two pulls of every arm."""
-
-    def __init__(self, arms, seed, horizon):
-        super().__init__(arms, seed)
-        self.horizon = horizon
 
     def plan(self):
         if len(self.pulled) == self.arms:
@@ -368,7 +295,7 @@ class POKER(Index):
         return super().plan()
 
     def index(self, k):
-        rewards = [of(j, self.pulled) for j in range(self.arms)]
+        rewards = [self.rewards(j) for j in range(self.arms)]
         means = [fsum(xs) / len(xs) for xs in rewards]
         sigmas = [sqrt(spread(xs) / (len(xs) - 1)) for xs in rewards]
         known = [sigma for sigma in sigmas if sigma > 0.0]

@@ -11,7 +11,7 @@ class WRSDA(RBSDA):
     wins_drawn = BESA.wins
 
     def wins(self, k):
-        values = sorted({reward for rewards in self.rewards for reward in rewards})
+        values = sorted({reward for rewards in self.history for reward in rewards})
         if self.reference:
             return self.wins_or_tosses(k)
         if len(values) < 3:
@@ -19,11 +19,11 @@ class WRSDA(RBSDA):
         return self.wins_drawn(k, self.leader)
 
     def wins_or_tosses(self, k):
-        n, theirs = len(self.rewards[k]), self.rewards[self.leader]
+        n, theirs = len(self.history[k]), self.history[self.leader]
         draws = min(n, len(theirs) - n)
         for i in range(draws):
             j = i + self.stream.below(len(theirs) - i)
             theirs[i], theirs[j] = theirs[j], theirs[i]
         sample = theirs[:draws] if draws == n else theirs[draws:]
-        margin = fsum(self.rewards[k]) - fsum(sample)
+        margin = fsum(self.history[k]) - fsum(sample)
         return margin > 0 if margin != 0 else self.stream.below(2) == 0

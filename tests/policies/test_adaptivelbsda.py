@@ -10,42 +10,6 @@ from lastblock.core.restarts import last_changes
 from lastblock.core.verdicts import DOUBTED, FULL, LOST, REASONS, WON
 
 
-def play(change=lambda x: x, steps=900):
-    """The arms and restarts where the arms swap their levels every 300 steps."""
-    world = random.Random(3)
-    bandit = lb.Bandit(lb.AdaptiveLBSDA(alertness=0.5), 3, seed=3)
-    arms = []
-    for t in range(steps):
-        decision = bandit.ask()
-        arms.append(decision.arm)
-        level = (0, 2, 4)[(decision.arm + t // 300) % 3]
-        bandit.tell(decision, change(float(level + world.randint(0, 3))))
-    return arms, last_changes(bandit._desk.live.s)
-
-
-@pytest.mark.parametrize(
-    "change", [lambda x: x - 3.0, lambda x: x + 2.0**30, lambda x: x * 0.125, lambda x: x * 2.0**20]
-)
-def test_shift_and_scale_change_nothing_across_restarts(change):
-    arms, changes = play()
-    assert len(changes) >= 2
-    again, others = play(change)
-    assert again == arms
-    assert [c[:3] for c in others] == [c[:3] for c in changes]
-    assert [c.old for c in others] == pytest.approx([change(c.old) for c in changes])
-    assert [c.new for c in others] == pytest.approx([change(c.new) for c in changes])
-
-
-def test_restarts_tell_when_and_who():
-    _, changes = play()
-    for change, phase in zip(changes, (1, 2), strict=False):
-        assert 300 * phase < change.noticed < 300 * phase + 100
-        assert change.since <= change.noticed
-        before, after = ((0, 2, 4)[(change.arm + p) % 3] + 1.5 for p in (phase - 1, phase))
-        assert change.old == pytest.approx(before, abs=1.0)
-        assert (change.new > change.old) == (after > before)
-
-
 @pytest.mark.parametrize("at", [5, 40, 200])
 def test_one_far_reward_does_not_make_it_deaf(at):
     """A reward 1000 spreads away raises no alarm, and a change of the mean is noticed as before."""

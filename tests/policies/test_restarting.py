@@ -1,7 +1,8 @@
-"""Restarting: what can be wrong is said. (tests/live/test_words_of_wrappers.py wraps all.)"""
+"""Policies that restart: what they remember, and what can be wrong."""
 
 import random
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from lastblock.core.restarts import (
     note_restart,
     restart_fields,
 )
+from lastblock.kit import enqueue_all
 
 
 def test_the_last_restarts_are_remembered():
@@ -73,3 +75,42 @@ def test_a_fleet_of_policies_that_restart():
     assert fleet.ask([0, 1]).size == 2
     with pytest.raises(ValueError, match="Restarting keeps every reward"):
         lb.Fleet(lb.Restarting(lb.LBSDA(), lb.MeanShift()), arms=3, size=2, seed=1)
+
+
+def test_a_check_of_adswitch_ends_when_nobody_answers():
+    bandit = lb.Bandit(lb.AdSwitch(horizon=100, eviction=0.5), 2, seed=1, room=4)
+    state = bandit._desk.live.s
+    while state["good"][0]:
+        decision = bandit.ask()
+        bandit.tell(decision, float(decision.arm))
+    silent = 0
+    for _ in range(2000):
+        decision = bandit.ask()
+        if decision.arm == 0:
+            silent += 1
+            bandit.forget(decision)
+            assert silent <= max(1, state["owed"][0] - state["pulls"][0])
+        else:
+            bandit.tell(decision, 1.0)
+    assert 0 < silent < 1000
+
+
+@pytest.mark.parametrize(("kind", "room"), [(np.float64, 1), (np.int64, 3)])
+def test_an_optimistic_policy_needs_an_index_for_every_arm(kind, room):
+    class ShortIndex(NamedTuple):
+        bound: float = 1.0
+
+        def layout(self, arms, horizon):
+            return [("index", kind, (room,))]
+
+        def plan(self, s):
+            enqueue_all(s)
+
+        def observe(self, s, arm, reward):
+            s.index[0] = reward
+
+    with (
+        mock.patch.dict(lb.POLICIES),
+        pytest.raises(ValueError, match='must have a field "index" of floats with room'),
+    ):
+        lb.Bandit(lb.Master(lb.policy(optimistic=True)(ShortIndex)()), 3, seed=1)

@@ -8,9 +8,8 @@ import pytest
 
 import lastblock as lb
 from lastblock.cli import main
-from lastblock.kernels.streams import key_of
 from lastblock.support.errors import ResultError
-from oracle.stream import WORD, Stream, mix
+from oracle.stream import ENVIRONMENT, Stream
 
 ENV = lb.Stationary([lb.Bernoulli(0.2), lb.Bernoulli(0.5), lb.Bernoulli(0.8)])
 LAWS = [
@@ -25,10 +24,8 @@ class NaiveDelays:
     """Delays of one replication, from the formulas, on Python's whole numbers."""
 
     def __init__(self, delay, seed, replication):
-        self.delay, self.stream = delay, Stream.__new__(Stream)
-        tag = mix((2 * replication + 1 + 0x9E3779B97F4A7C15) % WORD)
-        key = [int(word) ^ 0x44656C6179 for word in key_of(seed)]
-        self.stream.state = [mix((key[i] + tag * (2 * i + 1)) % WORD) for i in range(4)]
+        self.delay = delay
+        self.stream = Stream(seed, replication, ENVIRONMENT, salt=0x44656C6179)
 
     def __call__(self):
         u = ((self.stream.word() >> 12) + 0.5) / 2**52

@@ -57,32 +57,11 @@ def test_times():
     assert simulate(times=[]).times.tolist() == [HORIZON]
 
 
-def test_a_replication_does_not_depend_on_how_many_there_are():
-    many, few = simulate(replications=20), simulate(replications=10)
-    assert (many.regret[:10] == few.regret).all()
-    assert (many.pulls[:10] == few.pulls).all()
-
-
-def test_nor_on_the_threads():
-    one, several = simulate(replications=20, threads=1), simulate(replications=20, threads=7)
-    assert (one.regret == several.regret).all()
-    assert (one.pulls == several.pulls).all()
-
-
 def test_seeds():
     assert (simulate(seed=1).regret == simulate(seed=np.random.SeedSequence(1)).regret).all()
     assert (simulate(seed=1).regret != simulate(seed=2).regret).any()
     assert (simulate(seed=None).regret != simulate(seed=None).regret).any()
     assert len(np.unique(simulate(replications=20).regret[:, -1])) > 10
-
-
-def test_trace_is_replication_zero():
-    trace = lb.trace(POLICY, ENV, horizon=HORIZON, seed=1)
-    assert trace.arms.dtype == np.int64
-    assert trace.rewards.dtype == np.float64
-    assert trace.arms.shape == trace.rewards.shape == (HORIZON,)
-    pulls = simulate(replications=3).pulls
-    assert np.bincount(trace.arms, minlength=3).tolist() == pulls[0].tolist()
 
 
 def test_statistics():

@@ -221,35 +221,7 @@ def test_count_changes():
         theory.lower_bound(lb.Stationary(PHASES[0]), [0, 1])
 
 
-# Tunings
-
-
-def test_tunings_of_the_experiments():
-    t = theory.TUNINGS
-    horizon = {"horizon": 10_000}
-    three = {**horizon, "changes": 3}
-    two = {**horizon, "changes": 2}
-    assert t["garivier"](**two) == 429
-    assert t["garivier"](**three) == 350
-    assert t["garivier-discount"](**two) == 1.0 - 0.25 * math.sqrt(2e-4)
-    assert t["sw-ucb-window"](**three, sigma=0.5) == math.floor(
-        4 * math.sqrt(1e4 * math.log(1e4) / 3)
-    )
-    assert t["d-ucb-discount"](**three, sigma=0.5) == 1.0 - math.sqrt(3e-4) / 8.0
-    assert t["cusum-threshold"](**two) == pytest.approx(math.log(5000.0))
-    assert t["cusum-exploration"](**two) == pytest.approx(math.sqrt(2e-4 * math.log(5000.0)))
-    assert t["m-ucb-threshold"](**horizon, arms=3, window=800) == pytest.approx(
-        math.sqrt(400 * math.log(6e8))
-    )
-    assert t["m-ucb-exploration"](**two, arms=3) == pytest.approx(
-        math.sqrt(6 * math.log(1e4) / 1e4)
-    )
-    assert t["exp3s-sharing"](**horizon) == 1e-4
-    assert t["exp3s-exploration"](**two, arms=3) == pytest.approx(
-        math.sqrt(3 * (math.e + 3 * math.log(3e4)) / ((math.e - 1) * 1e4))
-    )
-    assert t["glr-exploration"](**two, arms=3) == pytest.approx(math.sqrt(6e-4 * math.log(1e4)))
-    assert t["glr-confidence"](**two, arms=3, local=False) == pytest.approx(1 / math.sqrt(2e4))
+# Tunings (their values: tests/policies/test_tunings.py)
 
 
 @pytest.mark.parametrize("name", theory.TUNINGS)

@@ -1,5 +1,6 @@
 """Small bandits play by the exact law of their algorithm, computed from all histories."""
 
+import itertools
 import math
 from fractions import Fraction
 from itertools import combinations
@@ -10,13 +11,8 @@ from scipy import stats
 from scipy.special import betaln
 
 import lastblock as lb
-from lastblock.core.layout import state_dtype
-from lastblock.kernels.jit import entry
-from lastblock.kernels.streams import POLICY, key_of, seed_stream
-from lastblock.policies.dirichletsampling import resampled_mean
-from lastblock.policies.npts import dirichlet_mean
 from statistical.exact import chances, larger, law_of_pulls
-from trials import mostly_trials, trial
+from trials import mostly_trials
 
 REPLICATIONS = 200_000
 BERNOULLI = [{0.0: 0.6, 1.0: 0.4}, {0.0: 0.4, 1.0: 0.6}]
@@ -142,18 +138,95 @@ def by_index(index, a):
     return lambda histories, r: chances(larger(*(index(history, a) for history in histories)))
 
 
+# Policies that depend on the order of the pulls, on rewards that are always the same.
+
+
+def in_order(chance_of_first, horizon):
+    """The law of the pulls of the first of two arms, summed over all sequences of arms."""
+    law = np.zeros(horizon + 1)
+    for arms in itertools.product([0, 1], repeat=horizon):
+        probability = 1.0
+        for t, arm in enumerate(arms):
+            p = chance_of_first(arms[:t])
+            probability *= p if arm == 0 else 1.0 - p
+        law[arms.count(0)] += probability
+    return law
+
+
+def always(*rewards):
+    return [{reward: 1.0} for reward in rewards]
+
+
+def other_urn(arms):
+    """P(Beta(1, a) > Beta(1, b)) = b / (a + b)."""
+    return (1 + arms.count(1)) / (2 + len(arms))
+
+
+def poisson(arms):
+    """Means of Gamma(1, 2 + n): exponential, so that the first is larger with b / (a + b)."""
+    a, b = (2 + arms.count(k) for k in (0, 1))
+    return b / (a + b)
+
+
+def exponential(arms):
+    """Means b / G with G of Gamma(shape a): G₀ / (G₀ + G₁) has a Beta law."""
+    n = [arms.count(k) for k in (0, 1)]
+    b = [2.0 + n[0] * 1.0, 2.0 + n[1] * 1.5]
+    share = b[0] / (b[0] + b[1])  # the first is larger when G₀ / (G₀ + G₁) is smaller
+    return stats.beta(3 + n[0], 3 + n[1]).cdf(share)
+
+
+def discounted(arms):
+    a, b = (
+        1 + sum(0.5 ** (len(arms) - 1 - t) for t, arm in enumerate(arms) if arm == k)
+        for k in (0, 1)
+    )
+    return a / (a + b)
+
+
+def windowed(arms):
+    return (1 + arms[-2:].count(0)) / (2 + len(arms[-2:]))
+
+
+NORMAL = {"family": "gaussian", "prior_mean": 0.2, "prior_sigma": 0.7, "sigma": 1.5}
+
+
+def normal(arms):
+    """With rewards 1 and −½."""
+    centres, variances = [], []
+    for k, reward in enumerate((1.0, -0.5)):
+        precision = 1 / 0.7**2 + arms.count(k) / 1.5**2
+        centres.append((0.2 / 0.7**2 + arms.count(k) * reward / 1.5**2) / precision)
+        variances.append(1 / precision)
+    return stats.norm.cdf((centres[0] - centres[1]) / math.sqrt(sum(variances)))
+
+
+def exponential_weights(alpha=0.0, late=False):
+    """With γ = ½ and rewards 1 and ¼."""
+
+    def chance(arms):
+        w = before = [1.0, 1.0]
+        for t, arm in enumerate(arms):
+            p = chance(arms[:t])
+            gain = 0.25 * (1.0, 0.25)[arm] / (p if arm == 0 else 1 - p)
+            before = w
+            w = [
+                w[k] * (math.exp(gain) if k == arm else 1.0) + math.e * alpha / 2 * sum(w)
+                for k in (0, 1)
+            ]
+        used = before if late else w
+        return 0.5 * used[0] / sum(used) + 0.25
+
+    return chance
+
+
 THREE_ARMS = [{0.0: 0.5, 1.0: 0.5}, {0.0: 0.7, 1.0: 0.3}, {0.0: 0.4, 1.0: 0.6}]
-CASES = {
+OF_HISTORIES = {
     "rbsda": (lb.RBSDA(), by_duel(rbsda), BERNOULLI, 10),
     "rbsda-three": (lb.RBSDA(), by_duel(rbsda), THREE_VALUES, 8),
     "ssmc": (lb.SSMC(), by_duel(ssmc), BERNOULLI, 10),
     "ssmc-three": (lb.SSMC(), by_duel(ssmc), THREE_VALUES, 8),
-    "dirichletsampling-known": (
-        lb.DirichletSampling(bonus="known"),
-        by_duel(bds),
-        BERNOULLI,
-        10,
-    ),
+    "dirichletsampling": (lb.DirichletSampling(bonus="known"), by_duel(bds), BERNOULLI, 10),
     "besa": (lb.BESA(), besa, BERNOULLI, 11),
     "besa-three": (lb.BESA(), besa, THREE_VALUES, 8),
     "besa-three-arms": (lb.BESA(), besa, THREE_ARMS, 9),
@@ -163,12 +236,54 @@ CASES = {
     "giro-three": (lb.Giro(a=1.0), by_index(giro_index, 1), THREE_VALUES, 6),
     "npts": (lb.NPTS(), npts, BERNOULLI, 10),
 }
+HALVES, REWARDS = always(1.0, 1.0), always(1.0, 0.25)
+IN_ORDER = {
+    "thompson": (lb.Thompson(), lambda arms: 1.0 - other_urn(arms), HALVES, 6),
+    "thompson-lost": (lb.Thompson(), other_urn, always(0.0, 0.0), 6),
+    "thompson-poisson": (lb.Thompson("poisson", 0.5, 0.5), poisson, always(0.0, 0.0), 6),
+    "thompson-exponential": (
+        lb.Thompson("exponential", 1.0, 1.0),
+        exponential,
+        always(1.0, 1.5),
+        6,
+    ),
+    "thompson-gaussian": (lb.Thompson(**NORMAL), normal, always(1.0, -0.5), 5),
+    "slidingwindowthompson": (lb.SlidingWindowThompson(2), windowed, HALVES, 6),
+    "slidingwindowthompson-gaussian": (
+        lb.SlidingWindowThompson(60, **NORMAL),
+        normal,
+        always(1.0, -0.5),
+        5,
+    ),
+    "discountedthompson": (lb.DiscountedThompson(0.5), discounted, HALVES, 6),
+    "exp3": (lb.EXP3(0.5), exponential_weights(), REWARDS, 6),
+    "rexp3": (lb.REXP3(0.5, 10), exponential_weights(), REWARDS, 6),
+    "exp3s": (lb.EXP3S(0.5, 0.2), exponential_weights(0.2), REWARDS, 6),
+    "exp3s-late": (lb.EXP3S(0.5, 0.2, True), exponential_weights(0.2, late=True), REWARDS, 6),
+    # The first reward is a coin: the second pull stays with ½ · ⅔ + ½ · ⅓, and ¾ · ⅔ + ¼ · ⅓.
+    "thompson-half": (lb.Thompson(), lambda arms: 1 / 2, always(0.5, 0.5), 2),
+    "thompson-quarters": (
+        lb.Thompson(),
+        lambda arms: 1 / 2 if not arms else abs(arms[0] - 7 / 12),
+        always(0.75, 0.75),
+        2,
+    ),
+    # Only the arm's own coin decides whether it stays: rewards 1 on [−1, 3] are ½.
+    "binarized": (
+        lb.Binarized(lb.PlayTheWinner(), -1.0, 3.0),
+        lambda arms: 1 / 2,
+        HALVES,
+        2,
+    ),
+}
+CASES = {**OF_HISTORIES, **IN_ORDER}
 
 
 @pytest.mark.parametrize("case", mostly_trials(CASES, {name for name in CASES if "-" not in name}))
 def test_the_pulls_have_their_exact_law(case):
     policy, choose, laws, horizon = CASES[case]
-    expected = law_of_pulls(choose, laws, horizon) * REPLICATIONS
+    law = in_order(choose, horizon) if case in IN_ORDER else law_of_pulls(choose, laws, horizon)
+    expected = law * REPLICATIONS
     arms = [lb.Discrete(list(law), list(law.values())) for law in laws]
     run = lb.simulate(
         policy, lb.Stationary(arms), horizon=horizon, replications=REPLICATIONS, seed=2020
@@ -179,83 +294,3 @@ def test_the_pulls_have_their_exact_law(case):
     statistic = ((seen - expected)[likely] ** 2 / expected[likely]).sum()
     # One fresh seed in ten thousand would fail.
     assert stats.chi2.sf(statistic, likely.sum() - 1) > 1e-4
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [lb.RBSDA(), *(pytest.param(each, marks=trial) for each in (lb.SSMC(), lb.BESA(), lb.NPTS()))],
-    ids=repr,
-)
-def test_regret_is_near_that_of_the_family(policy, scenarios, horizon):
-    """All of them are optimal here in the long run; LB-SDA's published code has 10.14 ± 0.25."""
-    run = lb.simulate(
-        policy, scenarios["stationary"], horizon=horizon, replications=1000, seed=5, times=[horizon]
-    )
-    assert 8.0 < run.mean()[-1] < 12.5
-
-
-def assert_moments(values, law):
-    """The moments of a weighted mean; `law` has values, and the parameters of their weights."""
-    weight = sum(a for _, a in law)
-    mean = sum(a * x for x, a in law) / weight
-    variance = (sum(a * x * x for x, a in law) / weight - mean**2) / (weight + 1.0)
-    assert abs(values.mean() - mean) < 4.0 * math.sqrt(variance / REPLICATIONS)
-    spread = ((values - mean) ** 2).std() / math.sqrt(REPLICATIONS)
-    assert abs(((values - mean) ** 2).mean() - variance) < 4.0 * spread
-
-
-@entry
-def dirichlet_means(states, bound, values):
-    for i in range(values.size):
-        values[i] = dirichlet_mean(states[0], 0, bound)
-
-
-@pytest.mark.parametrize("bound", [0.5, 1.0, 3.0])
-def test_dirichlet_means_have_their_mean_and_variance(bound):
-    """Also where rewards lie between 0 and 1, which the laws above leave out for NPTS."""
-    rewards = [0.0, 0.0, 0.25, 0.8, 0.8, 1.0]
-    policy = lb.NPTS(bound=bound)
-    states = np.zeros(1, state_dtype(policy, 2, 10))
-    seed_stream(states[0]["stream"], key_of(1), 0, POLICY)
-    history = states[0]["history"]
-    history["zeros"][0], history["ones"][0], history["others"][0] = 2, 1, 3
-    history["value"][0, :3] = rewards[2:5]
-    values = np.empty(REPLICATIONS)
-    dirichlet_means(states, bound, values)
-
-    assert_moments(values, [*((x, 1.0) for x in rewards), (1.0, bound)])
-
-
-@entry
-def resampled_means(policy, states, leader, values):
-    bonus, rho, margin, alpha, _, upper = policy
-    for i in range(values.size):
-        values[i] = resampled_mean(states[0], 0, leader, bonus, rho, margin, alpha, upper)
-
-
-@pytest.mark.parametrize(
-    ("bonus", "pulls"),
-    [("robust", 6), ("robust", 15), ("bounded", 6), ("quantile", 6), ("known", 6)],
-)
-def test_resampled_means_have_the_moments_of_their_dirichlet_law(bonus, pulls):
-    """Six rewards, which may stand for fifteen; QDS replaces the largest two by their mean."""
-    rewards, leader = [0.0, 0.0, 0.25, 0.75, 0.75, 1.0], 0.8
-    policy = lb.DirichletSampling(bonus=bonus, rho=0.5, margin=0.1, alpha=0.4, upper=2.0)
-    states = np.zeros(1, state_dtype(policy, 2, 10))
-    seed_stream(states[0]["stream"], key_of(1), 0, POLICY)
-    s = states[0]
-    s["pulls"][0], s["kept"][0], s["fresh"][0], s["largest"][0] = pulls, 6, 6, 1.0
-    s["rewards"][0, :6] = rewards[::-1]
-    values = np.empty(REPLICATIONS)
-    resampled_means(policy, states, leader, values)
-
-    each = pulls / 6
-    law = [(x, each) for x in rewards]
-    if bonus == "quantile":
-        law[4:] = [(0.875, 2 * each)]
-    left = rewards[:4] if bonus == "quantile" else rewards
-    short = sum(max(0.0, leader - x) for x in left) / len(left)
-    factor = math.sqrt(math.log(1 + pulls)) if bonus == "robust" else policy.rho
-    added = {"bounded": 1.1, "known": 2.0}.get(bonus, leader + factor * short)
-    law.append((added, 1.0))
-    assert_moments(values, law)
