@@ -3,7 +3,6 @@
 import importlib.util
 import json
 import shutil
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -68,17 +67,3 @@ def test_stores_of_every_format_open_and_go_on(folder, tmp_path):
                 writing.live(each, 80, 100)
             assert bandit.to_bytes() == twin.to_bytes()
             assert store.export(name, tmp_path / "log.csv") > 50
-
-
-def test_a_file_of_a_newer_release_says_so(tmp_path):
-    data = bytearray((DATA / f"state_format_{STATE}" / "ucb1.bandit").read_bytes())
-    data[8] = STATE + 1
-    with pytest.raises(lb.StateFileError, match=f"format {STATE + 1}, this lastblock reads up to"):
-        lb.Bandit.from_bytes(bytes(data))
-    path = tmp_path / "store.db"
-    lb.Store(path).close()
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
-    with pytest.raises(lb.StoreError, match="has format 99, this lastblock reads up to"):
-        lb.Store(path)

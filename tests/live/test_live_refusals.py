@@ -20,20 +20,17 @@ NEW = [
     ({"seed": -1}, "seed=-1 cannot seed"),
     ({"arms": ["red", "red", "blue"]}, "repeats a label"),
     ({"arms": ["red"]}, "at least 2 arms; add arms"),
-    ({"arms": []}, "at least 2 arms"),
     ({"arms": 1}, "arms=1: a bandit needs at least 2 arms"),
     ({"arms": 10**9}, "is too many"),
     ({"arms": "red"}, "is a str; give a list of labels"),
     ({"arms": ["red", 1.5]}, "label 1.5 must be a string or a whole number"),
     ({"arms": ["red", True]}, "label True must be"),
-    ({"arms": ["red", None]}, "label None must be"),
     ({"arms": ["red", "\ud800"]}, "must be a string"),
     *(({"arms": arms}, "arms") for arms in ({"a", "b"}, b"ab", 3.0, None)),
     ({"floor": {"gold": 0.1}}, "'gold' is not one of the arms"),
     ({"floor": {"red": -0.1}}, "-0.1 for 'red' must lie in"),
     ({"floor": {"red": 0.6, "blue": 0.6}}, "add up to 1.2; make them add up to at most 1"),
     ({"floor": 0.5}, "3 arms add up to 1.5"),
-    ({"floor": {"red": "x"}}, "must be a number"),
     ({"floor": math.nan}, "must be finite"),
     ({"room": 2}, "room=2 is too small for 3 arms"),
     ({"rewards": "mean"}, "rewards='mean' must be one of 'first'"),
@@ -111,7 +108,6 @@ CALLS = [
     ("leave none of", lambda b: b.ask(without=LABELS)),
     (r"\['blue'\] are paused", lambda b: b.ask(among=["blue"])),
     ("only 2 are eligible", lambda b: b.ask(3, distinct=True)),
-    ("only 1 are eligible", lambda b: b.ask(2, among=["red"], distinct=True)),
     ("distinct", lambda b: b.ask(2, distinct="yes")),
     *wrong_keys(lambda b, key: b.ask(key=key)),
     *(
@@ -168,7 +164,6 @@ CALLS = [
     (r"'red' is not paused; .* \['blue'\]", lambda b: b.resume_arm("red")),
     ("'gone' has been retired", lambda b: b.resume_arm("gone")),
     ("add up to 1.2", lambda b: b.set_floors(0.4)),
-    ("must lie in", lambda b: b.set_floors(-0.1)),
     ("'gone' is not one of the arms", lambda b: b.set_floors({"gone": 0.1})),
     ("floor", lambda b: b.set_floors("much")),
     ("seed=-1 cannot seed", lambda b: b.reseed(-1)),
@@ -180,7 +175,6 @@ CALLS = [
     *(("bounds", lambda b, c=c: b.summary(bounds=c)) for c in ((5, 1), (0, math.inf))),
     ("too far apart", lambda b: b.summary(bounds=(-1.7e308, 1.7e308))),
     (r"bounds=\(2, 5\) do not hold: .* reward of 0", lambda b: b.summary(bounds=(2, 5))),
-    ("do not hold", lambda b: b.verdict(bounds=(2, 5))),
 ]
 
 
@@ -230,7 +224,6 @@ EVENTS = [
     (("sing", 1), "is not known"),
     (("ask", 14, 0, None), "some arms are paused"),
     (("tell", 9, 7, 1.0), "another arm"),
-    (("forget", 9, 7, None), "another arm"),
     (("tell", 999, 0, 1.0), "never asked for"),
     *((("ask_among", 14, 0, value), "does not fit") for value in (None, {"probability": None})),
     *(
@@ -248,13 +241,10 @@ EVENTS = [
         (("set_floors", None, None, value), r"does not fit|must lie in")
         for value in ({"arms": [[9, 0.1]]}, {"arms": 3}, {}, "much", {"every": "a"}, {"every": 2.0})
     ),
-    (("partial", 99, 0, [1.0, None]), "does not fit"),
     (("partial", 9, 0, ["x", None]), "does not fit"),
     (("guard", None, 4, [1.0]), "does not fit"),
-    (("guard", None, None, [1.0]), "does not fit"),
     (("guard", None, 0, [1e300]), "does not fit"),
     (("remember", None, None, ["asked", ["a", ""], [[99, 0, None]]]), "does not fit"),
-    (("remember", None, None, "x"), "does not fit"),
     (("configure", None, None, {"rewards": "mean", "remember": [0, 0]}), "does not fit"),
 ]
 

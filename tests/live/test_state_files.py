@@ -86,7 +86,7 @@ STATES = [
     (lambda b: b.to_bytes()[:-1], "bytes; restore it"),
     *((lambda b, d=d: d, "not a lastblock state: give a file") for d in (b"", b"lastblk\n")),
     (lambda b: b.to_bytes()[1:], "not a lastblock state"),
-    (lambda b: flipped(flipped(b.to_bytes(), 8), 9), "upgrade lastblock to load it"),
+    (lambda b: flipped(b.to_bytes(), 9), r"format 257, .* reads up to 1; upgrade lastblock"),
     *((lambda b, d=d: d, "is not bytes; give what to_bytes") for d in ("x", None, 5, [1])),
 ]
 TEXTS = [
@@ -144,12 +144,10 @@ def refused(about, record, message):
 
 RECORD = [
     ("queue", 7, "queue[0] is 7, not between 0 and 2"),
-    ("queued", 9, "queued is 9, not between 0 and 4"),
     ("taken", 9, "taken is 9, "),
     ("taken", 4, "taken is 4, more than queued, "),
     ("arms", 4, "arms is 4 instead of 3"),
     ("round", 0, "its record has not been started"),
-    ("round", -5, "round is -5, not between 0 and"),
     ("leader", 5, "leader is 5, not between 0 and 2"),
     ("out", -1, "out[0] is -1, not between 0 and"),
     ("stream", 0, "stream is all zeros, which is not a random stream"),
@@ -171,9 +169,7 @@ def test_a_record_that_would_lead_a_kernel_astray_is_refused(bandit, field, valu
 
 
 NOTES = [
-    ("told", np.nan, "its counts of rewards are not whole numbers"),
     ("told", -1.0, "its counts of rewards are not whole numbers"),
-    ("floor", np.nan, "its traffic floors do not lie between 0 and 1"),
     ("floor", 0.5, "its traffic floors do not lie between 0 and 1"),
     ("planned", 2**63, "its last round names an arm that does not exist"),
 ]
@@ -201,33 +197,25 @@ for _ in range(300):
     NESTED = {"name": "Binarized", "parameters": {"policy": NESTED}}
 ABOUT = [
     ({"active": [0, 2, 9]}, "active=9 does not lie between 0 and 3"),
-    ({"active": [0, 2, -1]}, "active=-1 does not lie"),
     ({"active": [0, 0, 2]}, "its arms do not add up"),
-    ({"retired": []}, "its arms do not add up"),
     ({"retired": [[1, -3, "0x1p0", "0x1p0", "0x1p0", "0x1p0"]]}, "retired=-3 does not lie"),
     ({"retired": [[1, 3, "x", "0x1p0", "0x1p0", "0x1p0"]]}, "hexadecimal"),
     ({"arms": ["red"] * 4}, "repeats a label"),
     ({"arms": 10**12}, "is too many"),
     ({"next_id": -1}, "next_id=-1 does not lie"),
-    ({"next_id": 2**70}, "does not lie between"),
     ({"next_id": 3.5}, "next_id=3.5 must be a whole number"),
     ({"out": [[10**6, 0, None]]}, "out=1000000 does not lie between 0 and"),
     ({"out": [[1, 3, None]]}, "decision 1 is for arm 3, which does not exist"),
-    ({"out": [[1, -1, None]]}, "decision 1 is for arm -1, which does not exist"),
     ({"out": [[1, 0, None], [1, 1, None]]}, "decision 1 is out twice"),
     ({"out": [[1, 0, 2.0]]}, "out=2.0 does not lie between 0 and 1"),
-    ({"out": [[1, 0, float("nan")]]}, "must be finite"),
     ({"floor_of_all": 7}, "floor_of_all=7.0 does not lie between 0 and 1"),
     ({"floored": 1}, "floored=1 must be True or False"),
     ({"room": [10**9, None]}, "does not fit into a record"),
     ({"room": [2, None]}, "room=2 does not lie"),
     ({"room": [4, 7]}, "room=7 does not fit LBSDALM"),
-    ({"room": 3}, "does not fit"),
     ({"layout": "0" * 16}, "its record has another layout"),
     ({"policy": {"name": "GLR", "parameters": {}}}, "is not a policy"),
-    ({"policy": {"name": ["LBSDALM"], "parameters": {}}}, "does not fit"),
     ({"policy": {"name": "LBSDALM", "parameters": {"minimum": 10**400}}}, "must lie between"),
-    ({"policy": None}, "does not fit"),
     ({"policy": {"name": "LBSDALM", "parameters": {"m": 1}}}, "does not fit"),
     ({"policy": {"name": "LBSDALM", "parameters": {"minimum": 9}}}, "another layout"),
     ({"policy": {"name": "Mine", "parameters": {}}}, "'Mine' is not known; import"),
@@ -243,7 +231,6 @@ ABOUT = [
     ({"ledger": {"activated": [[10**6, 0]]}}, "was never asked for"),
     ({"ledger": {"guarded": [[4, 1, 0.0, 0.0, 0.0, 0.0]]}}, "arm 4 does not exist"),
     ({"ledger": {"guarded": [[0, 0, 0.0, 0.0, 0.0, 0.0]]}}, "guarded=0 must be at least 1"),
-    ({"ledger": {"guarded": [[0, 1, 0.0, float("inf"), 0.0, 0.0]]}}, "must be finite"),
     ({"ledger": {"remember": [1]}}, "does not fit"),
     (
         {"ledger": {"memory": [[1, 0, ["asked", ["a", ""], [[10**6, 0, None]]]]]}},

@@ -32,10 +32,8 @@ LOGS = [
     ({"arm": [], "reward": []}, {}, "the log has no events"),
     (good(reward=[1.0]), {}, "3 rows of 'arm' and 1 of 'reward'; give columns of one"),
     (good(reward=[1, math.nan, 1]), {}, "'reward', row 1: nan must be finite and below"),
-    (good(reward=[1, 2, -math.inf]), {}, "'reward', row 2: -inf must be finite"),
     (good(reward=np.array([1, 2, 1e300])), {}, r"'reward', row 2: 1e\+300 must be finite"),
     (good(reward=[1, "yes", 1]), {}, "'reward', row 1: 'yes' is not a number"),
-    (good(reward=[1, None, 1]), {}, "'reward', row 1: None is not a number"),
     (good(reward=np.ones((3, 1))), {}, "'reward' has 2 dimensions; give one value per"),
     (good(arm=["a", "b", None]), {}, "'arm', row 2: None is not an arm; give a string"),
     (good(arm=["a", "b", 1.5]), {}, "'arm', row 2: 1.5 is not an arm"),
@@ -46,16 +44,12 @@ LOGS = [
     (GOOD, {"arms": 2}, "'arm', row 0: arm 'a' is not one of `arms`$"),
     (GOOD, {"arms": ["a", "b", "a"]}, r"arms=\['a', 'b', 'a'\] repeats a label"),
     (GOOD, {"arms": "ab"}, "arms='ab' is a str; give a list of labels"),
-    (GOOD, {"arms": ["a", None]}, "arms: label None must be a string or a whole number"),
     (GOOD, {"arms": []}, "a bandit needs at least 2 arms"),
     (good(p=[0.5, 0.0, 0.5]), {"propensity": "p"}, r"'p', row 1: 0.0 must lie in \(0, 1\]"),
-    (good(p=[0.5, 0.5, 1.1]), {"propensity": "p"}, r"'p', row 2: 1.1 must lie in \(0, 1\]"),
     (good(p=[0.5, math.nan, 1]), {"propensity": "p"}, "'p', row 1: nan must lie in"),
-    (GOOD, {"propensity": 0.0}, r"propensity=0.0 must lie in \(0, 1\]"),
     (GOOD, {"propensity": 1.5}, r"propensity=1.5 must lie in \(0, 1\]"),
     (good(t=[1.0, math.nan, 2.0]), {"time": "t"}, "'t', row 1: nan is not a time"),
     (good(t=["2021-01-01", "soon", ""]), {"time": "t"}, "'t', row 1: 'soon' is not a time"),
-    (good(t=[1, None, 2]), {"time": "t"}, "'t', row 1: None is not a time; give numbers"),
     (good(t=["2021-01-01", 5, 6]), {"time": "t"}, "'t' mixes times that cannot be compared"),
     (good(t=np.ones(3, complex)), {"time": "t"}, "'t' holds complex128, not times"),
     (np.ones((3, 2)), {}, "log is a ndarray; give a CSV, JSON lines or Parquet file"),
@@ -64,7 +58,6 @@ LOGS = [
     (([0, 1], [1, 1], [1, 1]), {"propensity": 0.5}, "log is a tuple of 3"),
     ("log.txt", {}, "log='log.txt' is neither .csv nor .jsonl nor .parquet"),
     (CHANGING, {"choices": "choice"}, "has no column 'choice'; did you mean 'choices'"),
-    (CHANGING, {"choices": 3}, "3 is not the name of a column"),
     (CHANGING, {"arms": TWO}, "'arm', row 4: arm 'd' is not one of `arms`"),
     ({**CHANGING, "arm": [*"abababab"]}, {"arms": TWO}, "'choices', row 4: arm 'd' is not one of"),
     (changing([["b"]] * 4 + [[*"abd"]] * 4), {}, "row 0: arm 'a' was chosen, but is not among"),
@@ -72,7 +65,6 @@ LOGS = [
     (changing([TWO] * 4 + [["b", "d", "b"]] * 4), {}, r"row 4: .* names an arm twice"),
     (changing([TWO] * 4 + [["b", "d", 1.5]] * 4), {}, "row 4: 1.5 is not an arm; give strings"),
     (changing(["{}"] * 8), {}, r"row 0: '\{\}' is not a list of arms; give lists of labels, or"),
-    (changing([7] * 8), {}, "row 0: 7 is not a list of arms"),
     (changing([[["a"]]] * 8), {}, r"row 0: \[\['a'\]\] is not a list of arms"),
     (changing([TWO] * 7), {}, "the log has 8 rows of 'arm' and 7 of 'choices'"),
     (changing([None] * 8), {}, "'choices' is empty in all rows"),
@@ -91,6 +83,7 @@ def parquet(**columns):
     return sink.getvalue().to_pybytes()
 
 
+LINE = b'{"arm": "a", "reward": 1}\n'
 FILES = [
     ("empty.csv", b"", "empty.csv' cannot be read as CSV: Empty CSV file"),
     ("torn.csv", b"arm,reward\na,1\nb\n", "torn.csv' cannot be read as CSV: .*Expected 2 col"),
@@ -104,24 +97,12 @@ FILES = [
     ("named.csv", b"arms,reward\na,1\n", "no column 'arm'; did you mean 'arms'"),
     ("named.parquet", parquet(arms=["a"], reward=[1.0]), "no column 'arm'; did you mean 'arms'"),
     ("gap.parquet", parquet(arm=["a", None], reward=[1.0, 2.0]), "'arm', row 1: None is not an"),
-    ("torn.jsonl", b'{"arm": "a", "reward": 1}\n{"arm": "b"', "line 2: "),
+    ("torn.jsonl", LINE + b'{"arm": "b"', "line 2: "),
     ("list.jsonl", b"[1, 2]\n", "line 1 is not an object; write lines such as"),
-    ("other.jsonl", b"\xff\xfe\n", "line 1: "),
-    ("bare.jsonl", b"\n\n", "the log has no events"),
-    ("named.jsonl", b'{"arm": "a", "rewrd": 1}\n', "no column 'reward'; did you mean 'rewrd'"),
-    (
-        "gap.jsonl",
-        b'{"arm": "a", "reward": 1}\n{"arm": "b"}\n',
-        "'reward', row 1: None is not a number",
-    ),
-    (
-        "gone.jsonl",
-        b'{"arm": "a", "reward": 1}\n{"arm": [], "reward": 1}\n',
-        r"row 1: \[\] is not an arm",
-    ),
+    ("gap.jsonl", LINE + b'{"arm": "b"}\n', "'reward', row 1: None is not a number"),
+    ("gone.jsonl", LINE + b'{"arm": [], "reward": 1}\n', r"row 1: \[\] is not an arm"),
     ("log.jsonl", None, "^there is no file"),
     ("log.csv", None, r"^there is no file .*; give the path of a log$"),
-    ("log.parquet", None, r"^there is no file .*; give the path of a log$"),
 ]
 
 
@@ -163,21 +144,16 @@ def both(**options):
     return new_replay().evaluate([POLICY, lb.Thompson()], seed=1, **options)
 
 
-BADLY = [{"red": 0.5, "blue": 0.4}, {"red": 1.5, "blue": -0.5}, [0.5, math.nan, 0.5]]
+BADLY = [{"red": 0.5, "blue": 0.4}, {"red": 1.5, "blue": -0.5}]
 CALLS = [
     ("replications=0 must be at least 1", lambda: new_replay().evaluate(POLICY, replications=0)),
-    ("replications=1.5 must be a whole", lambda: new_replay().evaluate(POLICY, replications=1.5)),
     ("bootstrap=1 must be 0 or at least 2", lambda: new_replay().evaluate(POLICY, bootstrap=1)),
-    ("bootstrap=-2 must be 0 or at least", lambda: new_replay().evaluate(POLICY, bootstrap=-2)),
     ("threads=0 must be at least 1", lambda: new_replay().evaluate(POLICY, threads=0)),
     ("horizon=0 must be at least 1", lambda: new_replay().evaluate(POLICY, horizon=0)),
     (r"only \d+ matches, horizon=599", lambda: new_replay().evaluate(POLICY, horizon=599)),
-    (r"only \d+ matches, horizon=601", lambda: new_replay().evaluate(POLICY, horizon=601)),
     ("times must increase", lambda: new_replay().evaluate(POLICY, times=[3, 2])),
-    ("seed=-1 cannot seed", lambda: new_replay().evaluate(POLICY, seed=-1)),
     ("is not a policy", lambda: new_replay().evaluate("red")),
     ("is not a policy", lambda: new_replay().evaluate([POLICY, "red"])),
-    ("is not a policy", lambda: new_replay().matches("red")),
     ("window=2 is too small for 3 arms", lambda: new_replay().evaluate(lb.SWLBSDA(window=2))),
     *(("at least one policy", lambda none=none: new_replay().evaluate(none)) for none in ([], {})),
     ("policy: label='' must be a string", lambda: new_replay().evaluate({"": POLICY})),
@@ -193,7 +169,6 @@ CALLS = [
         r"from 0\.25 to 0\.5, not 1/3 = 0\.3333; replay needs uniform logging; use estimate\(\)",
         lambda: colours(chance=halves()).evaluate(POLICY),
     ),
-    ("the log is not uniform", lambda: colours(chance=halves()).matches(POLICY)),
     ("the log is not uniform", lambda: skewed_log(3000).evaluate(POLICY)),
     (r"not 1/3 .* name all 4 arms with", lambda: new_replay(propensity=0.25).evaluate(POLICY)),
     (
@@ -207,17 +182,14 @@ CALLS = [
         r"floor=0\.2 must be positive, and at most .* 0\.1",
         lambda: skewed_log(100).uniform(floor=0.2),
     ),
-    (r"floor=0\.0 must be positive", lambda: skewed_log(100).uniform(floor=0.0)),
     (r"floor=0\.5 for each of 3 arms adds up to", lambda: new_replay(propensity=0.5).uniform()),
     (
         "no event of 100 is left with floor=1e-09",
         lambda: skewed_log(100).uniform(floor=1e-9, seed=1),
     ),
     (r"'pink' is not one of the arms \['blue', 'green'", lambda: new_replay().estimate("pink")),
-    ("'pink' is not one of the arms", lambda: new_replay().estimate({"pink": 1.0})),
     ("probabilities add up to 0.9; make them", lambda: new_replay().estimate(BADLY[0])),
     (r"probabilities must lie in \[0, 1\]", lambda: new_replay().estimate(BADLY[1])),
-    (r"probabilities must lie in \[0, 1\]", lambda: new_replay().estimate(BADLY[2])),
     ("'red'=nan must be finite", lambda: new_replay().estimate({"red": math.nan})),
     ("'red'='all' must be a number", lambda: new_replay().estimate({"red": "all"})),
     (r"shape \(2,\); give \(3,\) or \(600, 3\)", lambda: new_replay().estimate([1.0, 0.0])),
@@ -238,14 +210,11 @@ CALLS = [
     (r"could be chosen in 4 of 8 .*take one of by_choices\(\)", lambda: coming().uniform()),
     (r"could be chosen in 4 of 8 .* by_choices\(\)", lambda: coming().evaluate(POLICY)),
     ("arm 'b', which is among the choices of no event", lambda: uncertain().estimate("b")),
-    ("arm 'b' could be chosen in 0 of 8 events", lambda: uncertain().uniform()),
     (r"arm 'd' has no event from event 0 to 3.*by_choices", lambda: coming().environment(2)),
     ("periods=0 must be at least 1", lambda: new_replay().environment(0)),
     ("periods=601 is more than the 600 events", lambda: new_replay().environment(601)),
     ("must be the first event of each period", lambda: new_replay().environment([1, 5])),
-    ("in increasing order from 0", lambda: new_replay().environment([0, 5, 5])),
     ("periods: 600 is beyond the 600 events", lambda: new_replay().environment([0, 600])),
-    ("must be the first event of each period", lambda: new_replay().environment([])),
 ]
 
 
