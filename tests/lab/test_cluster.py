@@ -9,7 +9,7 @@ from unittest import mock
 import cloudpickle
 import distributed
 import pytest
-from own_arms import FAMILY
+from documented import FAMILY
 from small_runs import contents, scenario
 
 import lastblock as lb
@@ -51,8 +51,9 @@ horizon = 300
 replications = 3
 imports = ["cluster_policy.py"]
 [arms]
-family = "Lottery"
-chance = [0.9, 0.1, 0.8]
+family = "Uniform"
+low = [0.8, 0.0, 0.7]
+high = [1.0, 0.2, 0.9]
 [[policies]]
 policy = "RoundRobin"
 [[policies]]

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from documented import EXPLORE_FIRST
 
 import lastblock as lb
 from lastblock.lab.scenario_files.reading import TEMPLATE, names, read
@@ -17,9 +18,6 @@ DOCUMENTED = [
     for block in BLOCK.findall(page.read_text())
     if "[build-system]" not in block  # a package's, not a scenario's
 ]
-OWN_POLICY = (DOCS / "how-to" / "own-policy.md").read_text()
-SKELETON = re.search(r"^```python\n(.*?)^```", OWN_POLICY, re.DOTALL | re.MULTILINE)
-
 HEAD = "horizon = 1000\n"
 ARMS = '[arms]\nfamily = "Bernoulli"\nmean = [0.2, 0.5]\n'
 CHANGE = """
@@ -191,7 +189,7 @@ def test_the_template_runs_as_it_is(tmp_path, monkeypatch):
 
 def test_the_template_with_all_that_is_commented_out(tmp_path, load):
     """What a user gets by removing the comment signs is right, too."""
-    (tmp_path / "my_policies.py").write_text(SKELETON[1])
+    (tmp_path / "my_policies.py").write_text(EXPLORE_FIRST)
     own = re.sub(r"^# (imports = \S+).*$", r"\1", TEMPLATE, flags=re.M)
     own = re.sub(r'^# ?((?:\[\[policies\]\]|policy = "Exp|exploration).*)$', r"\1", own, flags=re.M)
     assert load(own).policies["ExploreFirst"].exploration == 200
@@ -206,7 +204,7 @@ def test_the_template_with_all_that_is_commented_out(tmp_path, load):
 
 @pytest.mark.parametrize("block", DOCUMENTED)
 def test_documented_blocks_are_scenarios(block, load, tmp_path):
-    (tmp_path / "my_policies.py").write_text(SKELETON[1])
+    (tmp_path / "my_policies.py").write_text(EXPLORE_FIRST)
     if "horizon" not in block:  # a part of one: the rest is here
         block = f"horizon = 10_000\n{block}"
     if not re.search(r"^\[(\[?arms|prior)\]", block, re.M):

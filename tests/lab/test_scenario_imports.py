@@ -1,22 +1,17 @@
 """Policies and arms of the user's own, from files that a scenario names."""
 
 import pickle
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from own_arms import FAMILY
+from documented import EXPLORE_FIRST, FAMILY
 
 import lastblock as lb
 from lastblock.lab.scenario_files.reading import read
 from lastblock.support.errors import ScenarioError
 
 pytestmark = pytest.mark.usefixtures("own_imports")
-
-OWN_POLICY = Path(__file__).parents[2] / "docs" / "how-to" / "own-policy.md"
-EXPLORE_FIRST = re.search(r"^```python\n(.*?)^```", OWN_POLICY.read_text(), re.S | re.M)[1]
 
 SCENARIO = """
 horizon = 300
@@ -59,16 +54,16 @@ def with_arms(scenario):
     """The same file, with arms from another one beside it."""
     (scenario.parent / "my_arms.py").write_text(FAMILY)
     text = SCENARIO.replace('["my_policies.py"]', '["my_policies.py", "my_arms.py"]')
-    text = text.replace("Bernoulli", "Lottery").replace("mean", "height = 5\nchance")
+    text = text.replace("Bernoulli", "Uniform").replace("mean", "low = 0\nhigh")
     scenario.write_text(text)
     return scenario
 
 
 def test_arms_of_the_users_own(with_arms):
-    assert "Lottery" not in lb.FAMILIES
+    assert "Uniform" not in lb.FAMILIES
     world = read(with_arms).environment
-    lottery = lb.FAMILIES["Lottery"]
-    assert world.phases == ((lottery(0.2, 5.0), lottery(0.6, 5.0)),)
+    uniform = lb.FAMILIES["Uniform"]
+    assert world.phases == ((uniform(0.0, 0.2), uniform(0.0, 0.6)),)
     assert read(with_arms).environment.phases == world.phases
 
 

@@ -1,0 +1,9 @@
+"""The policy and the arms of one's own that docs/how-to/own-policy.md shows."""
+
+import re
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "own-policy.md"
+BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.S | re.M)
+EXPLORE_FIRST = BLOCKS[0]
+FAMILY = next(block for block in BLOCKS if "@family()" in block)
