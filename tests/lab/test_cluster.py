@@ -9,31 +9,14 @@ from unittest import mock
 import cloudpickle
 import distributed
 import pytest
-from documented import FAMILY
 from small_runs import contents, scenario
 
 import lastblock as lb
+from documented import FAMILY, exploring
 from lastblock.core.registry import require_policy
 from lastblock.lab.work import chunks, cluster
 
-OWN = """
-from typing import NamedTuple
-from lastblock.kit import enqueue, policy
-from cluster_helper import following
-
-@policy()
-class RoundRobin(NamedTuple):
-    step: int = 1
-
-    def layout(self, arms, horizon):
-        return []
-
-    def plan(self, s):
-        enqueue(s, following(s.round, self.step, s.arms))
-
-    def observe(self, s, arm, reward):
-        pass
-"""
+OWN = exploring("from cluster_helper import following", "following(s.round, s.arms)") + FAMILY
 HELPER = """
 from lastblock.kit import kernel
 from lastblock.kernels.jit import routine
@@ -43,8 +26,8 @@ def within(number, arms):
     return number % arms
 
 @kernel
-def following(last, step, arms):
-    return within(last + step, arms)
+def following(last, arms):
+    return within(last + 1, arms)
 """
 SCENARIO = """
 horizon = 300
@@ -55,10 +38,11 @@ family = "Uniform"
 low = [0.8, 0.0, 0.7]
 high = [1.0, 0.2, 0.9]
 [[policies]]
-policy = "RoundRobin"
+policy = "ExploreFirst"
+exploration = 300
 [[policies]]
 policy = "Binarized"
-of = "RoundRobin"
+of = "ExploreFirst"
 """
 
 
@@ -107,7 +91,7 @@ def test_a_killed_worker_changes_nothing(two_workers, tmp_path, monkeypatch):
 
 
 def test_code_of_the_users_travels(two_workers, tmp_path):
-    (tmp_path / "cluster_policy.py").write_text(OWN + FAMILY)
+    (tmp_path / "cluster_policy.py").write_text(OWN)
     (tmp_path / "cluster_helper.py").write_text(HELPER)
     (tmp_path / "own.toml").write_text(SCENARIO)
     with mock.patch.dict(lb.POLICIES), mock.patch.dict(lb.FAMILIES):
@@ -116,7 +100,7 @@ def test_code_of_the_users_travels(two_workers, tmp_path):
         for file in tmp_path.glob("*.py"):
             file.unlink()
         with cluster.connect(two_workers.scheduler_address) as executor:
-            alone = own.replace(policies={"in turn": own.policies["RoundRobin"]})
+            alone = own.replace(policies={"in turn": own.policies["ExploreFirst"]})
             result = lb.lab.run(alone, out=tmp_path, executor=executor)
             # Were the inner policy not known to the worker, the outer one would refuse it.
             assert executor.submit(require_policy, wrapper).result() is None

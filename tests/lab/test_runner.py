@@ -10,6 +10,7 @@ import pytest
 from small_runs import ENV, HORIZON, POLICIES, contents, scenario
 
 import lastblock as lb
+from documented import EXPLORE_FIRST, exploring
 from lastblock.core.layout import state_dtype
 from lastblock.lab.scenario_files.imports import import_text
 from lastblock.lab.work import chunks, runner
@@ -160,33 +161,13 @@ def test_bad_arguments(tmp_path, arguments, message):
     assert not (tmp_path / "out").exists()
 
 
-OWN = """
-from typing import NamedTuple
-from math import {function} as f
-from lastblock.kit import enqueue, policy
-
-@policy()
-class Edited(NamedTuple):
-    step: float = 1.0
-
-    def layout(self, arms, horizon):
-        return []
-
-    def plan(self, s):
-        enqueue(s, int(f(s.round)) % s.arms)
-
-    def observe(self, s, arm, reward):
-        pass
-"""
-
-
 @pytest.mark.usefixtures("own_imports")
 def test_an_edited_policy_of_ones_own_is_other_chunks(tmp_path):
     """The bytecode is the same: only what a name refers to has changed."""
 
     def address(function):
-        text = OWN.format(function=function)
-        policy = import_text("mine", str(tmp_path / "mine.py"), text).Edited()
+        text = exploring(f"from math import {function} as f", "int(f(s.round)) % s.arms")
+        policy = import_text("mine", str(tmp_path / "mine.py"), text).ExploreFirst()
         return chunks.Course(policy, ENV, HORIZON, 1, (HORIZON,)).address
 
     found = [address(function) for function in ("sqrt", "log", "sqrt")]
@@ -196,8 +177,8 @@ def test_an_edited_policy_of_ones_own_is_other_chunks(tmp_path):
 @pytest.mark.usefixtures("own_imports")
 def test_results_of_code_without_a_file_are_never_used_again(tmp_path, computed):
     space = {"__name__": "__main__"}  # as in a notebook
-    exec(OWN.format(function="sqrt"), space)
-    mine = scenario(policies={"own": space["Edited"]()}, replications=3)
+    exec(EXPLORE_FIRST, space)
+    mine = scenario(policies={"own": space["ExploreFirst"]()}, replications=3)
     results = [lb.lab.run(mine, out=tmp_path).final["regret"].tolist() for _ in range(2)]
     assert results[0] == results[1]
     assert len(set(computed)) == 2

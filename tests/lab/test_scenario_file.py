@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from documented import EXPLORE_FIRST
 
 import lastblock as lb
+from documented import EXPLORE_FIRST
 from lastblock.lab.scenario_files.reading import TEMPLATE, names, read
 
 ROOT = Path(__file__).parents[2]

@@ -5,9 +5,9 @@ import subprocess
 import sys
 
 import pytest
-from documented import EXPLORE_FIRST, FAMILY
 
 import lastblock as lb
+from documented import EXPLORE_FIRST, FAMILY
 from lastblock.lab.scenario_files.reading import read
 from lastblock.support.errors import ScenarioError
 
