@@ -3,7 +3,6 @@
 import copy
 import pickle
 from contextlib import suppress
-from typing import NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from colours import ARMS, POLICY, new_bandit, play
 
 import lastblock as lb
-from lastblock.core.rounds import enqueue
+from documented import EXPLORE_FIRST
 
 
 def test_labels():
@@ -123,26 +122,11 @@ def test_the_short_way_and_the_checked_way_are_one(policy):
     assert short.to_bytes() == checked.to_bytes()
 
 
+@pytest.mark.usefixtures("own_imports")
 def test_a_policy_of_ones_own_that_raises_an_error():
-    @lb.policy()
-    class Picky(NamedTuple):
-        most: float = 5.0
-
-        def layout(self, arms, horizon):
-            return [("sums", np.float64, (arms,))]
-
-        def start(self, s):
-            enqueue(s, 0)
-
-        def plan(self, s):
-            enqueue(s, s.round % s.arms)
-
-        def observe(self, s, arm, reward):
-            if reward > self.most:
-                raise ValueError("that is too much")
-            s.sums[arm] += reward
-
-    bandit = lb.Bandit(Picky(), arms=3, seed=1)
+    raises = "\n        if reward > 5.0:\n            raise ValueError('that is too much')\n"
+    exec(EXPLORE_FIRST.replace(line := "s.sums[arm] += reward", line + raises), {"__name__": "own"})
+    bandit = lb.Bandit(lb.POLICIES["ExploreFirst"](), arms=3, seed=1)
     decision = bandit.ask()
     before = bandit.to_bytes()
     for reward in (9.0, 9):
@@ -151,7 +135,6 @@ def test_a_policy_of_ones_own_that_raises_an_error():
         assert bandit.to_bytes() == before
     bandit.tell(decision, 1.0)
     assert bandit.pending == ()
-    del lb.POLICIES["Picky"]
 
 
 def test_an_interrupted_growth_loses_nothing(monkeypatch):

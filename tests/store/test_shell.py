@@ -10,6 +10,7 @@ from lives import live, new_bandit
 from shop_to_read import HOSTILE, POLICY, made, play
 
 import lastblock as lb
+from documented import EXPLORE_FIRST
 from lastblock.store import unwritten
 from lastblock.store.documents import BANDITS
 from store.databases import fetch
@@ -213,43 +214,20 @@ def test_evaluate_where_arms_came_and_went(tmp_path, shell_on):
     assert (status, "bootstrap=1 must be 0 or at least 2" in err) == (2, True)
 
 
-OWN = """
-from typing import NamedTuple
-from lastblock.kit import enqueue, enqueue_all, policy
-
-
-@policy()
-class InTurn(NamedTuple):
-    step: int = 1
-
-    def layout(self, arms, horizon):
-        return []
-
-    def start(self, s):
-        enqueue_all(s)
-
-    def plan(self, s):
-        enqueue(s, (self.step * s.round) % s.arms)
-
-    def observe(self, s, arm, reward):
-        pass
-"""
-
-
 def test_a_policy_of_the_users_own(tmp_path, shell_on, own_imports):
-    (tmp_path / "mine.py").write_text(OWN)
+    (tmp_path / "mine.py").write_text(EXPLORE_FIRST)
     place = tmp_path / "shop.db"
-    exec(OWN, {"__name__": "mine"})
+    exec(EXPLORE_FIRST, {"__name__": "mine"})
     with lb.Store(place, keep_events=True) as store:
-        bandit = store.create("turns", lb.POLICIES["InTurn"](step=2), arms=3, seed=1)
-        play(bandit, 9)
-    del lb.POLICIES["InTurn"]
-    assert "InTurn(step=2)" in shell_on(place, "list")[1]
+        own = lb.POLICIES["ExploreFirst"](exploration=2)
+        play(store.create("turns", own, arms=3, seed=1), 9)
+    del lb.POLICIES["ExploreFirst"]
+    assert "ExploreFirst(exploration=2)" in shell_on(place, "list")[1]
     status, _, err = shell_on(place, "show", "turns")
     assert status == 2
-    assert "policy 'InTurn' is not known; import the module that defines it first" in err
+    assert "policy 'ExploreFirst' is not known; import the module that defines it first" in err
     mine = ("--imports", tmp_path / "mine.py")
-    assert "InTurn(step=2), 9 decisions" in shell_on(place, "show", "turns", *mine)[1]
+    assert "ExploreFirst(exploration=2), 9 decisions" in shell_on(place, "show", "turns", *mine)[1]
     assert shell_on(place, "verify", *mine)[1] == "good  turns: 18 events lead to its state\n"
     status, _, err = shell_on(place, "verify", "--imports", "no.py")
     assert (status, "--imports: there is no file 'no.py'" in err) == (2, True)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import lastblock as lb
+from documented import PAGE
 from lastblock.testing import POLICY_CHECKS
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "own-policy.md"
 BLOCK = re.compile(r"^```(python|toml)\n(?:# (\w+\.py)\n)?(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
