@@ -6,12 +6,12 @@ import pickle
 import signal
 import threading
 from contextlib import suppress
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import lastblock as lb
+from documented import EXPLORE_FIRST
 from lastblock.kernels import background, jit
 from lastblock.kernels.background import SoonCompiled, compiling
 
@@ -107,68 +107,37 @@ def test_nobody_waits_for_the_compiler(monkeypatch):
     assert len({twin.to_bytes() for twin in [*twins, bandit]}) == 1
 
 
-def count_in_words(n):
-    return len(f"{n}")
-
-
-@pytest.fixture
-def _own_policies(monkeypatch):
-    monkeypatch.setattr("lastblock.core.registry.POLICIES", dict(lb.POLICIES))
-
-
-def own_policy(observe):
-    """A policy from outside the package, with a field `seen`."""
-    from lastblock.kit import enqueue, enqueue_all, policy  # noqa: PLC0415  # as users do
-
-    class Own(NamedTuple):
-        unused: float = 0.0
-
-        def layout(self, arms, horizon):
-            return [("seen", np.int64)]
-
-        def start(self, s):
-            s.seen = 0
-            enqueue_all(s)
-
-        def plan(self, s):
-            enqueue(s, s.round % s.arms)
-
-    Own.observe = observe
-    return policy()(Own)()
+def own_policy(statement):
+    """A policy from outside the package that does this with a reward."""
+    text = EXPLORE_FIRST.replace("s.pulls[arm] += 1", statement)
+    exec(f"import signal\n{text}", {"__name__": "own"})
+    return lb.POLICIES["ExploreFirst"]()
 
 
 @compiles
-@pytest.mark.usefixtures("soon", "_own_policies")
+@pytest.mark.usefixtures("soon", "own_imports")
 def test_a_policy_that_cannot_be_compiled_says_so_once_and_goes_on(caplog):
-    def observe(self, s, arm, reward):
-        s.seen += count_in_words(reward)
-
-    policy = own_policy(observe)
+    policy = own_policy("s.pulls[arm] += eval('1')")
     with caplog.at_level(logging.INFO, "lastblock"):
         bandit = lb.Bandit(policy, 2, seed=1)
         finish()
-    assert "tell_live cannot be compiled for Own" in caplog.text
-    assert "ask_live is compiled for Own" in caplog.text
-    with pytest.warns(RuntimeWarning, match="Own cannot be compiled and goes on in plain Python"):
+    assert "tell_live cannot be compiled for ExploreFirst" in caplog.text
+    assert "ask_live is compiled for ExploreFirst" in caplog.text
+    with pytest.warns(RuntimeWarning, match="ExploreFirst cannot be compiled and goes on in plain"):
         bandit.tell(bandit.ask(), 1.0)
     for _ in range(5):  # warnings are errors here
         bandit.tell(bandit.ask(), 1.0)
     assert sum(bandit.pulls.values()) == 6
     assert not bandit.is_compiled
-    with pytest.raises(Exception, match="count_in_words"):
+    with pytest.raises(Exception, match="eval"):
         lb.Bandit(policy, 2, seed=1, compiled=True)
 
 
-@pytest.mark.usefixtures("_own_policies")
-def test_an_interrupt_in_plain_python_comes_after_the_call(monkeypatch):
-    def observe(self, s, arm, reward):
-        s.seen += 1
-        signal.raise_signal(signal.SIGINT)
-        s.seen += 1
-
+@pytest.mark.usefixtures("own_imports")
+def test_an_interrupt_in_plain_python_comes_after_the_call():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        bandit = plain_bandit(own_policy(observe), 2)
+        bandit = plain_bandit(own_policy("signal.raise_signal(signal.SIGINT)"), 2)
         with compiling("never"):
             decision = bandit.ask()
             with pytest.raises(KeyboardInterrupt):
