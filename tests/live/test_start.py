@@ -129,7 +129,7 @@ def test_a_policy_that_cannot_be_compiled_says_so_once_and_goes_on(caplog):
         bandit.tell(bandit.ask(), 1.0)
     assert sum(bandit.pulls.values()) == 6
     assert not bandit.is_compiled
-    with pytest.raises(Exception, match="eval"):
+    with pytest.raises(Exception, match="ExploreFirst cannot be compiled: "):
         lb.Bandit(policy, 2, seed=1, compiled=True)
 
 
