@@ -141,9 +141,6 @@ def test_a_damaged_one_is_deleted_and_a_mended_one_is_served_again(shop, place, 
     for name in mended:
         fetch(place, MOVE.format("- 500", name))
     shop.runner.run(host.mend())
-    assert set(mended) < host.damaged.keys()  # it looks now and then only
-    host._mend_at = 0.0
-    shop.runner.run(host.mend())
     assert host.damaged.keys() == {"blob", "hole", "text", "form"}
     for name in ("shop", "part"):
         asked = [shop.decide(name, segment="de", unit=str(unit)) for unit in UNITS]

@@ -52,11 +52,6 @@ BEHIND = 100
 """The number of events that are repeated at a start as quickly as a snapshot is read."""
 
 
-MEND = 10.0
-"""Seconds until the next attempt to open damaged bandits, which may have been repaired. It is more
-where attempts take long: they take a twentieth of the time at most."""
-
-
 class Host:
     """All bandits of a store, as far as nobody else has them.
 
@@ -92,7 +87,6 @@ class Host:
         await self._open_each(members, notes)
         for hosted in list(self.bandits.values()):
             await self._hold_out(hosted)  # a crash may have come before it was made
-        self._mend_at = time.monotonic() + MEND
         self.is_ready, self.why_not = True, ""
 
     async def _open_each(self, names: Sequence[str], notes: Mapping[str, Found]) -> None:
@@ -200,7 +194,10 @@ class Host:
         return self.bandits[name]
 
     async def mend(self) -> None:
-        """Open damaged bandits again that have been repaired; call this often."""
+        """Open damaged bandits again that have been repaired; call this often.
+
+        Attempts take a twentieth of the time at most, however long a log is.
+        """
         if not self.damaged or time.monotonic() < self._mend_at:
             return
         began = time.monotonic()
@@ -214,7 +211,7 @@ class Host:
                     pass  # it is gone, or others have it
                 self.damaged.pop(name, None)
         ended = time.monotonic()
-        self._mend_at = ended + max(MEND, 20.0 * (ended - began))
+        self._mend_at = ended + 20.0 * (ended - began)
 
     async def _make(self, root: Hosted, name: str, notes: dict[str, Any]) -> None:
         """Make a bandit that belongs to another one."""
