@@ -3,18 +3,23 @@
 The reward of a decision arrives D decisions later, where D is geometric on 0, 1, 2, … with a given
 mean; with probability 0 or 0.1 it never arrives. A decision without its reward stays open: nothing
 calls `forget`.
+
+Then conversions arrive within a window, and a decision without one is told 0 at its end: the policy
+learns conversions when they arrive, or at the end of the window, too.
 """
 
 import math
 import time
+from typing import NamedTuple
 
 import numpy as np
 
 import lastblock as lb
 from benchmarks.options import Parser
 from lastblock.core.layout import state_dtype
+from lastblock.core.restarts import restarts_of
 from lastblock.core.rounds import begin, next_arm, reward_arm
-from lastblock.kernels.jit import entry, specialise
+from lastblock.kernels.jit import entry, kernel, specialise
 from lastblock.kernels.streams import ENVIRONMENT, key_of, next_word, seed_stream, uniform
 from lastblock.lab.scenario import Scenario
 
@@ -24,12 +29,39 @@ SEED = 1
 MEANS = (0, 1, 10, 100, 1000)
 NEVER = (0.0, 0.1)
 
+CONVERSIONS = (0.02, 0.022, 0.03)
+LONGER = 20_000
+WINDOW = 0.02 * LONGER
+
+
+class Law(NamedTuple):
+    """When rewards come. With a window, those of 0 come at its end."""
+
+    scale: float
+    """The mean delay, of conversions only where there is a window."""
+    never: float = 0.0
+    window: float = 0.0
+    defers: bool = False
+    """Whether conversions are told at the end of the window, too."""
+
+
+@kernel
+def delay_of(law, reward, u):
+    """Return after how many decisions a reward comes; `u` is uniform on [0, 1)."""
+    if law.window == 0.0:
+        stays = math.log(law.scale / (1.0 + law.scale)) if law.scale > 0.0 else -math.inf
+        return math.floor(math.log(1.0 - u) / stays)
+    if law.defers or reward == 0.0:
+        return law.window
+    most = 1.0 - math.exp(-law.window / law.scale) if law.scale > 0.0 else 0.0
+    return math.floor(-law.scale * math.log(1.0 - u * most))
+
 
 @entry
 def play_late(
-    policy, environment, n_arms, state, key, luck, streams, mean, never, book, rewards, regret
+    policy, environment, n_arms, state, key, luck, streams, law, book, rewards, regret, restarts
 ):
-    """Fill `regret` with the final regret of each replication.
+    """Fill `regret` with the final regret of each replication, and `restarts` with their number.
 
     The rows of `book` are: the arm of each decision, the first decision whose reward arrives at
     each step, and the next one after it (a linked list; −1 ends it).
@@ -38,7 +70,6 @@ def play_late(
     arms, due, following = book[0], book[1], book[2]
     s = state[0]
     horizon = arms.shape[0]
-    stays = math.log(mean / (1.0 + mean)) if mean > 0.0 else -math.inf
     for i in range(regret.shape[0]):
         seed_stream(stream, key, i, ENVIRONMENT)
         seed_stream(late, luck, i, ENVIRONMENT)
@@ -53,8 +84,8 @@ def play_late(
             arms[t] = arm
             rewards[t] = environment.sample(cursor, arm, next_word(stream), scratch)
             total += environment.best(cursor) - environment.mean(cursor, arm)
-            delay = math.floor(math.log(1.0 - uniform(late)) / stays)
-            if uniform(late) >= never and t + delay < horizon:
+            delay = delay_of(law, rewards[t], uniform(late))
+            if uniform(late) >= law.never and t + delay < horizon:
                 following[t] = due[t + int(delay)]
                 due[t + int(delay)] = t
             told = due[t]
@@ -62,27 +93,28 @@ def play_late(
                 reward_arm(policy, s, arms[told], rewards[told])
                 told = following[told]
         regret[i] = total
+        restarts[i] = restarts_of(s)
 
 
-def late_regret(policy, environment, mean: float, never: float) -> np.ndarray:
-    """Return the final regret of every replication."""
-    regret = np.empty(REPLICATIONS)
+def late_regret(policy, environment, law, horizon=HORIZON):
+    """Return the final regret of every replication, and how often the policy restarted."""
+    regret, restarts = np.empty((2, REPLICATIONS))
     arguments = (
         policy,
-        environment.compile(HORIZON),
+        environment.compile(horizon),
         environment.n_arms,
-        np.zeros(1, state_dtype(policy, environment.n_arms, HORIZON)),
+        np.zeros(1, state_dtype(policy, environment.n_arms, horizon)),
         key_of(SEED),
         key_of(SEED + 1),
         np.empty((3, 4), np.uint64),
-        float(mean),
-        never,
-        np.empty((3, HORIZON), np.int64),
-        np.empty(HORIZON),
+        law,
+        np.empty((3, horizon), np.int64),
+        np.empty(horizon),
         regret,
+        restarts,
     )
     specialise(play_late, *arguments)(*arguments)
-    return regret
+    return regret, restarts
 
 
 def main() -> None:
@@ -106,14 +138,47 @@ def main() -> None:
             for never in NEVER:
                 cells = []
                 for policy in policies.values():
-                    regret = late_regret(policy, environment, mean, never)
-                    error = regret.std(ddof=1) / math.sqrt(REPLICATIONS)
-                    cells.append(f"{regret.mean():.1f} ± {error:.1f}")
+                    regret, _ = late_regret(policy, environment, Law(float(mean), never))
+                    cells.append(in_words(regret))
                 delay = "at once" if mean == 0 else f"mean delay {mean}"
                 lost = ", 10 % never" if never else ""
                 print(f"| {delay}{lost} | " + " | ".join(cells) + " |", flush=True)
         print()
+    compare_windows()
     print(f"{time.perf_counter() - started:.0f} s")
+
+
+def compare_windows():
+    """Print the regret, and the share of runs with a false change, by when rewards are told."""
+    laws = {
+        "each reward at once": Law(0.0),
+        "conversions at once, zeros at the end": Law(0.0, window=WINDOW),
+        "conversions when they arrive, zeros at the end": Law(WINDOW / 4, window=WINDOW),
+        "everything at the end": Law(WINDOW / 4, window=WINDOW, defers=True),
+    }
+    policies = {
+        "Adaptive LB-SDA": lb.AdaptiveLBSDA(),
+        "LB-SDA-GM": lb.LBSDAGM(),
+        "LB-SDA-LM": lb.LBSDALM(),
+        "Thompson sampling": lb.Thompson(),
+    }
+    environment = lb.Stationary([lb.Bernoulli(mean) for mean in CONVERSIONS])
+    print(f"T = {LONGER}, a window of {WINDOW:.0f} decisions, {REPLICATIONS} replications.\n")
+    print("| told | " + " | ".join(policies) + " | false changes |")
+    print("|---" * (2 + len(policies)) + "|")
+    for told, law in laws.items():
+        cells, false = [], 0.0
+        for policy in policies.values():
+            regret, restarts = late_regret(policy, environment, law, LONGER)
+            cells.append(in_words(regret))
+            false = max(false, float((restarts > 0).mean()))
+        print(f"| {told} | " + " | ".join(cells) + f" | {false:.1%} |", flush=True)
+    print()
+
+
+def in_words(regret):
+    """Return the mean of final regrets with its standard error."""
+    return f"{regret.mean():.1f} ± {regret.std(ddof=1) / math.sqrt(REPLICATIONS):.1f}"
 
 
 if __name__ == "__main__":
