@@ -38,6 +38,26 @@ def fetch(place, query):
         connection.close()
 
 
+TABLES = ("bandits", "events", "pending", "owners", "arms", "documents")
+
+
+def copy_all(url):
+    """Keep a copy of a PostgreSQL store's tables, as a backup does; `go_back` restores it."""
+    fetch(url, "".join(f"CREATE TABLE old_{table} AS TABLE {table};" for table in TABLES))
+
+
+def go_back(url):
+    """Restore the copy that `copy_all` made, in one transaction and under any owner."""
+    steps = "".join(
+        f"DELETE FROM {table}; INSERT INTO {table} OVERRIDING SYSTEM VALUE TABLE old_{table};"
+        for table in TABLES
+    )
+    numbers = "(SELECT coalesce(max(bandit), 0) + 1 FROM old_bandits)"
+    fetch(
+        url, f"{steps} SELECT setval(pg_get_serial_sequence('bandits', 'bandit'), {numbers}, false)"
+    )
+
+
 def count(place, what="*", where="TRUE"):
     """How many events the store has."""
     return fetch(place, f"SELECT count({what}) FROM events WHERE {where}")[0][0]

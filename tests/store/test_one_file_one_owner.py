@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import sqlite3
+from contextlib import closing
 
 import pytest
 from databases import fetch
@@ -99,15 +101,22 @@ def test_a_second_store_of_a_process_takes_no_locks_away(path):
 
 
 @pytest.mark.parametrize("durability", ["always", "interval"])
-@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced", "restored"])
 def test_the_next_commit_notices_that_the_file_left(path, durability, how):
     twin = new_bandit()
     store = lb.Store(path, durability=durability)
     bandit = new_bandit(store.create, name=NAME)
-    live([bandit, twin], range(30))
+    live([bandit, twin], range(20))
+    store.flush()
+    asked, old = bandit.asked, path.with_name("old.db")
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(old)) as copy:
+        source.backup(copy)
+    live([bandit, twin], range(20, 30))
     store.flush()
     moved = path.with_name("moved.db")
     path.rename(moved)
+    if how == "restored":
+        old.rename(path)
     if how == "deleted":
         moved.unlink()
     if how == "replaced":
@@ -140,6 +149,9 @@ def test_the_next_commit_notices_that_the_file_left(path, durability, how):
         with lb.Store(path) as again:
             assert again.bandit(NAME).asked == 1
             assert again.verify(NAME) == 1
+    if how == "restored":
+        with lb.Store(path) as again:
+            assert again.bandit(NAME).asked == asked
     if how == "deleted":
         assert not path.exists()
 

@@ -63,14 +63,12 @@ def test_a_refusal_is_for_those_whom_it_concerns(url):
         assert "was taken over" in said(stale.ask)
 
 
-@pytest.mark.parametrize("durability", ["always", "interval"])
-@pytest.mark.parametrize("is_committed", [True, False])
-def test_a_commit_of_which_nobody_hears(url, durability, is_committed, monkeypatch):
-    """The connection breaks just before or after it: each event is written once."""
-    real, hits = postgres.last_rows, []
+def break_commits(monkeypatch, hits, most, *, is_committed):
+    """Break the connection of that which writes just before or after its next commits."""
+    real = postgres.last_rows
 
     def last_rows(connection, queries):
-        if queries.startswith("COMMIT") and len(hits) < 3:
+        if queries.startswith("COMMIT") and len(hits) < most:
             hits.append(queries)
             if is_committed:
                 real(connection, queries)
@@ -78,13 +76,21 @@ def test_a_commit_of_which_nobody_hears(url, durability, is_committed, monkeypat
             raise postgres.psycopg.OperationalError("the server is gone")
         return real(connection, queries)
 
+    monkeypatch.setattr(postgres, "last_rows", last_rows)
+
+
+@pytest.mark.parametrize("durability", ["always", "interval"])
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_a_commit_of_which_nobody_hears(url, durability, is_committed, monkeypatch):
+    """The connection breaks just before or after it: each event is written once."""
+    hits = []
     options = {"durability": durability, "snapshot_every": 7, "keep_events": True}
     twin = new_bandit()
     with lb.Store(url, **options) as store:
         bandit = new_bandit(store.create, name=NAME)
         live([bandit, twin], range(20))
         store.flush()
-        monkeypatch.setattr(postgres, "last_rows", last_rows)
+        break_commits(monkeypatch, hits, 3, is_committed=is_committed)
         for step in range(20, 60):
             before = store._journals[NAME].event
             try:
@@ -102,6 +108,28 @@ def test_a_commit_of_which_nobody_hears(url, durability, is_committed, monkeypat
         assert store.verify(NAME) == count(url)
     with lb.Store(url) as store:
         assert store.bandit(NAME).to_bytes() == twin.to_bytes()
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_a_call_of_unknown_outcome_takes_effect_once_if_it_is_made_again(
+    url, is_committed, monkeypatch
+):
+    """Its error says so; the key of an ask and the token of a tell make them the same call."""
+    with lb.Store(url, keep_events=True) as store:
+        bandit = new_bandit(store.create, name=NAME)
+        tokens = []
+        for act in (
+            lambda: tokens.append(bandit.ask(key="one").token),
+            lambda: bandit.tell(tokens[-1], 1.0),
+        ):
+            break_commits(monkeypatch, [], 2, is_committed=is_committed)
+            assert "whether the call took effect is unknown: make it again" in said(act)
+            act()
+            act()
+        assert tokens[0] == tokens[1]
+        assert (bandit.asked, sum(bandit.pulls.values())) == (1, 1)
+        assert count(url, where="kind = 0") == count(url, where="kind = 1") == 1
+        assert store.verify(NAME) == count(url)
 
 
 # Owners.

@@ -10,7 +10,7 @@ import lastblock as lb
 from lastblock.store import journal
 from lastblock.store.opening import is_postgres
 
-LOST = "was lost: a crash came before it was written, and the bandit has been opened again since"
+LOST = "was lost: a crash came before it was written, or the database went back to a state without"
 
 
 def crash(store, path):

@@ -142,10 +142,10 @@ def never_asked(id: object) -> UnknownDecisionError:
 
 
 def was_lost(id: int) -> UnknownDecisionError:
-    """Return the error for an id that was reserved, and perhaps given, before a crash."""
+    """Return the error for an id that was perhaps given, and is in no log."""
     return UnknownDecisionError(
-        f"decision {id} was lost: a crash came before it was written, and the bandit has been "
-        "opened again since; drop its reward"
+        f"decision {id} was lost: a crash came before it was written, or the database went back to "
+        "a state without it; drop its reward"
     )
 
 

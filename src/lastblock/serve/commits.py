@@ -1,6 +1,7 @@
 """Answers wait for the disk together: one commit for all requests of a moment."""
 
 import asyncio
+from typing import TypeAlias
 
 from lastblock.serve.problems import unavailable
 from lastblock.store.store import Store
@@ -8,6 +9,11 @@ from lastblock.support.errors import StoreError
 
 MANY = 5_000
 """How many events may wait before answers wait for them, whatever the durability."""
+
+AGAIN = "send the request again with its Idempotency-Key or token, and it takes effect once"
+
+_Waiting: TypeAlias = tuple[asyncio.Future[None], int]
+"""A request that waits, and where the store was before its changes."""
 
 
 class Commits:
@@ -26,20 +32,24 @@ class Commits:
 
     def __init__(self, store: Store, *, does_wait: bool) -> None:
         self._store, self._does_wait = store, does_wait
-        self._gathering: list[asyncio.Future[None]] = []
-        self._writing: list[asyncio.Future[None]] = []
+        self._gathering: list[_Waiting] = []
+        self._writing: list[_Waiting] = []
 
-    def check(self) -> None:
+    def check(self) -> int:
         """Raise a `ProblemError` unless the store takes events now; call this before each change.
 
-        The store itself would wait for the disk, and all requests with it.
+        The store itself would wait for the disk, and all requests with it. Returns where the store
+        is now, for `written`.
         """
         problem = self._store.backlog.problem
         if problem is not None:
             raise unavailable(f"the last events could not be written: {problem}")
+        return self._store.position
 
-    async def written(self) -> None:
+    async def written(self, since: int) -> None:
         """Wait until all events so far are written, or raise a `ProblemError` if they cannot be.
+
+        Or if some were dropped after `since`, which is what `check` returned.
 
         They may be written after all: a client that sends the same request again, with the same
         key, gets the same answer. A service that answers at once waits only if the disk is far
@@ -49,7 +59,7 @@ class Commits:
             return
         loop = asyncio.get_running_loop()
         mine = loop.create_future()
-        self._gathering.append(mine)
+        self._gathering.append((mine, since))
         if len(self._gathering) == 1 and not self._writing:
             loop.call_soon(self._write, loop)  # after the other requests of this moment
         await mine
@@ -67,10 +77,13 @@ class Commits:
         done, self._writing = self._writing, []
         if self._gathering:
             self._write(loop)
-        for each in done:
+        for each, since in done:
             if each.done():  # the request was cancelled
                 continue
-            if error is None:
-                each.set_result(None)
+            if error is not None:
+                text = f"the events could not be written yet: {error}"
+                each.set_exception(unavailable(f"{text}; {AGAIN}"))
+            elif (dropped := self._store.dropped_since(since)) is not None:
+                each.set_exception(unavailable(f"the events may be lost: {dropped}; {AGAIN}"))
             else:
-                each.set_exception(unavailable(f"the events could not be written yet: {error}"))
+                each.set_result(None)

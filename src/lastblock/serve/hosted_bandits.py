@@ -314,9 +314,9 @@ class Host:
         async with self._changing:
             check_match(hosted, match)
             check_root(hosted)
-            self.commits.check()
+            since = self.commits.check()
             yield
-            await self.commits.written()
+            await self.commits.written(since)
 
     async def change(self, hosted: Hosted, change: ChangedBandit, match: str | None) -> None:
         """Change the notes of a bandit, if it has the ETag `match`."""

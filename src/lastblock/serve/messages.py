@@ -512,3 +512,7 @@ class Ready(Got):
         dict[str, str],
         Meta(description="Why bandits cannot be opened, by name: those that the key reaches."),
     ]
+    losses: Annotated[
+        list[str],
+        Meta(description="Which events were lost: the database went back, or others took over."),
+    ]

@@ -6,6 +6,7 @@ The callers of `Groups` do not wait for the disk; those of `SharedCommits` do.
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -65,6 +66,11 @@ class Groups:
         self._snapshots: dict[int, Snapshot] = {}  # the latest of each bandit
         self._added = self._taken = self._written = 0  # these count calls of `put`
         self._failures = 0
+        self.dropped: deque[str] = deque(maxlen=20)
+        """What was not written since others had the bandits: the latest sentences."""
+        self._dropping: TakenOverError | None = None  # why events were dropped, the last time
+        self._dropped_until = 0  # of calls up to this one; `_told_until`: and `flush` has said so
+        self._told_until = 0
         self._error: BaseException | None = None
         self._is_urgent = self._is_closing = self._has_given_up = False
         self._thread = threading.Thread(target=self._work, name="lastblock-store", daemon=True)
@@ -99,13 +105,17 @@ class Groups:
     def flush(self) -> None:
         """Have everything written now, and wait for that; raise a `StoreError` if it fails."""
         with self._lock:
-            goal, failures = self._added, self._failures
-        while gate := self._gate(goal, failures):
+            goal, failures, told = self._added, self._failures, self._told_until
+            self._told_until = self._dropped_until  # this call tells of what was dropped so far
+        while gate := self._gate(goal, failures, told):
             gate.acquire()
 
-    def _gate(self, goal: int, failures: int) -> "threading.Lock | None":
+    def _gate(self, goal: int, failures: int, told: int) -> "threading.Lock | None":
         """Return a lock that opens after the next group; None if `goal` has been reached."""
         with self._lock:
+            if self._dropped_until > told:
+                self._told_until = self._dropped_until
+                raise StoreError(str(self._dropping)) from self._dropping
             if self._written >= goal:
                 return None
             if self._failures > failures or self._has_given_up:
@@ -130,6 +140,15 @@ class Groups:
                 self._wake.notify()
         if is_written:
             function(None)
+
+    @property
+    def position(self) -> int:
+        """How many calls of `put` there were; see `dropped_since`."""
+        return self._added
+
+    def dropped_since(self, position: int) -> StoreError | None:
+        """Return why events of calls after a position may have been dropped; None if none were."""
+        return self._dropping if self._dropped_until > position else None
 
     @property
     def problem(self) -> str | None:
@@ -218,6 +237,7 @@ class Groups:
         snapshots: Sequence[Snapshot] = (),
     ) -> None:
         """Note that a group failed with `error`, or that `rows` and `snapshots` are written."""
+        dropped: list[str] = []
         with self._lock:
             failed, self._error = self._error is not None, error
             if error is None:
@@ -229,6 +249,9 @@ class Groups:
             else:
                 self._failures += 1
                 if isinstance(error, TakenOverError):
+                    dropped = self._dropped(error)
+                    if dropped:
+                        self._dropped_until, self._dropping = self._added, error
                     self._rows = [row for row in self._rows if row[0] not in error.bandits]
                     for bandit in error.bandits:
                         self._snapshots.pop(bandit, None)
@@ -244,12 +267,27 @@ class Groups:
         failure = None if error is None else StoreError(str(error))
         for told in due:
             told(failure)
+        for sentence in dropped:
+            _log.error("%s", sentence)
         if error is not None:
             _log.warning("a group of events could not be written; trying again: %s", error)
         elif failed:
             _log.info("the group of %d events that could not be written is written", len(rows))
         for gate in gates:
             gate.release()
+
+    def _dropped(self, error: TakenOverError) -> list[str]:
+        """Return which events will never be written, a sentence for each bandit."""
+        sentences = []
+        for bandit, story in error.stories.items():
+            places = [row[1] for row in self._rows if row[0] == bandit]
+            if places:
+                sentences.append(
+                    f"events {places[0]} to {places[-1]}, which waited to be written, are lost: "
+                    f"{story}"
+                )
+        self.dropped += sentences
+        return sentences
 
 
 class _Call:
@@ -295,7 +333,7 @@ class SharedCommits:
             raise StoreError("the store is closed; open it again with Store()")
         call.gate.acquire()
         if isinstance(call.error, TakenOverError):
-            raise TakenOverError(call.error.bandits, str(call.error)) from call.error
+            raise call.error.among(call.bandits) from call.error
         if call.error is not None:
             raise StoreError(str(call.error)) from call.error
 

@@ -96,7 +96,7 @@ class EventLog:
         if self._reason is not None:
             raise StoreError(self._reason)
         if not events:  # a repeated request, which is answered by who owns the bandit
-            self._confirm()
+            self.confirm()
             return
         now = self._clock.last  # the desk has read the clock, since asks have noted their time
         if self._chosen is not None and (len(events) > 1 or events[0][0] == "ask_among"):
@@ -131,7 +131,7 @@ class EventLog:
             # If a call fails now, many events are repeated, which would take long in plain Python.
             self._repeated = repeat_soon(desk_of(self.bandit).live)
 
-    def _confirm(self) -> None:
+    def confirm(self) -> None:
         """Raise a `StoreError` if the bandit may not take decisions now."""
         try:
             if self._check_owned is not None:

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 
 import psycopg
 
-from lastblock.engine.events import ASK, KINDS, TELL
+from lastblock.engine.events import ASK, ASK_AMONG, KINDS, TELL
 from lastblock.live.labels import Label
 from lastblock.store import queries
 from lastblock.store.postgres_connections import (
@@ -20,6 +20,7 @@ from lastblock.store.postgres_connections import (
     read_address,
     run,
     running,
+    unknown,
 )
 from lastblock.store.postgres_leases import LEASE, Leases
 from lastblock.store.postgres_schema import prepare
@@ -37,11 +38,8 @@ _COPY = {
     "pending": b'COPY pending (bandit, decision, arm, probability, answered, "time") FROM STDIN',
 }
 _ADD_ARM = KINDS.index("add_arm")
+_ASKS = (ASK, ASK_AMONG)
 
-_LAST = (
-    "SELECT bandit, greatest(last_event, (SELECT max(event) FROM events "
-    "WHERE events.bandit = bandits.bandit)) FROM bandits WHERE bandit = ANY(%s)"
-)
 _NEW_OWNER = (
     "INSERT INTO owners (bandit, epoch, holder, expires) VALUES "
     "(%s, 0, %s, clock_timestamp() + make_interval(secs => %s))"
@@ -74,7 +72,8 @@ class PostgresStorage:
         self._writer = DedicatedConnection(self._connections)
         self._leases = Leases(self._connections, holder)
         self._lock = threading.RLock()
-        self._is_unsure = False  # whether the last transaction may have been committed or not
+        self._unsure: set[int] = set()  # bandits of transactions whose end we did not see
+        self._is_sent = False  # whether the last commit was sent and not answered
         self._is_closed = False
         try:
             prepare(self._connections)
@@ -123,7 +122,7 @@ class PostgresStorage:
     def view(self, *, even_lost: bool = False) -> PostgresView:
         """Return a view of the database as it is at one moment; see `Storage.view`."""
         self._check_open()
-        if self._is_unsure:
+        if self._unsure:
             self._settle()
         return PostgresView(self._connections, self._leases)
 
@@ -168,6 +167,7 @@ class PostgresStorage:
             run(connection, "DELETE FROM owners WHERE bandit = %s", [bandit])
 
         self._change([bandit], remove)
+        self._leases.forget(bandit)
 
     @property
     def holder(self) -> str:
@@ -188,8 +188,14 @@ class PostgresStorage:
         """Raise a `StoreError` if this store may not decide for a bandit; see `Storage`."""
         self._leases.check(bandit)
 
+    @property
+    def losses(self) -> Sequence[str]:
+        """What the database has lost that went back to an earlier state."""
+        return tuple(self._leases.losses)
+
     def reserve(self, ends: Mapping[int, int]) -> None:
         """Note up to which id some bandits may give decisions; see `Storage.reserve`."""
+        self._leases.note_reserved(ends)
         self._change(list(ends), lambda connection: queries.reserve(running(connection), ends))
 
     def disown(self, bandit: int) -> None:
@@ -200,17 +206,14 @@ class PostgresStorage:
         """Do `work` in a transaction, if the bandits are still ours."""
         self._check_open()
         epochs = {bandit: self._leases.epoch(bandit) for bandit in bandits}
+        written = self._leases.written
         with self._connections.transaction() as connection:
             run(connection, "SET LOCAL synchronous_commit = on")
-            found = run(
-                connection,
-                "SELECT bandit, epoch FROM owners WHERE bandit = ANY(%s) ORDER BY bandit FOR SHARE",
-                [list(bandits)],
-            ).fetchall()
-            lost = sorted(epochs.items() - set(found))
+            events = {bandit: written.get(bandit, 0) for bandit in bandits}
+            lost, _ = self._leases.fence(connection, "SELECT 1", epochs, events)
             if not lost:
                 return work(connection)
-        raise self._leases.lose([bandit for bandit, _ in lost])
+        raise self._leases.lose(lost)
 
     # Documents.
 
@@ -230,27 +233,56 @@ class PostgresStorage:
 
     def write(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
         """Write everything or nothing."""
-        bandits = sorted({row[0] for row in rows} | {each.bandit for each in snapshots})
-        if not bandits:
+        # The last event of each bandit that must be there: that before its first row.
+        known = {each.bandit: each.event for each in snapshots}
+        known |= {row[0]: row[1] - 1 for row in reversed(rows)}
+        if not known:
             return
         with self._lock:
             self._check_open()
-            epochs = {bandit: self._leases.epoch(bandit) for bandit in bandits}
-            with explained(self.label):
-                try:
-                    lost = self._write(rows, snapshots, epochs)
-                except psycopg.OperationalError:
-                    if not self._is_unsure:
-                        raise
-                    # The connection broke, perhaps since the server was restarted. Once more: if
-                    # the transaction was committed, what it wrote is not written again.
-                    lost = self._write(rows, snapshots, epochs)
+            epochs = {bandit: self._leases.epoch(bandit) for bandit in known}
+            self._is_sent = False
+            try:
+                lost = self._write_again(rows, snapshots, epochs, known)
+            except StoreError as error:
+                if not self._is_sent:
+                    raise
+                advice = "make it again with its key or token, and it takes effect once"
+                raise unknown(error, advice) from error
             if lost:
                 raise self._leases.lose(lost)
+            self._leases.note_written(
+                {row[0]: (row[1], row[2]) for row in rows},
+                {row[0]: row[4] + 1 for row in rows if row[3] in _ASKS and row[4] is not None},
+            )
+
+    def _write_again(
+        self,
+        rows: Sequence[Row],
+        snapshots: Sequence[Snapshot],
+        epochs: Mapping[int, int],
+        known: Mapping[int, int],
+    ) -> dict[int, int]:
+        """Write as `_write` does; if the connection breaks, try once more.
+
+        It may have been broken since the server was restarted. If the transaction was committed,
+        what it wrote is not written again.
+        """
+        with explained(self.label):
+            try:
+                return self._write(rows, snapshots, epochs, known)
+            except psycopg.OperationalError:
+                if self._unsure.isdisjoint(known):
+                    raise
+                return self._write(rows, snapshots, epochs, known)
 
     def _write(
-        self, rows: Sequence[Row], snapshots: Sequence[Snapshot], epochs: dict[int, int]
-    ) -> list[int]:
+        self,
+        rows: Sequence[Row],
+        snapshots: Sequence[Snapshot],
+        epochs: Mapping[int, int],
+        known: Mapping[int, int],
+    ) -> dict[int, int]:
         """Write in one transaction; return the bandits that are no longer ours, if there are any.
 
         A transaction of ours whose end we did not see holds a shared lock of the owners' rows. If
@@ -258,32 +290,25 @@ class PostgresStorage:
         """
         with self._writer.lock:
             connection = self._writer.get()
-            lock = "UPDATE" if self._is_unsure else "SHARE"
-            wanted = ", ".join(map(str, epochs))
+            was_sent, is_unsure = self._is_sent, not self._unsure.isdisjoint(known)
             try:
-                found = last_rows(
-                    connection,
-                    f"{self._connections.begin()}; {self._sync}; SELECT bandit, epoch FROM owners "
-                    f"WHERE bandit IN ({wanted}) ORDER BY bandit FOR {lock}",
-                )
-                lost = [bandit for bandit, epoch in epochs.items() if (bandit, epoch) not in found]
+                begin = f"{self._connections.begin()}; {self._sync}"
+                lost, last = self._leases.fence(connection, begin, epochs, known, waits=is_unsure)
                 if not lost:
-                    new = self._not_written(connection, rows) if self._is_unsure else rows
+                    new = [row for row in rows if row[1] > last[row[0]]] if is_unsure else rows
                     self._insert(connection, new, snapshots)
+                    self._is_sent = True
                 last_rows(connection, "ROLLBACK; SELECT 1" if lost else "COMMIT; SELECT 1")
             except BaseException:
                 if is_broken(connection):
-                    self._is_unsure = True
+                    self._unsure.update(known)
                 else:
+                    self._is_sent = was_sent
                     connection.rollback()
                 raise
-            self._is_unsure = False
+            self._is_sent = False
+            self._unsure.difference_update(known)
             return lost
-
-    def _not_written(self, connection: Connection, rows: Sequence[Row]) -> Sequence[Row]:
-        """Return the rows that the database does not have yet."""
-        last = dict(run(connection, _LAST, [list({row[0] for row in rows})]))
-        return [row for row in rows if row[1] > last.get(row[0], 0)]
 
     def _insert(
         self, connection: Connection, rows: Sequence[Row], snapshots: Sequence[Snapshot]

@@ -105,13 +105,21 @@ def running(connection: Connection) -> Run:
     return execute
 
 
-def last_rows(connection: Connection, queries: str) -> list[tuple[Any, ...]]:
-    """Execute several queries at once, and return the rows of the last one."""
+def all_rows(connection: Connection, queries: str) -> list[list[tuple[Any, ...]]]:
+    """Execute several queries at once, and return the rows of each that has some."""
     with connection.cursor() as cursor:
         cursor.execute(queries.encode())
-        while cursor.nextset():
-            pass
-        return cursor.fetchall()
+        found = []
+        while True:
+            if cursor.description is not None:
+                found.append(cursor.fetchall())
+            if not cursor.nextset():
+                return found
+
+
+def last_rows(connection: Connection, queries: str) -> list[tuple[Any, ...]]:
+    """Execute several queries at once, and return the rows of the last one."""
+    return all_rows(connection, queries)[-1]
 
 
 def is_broken(connection: Connection | None) -> bool:
@@ -225,7 +233,13 @@ class Connections:
         try:
             with explained(self.label):
                 yield connection
-                run(connection, "COMMIT")
+            try:
+                with explained(self.label):
+                    run(connection, "COMMIT")
+            except StoreError as error:
+                if mode or not is_broken(connection):
+                    raise
+                raise unknown(error, "look before you make it again") from error
         finally:
             self.give(connection)
 
@@ -305,6 +319,11 @@ def explained(label: str) -> Iterator[None]:
         yield
     except psycopg.Error as error:
         raise StoreError(f"{label} {_meaning(error)}") from error
+
+
+def unknown(error: StoreError, advice: str) -> StoreError:
+    """Return the error of a call that may have been committed or not."""
+    return StoreError(f"{error}; whether the call took effect is unknown: {advice}")
 
 
 def first_line(error: BaseException) -> str:

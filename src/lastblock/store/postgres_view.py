@@ -193,11 +193,13 @@ class PostgresView(SharedView):
             changes = [(row[0] - after - 1, row) for row in rows]
         return Part(run, times, changes)
 
-    def check_owned(self, bandit: int) -> None:
+    def check_owned(self, bandit: int, event: int) -> None:
         """Raise a `TakenOverError` if the storage did not own the bandit at this moment."""
-        found = self._read("SELECT epoch FROM owners WHERE bandit = ?", bandit)
-        if found != [(self._leases.epoch(bandit),)]:
-            raise self._leases.lose([bandit])
+        found = self._read(self._leases.standing([bandit]))
+        if lost := self._leases.missing(
+            found, {bandit: self._leases.epoch(bandit)}, {bandit: event}
+        ):
+            raise self._leases.lose(lost)
 
     def lease(self, bandit: int) -> tuple[int | None, str | None, str | None, float] | None:
         """Return process, host and identity of the owner, and the seconds left; None if free."""

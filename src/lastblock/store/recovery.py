@@ -84,15 +84,16 @@ def recover(
         If the stored data are damaged.
     """
     with damage_explained(view, name) as origin:
-        if known is not None:
-            view.check_owned(number)  # or it would be what another owner has made of it
+        rows = [row for row in waiting if row[0] == number]
+        if known is not None:  # or it would be what another owner has made of it
+            view.check_owned(number, rows[0][1] - 1 if rows else known.event)
         saved = view.snapshot(number, first=first)
         bandit, event = _restored(saved, origin), saved.event
         time = origin["time"]
         last = max(event, view.last(number))
         if until is not None:
             last = min(last, until)
-        rows = [row for row in waiting if row[0] == number and row[1] > last]
+        rows = [row for row in rows if row[1] > last]
         if [row[1] for row in rows] != list(range(last + 1, last + 1 + len(rows))):
             raise ValueError(f"event {last + 1} is missing")
         if known is None:

@@ -251,6 +251,11 @@ class SQLiteStorage:
     def check_owned(self, bandit: int) -> None:
         """Do nothing: the system's locks last as long as the process."""
 
+    @property
+    def losses(self) -> Sequence[str]:
+        """Nothing: a file that was replaced takes no events."""
+        return ()
+
     def reserve(self, ends: Mapping[int, int]) -> None:
         """Note up to which id some bandits may give decisions; see `Storage.reserve`."""
 

@@ -73,7 +73,7 @@ class SQLiteView(SharedView):
         """Return the number of the last process that opened the bandit; 0 if unknown."""
         return next(iter(self._read("SELECT owner FROM bandits WHERE bandit = ?", bandit)), [0])[0]
 
-    def check_owned(self, bandit: int) -> None:
+    def check_owned(self, bandit: int, event: int) -> None:
         """Do nothing: the system's locks last as long as the process."""
 
     def part(self, bandit: int, after: int, size: int) -> Part:

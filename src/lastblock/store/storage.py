@@ -4,7 +4,7 @@ A storage keeps rows and bytes, and does not know what a bandit is. Its methods 
 with a message of one line; then nothing has been written.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -42,15 +42,24 @@ class TakenOverError(StoreError):
 
     Parameters
     ----------
-    bandits
-        Their numbers.
-    message
-        What happened, and what to do.
+    stories
+        What happened to each, and what to do, by the bandit's number.
     """
 
-    def __init__(self, bandits: frozenset[int], message: str) -> None:
-        super().__init__(message)
-        self.bandits = bandits
+    def __init__(self, stories: Mapping[int, str]) -> None:
+        super().__init__("; ".join(stories.values()))
+        self.stories = dict(stories)
+
+    @property
+    def bandits(self) -> frozenset[int]:
+        """The numbers of the bandits."""
+        return frozenset(self.stories)
+
+    def among(self, bandits: Collection[int]) -> "TakenOverError":
+        """Return the error for those of some bandits that it concerns."""
+        return TakenOverError(
+            {each: self.stories[each] for each in self.stories if each in bandits}
+        )
 
 
 class DamagedError(StoreError):
@@ -218,8 +227,12 @@ class View(Protocol):
         cannot clear its log beyond the moment of the oldest view.
         """
 
-    def check_owned(self, bandit: int) -> None:
-        """Raise a `TakenOverError` if the storage did not own the bandit at this moment."""
+    def check_owned(self, bandit: int, event: int) -> None:
+        """Raise a `TakenOverError` if the storage did not own the bandit at this moment.
+
+        Or if the bandit's log ended before event `event`, which the storage has written: then the
+        database went back to an earlier state.
+        """
 
     def last(self, bandit: int) -> int:
         """Return the number of the last event; 0 if there is none."""
@@ -318,6 +331,13 @@ class Storage(Protocol):
         """Note that some bandits may give ids below these from now on, and write it to the disk.
 
         The store skips them when it opens such a bandit after a crash, which may have lost some.
+        """
+
+    @property
+    def losses(self) -> Sequence[str]:
+        """What a database has lost that went back to an earlier state, a sentence for each bandit.
+
+        Only the latest, and only what this store has noticed.
         """
 
     def disown(self, bandit: int) -> None:

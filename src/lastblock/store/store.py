@@ -31,7 +31,7 @@ from lastblock.store.messages import number_of, open_elsewhere
 from lastblock.store.opening import Queue, open_storage, queue_of
 from lastblock.store.recovery import Known, Recovered, recover, verify
 from lastblock.store.sqlite_connections import INHERITED
-from lastblock.store.storage import BanditHolder, DamagedError, Row, Storage
+from lastblock.store.storage import BanditHolder, DamagedError, Row, Storage, TakenOverError
 from lastblock.store.unwritten import finish
 from lastblock.support.checks import at_least, line, number, whole
 from lastblock.support.errors import BanditInUseError, StoreError, TokenError, short
@@ -326,7 +326,7 @@ class Store:
     def _create(self, name: str, new: Callable[[], Bandit[Any]]) -> Bandit[Any]:
         """Add the bandit that `new` makes, or raise a `StoreError` if the name is taken."""
         with self._lock:
-            if name in self._names():
+            if name in self._names() or self._is_usable(name):
                 raise StoreError(
                     f"{self.label} has a bandit {name!r}; take another name, or open it with "
                     "bandit()"
@@ -407,9 +407,13 @@ class Store:
             return {name: opened[name].bandit for name in given if name in opened}
 
     def _is_usable(self, name: str) -> bool:
+        """Return whether a bandit is open; release it first if it takes no changes any more."""
         journal = self._journals.get(name)
-        if journal is not None and journal.is_ended:
-            self.release(name)  # an earlier release was interrupted
+        if journal is not None:
+            with suppress(StoreError):  # it is ended if it is another's, or the database went back
+                journal.confirm()
+            if journal.is_ended:
+                self.release(name)
         return name in self._journals
 
     def _own(self, name: str, found: int) -> None:
@@ -555,13 +559,23 @@ class Store:
             if journal is None:
                 return
             with journal.bandit.locked():
-                self.flush()
+                self._flush_for(journal)
                 if journal.number in self._reserved and not journal.is_ended:
                     _give_back(self._storage, {journal.number})
                 self._reserved.discard(journal.number)
                 journal.end(f"bandit {name!r} was released; open it again with bandit()")
             self._storage.disown(journal.number)
             del self._journals[name]
+
+    def _flush_for(self, journal: EventLog) -> None:
+        """Flush; that events of an ended bandit are lost was said when it ended."""
+        while True:
+            try:
+                self.flush()
+                return
+            except StoreError as error:
+                if not (journal.is_ended and isinstance(error.__cause__, TakenOverError)):
+                    raise
 
     def delete(self, name: str) -> None:
         """Remove a bandit and all its events.
@@ -876,11 +890,40 @@ class Store:
             function(None)  # each call has written its own events
 
     @property
+    def position(self) -> int:
+        """A number that grows with each change; see `dropped_since`."""
+        return self._groups.position if isinstance(self._groups, Groups) else 0
+
+    def dropped_since(self, position: int) -> StoreError | None:
+        """Return why changes that were made after a position were dropped; None if none were.
+
+        That happens if another store has taken their bandit over, or if the database went back to
+        an earlier state. The changes of other bandits may be written.
+
+        Parameters
+        ----------
+        position
+            What `position` was before the changes.
+        """
+        groups = self._groups
+        return groups.dropped_since(position) if isinstance(groups, Groups) else None
+
+    @property
     def backlog(self) -> Backlog:
         """The events that wait to be written, and why they do if writing has failed."""
         if isinstance(self._groups, Groups):
             return Backlog(len(self._groups), self._groups.problem)
         return Backlog(0, None)
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """What was lost since the database went back to an earlier state: the latest sentences.
+
+        A PostgreSQL database goes back if a copy is restored, or a replica promoted that was
+        behind. Each sentence names a bandit and its events.
+        """
+        dropped = self._groups.dropped if isinstance(self._groups, Groups) else ()
+        return (*self._storage.losses, *dropped)
 
     @property
     def holder(self) -> str:
@@ -1015,8 +1058,12 @@ def _finish(
 def _give_back(storage: Storage, bandits: set[int]) -> None:
     """Give back the ids that these have reserved and not given: all their decisions are written."""
     if bandits:
-        with suppress(StoreError):  # if this fails, the ids are skipped
+        try:
             storage.reserve(dict.fromkeys(bandits, 0))
+        except TakenOverError as error:
+            _give_back(storage, bandits - error.bandits)
+        except StoreError:
+            pass  # then the ids are skipped
 
 
 def _abandon() -> None:

@@ -83,6 +83,8 @@ def finish(groups: Groups, storage: Storage, names: Mapping[int, str], folder: P
     if not left and not are_lost:
         _remove(kept)
         return
+    if not rows:  # they were dropped before, and the reason names them
+        raise reason
     said = "are lost, since no file could be written either"
     if kept is not None:
         said = (

@@ -62,12 +62,12 @@ class _Decisions:
         hosted, key = await self._ready(request), key_of(request)
         check_distinct(wanted)
         hosted = await self._host.decider(hosted, wanted, key)
-        self._commits.check()
+        since = self._commits.check()
         asked = hosted.ask(wanted, key)
         made = _made(hosted, asked, wanted)
         reason = reason_of(hosted, asked) if wanted.why else None
         await self._say_why([(made, reason)])
-        await self._commits.written()
+        await self._commits.written(since)
         return _answer(made, wanted)
 
     async def decide_batch(self, request: Request) -> Response:
@@ -80,7 +80,7 @@ class _Decisions:
             check_distinct(each)
             each.key = request.caller.own(each.key)
         deciders = await self._deciders(hosted, wanted)
-        self._commits.check()
+        since = self._commits.check()
         digests: dict[str, str] = {}
         for decider, each in zip(deciders, wanted, strict=True):
             # All errors that `ask` could raise, before the first is asked.
@@ -95,7 +95,7 @@ class _Decisions:
             reason = reason_of(decider, asked) if each.why else None
             answers.append((_made(decider, asked, each), reason))
         await self._say_why(answers)
-        await self._commits.written()
+        await self._commits.written(since)
         return Response.json(DecisionsInTurn(answers=[made for made, _ in answers]), 201)
 
     async def _say_why(self, answers: Iterable[tuple[list[DecisionMade], Reason | None]]) -> None:
@@ -123,10 +123,10 @@ class _Decisions:
                 f"bandit {hosted.family.name!r} has a holdout: what others have decided would "
                 "count as the policy's",
             )
-        self._commits.check()
+        since = self._commits.check()
         key = key_of(request)
         hosted.observe([each.arm for each in seen], [each.reward for each in seen], key)
-        await self._commits.written()
+        await self._commits.written(since)
         return Response(status=204)
 
 

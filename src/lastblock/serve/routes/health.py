@@ -25,13 +25,17 @@ def routes(state: State) -> Iterator[Route]:
         problem = host.store.backlog.problem if host.is_ready else None
         is_ready = host.is_ready and problem is None and not state.is_stopping
         detail = problem or ("stopping" if state.is_stopping else host.why_not)
-        if is_ready and host.damaged:
-            detail = f"damaged bandits: {len(host.damaged)}; a key with the scope 'read' sees which"
+        losses = host.store.losses
+        found = [f"damaged bandits: {len(host.damaged)}"] if host.damaged else []
+        found += [f"losses of events: {len(losses)}"] if losses else []
+        if is_ready and found:
+            detail = f"{'; '.join(found)}; a key with the scope 'read' sees which"
         body = Ready(
             status="ready" if is_ready else "not ready",
             detail=detail,
             bandits=len(host.bandits),
             damaged=damage(request),
+            losses=list(losses) if losses and reaches_all(request) else [],
         )
         if is_ready:
             return Response.json(body)
@@ -44,6 +48,13 @@ def routes(state: State) -> Iterator[Route]:
                 state.authorize(request, "read")
                 return state.host.damage(request.caller.reaches)
         return {}
+
+    def reaches_all(request: Request) -> bool:
+        """Return whether a request has a key that may read of all bandits."""
+        with suppress(ProblemError):
+            state.authorize(request, "read")
+            return request.caller.bandits is None
+        return False
 
     async def metrics(request: Request) -> Response:
         """Counters for Prometheus."""

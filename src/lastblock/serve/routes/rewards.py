@@ -64,12 +64,12 @@ class _Rewards:
         told, token = await request.read(_REWARD), request.parameters[0]
         hosted = await self._find(request, token)
         check_value(hosted, told.guardrail)
-        self._commits.check()
+        since = self._commits.check()
         key, more = key_of(request), told.guardrail
         one = RewardOf(token=token, reward=told.reward, guardrail=more, key=key)
         for error in _tell(hosted, [one]).refused.values():
             raise error
-        await self._commits.written()
+        await self._commits.written(since)
         return Response(status=204)
 
     async def rewards(self, request: Request) -> Response:
@@ -78,7 +78,7 @@ class _Rewards:
         groups, refused = await self._sorted(request, sent.rewards)
         if not refused and len(groups) == 1 and isinstance(groups[0].where, ElsewhereError):
             raise groups[0].where  # that server answers
-        self._commits.check()
+        since = self._commits.check()
         only_check = request.header(_CHECK) is not None and request.header(HEADER) is not None
         if sent.atomic or only_check:
             refused |= await self._tell_groups(request, groups, only_check=True)
@@ -89,7 +89,7 @@ class _Rewards:
             refused |= await self._tell_groups(request, groups)
             if sent.atomic and refused:
                 raise unavailable("a bandit has changed meanwhile; send these rewards again")
-            await self._commits.written()
+            await self._commits.written(since)
         return Response.json(
             BatchResults(
                 taken=len(sent.rewards) - len(refused),
@@ -173,19 +173,19 @@ class _Rewards:
         """Start the reward window now, for a decision that was made ahead of time."""
         token = request.parameters[0]
         hosted = await self._find(request, token)
-        self._commits.check()
+        since = self._commits.check()
         hosted.bandit.activate(token)
         hosted.stamp += 1
-        await self._commits.written()
+        await self._commits.written(since)
         return Response(status=204)
 
     async def close(self, request: Request) -> Response:
         """Stop waiting for rewards: the policy is told what they come to."""
         wanted, token = await request.read(_CLOSED), request.parameters[0]
         hosted = await self._find(request, token)
-        self._commits.check()
+        since = self._commits.check()
         told = hosted.close(token, wanted.reward)
-        await self._commits.written()
+        await self._commits.written(since)
         return Response.json(Closed(reward=told))
 
 
