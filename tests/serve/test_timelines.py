@@ -95,6 +95,9 @@ def test_a_stretch_has_the_interval_of_all_means():
     counts[:2, 0, 2:] *= 7.0  # sales, of which too few have come to say how much they vary
     (arm,) = chart(counts_of(counts, ["a"]), [], 52, Support())["arms"]
     assert arm["low"] == arm["high"] == [None] * 3
+    idle = counts * [1.0, 1.0, 0.0, 0.0]  # an arm without a sale has no clicks, either
+    both = counts_of(np.concatenate([counts, idle], axis=1), ["a", "b"])
+    assert [each["low"] for each in chart(both, [], 52, Support())["arms"]] == [[None] * 3] * 2
     (arm,) = chart(counts_of(counts, ["a"]), [], 52, Support(0.0, 7.0))["arms"]
     assert 0.0 <= arm["low"][0] < 3.5 < arm["high"][0] <= 7.0
 

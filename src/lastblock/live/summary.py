@@ -20,6 +20,7 @@ from lastblock.live.desk import Desk
 from lastblock.live.labels import ACTIVE, PAUSED, RETIRED, ArmState, L
 from lastblock.live.mean_rewards import assumed, mean_rewards, model_of
 from lastblock.support.json_safe import json_fields
+from lastblock.support.rounding import decimals_of, fixed
 from lastblock.theory.confidence_sequences import Model
 
 _LISTED = 6
@@ -277,7 +278,7 @@ def _best(summary: Summary[Any]) -> str:
     (chance,) = (row.chance for row in summary.arms if row.arm == summary.best)
     first = f"{summary.best!r} has the largest mean"
     if chance is not None:
-        first += f" and is best with a probability of {chance:.3g}"
+        first += f" and is best with a probability of {min(chance, 0.999):.3g}, for one look"
     others = [repr(arm) for arm in summary.contenders if arm != summary.best]
     level = _percent(summary.confidence)
     return f"{first}. Not ruled out at {level} %, at any time: {_listed(others)}."
@@ -293,7 +294,7 @@ def _table(summary: Summary[Any]) -> list[str]:
     level = _percent(summary.confidence)
     head = ["arm", "state", "pulls", "out", "mean reward", f"{level} % at any time"]
     rows = [
-        [str(row.arm), row.state, str(row.pulls), str(row.out), _mean(row.mean), *_ends(row[6:8])]
+        [str(row.arm), row.state, str(row.pulls), str(row.out), *_mean_and_ends(row)]
         for row in summary.arms
     ]
     if summary.forgets:
@@ -332,7 +333,9 @@ def _notes(summary: Summary[Any]) -> list[str]:
             "changes."
         )
     blank = [
-        repr(row.arm) for row in summary.arms if row.mean is not None and _ends(row[6:8]) == [""]
+        repr(row.arm)
+        for row in summary.arms
+        if row.mean is not None and not math.isfinite(row.high - row.low)
     ]
     if blank:
         notes.append(
@@ -349,11 +352,13 @@ def _mean(mean: float | None) -> str:
     return "" if mean is None else f"{mean:.5g}"
 
 
-def _ends(ends: Sequence[float]) -> list[str]:
-    low, high = ends
-    if math.isfinite(low) and math.isfinite(high):
-        return [f"{low:.5g} … {high:.5g}"]
-    return [""]
+def _mean_and_ends(row: ArmSummary[Any]) -> list[str]:
+    """Return the mean and its interval with as many decimals as the interval is worth."""
+    decimals = decimals_of((row.high - row.low) / 10.0)
+    if row.mean is None or decimals is None:
+        return [_mean(row.mean), "" if decimals is None else f"{row.low:.5g} … {row.high:.5g}"]
+    mean, low, high = (fixed(value, decimals) for value in (row.mean, row.low, row.high))
+    return [mean, f"{low} … {high}"]
 
 
 def _percent(share: float) -> str:

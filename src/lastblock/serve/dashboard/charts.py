@@ -17,6 +17,7 @@ from lastblock.live.labels import Label
 from lastblock.live.mean_rewards import mean_rewards, model_of
 from lastblock.store.storage import MOST_MILESTONES, Tally
 from lastblock.store.store import Store
+from lastblock.theory.confidence_sequences import Model
 
 MOST_STRETCHES: Final = 180
 MOST_EVENTS: Final = 1_000_000
@@ -208,14 +209,16 @@ def chart(
     by_traffic = np.argsort(-counts[:, :, ASKED].sum(axis=0), kind="stable")
     seen = [int(k) for k in by_traffic if counts[:, k, :2].any()]
     own = sorted(seen if len(seen) <= MOST_CURVES + 1 else seen[:MOST_CURVES])
+    # Of an arm without a sale one cannot tell that its rewards are sales.
+    model = model_of([_told(*row) for row in counts[:, :, TOLD:].reshape(-1, 3)], support, None)
     arms = [
-        {"label": str(counted.labels[k]), "mark": mark(k), **_curves(counts[:, k], totals, support)}
+        {"label": str(counted.labels[k]), "mark": mark(k), **_curves(counts[:, k], totals, model)}
         for k in own
     ]
     others = [k for k in seen if k not in own]
     if others:
         label = f"{len(others)} others"
-        arms.append({"label": label, **_curves(counts[:, others].sum(axis=1), totals, support)})
+        arms.append({"label": label, **_curves(counts[:, others].sum(axis=1), totals, model)})
     return {
         "times": [start / 1e6 for start in counted.starts.tolist()],
         "length": counted.length / 1e6,
@@ -250,12 +253,12 @@ def coarser(counted: TimelineCounts) -> TimelineCounts:
 
 
 def _curves(
-    counts: npt.NDArray[np.float64], totals: npt.NDArray[np.float64], support: Support
+    counts: npt.NDArray[np.float64], totals: npt.NDArray[np.float64], model: Model
 ) -> dict[str, list[float | None]]:
     """Return the shares of the traffic, the mean rewards and their intervals."""
     share = [_finite(a / b) if b else None for a, b in zip(counts[:, ASKED], totals, strict=True)]
     told = [_told(*row) for row in counts[:, TOLD:].tolist()]
-    found = mean_rewards(model_of(told, support, None), told)
+    found = mean_rewards(model, told)
     return {
         "share": share,
         "mean": [None if each.mean is None else _finite(each.mean) for each in found],

@@ -19,6 +19,7 @@ from lastblock.drawing.mark_symbols import mark_symbols
 from lastblock.serve.dashboard.charts import mark
 from lastblock.serve.http import Response
 from lastblock.serve.problems import ProblemError
+from lastblock.support.rounding import decimals_of
 
 HTML: Final = b"text/html; charset=utf-8"
 
@@ -65,6 +66,8 @@ class Pages:
             "show": numbers.show,
             "rate": rate,
             "between": between,
+            "chance": chance,
+            "difference": difference,
             "part": lambda text: quote(str(text), safe=""),
             "ago": ago,
             "moment": moment,
@@ -113,12 +116,29 @@ def rate(value: float | None, is_share: bool) -> str:
     return f"{numbers.show(100.0 * value, 3)}\u202f%" if is_share else numbers.show(value, 3)
 
 
-def between(found: Any, is_share: bool) -> str:
+def between(found: Any, is_share: bool, unit: str = "\u202f%") -> str:
     """Return the interval of a mean or a difference as text; empty if nothing is known of it."""
     low, high = (math.nan if end is None else float(end) for end in (found.low, found.high))
     if not (math.isfinite(low) and math.isfinite(high)):
         return ""
-    return f"{rate(low, is_share)} – {rate(high, is_share)}"
+    scale = 100.0 if is_share else 1.0
+    decimals = max(0, decimals_of(scale * (high - low) / 10.0) or 0)
+    ends = [f"{scale * end:,.{decimals}f}".replace(",", "\u202f") for end in (low, high)]
+    low_text, high_text = (end.replace("-", "−") for end in ends)
+    return f"{low_text} – {high_text}{unit * is_share}"
+
+
+def chance(value: float | None) -> str:
+    """Return a probability as whole percent, and never as certain."""
+    if value is not None and not 0.005 <= value < 0.995:
+        return "<\u202f1\u202f%" if value < 0.5 else ">\u202f99\u202f%"
+    return numbers.percent(value)
+
+
+def difference(value: float, is_share: bool) -> str:
+    """Return a difference of mean rewards as text; of shares, in percentage points."""
+    shown = f"{100.0 * value:+.2f}\u202fpp" if is_share else f"{value:+.3g}"
+    return shown.replace("-", "−")
 
 
 def moment(seconds: float) -> str:
