@@ -167,7 +167,15 @@ class Host:
             if name in self.damaged:
                 raise DamagedError({name: self.damaged[name]})
 
-    def _find(self, name: str, reaches: Callable[[str], bool]) -> Hosted:
+    async def adopt(self, name: str) -> None:
+        """Open a bandit that no server has any more, but none of a damaged one."""
+        if name.partition("@")[0] not in self.damaged:
+            await self.get(name)
+
+    def _find(
+        self, name: str, reaches: Callable[[str], bool], *, even_damaged: bool = False
+    ) -> Hosted:
+        """Open a bandit with all that belong to it; `even_damaged` ones may have been mended."""
         if name not in (names := self.store.names()):
             near = nearest(name, [each for each in names if reaches(each.partition("@")[0])])
             hint = f"; did you mean {near!r}?" if near else ""
@@ -179,6 +187,8 @@ class Host:
                 if each in self.bandits or each not in names:
                     continue
                 try:
+                    if not even_damaged:
+                        self._check(each)
                     if each in damaged:
                         raise DamagedError({each: damaged[each]})
                     self.store.bandit(each)  # or an error that says who has it
@@ -201,10 +211,11 @@ class Host:
         if not self.damaged or time.monotonic() < self._mend_at:
             return
         began = time.monotonic()
-        for name in sorted(self.damaged):  # segments come after the bandit to which they belong
+        for name in sorted(self.damaged.copy()):  # a bandit comes before its segments
             async with self._changing:
                 try:
-                    await self._hold_out((await asyncio.to_thread(self._find, name, bool)).family)
+                    found = await asyncio.to_thread(self._find, name, bool, even_damaged=True)
+                    await self._hold_out(found.family)
                 except DamagedError:
                     continue
                 except (ProblemError, ElsewhereError):
@@ -415,7 +426,8 @@ class Host:
                     check_root(hosted)
             elif "*" not in (match or "*"):
                 raise ProblemError("changed-meanwhile", f"bandit {name!r} is damaged, without ETag")
-            names, (notes, _) = self.store.names(), read_notes(self.store)
+            names = await asyncio.to_thread(self.store.names)
+            notes, _ = await asyncio.to_thread(read_notes, self.store)
             for each in reversed(members_of(name, names, notes)):
                 gone = self.bandits.pop(each, None)
                 if gone is not None:
@@ -471,7 +483,7 @@ def list_bandits(
         found, _ = read_notes(host.store)
         names = {*host.store.names(), *open_now}
     except StoreError:  # the database is away: those that are open are known
-        found, names = {}, {*open_now, *host.damaged}
+        found, names = {}, {*open_now, *host.damaged.copy()}
     listed = []
     for name in sorted(names):
         hosted = open_now.get(name)

@@ -330,7 +330,7 @@ async def working(
         watcher.work,
     ]
     if peers is not None:
-        works.append(partial(peers.work, state.host.get, state.host.lose))
+        works.append(partial(peers.work, state.host.adopt, state.host.lose))
     helpers = [asyncio.ensure_future(each) for each in (opening, *map(always, works))]
     try:
         await serving
