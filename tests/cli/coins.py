@@ -9,14 +9,7 @@ replications = 40
 
 [arms]
 family = "Bernoulli"
-
-[[phases]]
-start = 0
-mean = [0.9, 0.1, 0.9]
-
-[[phases]]
-start = 150
-mean = [0.1, 0.9, 0.2]
+mean = [0.9, 0.1, 0.8]
 
 [[policies]]
 policy = "SWLBSDA"

@@ -47,7 +47,6 @@ MISTAKES = {
     "serve shop.db --port -1": "--port=-1 must lie between 0 and 65,535",
     "run coins.toml --replication 3": "unknown argument '--replication'; did you mean '--repl",
     "run coins.toml --replications 0": "--replications: 0 must be at least 1",
-    "run coins.toml --horizon 100": r"coins.toml: \S+: .*150.*horizon",
     "run coin.toml": "no scenario 'coin.toml'; did you mean 'coins.toml'",
     "run coins.toml --cluster nonsense": "no Dask scheduler answers at 'nonsense'",
     "run coins.toml --out coins.toml": "--out coins.toml is not a folder",

@@ -19,15 +19,8 @@ def results(tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
 
     def run(name, environment, policies, replications, **more):
-        scenario = lb.lab.Scenario(
-            name=name,
-            environment=environment,
-            horizon=HORIZON,
-            policies=policies,
-            replications=replications,
-            **more,
-        )
-        return lb.lab.run(scenario, out=out)
+        made = lb.lab.Scenario(name, environment, HORIZON, policies, replications=replications)
+        return lb.lab.run(replace(made, **more), out=out)
 
     many = {f"a label that goes on <i>&</i> on, {'x' * k}, number {k}": WINDOW for k in range(20)}
     drifting = lb.Drifting(
@@ -37,26 +30,13 @@ def results(tmp_path_factory):
     steady = run("steady", lb.Stationary(SECOND), {"only": MEMORY}, 30)
     about = json.loads(json.dumps(steady.about))
     about["scenario"] |= {"name": "drift", "environment": describe_environment(drifting)}
+    title, hostile = "Three coins", {HOSTILE: MEMORY, "b": WINDOW}
     return {
-        "changing": run(
-            "changing",
-            ENV,
-            POLICIES,
-            60,
-            title="Three coins",
-            source='title = "Three coins"\n',
-        ),
+        "changing": run("changing", ENV, POLICIES, 60, title=title, source=f'title = "{title}"'),
         "steady": steady,
         "single": run("single", lb.Stationary(FIRST), {"a": WINDOW, "b": MEMORY}, 1),
         "many": run("many", ENV, many, 60),
-        "hostile": run(
-            "hostile",
-            lb.Stationary(SECOND),
-            {HOSTILE: MEMORY, "b": WINDOW},
-            2,
-            title=HOSTILE,
-            source=HOSTILE,
-        ),
+        "hostile": run("hostile", lb.Stationary(SECOND), hostile, 2, title=HOSTILE, source=HOSTILE),
         "drift": replace(steady, about={**about, "lai_robbins": None}),
     }
 

@@ -81,28 +81,28 @@ def test_a_file_is_imported_once_until_it_is_edited(scenario):
 def test_what_an_edited_file_no_longer_defines_is_gone(scenario):
     read(scenario)
     (scenario.parent / "my_policies.py").write_text("")
-    assert refused(scenario).startswith(
-        "mine.toml: policies[0].policy: unknown policy 'ExploreFirst'; "
-    )
+    unknown = "mine.toml: policies[0].policy: unknown policy 'ExploreFirst'; "
+    assert refused(scenario).startswith(unknown)
+
+
+def another(folder, text):
+    """The same scenario in another folder, beside this file."""
+    folder.mkdir()
+    (folder / "mine.toml").write_text(SCENARIO)
+    (folder / "my_policies.py").write_text(text)
+    return folder / "mine.toml"
 
 
 def test_a_copy_of_a_file_is_the_same_file(scenario, tmp_path):
-    copy = tmp_path / "copy"
-    copy.mkdir()
-    (copy / "mine.toml").write_text(SCENARIO)
-    (copy / "my_policies.py").write_text(EXPLORE_FIRST)
-    assert read(copy / "mine.toml").policies == read(scenario).policies
+    copy = another(tmp_path / "copy", EXPLORE_FIRST)
+    assert read(copy).policies == read(scenario).policies
 
 
 def test_two_files_cannot_define_the_same_policy(scenario, tmp_path):
     read(scenario)
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "mine.toml").write_text(SCENARIO)
     text = f"# another one\n{EXPLORE_FIRST}"
-    (other / "my_policies.py").write_text(text)
     line = 1 + text[: text.index("\n@policy(")].count("\n") + 1
-    assert refused(other / "mine.toml") == (
+    assert refused(another(tmp_path / "other", text)) == (
         f"mine.toml: imports[0]: my_policies.py, line {line}: ExploreFirst is the name of "
         f"a class in {tmp_path}/my_policies.py; choose another name"
     )
@@ -112,11 +112,9 @@ def test_two_files_cannot_define_the_same_policy(scenario, tmp_path):
 def test_a_file_may_import_its_neighbours_and_a_module_may_be_named(scenario, monkeypatch):
     folder = scenario.parent
     (folder / "my_numbers_for_scenarios.py").write_text("PAUSE = 33\n")
-    (folder / "my_policies.py").write_text(
-        EXPLORE_FIRST.replace(")] = 100", ")] = PAUSE").replace(
-            "import numpy as np", "import numpy as np\nfrom my_numbers_for_scenarios import PAUSE"
-        )
-    )
+    text = EXPLORE_FIRST.replace(")] = 100", ")] = PAUSE")
+    text = f"from my_numbers_for_scenarios import PAUSE\n{text}"
+    (folder / "my_policies.py").write_text(text)
     scenario.write_text(SCENARIO.replace("exploration = 20", ""))
     path = list(sys.path)
     assert read(scenario).policies["ExploreFirst"].exploration == 33

@@ -1,5 +1,7 @@
 """Bandits that choose between colours, for tests of live bandits."""
 
+import threading
+
 import lastblock as lb
 
 POLICY = lb.LBSDALM()
@@ -25,3 +27,17 @@ def play(bandit, steps, **restriction):
 def arms_of(bandit, steps, **restriction):
     """The arms that it takes in so many steps."""
     return [decision.arm for decision in play(bandit, steps, **restriction)]
+
+
+def has_free_lock(bandit):
+    """Whether another thread can change the bandit."""
+    found = []
+
+    def take():
+        with bandit.locked():
+            found.append(True)
+
+    other = threading.Thread(target=take, daemon=True)
+    other.start()
+    other.join(10.0)
+    return bool(found)

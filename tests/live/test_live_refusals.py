@@ -1,11 +1,11 @@
 """What a live bandit refuses: a precise error, and the bandit stays as it was, byte for byte."""
 
 import math
-import threading
 from datetime import timedelta
 
 import numpy as np
 import pytest
+from colours import has_free_lock
 
 import lastblock as lb
 
@@ -188,20 +188,6 @@ def bandit():
     bandit.ask(3)
     bandit.pause_arm("blue")
     return bandit
-
-
-def has_free_lock(bandit):
-    """Whether another thread can change the bandit."""
-    found = []
-
-    def take():
-        with bandit.locked():
-            found.append(True)
-
-    other = threading.Thread(target=take, daemon=True)
-    other.start()
-    other.join(10.0)
-    return bool(found)
 
 
 def refuses(bandit, message, call, error=ValueError):
