@@ -115,11 +115,12 @@ def test_a_changed_world_gets_no_verdict():
 
 
 def test_a_fleet():
-    seen = lb.Bandit(lb.Thompson(), 3, seed=1)
+    """Its bandits do not know the means of the rewards."""
+    seen, gaussian = lb.Bandit(lb.Thompson(), 3, seed=1), lb.Thompson(family="gaussian")
 
     def told(policy, steps=250):
-        """A bandit out of a fleet: it does not know the means of the rewards."""
         fleet, world = lb.Fleet(policy, arms=3, size=2, seed=7), random.Random(1)
+        assert fleet.bandit(0).verdict().best is None
         for _ in range(steps):
             (arm,) = fleet.ask([1])
             reward = float(world.random() < RATES[arm])
@@ -128,16 +129,14 @@ def test_a_fleet():
                 seen.observe(int(arm), reward)
         return fleet.bandit(1)
 
-    gaussian = lb.Thompson(family="gaussian")  # it takes any number
-    bandit = told(lb.Thompson())
-    verdict = bandit.verdict(0.9)
+    verdict = told(lb.Thompson()).verdict(0.9)
     assert (verdict.best, verdict.rewards) == (1, "rewards between 0 and 1")
     assert verdict.evidence == pytest.approx(seen.verdict(0.9).evidence)
-    with pytest.raises(ValueError, match=r"largest possible reward, verdict\(bounds="):
-        told(gaussian).verdict()
     assert told(gaussian).verdict(bounds=(0, 1)).best == 1
-    with pytest.raises(ValueError, match=r"bounds=\(2, 3\) do not hold: arm \d has a mean of"):
-        told(gaussian).verdict(bounds=(2, 3))
-    with pytest.raises(ValueError, match="does not keep the sum of all"):
-        told(lb.LBSDALM(minimum=4, scale=0.5), 1000).verdict(bounds=(0, 1))
-    assert lb.Fleet(lb.Thompson(), arms=3, size=2, seed=7).bandit(0).verdict().best is None
+    for made, options, message in (
+        (told(gaussian), {}, r"largest possible reward, verdict\(bounds="),  # it takes any number
+        (told(gaussian), {"bounds": (2, 3)}, r"=\(2, 3\) do not hold: arm \d has a mean of"),
+        (told(lb.LBSDALM(minimum=4, scale=0.5), 1000), {"bounds": (0, 1)}, "keep the sum of all"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            made.verdict(**options)
