@@ -29,7 +29,7 @@ class Change(NamedTuple, Generic[L]):
         who = "an arm since retired" if self.arm is None else repr(self.arm)
         return (
             f"The world changed around decision {around}; what came before is forgotten "
-            f"({who} gave it away: mean {self.old:.6g} before, {self.new:.6g} since)."
+            f"({who} gave it away: mean {self.old:.4g} before, {self.new:.4g} since)."
         )
 
     def to_dict(self) -> dict[str, object]:

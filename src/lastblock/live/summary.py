@@ -354,7 +354,7 @@ def _mean(mean: float | None) -> str:
 
 def _mean_and_ends(row: ArmSummary[Any]) -> list[str]:
     """Return the mean and its interval with as many decimals as the interval is worth."""
-    decimals = decimals_of((row.high - row.low) / 10.0)
+    decimals = decimals_of((row.high - row.low) / 4.0)
     if row.mean is None or decimals is None:
         return [_mean(row.mean), "" if decimals is None else f"{row.low:.5g} … {row.high:.5g}"]
     mean, low, high = (fixed(value, decimals) for value in (row.mean, row.low, row.high))

@@ -122,7 +122,7 @@ def between(found: Any, is_share: bool, unit: str = "\u202f%") -> str:
     if not (math.isfinite(low) and math.isfinite(high)):
         return ""
     scale = 100.0 if is_share else 1.0
-    decimals = max(0, decimals_of(scale * (high - low) / 10.0) or 0)
+    decimals = max(0, decimals_of(scale * (high - low) / 4.0) or 0)
     ends = [f"{scale * end:,.{decimals}f}".replace(",", "\u202f") for end in (low, high)]
     low_text, high_text = (end.replace("-", "−") for end in ends)
     return f"{low_text} – {high_text}{unit * is_share}"
