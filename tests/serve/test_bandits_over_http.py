@@ -113,7 +113,7 @@ def test_a_deleted_bandit_is_gone(shop):
 
 def test_a_bandit_that_was_taken_over_is_opened_again(shop):
     hosted = shop.state.host.bandits["button"]
-    taken = TakenOverError(frozenset([hosted.number]), "another machine has it")
+    taken = TakenOverError({hosted.number: "another machine has it"})
     with mock.patch.object(hosted, "ask", side_effect=taken):
         lost = shop.decide()
     assert (lost.status, lost.headers["retry-after"]) == (503, "1")
