@@ -132,6 +132,10 @@ def test_rewards_that_stop_while_decisions_go_on_raise_one_alert(start, webhook)
     assert [each["kind"] for each in found] == ["rewards-stopped"] * 2
     assert found[0]["data"]["decisions"] == found[0]["data"]["waiting"] == 7
     assert "s of traffic, while 7 decisions were taken" in found[0]["text"]
+    made, silence = shop.decide().json, shop.state.host.bandits["button"].silence
+    assert silence.decisions == 1
+    shop.post(f"/v1/decisions/{made['token']}/close", {})
+    assert silence.decisions == 0  # what closes decisions works, too
     assert shop.patch("/v1/bandits/button", {"alert_after": None}).status == 200
 
 

@@ -194,8 +194,11 @@ class Hosted:
 
     def close(self, token: str, reward: float | None) -> float | None:
         """Stop waiting for rewards of a decision; return what the policy is told."""
+        waited = self._waited(token)
         told = self.bandit.close(token, reward=reward, defer=self.defers)
         self.stamp += 1
+        if waited is not None:  # what closes decisions works, too
+            self.family.silence.reward(waited, time.monotonic())
         return told
 
     def tell(self, told: Sequence[RewardOf]) -> Checked:
@@ -206,14 +209,14 @@ class Hosted:
             waited = {place: self._waited(told[place].token) for place in checked.new}
             take_checked(desk, checked)
         for place, arm in checked.new.items():
-            self.count_reward(arm, told[place].reward, waited[place])
+            self.count_reward(arm, told[place].reward, waited[place] or 0.0)
         return checked
 
-    def _waited(self, token: str) -> float:
-        """Return how many seconds ago the clock of a decision was started."""
+    def _waited(self, token: str) -> float | None:
+        """Return how many seconds ago the clock of a decision was started; None if it is over."""
         desk = desk_of(self.bandit)
         begun = desk.ledger.begun_at(number_of_token(desk, token))
-        return 0.0 if begun is None else max(0.0, time.time() - begun.timestamp())
+        return None if begun is None else max(0.0, time.time() - begun.timestamp())
 
     def expire(self) -> int:
         """End the decisions that are older than the reward window; return how many waited in vain.
