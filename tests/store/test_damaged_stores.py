@@ -122,9 +122,9 @@ def test_a_database_of_others_or_of_a_newer_version(path):
         ("UPDATE events SET reward = 9e999 WHERE event = 500", "rewards must be finite"),
         ("UPDATE events SET kind = 3, extra = 'x' WHERE event = 2000", "Expecting value"),
         ("UPDATE events SET kind = 5, extra = '7' WHERE event = 2000", "has no len"),
-        ("UPDATE bandits SET next_id = 1000", "is damaged: .*restore the file"),
-        ("UPDATE bandits SET next_id = 'x'", "is damaged: .*restore the file"),
-        ("UPDATE bandits SET reserved = 'x'", "is damaged: .*restore the file"),
+        ("UPDATE bandits SET next_id = 1000", "is damaged: .*lastblock store repair"),
+        ("UPDATE bandits SET next_id = 'x'", "is damaged: .*lastblock store repair"),
+        ("UPDATE bandits SET reserved = 'x'", "is damaged: .*lastblock store repair"),
         ("UPDATE bandits SET last_event = 3000", "the snapshot is of event 0, not 3000"),
         ("UPDATE bandits SET last_event = 'x'", "the snapshot is of event 0, not x"),
         ("UPDATE bandits SET snapshot = 'text'", "encoding"),
@@ -155,7 +155,7 @@ def test_damaged_events(path, damage, message):
     [
         (
             "UPDATE arms SET label = '\"gold\"' WHERE arm = 1",
-            r"""have the label of arm 1 "gold", its state has "green"; undo that edit""",
+            r"""have the label of arm 1 "gold", its state has "green"; repair it: lastblock""",
         ),
         ("DELETE FROM arms WHERE arm = 2", "number of arms 2, its state has 3"),
         ("UPDATE arms SET label = '{' WHERE arm = 2", "Expecting property name"),
@@ -228,5 +228,5 @@ def test_damaged_logs(path, tmp_path, damage, message):
     if "has the" in message:  # also in the log of all events
         with lb.Store(path) as store, pytest.raises(lb.StoreError, match="has the"):
             store.export(NAME, log, "events")
-    assert str(caught.value).endswith("); restore the file from a copy")
+    assert str(caught.value).endswith("); repair it: lastblock store repair, or restore a copy")
     assert not log.exists()

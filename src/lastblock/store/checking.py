@@ -103,5 +103,5 @@ def bandit_findings(read: Read) -> Iterator[StoreFinding]:
             yield StoreFinding(
                 False,
                 f"bandit {name!r}: {last - start - count:,} of {last - start:,} events are "
-                "missing; restore the store from a copy",
+                "missing; repair it: lastblock store repair, or restore a copy",
             )

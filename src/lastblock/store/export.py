@@ -74,12 +74,12 @@ def read_log(view: View, name: str, number: int, what: What) -> ExportedLog:
         raise ValueError(f"what={what!r} must be {DECISIONS!r} or {EVENTS!r}")
     with damage_explained(view, name):
         labels = view.arms(number)
-    columns: Columns = {**_COLUMNS[what]}
+    columns: Columns = {**COLUMNS[what]}
     columns["arm"] = "int" if all(map(_is_small, labels)) else "text"
     return ExportedLog(columns, _labelled(view, name, number, what, list(columns), labels))
 
 
-_COLUMNS: dict[What, Columns] = {
+COLUMNS: dict[What, Columns] = {
     DECISIONS: {
         "decision": "int",
         "arm": "text",

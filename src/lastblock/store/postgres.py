@@ -27,7 +27,7 @@ from lastblock.store.postgres_schema import prepare
 from lastblock.store.postgres_view import PostgresView
 from lastblock.store.queries import Put
 from lastblock.store.schema import read_secret
-from lastblock.store.storage import BanditHolder, Copy, Kept, Row, Snapshot
+from lastblock.store.storage import BanditHolder, Copy, Cut, Kept, Row, Snapshot
 from lastblock.support.errors import StoreError
 
 Made = TypeVar("Made")
@@ -197,6 +197,10 @@ class PostgresStorage:
         """Note up to which id some bandits may give decisions; see `Storage.reserve`."""
         self._leases.note_reserved(ends)
         self._change(list(ends), lambda connection: queries.reserve(running(connection), ends))
+
+    def cut_off(self, bandit: int, cut: Cut) -> None:
+        """Remove a bandit's events after one; see `Storage.cut_off`."""
+        self._change([bandit], lambda c: queries.cut_off(running(c), bandit, cut))
 
     def disown(self, bandit: int) -> None:
         """Let others own a bandit."""

@@ -11,6 +11,7 @@ from lastblock.store.storage import (
     MILESTONES,
     MOST_MILESTONES,
     Copy,
+    Cut,
     Document,
     Kept,
     Milestone,
@@ -236,6 +237,28 @@ def remove_bandit(run: Run, bandit: int) -> None:
     """Remove a bandit and its events."""
     for table in _TABLES:
         run(f"DELETE FROM {table} WHERE bandit = ?", (bandit,))
+
+
+def cut_off(run: Run, bandit: int, cut: Cut) -> None:
+    """Remove the events after one, and what they have left; see `Storage.cut_off`."""
+    if cut.is_first:
+        of_later = "decision >= (SELECT first_id FROM bandits WHERE bandit = ?)"
+        run(f"DELETE FROM pending WHERE bandit = ? AND {of_later}", (bandit, bandit))
+        run("UPDATE pending SET answered = NULL WHERE bandit = ?", (bandit,))
+        for to, source in (
+            ("snapshot, last_event, next_id", "beginning, first_event, first_id"),
+            ("beginning, first_event, first_id", "NULL, NULL, NULL"),
+        ):
+            run(f"UPDATE bandits SET ({to}) = ({source}) WHERE bandit = ?", (bandit,))
+    run("DELETE FROM events WHERE bandit = ? AND event > ?", (bandit, cut.event))
+    run("DELETE FROM arms WHERE bandit = ?", (bandit,))
+    for arm, label in enumerate(cut.labels):
+        add_arm(run, bandit, arm, json.dumps(label, ensure_ascii=False))
+    run(
+        "UPDATE bandits SET policy = ?, layout = ?, "
+        "reserved = CASE WHEN reserved < ? THEN ? ELSE reserved END WHERE bandit = ?",
+        (json.dumps(cut.policy), cut.layout, cut.given, cut.given, bandit),
+    )
 
 
 def reserve(run: Run, ends: Mapping[int, int]) -> None:

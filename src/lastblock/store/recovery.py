@@ -141,7 +141,7 @@ def damage_explained(view: View, name: str) -> Iterator[dict[str, Any]]:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         reason = (
             f"bandit {name!r} in {view.label} is damaged: its events do not fit its snapshot "
-            f"({_first_line(error)}); restore the file from a copy"
+            f"({_first_line(error)}); repair it: lastblock store repair, or restore a copy"
             f"{difference(origin.get('platform'))}"
         )
         raise DamagedError({name: reason}) from error
@@ -211,10 +211,10 @@ def verify(
     latest = recover(view, name, number, tick=tick)
     _check_tables(view, name, number, latest)
     again = recover(view, name, number, first=True, tick=tick)
-    if _state(again) != _state(latest):
+    if state_of(again) != state_of(latest):
         raise StoreError(
             f"bandit {name!r} in {view.label} is damaged: its events lead to "
-            "another state than its snapshot; restore the file from a copy"
+            "another state than its snapshot; restore the store from a copy"
         )
     return again.event - again.saved
 
@@ -236,7 +236,7 @@ def _check_tables(view: View, name: str, number: int, latest: Recovered) -> None
         if found != right:
             raise StoreError(
                 f"bandit {name!r} in {view.label} is damaged: its tables have the {what} {found}, "
-                f"its state has {right}; undo that edit, or restore the database from a copy"
+                f"its state has {right}; repair it: lastblock store repair, or restore a copy"
             )
 
 
@@ -247,5 +247,6 @@ def events_to_verify(view: View, number: int) -> int:
     return sum(max(0, last - event) for event in saved)
 
 
-def _state(made: Recovered) -> tuple[Any, ...]:
+def state_of(made: Recovered) -> tuple[Any, ...]:
+    """Return everything of a bandit that must be the same after a replay."""
     return made.event, made.bandit.to_bytes(), desk_of(made.bandit).ledger.facts()

@@ -24,7 +24,7 @@ from lastblock.store.schema import (
 from lastblock.store.sqlite_connections import PATIENCE, Connection, connect, explained
 from lastblock.store.sqlite_file import SQLiteFile
 from lastblock.store.sqlite_view import BorrowedView, SQLiteView
-from lastblock.store.storage import BanditHolder, Copy, Kept, Row, Snapshot
+from lastblock.store.storage import BanditHolder, Copy, Cut, Kept, Row, Snapshot
 from lastblock.support.errors import StoreError
 
 Made = TypeVar("Made")
@@ -290,6 +290,10 @@ class SQLiteStorage:
         self._change(work)
         if snapshots and not self._keep_events:
             self._shrink()
+
+    def cut_off(self, bandit: int, cut: Cut) -> None:
+        """Remove a bandit's events after one; see `Storage.cut_off`."""
+        self._change(lambda run: queries.cut_off(run, bandit, cut))
 
     def put_document(self, collection: str, name: str, body: str, expected: int | None) -> int:
         """Write a document and return its version; see `Storage.put_document`."""

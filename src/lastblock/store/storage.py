@@ -181,6 +181,23 @@ class Copy(NamedTuple):
     """Decision, arm, probability, the snapshot since which it is not out any more, and the time."""
 
 
+class Cut(NamedTuple):
+    """How to repair a bandit whose later events are damaged."""
+
+    event: int
+    """The last event to keep."""
+    is_first: bool
+    """Whether to go back to the earliest snapshot."""
+    policy: Any
+    """The policy as that snapshot has it."""
+    layout: str
+    """The layout of its record."""
+    labels: Sequence[Label]
+    """The labels of all arms after that event."""
+    given: int
+    """Ids below may have been given."""
+
+
 class BanditHolder(NamedTuple):
     """A bandit, and the store that has it open."""
 
@@ -345,6 +362,9 @@ class Storage(Protocol):
 
     def write(self, rows: Sequence[Row], snapshots: Sequence[Snapshot]) -> None:
         """Write everything or nothing. A snapshot's events are stored already, or among `rows`."""
+
+    def cut_off(self, bandit: int, cut: Cut) -> None:
+        """Remove a bandit's events after one, and everything that they have left."""
 
     def put_document(self, collection: str, name: str, body: str, expected: int | None) -> int:
         """Write a document and return its version, one more than that of the one it replaces.

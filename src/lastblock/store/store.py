@@ -38,6 +38,7 @@ from lastblock.support.errors import BanditInUseError, StoreError, TokenError, s
 
 if TYPE_CHECKING:
     from lastblock.store.reading import About
+    from lastblock.store.repairing import Damage
 
 Durability: TypeAlias = Literal["always", "interval", "never"]
 DURABILITIES = get_args(Durability)
@@ -823,6 +824,83 @@ class Store:
         self.flush()
         with self._storage.view() as view:
             return verify(view, name, number_of(self.label, name, view.names()))
+
+    def damage(self, name: str) -> "Damage | None":
+        """Say what is wrong with a bandit, and what `repair` would cut off; change nothing.
+
+        Parameters
+        ----------
+        name
+            The name of the bandit, which nobody may have open.
+
+        Returns
+        -------
+        Damage or None
+            None if nothing is wrong.
+
+        Raises
+        ------
+        BanditInUseError
+            If the bandit is open.
+        StoreError
+            If there is no bandit of this name, or it cannot be repaired.
+        """
+        return self._repair(name, None)
+
+    def repair(self, name: str, path: str | os.PathLike[str]) -> "Damage | None":
+        """Repair a bandit whose log has a hole: keep what comes before it, export what follows.
+
+        The bandit is then as it was after the last event that it keeps. Ids of decisions that were
+        cut off are not given again, and their rewards are refused. Labels and policies that were
+        edited in the tables are put right.
+
+        Parameters
+        ----------
+        name
+            The name of the bandit, which nobody may have open.
+        path
+            A new file for the events that are cut off: .jsonl, .csv or .parquet. If none are, it is
+            not written.
+
+        Returns
+        -------
+        Damage or None
+            What was wrong, and which events were cut off; None if nothing was wrong.
+
+        Raises
+        ------
+        BanditInUseError
+            If the bandit is open.
+        StoreError
+            If there is no bandit of this name, or it cannot be repaired.
+        OSError
+            If the file exists, or cannot be written; the bandit is as it was.
+        """
+        return self._repair(name, Path(path))
+
+    def _repair(self, name: str, path: Path | None) -> "Damage | None":
+        from lastblock.store import repairing  # noqa: PLC0415  # rarely used
+
+        with self._lock:
+            number = self._find(name)
+            if name in self._journals:
+                raise open_elsewhere(self.label, name, "this Store")
+            self._own(name, number)
+            try:
+                with self._storage.view() as view:
+                    found = repairing.find_damage(view, name, number)
+                    if found is None:
+                        return None
+                    damage, cut = found
+                    if path is not None and damage.events:
+                        repairing.export_rest(view, number, cut, path)
+                if path is not None:
+                    self._storage.cut_off(number, cut)
+                    with self._storage.view() as view:
+                        verify(view, name, number)
+            finally:
+                self._storage.disown(number)
+            return damage
 
     def export(
         self,

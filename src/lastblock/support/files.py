@@ -65,6 +65,31 @@ def _near(path: Path) -> Path | None:
 
 
 @contextmanager
+def creating(path: Path) -> Iterator[BinaryIO]:
+    """Create a file that only its owner may read, and write it to the disk; never replace one.
+
+    Raises
+    ------
+    FileExistsError
+        If there is a file of this name.
+    """
+    try:
+        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise FileExistsError(f"{str(path)!r} exists; give the name of a new file") from None
+    except OSError as error:
+        raise type(error)(f"{str(path)!r} cannot be written: {error.strerror or error}") from None
+    try:
+        with open(number, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a new file for writing; at the end, if there was no error, it takes the place of `path`.
 

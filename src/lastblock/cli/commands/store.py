@@ -12,11 +12,12 @@ from lastblock.cli.store_actions import (
     importing,
     list,
     migrate,
+    repair,
     show,
     verify,
 )
 
-ACTIONS = (list, show, verify, export, evaluate, migrate, check, copy, importing, delete)
+ACTIONS = (list, show, verify, export, evaluate, migrate, check, copy, importing, repair, delete)
 _EPILOG = """\
 A STORE is the path of an SQLite file, or postgresql://user:password@host/database.
 
@@ -28,6 +29,7 @@ examples:
   lastblock store check shop.db
   lastblock store migrate postgresql://shop@db.example.com/shop
   lastblock store copy shop.db postgresql://shop@db.example.com/shop
+  lastblock store repair shop.db checkout-button rest.jsonl
   lastblock store delete shop.db checkout-button
 """
 
@@ -36,7 +38,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> Parser:
     """Declare the arguments."""
     parser = commands.add_parser(
         "store",
-        help="list, show, verify, export, evaluate, copy and delete bandits of a store",
+        help="list, show, verify, export, evaluate, copy, repair and delete bandits of a store",
         description="Look after stores of bandits, in SQLite files and on PostgreSQL.",
         epilog=_EPILOG,
     )
