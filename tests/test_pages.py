@@ -145,23 +145,14 @@ def test_a_command_fills_in_what_it_has_found(line, name, made, told, pages, mon
     assert pages.Place(page, name).filled(between_marks(copy).splitlines()) == text
 
 
-@pytest.mark.parametrize("line", COMPUTES)
-def test_a_missing_page_is_an_error_before_anything_is_computed(
-    line, pages, monkeypatch, capsys, tmp_path
-):
-    module = command(line, monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    for attribute, path in {"PAGE": tmp_path / "page.md", "PAGES": tmp_path}.items():
-        monkeypatch.setattr(module, attribute, path, raising=False)
-    if line.startswith("peers"):
-        monkeypatch.setattr(module, "PLACES", {pages.Place(tmp_path / "page.md", "start"): None})
-    monkeypatch.setattr(module, COMPUTES[line], lambda *_: pytest.fail("it computes"))
+def test_a_missing_page_is_an_error_of_one_line(pages, capsys, tmp_path):
+    """All commands look for it before they compute anything; `places` needs that."""
+    parser = importlib.import_module("benchmarks.options").Parser("worlds", "About.", "no time")
     with pytest.raises(SystemExit) as ended:
-        module.main()
+        pages.check_marks(parser, pages.Place(tmp_path / "page.md", "worlds"))
     told = capsys.readouterr().err
     assert (ended.value.code, told.count("\n")) == (2, 1)
     assert re.search(r": error: \S+\.md: No such file or directory", told)
-    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize(
@@ -187,9 +178,7 @@ def test_marks_that_are_not_there_once_are_an_error(text, pages, tmp_path):
 def test_a_blank_line_stands_above_and_below(lines, pages, tmp_path):
     place = pages.Place(tmp_path / "page.md", "gaps")
     place.page.write_text("é <!-- gaps -->old<!-- end of gaps --> \\1", encoding="utf-8")
-    place.fill(lines)
-    text = place.page.read_text(encoding="utf-8")
-    assert text == "é <!-- gaps -->\n\n| new |\n\n<!-- end of gaps --> \\1"
-    place.fill([])
-    text = place.page.read_text(encoding="utf-8")
-    assert text == "é <!-- gaps -->\n\n<!-- end of gaps --> \\1"
+    for inside, found in ((lines, "\n\n| new |"), ([], "")):
+        place.fill(inside)
+        text = place.page.read_text(encoding="utf-8")
+        assert text == f"é <!-- gaps -->{found}\n\n<!-- end of gaps --> \\1"

@@ -54,12 +54,8 @@ def choose_policies() -> None:
     assert_type(lb.KLUCB(family="gaussian", sigma=0.5), lb.KLUCB)
     assert lb.KLUCB("gaussian") == lb.KLUCB(lb.Family.GAUSSIAN)
     assert lb.KLUCB(family="poisson").family == lb.Family.POISSON
-    lb.DKLUCB(0.99, family="exponential")
     lb.SWKLUCB.tuned(horizon=1000, changes=2, family="poisson")
-    lb.GLRKLUCB.tuned(horizon=1000, family="bernoulli")
-    lb.IMED(family="gaussian")
     lb.Thompson(family="gaussian", prior_mean=0.0)
-    lb.DiscountedThompson(0.99, family="bernoulli")
     lb.Restarting(lb.KLUCB(), lb.GLR(delta=0.01, family="bernoulli"), alertness=0.5)
     lb.Binarized(lb.LBSDA(), low=0.0, high=2.0)
     assert_type(lb.OracleRestart(lb.LBSDA(), env), lb.OracleRestart)
