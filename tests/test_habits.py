@@ -1,4 +1,4 @@
-"""What runs before a commit and on a push is what `make` runs."""
+"""What runs on a push is what `make` runs, on every Python that is supported."""
 
 import re
 import tomllib
@@ -10,24 +10,8 @@ ROOT = Path(__file__).parents[1]
 WORKFLOWS = ROOT / ".github" / "workflows"
 
 
-def recipe(target):
-    """The commands of a target of the Makefile, as one types them, or of all that it stands for."""
-    text = (ROOT / "Makefile").read_text()
-    _, needed, lines = re.search(rf"^({target}):(.*)\n((?:\t.*\n)*)", text, re.M).groups()
-    if not lines:
-        return [line for part in needed.partition("#")[0].split() for line in recipe(part)]
-    return [
-        line.replace("$(BIN)/", ".venv/bin/") for line in re.findall(r"^\t@?(.*)$", lines, re.M)
-    ]
-
-
 def read(path):
     return yaml.safe_load(path.read_text())
-
-
-def test_a_commit_is_checked_by_the_tools_of_make_check():
-    (repo,) = read(ROOT / ".pre-commit-config.yaml")["repos"]
-    assert [hook["entry"] for hook in repo["hooks"]] == recipe("check")
 
 
 def test_every_supported_python_is_tested():
