@@ -7,88 +7,62 @@ from contextlib import suppress
 
 import pytest
 
-import lastblock as lb
 from lastblock.kernels import background, jit
 from processes import run_python
 
-POLICY = lb.LBSDAGM()
-compiles = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
+pytestmark = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
 
+EXIT = """
+import time
+import lastblock as lb
 
-FIRST_DECISION = """
+bandit = lb.Bandit(lb.PlayTheWinner(), 2, seed=1)
+bandit.tell(bandit.ask(), 1.0)
+time.sleep(PAUSE)
+"""
+PROGRAMS = {
+    f"it ends after {pause} s": EXIT.replace("PAUSE", pause) for pause in ("0", ".3", "1.5")
+}
+PROGRAMS["the first decision needs no numba"] = """
 import sys
 import lastblock as lb
 from lastblock.kernels.background import compiling
 
-assert "numba" not in sys.modules
 with compiling("never"):
     bandit = lb.Bandit(lb.LBSDAGM(), 3, seed=1)
     bandit.tell(bandit.ask(), 1.0)
 assert "numba" not in sys.modules
 """
-
-
-def test_the_first_decision_needs_no_numba():
-    done = run_python("-c", FIRST_DECISION)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-EXIT = """
-import sys, time
+PROGRAMS["a log of everything has no line of numba"] = """
+import io, logging
+logging.basicConfig(level=logging.DEBUG, stream=io.StringIO())
 import lastblock as lb
 
-bandit = lb.Bandit(lb.PlayTheWinner(), 2, seed=1)
-bandit.tell(bandit.ask(), 1.0)
-time.sleep(float(sys.argv[1]))
-""".replace("sys.argv[1]", "PAUSE")
-
-
-@compiles
-@pytest.mark.parametrize("pause", [0.0, 0.3, 1.5])
-def test_the_program_may_end_while_it_compiles(pause, tmp_path):
-    done = run_python("-c", EXIT.replace("PAUSE", repr(str(pause))), NUMBA_CACHE_DIR=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-FORK = """
+lb.Bandit(lb.PlayTheWinner(), 2, seed=1, compiled=True)
+assert "numba" not in logging.root.handlers[0].stream.getvalue()
+"""
+PROGRAMS["the child of a fork compiles for itself"] = """
 import os, time
 import lastblock as lb
 
-bandit = lb.Bandit(lb.LBSDAGM(), 3, seed=1)
+bandit = lb.Bandit(lb.PlayTheWinner(), 2, seed=1)
 decision = bandit.ask()
-child = os.fork()
+child = os.fork() if hasattr(os, "fork") else 1
 bandit.tell(decision, 1.0)
 while not bandit.is_compiled:
     time.sleep(0.01)
     bandit.tell(bandit.ask(), 1.0)
 if child == 0:
     os._exit(0)
-assert os.waitpid(child, 0)[1] == 0
+assert not hasattr(os, "fork") or os.waitpid(child, 0)[1] == 0
 """
 
 
-@compiles
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_the_child_of_a_fork_compiles_for_itself():
-    lb.Bandit(POLICY, 3, seed=1, compiled=True)  # so that the cache has it
-    done = run_python("-c", FORK)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_ends_well_that_has_kernels_to_compile(name, tmp_path):
+    cache = {} if "fork" in name else {"NUMBA_CACHE_DIR": tmp_path}
+    done = run_python("-c", PROGRAMS[name], **cache)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-QUIET = """
-import logging
-logging.basicConfig(level=logging.DEBUG)
-import lastblock as lb
-
-lb.Bandit(lb.PlayTheWinner(), 2, seed=1, compiled=True)
-"""
-
-
-@compiles
-def test_a_log_of_everything_has_no_line_of_numba(tmp_path):
-    done = run_python("-c", QUIET, NUMBA_CACHE_DIR=tmp_path)
-    assert done.returncode == 0
-    assert "numba" not in done.stderr
 
 
 def test_a_compiler_is_not_stopped_within_llvmlite():
