@@ -142,17 +142,11 @@ def test_links_lead_somewhere(page):
         assert not anchor or anchor in anchors(there), link
 
 
-@by_page([page for page in PAGES if "](" in page.read_text() and "![" in page.read_text()])
-def test_figures_say_what_they_show_and_which_command_draws_them(page):
-    for text, target, below in FIGURE.findall(page.read_text()):
-        assert text, target
-        assert any(command in below for command in MAKES_FIGURES), target
-
-
-def test_every_picture_is_on_a_page():
-    used = {
-        (page.parent / target).resolve()
-        for page in PAGES
-        for _, target, _ in FIGURE.findall(page.read_text())
-    }
+def test_every_picture_is_on_a_page_that_says_what_it_shows_and_which_command_draws_it():
+    used = set()
+    for page in PAGES:
+        for text, target, below in FIGURE.findall(page.read_text()):
+            used.add((page.parent / target).resolve())
+            assert text, target
+            assert any(command in below for command in MAKES_FIGURES), target
     assert used == set(ROOT.glob("docs/images/*"))

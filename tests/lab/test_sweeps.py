@@ -32,8 +32,7 @@ LABELS = ["greedy, epsilon = 0.1", "greedy, epsilon = 0.5", "greedy, epsilon = 0
 
 @pytest.fixture
 def file(tmp_path):
-    path = tmp_path / "mine.toml"
-    path.write_text(FILE)
+    (path := tmp_path / "mine.toml").write_text(FILE)
     return path
 
 

@@ -1,14 +1,12 @@
 """Code is compiled ahead, in several processes, and found by every later process."""
 
-import subprocess
-import sys
-
 import pytest
 
 import lastblock as lb
 from lastblock.kernels.background import compiling
 from lastblock.kernels.jit import DISABLED
 from lastblock.live import warming
+from processes import run_python
 
 POLICY = lb.EpsilonGreedy()  # quick to compile, and compiled for these rooms by other tests
 
@@ -31,10 +29,8 @@ bandit = lb.Bandit(lb.EpsilonGreedy(), ["a", "b", "c"], seed=1)
 assert bandit.is_compiled
 print(bandit.ask().arm)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() in "abc"
+    done = run_python("-c", program)
+    assert (done.returncode, done.stdout.strip() in [*"abc"]) == (0, True), done.stderr
 
 
 def test_a_bandit_is_compiled_from_the_start():

@@ -11,8 +11,6 @@ waiting = AsyncClient("http://localhost:8000")
 
 # Misspelt names.
 lb.Thomson()  # type: ignore
-lb.KlUCB()  # type: ignore
-lb.Bernouli(0.5)  # type: ignore
 lb.simualte(lb.LBSDA(), env, horizon=100)  # type: ignore
 lb.lab.Scenaro  # type: ignore
 lb.theory.lai_robins(env)  # type: ignore
@@ -23,13 +21,10 @@ lb.Family.GAUSIAN  # type: ignore
 lb.SWLBSDA(windw=100)  # type: ignore
 lb.SWLBSDA()  # type: ignore
 lb.SWLBSDA.tuned(horizon=1000, change=2)  # type: ignore
-lb.simulate(lb.LBSDA(), env, horizons=100)  # type: ignore
 lb.Bandit(lb.LBSDA(), arms=3, flor=0.1)  # type: ignore
-lb.BestArm(env, horizn=100)  # type: ignore
 lb.BestArm()  # type: ignore
 lb.OracleRestart(lb.LBSDA(), change=[3])  # type: ignore
 lb.OracleRestart(lb.LBSDA())  # type: ignore
-lb.Gaussian(0.5, sigm=0.1)  # type: ignore
 client.decide("button", withot=["red"])  # type: ignore
 client.decide("button", 2, fallbak="red")  # type: ignore
 client.decide("button", context={"age": 40})  # type: ignore
@@ -40,9 +35,7 @@ waiting.decide("button", segmnt="de")  # type: ignore
 waiting.create("button", ["red", "green"], sed=1)  # type: ignore
 
 # Words that are none of the few.
-lb.KLUCB(family="gausian")  # type: ignore
 lb.SWKLUCB.tuned(horizon=1000, changes=2, family="normal")  # type: ignore
-lb.GLR(family="binomial")  # type: ignore
 lb.Thompson(family="cauchy")  # type: ignore
 lb.theory.kl(0.1, 0.2, "bernouli")  # type: ignore
 lb.Store("shop.db", durability="sometimes")  # type: ignore
