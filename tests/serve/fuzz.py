@@ -1,7 +1,9 @@
 """Requests of many kinds to every operation of the API, as its description allows and forbids them.
 
 What comes back must be an answer that the description has, with a body of the type that it says,
-and never a 5xx. Names, labels and tokens of requests are mostly those of bandits that exist.
+and never a 5xx. A request that the description forbids is refused. One that it allows is accepted,
+or refused for what the bandits are, never for its form. Names, labels and tokens of requests are
+mostly those of bandits that exist.
 """
 
 import json
@@ -14,6 +16,10 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.core.transport import Response
+from schemathesis.specs.openapi.checks import negative_data_rejection
+
+from lastblock.serve.http import Request
+from lastblock.serve.routing import Router
 
 RAIL = {"control": "red", "worse": "higher"}
 ARMS = ["red", "green", 3, {"label": "blue", "payload": {"price": 7}}]
@@ -41,7 +47,8 @@ class Fuzzer:
         self.service = service
         schema = schemathesis.openapi.from_dict(service.get("/openapi.json").json)
         self.operations = [each.ok() for each in schema.get_all_operations()]
-        self.statuses = Counter()
+        self.router = Router(service.app.api)
+        self.statuses, self.accepted = Counter(), Counter()
         self.fill()
 
     def fill(self):
@@ -57,6 +64,7 @@ class Fuzzer:
                     self.tokens += [each["token"] for each in several]
         for token in self.tokens[::3]:
             self.service.reward(token, 1.0)
+        self.ids = [self.service.state.keys.create(["read"])[1].id for _ in range(5)]
 
     def cases(self, operation):
         """Return requests to an operation: half as it should be, half as it should not."""
@@ -64,6 +72,7 @@ class Fuzzer:
             "name": st.sampled_from([*BANDITS, "split@de", "held@@holdout"]),
             "label": st.sampled_from(["red", "green", "3", "blue", "grey"]),
             "token": st.sampled_from(self.tokens),
+            "id": st.sampled_from(self.ids),
         }
 
         @st.composite
@@ -73,13 +82,22 @@ class Fuzzer:
             for name in case.path_parameters or {}:
                 if name in here and draw(st.sampled_from([True] * 7 + [False])):
                     case.path_parameters[name] = quote(draw(here[name]), safe="")
-            if isinstance(case.body, dict):  # so that some requests fit a bandit that exists
-                fit = {"among": ["red"], "control": "red", "arm": "red"}
+            # So that some requests fit a bandit that exists.
+            if mode is GenerationMode.POSITIVE and isinstance(case.body, dict):
+                told = {"token": draw(here["token"]), "reward": 0.5}
+                fit = {
+                    "among": ["red"],
+                    "control": "red",
+                    "observations": [{"arm": "red", "reward": 0.5}],
+                    "policies": ["UCB1"],
+                    "rewards": [told, {**told, "reward": 1e300}],
+                }
                 for name, value in fit.items():
                     if name in case.body and draw(st.booleans()):
                         case.body[name] = value
-                if "rewards" in case.body and draw(st.booleans()):
-                    case.body["rewards"] = [{"token": draw(here["token"]), "reward": 0.5}]
+                for name in ("replications", "bootstrap"):  # as few as make no difference
+                    if name in case.body:
+                        case.body[name] = min(case.body[name], 3)
             return case
 
         return made()
@@ -100,7 +118,10 @@ class Fuzzer:
             raw = case.body if isinstance(case.body, bytes) else _encoded(case.body)
         method = case.method.upper()
         target = path + f"?{query}" * bool(query)
-        answer = self.service.call(method, target, raw=raw, headers=headers)
+        is_negative = case.meta.generation.mode.is_negative
+        is_known = not is_negative or "Authorization" in (case.headers or {})
+        key = None if is_known else ""  # the service's, or none
+        answer = self.service.call(method, target, raw=raw, headers=headers, key=key)
         self.statuses[answer.status] += 1
         about = f"{method} {target}\n{headers}\n{raw!r}\n→ {answer.status} {answer.body[:500]!r}"
         assert answer.status < 500, about
@@ -109,10 +130,27 @@ class Fuzzer:
         prepared = requests.Request(method, f"http://127.0.0.1{target}").prepare()
         lines = {name: [value] for name, value in answer.headers.items()}
         found = Response(answer.status, lines, answer.body, prepared, 0.1, verify=False)
+        label = case.operation.label
+        self.accepted[label] += answer.status < 400
         try:
             case.operation.validate_response(found)
+            if is_negative:
+                case.validate_response(found, checks=[negative_data_rejection])
+            else:
+                self.check_form(method, path, query, headers, raw)
         except Exception as error:
             raise AssertionError(f"{error}\n{about}") from None
+
+    def check_form(self, method, path, query, headers, raw):
+        """Raise a `ProblemError` if the server refuses the form of a request."""
+        route, _ = self.router.find(method, path.encode())
+        pairs = [
+            (name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()
+        ]
+        scope = {"query_string": query.encode(), "headers": pairs}
+        dict(route.read_options(Request(scope, None)))
+        if route.takes is not None:
+            route.takes.read(raw)
 
     def try_all(self, examples):
         """Send many requests to every operation."""

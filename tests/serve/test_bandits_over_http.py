@@ -70,6 +70,19 @@ def test_policies_are_written_as_in_scenario_files(service, policy, text):
     assert shop.get("/v1/bandits").json["bandits"][0]["policy"].startswith(text)
 
 
+def test_whole_numbers_may_have_a_point_as_in_json(service):
+    shop, policy = service(), {"policy": "SWLBSDA", "window": 50.0}
+    made = shop.create(policy=policy, segments=3.0, arms=[1.0, 2], alert_after=60)
+    assert made.json["segments"] == 3
+    assert [arm["label"] for arm in made.json["arms"]] == [1, 2]
+    headers = {"content-type": "Application/JSON ; charset=utf-8"}
+    asked = shop.post(f"{BUTTON}/decisions", raw=b'{"n": 2.0}', headers=headers)
+    assert len(asked.json["decisions"]) == 2
+    numbered = {"policy": "KLUCB", "family": 0}
+    wrong = shop.post("/v1/bandits", {"name": "b", "arms": [1, 2], "policy": numbered})
+    assert "family=0 is not a value for a parameter" in wrong.json["detail"]
+
+
 def test_bandits_are_listed_in_pages(service):
     shop = service()
     for name in ("c", "a", "b"):

@@ -262,6 +262,8 @@ def test_no_answer_but_a_problem(shop, path, kind, words):
         (b"{}{}", {}, 400, "bad-request"),
         (b"[]", {}, 422, "invalid"),
         (b"{}", {"content-type": "text/plain"}, 415, "wrong-type"),
+        (b"{}", {"content-type": "application/jsonlines"}, 415, "wrong-type"),
+        (b'{"n": 2.5}', {}, 422, "invalid"),
         (b" " * (1 << 20) + b"{}", {}, 413, "too-large"),
         (b"{}", {"Idempotency-Key": "x" * 300}, 422, "invalid"),
         (b'{"n": 2}', KEY, 422, "key-reused"),

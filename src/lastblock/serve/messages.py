@@ -5,12 +5,19 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from lastblock.live.ledger import Rewards
+from lastblock.kernels.exact_sums import LARGEST_REWARD
+from lastblock.live.ledger import LARGEST_GUARDED, Rewards
 from lastblock.serve.keys import Right
 from lastblock.serve.policies import DEFAULT
 from lastblock.serve.problems import Problem
 
 MOST_ARMS, MOST_DECISIONS, USUAL_SEGMENTS = 1000, 10_000, 100
+
+
+def inside(bound: float) -> Meta:
+    """Return the description of a number between −`bound` and `bound`."""
+    return Meta(extra_json_schema={"exclusiveMinimum": -bound, "exclusiveMaximum": bound})
+
 
 Label: TypeAlias = (
     Annotated[str, Meta(min_length=1, max_length=200, description="The label of an arm.")] | int
@@ -18,11 +25,19 @@ Label: TypeAlias = (
 Name: TypeAlias = Annotated[
     str, Meta(min_length=1, max_length=200, description="The name of a bandit: one line of text.")
 ]
+# What handlers check, with messages that say more than `msgspec` could.
+LINE = Meta(extra_json_schema={"pattern": "^[^@\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]+$"})
+AnyPolicy: TypeAlias = Annotated[
+    Any, Meta(extra_json_schema={"$ref": "#/components/schemas/Policy"})
+]
+Reward: TypeAlias = Annotated[float, inside(LARGEST_REWARD)]
+Guarding: TypeAlias = Annotated[float, inside(LARGEST_GUARDED)]
+
 Floor: TypeAlias = Annotated[
     float, Meta(ge=0.0, le=1.0, description="The least share of decisions.")
 ]
 Floors: TypeAlias = Annotated[
-    float | dict[str, Floor],
+    Floor | dict[str, Floor],
     Meta(
         description="The least share of decisions: of every arm, also of arms that come later; or "
         "of single arms, by label. An arm that is not named has none.",
@@ -30,7 +45,7 @@ Floors: TypeAlias = Annotated[
 ]
 Text: TypeAlias = Annotated[str, Meta(max_length=2000)]
 Unit: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
-Segment: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
+Segment: TypeAlias = Annotated[Annotated[str, Meta(min_length=1, max_length=100)], LINE]
 MostSegments: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0.0, le=31_536_000.0)]
 
@@ -165,10 +180,13 @@ class NewArm(Sent):
 class NewBandit(Sent):
     """A bandit to create."""
 
-    name: Name
-    arms: Annotated[list[Label | NewArm], Meta(min_length=2, max_length=MOST_ARMS)]
+    name: Annotated[Name, LINE]
+    arms: Annotated[
+        list[Label | NewArm],
+        Meta(min_length=2, max_length=MOST_ARMS, extra_json_schema={"uniqueItems": True}),
+    ]
     policy: Annotated[
-        str | dict[str, Any],
+        AnyPolicy,
         Meta(description='A name, or an object such as {"policy": "SWLBSDA", "window": 500}.'),
     ] = DEFAULT
     floor: Floors | None = None
@@ -179,7 +197,7 @@ class NewBandit(Sent):
         Seconds | None, Meta(description="Seconds after which a decision waits no longer.")
     ] = None
     default_reward: Annotated[
-        float | None,
+        Reward | None,
         Meta(
             description="What the policy is told then; rewards that come wait for the end of the "
             "window, too. null to tell rewards at once and to forget the decision.",
@@ -204,7 +222,7 @@ class ChangedBandit(Sent):
     description: Text | UnsetType = UNSET
     paused: bool | UnsetType = UNSET
     reward_window: Seconds | UnsetType | None = UNSET
-    default_reward: float | UnsetType | None = UNSET
+    default_reward: Reward | UnsetType | None = UNSET
     aggregation: Rewards | UnsetType | None = UNSET
     floor: Annotated[Floors | UnsetType | None, Meta(description="The floors from now on.")] = UNSET
     segments: MostSegments | UnsetType | None = UNSET
@@ -291,7 +309,10 @@ class NewDecision(Sent):
     """What to decide."""
 
     n: Annotated[int, Meta(ge=1, le=MOST_DECISIONS)] | None = None
-    among: Annotated[list[Label] | None, Meta(description="The arms that may be chosen.")] = None
+    among: Annotated[
+        list[Label] | None,
+        Meta(description="The arms that may be chosen.", extra_json_schema={"minItems": 1}),
+    ] = None
     without: Annotated[list[Label] | None, Meta(description="Arms that may not be chosen.")] = None
     segment: Annotated[
         Segment | None,
@@ -359,16 +380,16 @@ class ClosedBy(Sent):
     """How to close a decision."""
 
     reward: Annotated[
-        float | None, Meta(description="What to tell if no reward has come; null to forget it.")
+        Reward | None, Meta(description="What to tell if no reward has come; null to forget it.")
     ] = None
 
 
 class NewReward(Sent):
     """The reward of a decision."""
 
-    reward: float
+    reward: Reward
     guardrail: Annotated[
-        float | None, Meta(description="The value of the guardrail, if the bandit has one.")
+        Guarding | None, Meta(description="The value of the guardrail, if the bandit has one.")
     ] = None
 
 
@@ -376,6 +397,8 @@ class RewardOf(NewReward, kw_only=True):
     """The reward of one of several decisions."""
 
     token: str
+    reward: float
+    guardrail: float | None = None
     key: Annotated[
         Key | None,
         Meta(
@@ -389,7 +412,7 @@ class Observation(Sent):
     """The reward of a decision that somebody else has taken."""
 
     arm: Label
-    reward: float
+    reward: Reward
 
 
 class NewObservations(Sent):
@@ -432,7 +455,7 @@ class ChangeList(Got):
 class NewEvaluation(Sent):
     """Policies to replay on the log of a bandit."""
 
-    policies: Annotated[list[str | dict[str, Any]], Meta(min_length=1, max_length=10)]
+    policies: Annotated[list[AnyPolicy], Meta(min_length=1, max_length=10)]
     replications: Annotated[int, Meta(ge=1, le=1000)] = 20
     bootstrap: Annotated[int, Meta(ge=0, le=10_000)] = 200
     seed: Annotated[int, Meta(ge=0)] = 0

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 import lastblock
+from lastblock.serve import policies
 from lastblock.serve.problems import MEDIA_TYPE, TITLES, Problem
 from lastblock.serve.routing import Route
 
@@ -17,6 +18,24 @@ Bandits that decide and learn, behind HTTP. There is no context but a segment: w
 `{"segment": "de-mobile"}` in a request for a decision, each segment has a bandit that learns by
 itself, and nothing else about who is asking changes a decision.
 """
+
+
+def _needs(field: str, other: str, *, value: dict[str, Any], of_other: str) -> dict[str, Any]:
+    """Return the rule that a field with such a value needs another field, of a type."""
+    given = {"properties": {field: value}, "required": [field]}
+    needed = {"properties": {other: {"type": of_other}}, "required": [other]}
+    return {"if": given, "then": needed}
+
+
+_DISTINCT = _needs("distinct", "n", value={"const": True}, of_other="integer")
+_RULES = {
+    "NewDecision": _DISTINCT,
+    "KeyedDecision": _DISTINCT,
+    "NewBandit": _needs(
+        "default_reward", "reward_window", value={"type": "number"}, of_other="number"
+    ),
+}
+"""What the types of bodies cannot say."""
 
 
 def describe(routes: Sequence[Route], root_path: str = "") -> bytes:
@@ -38,6 +57,9 @@ def describe(routes: Sequence[Route], root_path: str = "") -> bytes:
     found, components = msgspec.json.schema_components(
         kinds, ref_template="#/components/schemas/{name}"
     )
+    for name, rule in _RULES.items():
+        components[name] |= rule
+    components |= policies.schemas()
     schemas = {repr(kind): schema for kind, schema in zip(kinds, found, strict=True)}
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:

@@ -1,10 +1,11 @@
 """Policies by name and parameters, as scenario files write them."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_type_hints
 
+from lastblock.core.parameters import Range
 from lastblock.core.protocol import Detector, Policy
-from lastblock.core.registry import DETECTORS, POLICIES, check_parameters
+from lastblock.core.registry import DETECTORS, POLICIES, check_parameters, enumeration
 from lastblock.support.errors import short
 from lastblock.support.spelling import advice
 
@@ -59,15 +60,21 @@ def _read(given: object, at: str, key: str, registry: dict[str, type[Any]]) -> A
             values["policy"] = _read(value, _INNER, "policy", POLICIES)
         elif word == "detector":
             values["detector"] = _read(value, "detector", "detector", DETECTORS)
-        elif isinstance(value, dict):
+        elif isinstance(value, dict) or _is_number_of_word(cls, word, value):
             raise ValueError(f"{name}: {word}={short(value)} is not a value for a parameter")
         else:
-            values[word] = value
+            is_whole = isinstance(value, float) and value.is_integer()
+            values[word] = int(value) if is_whole else value  # as JSON has them: 3.0 is 3
     try:
         check_parameters(cls, (), values)
         return cls(**values)
     except TypeError as error:
         raise ValueError(str(error)) from None
+
+
+def _is_number_of_word(cls: type[Any], word: str, value: object) -> bool:
+    """Return whether a parameter that is a word, such as ``family``, is given by its number."""
+    return not isinstance(value, str) and enumeration(get_type_hints(cls).get(word)) is not None
 
 
 def _check_words(cls: type[Any], given: list[str]) -> None:
@@ -90,6 +97,60 @@ def _check_words(cls: type[Any], given: list[str]) -> None:
         what = f"{missing}, the policy that it wraps" if missing == _INNER else missing
         example = "".join(f', "{word}": "…"' for word in needed)
         raise ValueError(f'{name} needs {what}: {{"policy": "{name}"{example}}}')
+
+
+def schemas() -> dict[str, Any]:
+    """Return JSON schemas of what `read_policy` reads: each policy and detector, and any of them.
+
+    They say of each parameter what its annotation says; what `validate` checks is not among it.
+    """
+    found: dict[str, Any] = {}
+    for key, registry in (("policy", POLICIES), ("detector", DETECTORS)):
+        names = offered(registry)
+        alone = [name for name in names if not _needed(registry[name])]
+        found |= {f"{key}.{name}": _schema(key, registry[name]) for name in names}
+        either: list[Any] = [{"$ref": f"#/components/schemas/{key}.{name}"} for name in names]
+        found[key.title()] = {"anyOf": [{"enum": alone}, *either]}
+    return found
+
+
+def _needed(cls: type[Any]) -> list[str]:
+    """Return the parameters without a default."""
+    return [field for field in cls._fields if field not in cls._field_defaults]
+
+
+def _schema(key: str, cls: type[Any]) -> dict[str, Any]:
+    """Return the schema of an object with the name of a class under `key`, and its parameters."""
+    hints = get_type_hints(cls, include_extras=True)
+    words = {field: _INNER if field == "policy" else field for field in cls._fields}
+    return {
+        "type": "object",
+        "properties": {
+            key: {"const": cls.__name__},
+            **{words[field]: _parameter(hints.get(field)) for field in cls._fields},
+        },
+        "required": [key, *(words[field] for field in _needed(cls))],
+        "additionalProperties": False,
+    }
+
+
+def _parameter(hint: Any) -> dict[str, Any]:
+    """Return the schema of a parameter by its annotation."""
+    rules = getattr(hint, "__metadata__", ())
+    kind = hint.__origin__ if rules else hint
+    if kind in (Policy, Detector):
+        return {"$ref": f"#/components/schemas/{kind.__name__}"}
+    words = enumeration(kind)
+    if words is not None:
+        return {"enum": [member.name.lower() for member in words]}
+    names = {int: "integer", float: "number", bool: "boolean"}
+    said: dict[str, Any] = {"type": names[kind]} if kind in names else {}
+    for rule in rules:
+        if isinstance(rule, Range):
+            bounds = (rule.least, rule.most, rule.above, rule.below)
+            limits = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+            said |= {name: x for name, x in zip(limits, bounds, strict=True) if x is not None}
+    return said
 
 
 def written(policy: Policy | Detector) -> dict[str, Any]:
