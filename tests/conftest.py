@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, settings
 
 import lastblock as lb
 from lastblock.core.layout import FIRST_ROOM, room_for, state_dtype
+from lastblock.fleet import batches
+from lastblock.kernels import jit
 from lastblock.kernels.background import compiling
 from lastblock.kernels.numba_on_demand import make_ready
 from lastblock.lab.paper import table1
@@ -76,8 +78,12 @@ def _compiled_or_plain(request):
 
 @pytest.fixture
 def plain():
-    """Live bandits decide in plain Python: few decisions in a record that nobody else has."""
-    with compiling("never"):
+    """Live bandits and fleets decide in plain Python: few decisions in a record of their own."""
+
+    def uncompiled(kernel, *arguments):
+        return jit.plain(kernel)
+
+    with compiling("never"), mock.patch.object(batches, "specialise", uncompiled):
         yield
 
 

@@ -152,6 +152,7 @@ def test_where_rewards_lie():
     assert lb.Stationary([lb.Gaussian(0.0), lb.Exponential(1.0)]).reward_scale is None
 
 
+@pytest.mark.usefixtures("plain")
 def test_fleets_refuse_before_anything_is_told():
     fleet = lb.Fleet(lb.Thompson(), arms=3, size=10, seed=1)
     arms = fleet.ask([1, 2, 3])

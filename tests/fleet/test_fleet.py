@@ -251,15 +251,16 @@ def test_a_policy_that_keeps_every_reward_needs_a_horizon():
         new_fleet(GROWING, horizon=0)
 
 
+@pytest.mark.usefixtures("plain")
 def test_up_to_its_horizon_a_smaller_record_decides_the_same():
-    arms, rewards = replications(lb.LBSDAGM(), 20, 400)
-    fleets = [new_fleet(lb.LBSDAGM(), size=20, horizon=horizon) for horizon in (400, 10**4, None)]
-    for fleet in fleets:
-        follow(fleet, arms, rewards)
-    small, middle, large = (fleet.state_size for fleet in fleets)
-    assert small < middle < large
+    small, middle, large = (
+        new_fleet(lb.LBSDAGM(), size=4, horizon=horizon) for horizon in (400, 10**4, None)
+    )
+    assert play(small, 3, 400) == play(middle, 3, 400) == play(large, 3, 400)
+    assert small.state_size < middle.state_size < large.state_size
 
 
+@pytest.mark.usefixtures("plain")
 def test_sizes():
     """A million bandits of eight arms, for 10⁵ rewards of an arm."""
     for policy, most in [
@@ -353,6 +354,7 @@ def play(fleet, i, steps, start=0):
     ],
     ids=repr,
 )
+@pytest.mark.usefixtures("plain")
 def test_a_bandit_is_a_copy_that_goes_on_alike(policy, horizon, steps):
     """Also beyond the horizon of the fleet, which the copy does not have."""
     fleet = new_fleet(policy, size=5, horizon=horizon)
@@ -369,14 +371,14 @@ def test_a_bandit_is_a_copy_that_goes_on_alike(policy, horizon, steps):
         for late in copied.pending:
             copied.tell(late, 1.0)
         arms = []
-        for t in range(1000):
+        for t in range(300):
             decision = copied.ask()
             copied.tell(decision, (decision.arm * 7 + t * t) % 5)
             arms.append(decision.arm)
-        assert decision.id == steps + 1001
+        assert decision.id == steps + 301
     assert records(fleet) == before
     other.tell([3, 3], sorted(out), [1.0, 1.0])
-    assert play(other, 3, 1000) == arms
+    assert play(other, 3, 300) == arms
     bandit.add_arm("new")
     assert "new" in {bandit.ask().arm for _ in range(5)}
 

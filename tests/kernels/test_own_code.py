@@ -75,18 +75,18 @@ def run(arms, folder, *more, written=(0, 1)):
 
 
 def test_unchanged_classes_are_compiled_once_and_changed_ones_again(tmp_path):
-    assert run("0", tmp_path) == ["compiled 0"]
+    # Code without a file is never kept.
+    nowhere = tmp_path / "always_0.py"
+    assert run("0", tmp_path, nowhere) == ["compiled 0", "compiled 0"]
     # Another process finds it. Several versions in one process: each keeps its own code.
-    assert run("0101", tmp_path) == ["kept 0", "compiled 1", "kept 0", "kept 1"]
-    # A damaged file costs a compilation.
+    kept = ["kept 0", "compiled 1", "kept 0", "kept 1"]
+    assert run("0101", tmp_path, nowhere) == [*kept, "compiled 0"]
+    # A damaged file costs a compilation. As many characters, at the same time: another class.
     for file in tmp_path.rglob("*open_live*.nbc"):
         file.write_bytes(file.read_bytes()[:1000])
-    assert run("1", tmp_path) == ["compiled 1"]
-    # As many characters, at the same time: another class.
-    assert run("0", tmp_path, written=(1, 1))[0].endswith(" 1")
-    # Code without a file is never kept.
-    assert run("1", tmp_path, tmp_path / "always_0.py") == ["kept 1", "compiled 0"]
-    assert run("", tmp_path, tmp_path / "always_0.py") == ["compiled 0"]
+    damaged, other = run("10", tmp_path, written=(1, 1))
+    assert damaged == "compiled 1"
+    assert other.endswith(" 1")
 
 
 def test_the_oldest_of_many_folders_go(tmp_path, monkeypatch):

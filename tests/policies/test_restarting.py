@@ -69,6 +69,7 @@ def test_when_the_world_changed(policy, shift):
     assert abs(change.decision - 1500) <= 0.1 * (change.noticed - 1500) + 16
 
 
+@pytest.mark.usefixtures("plain")
 def test_a_fleet_of_policies_that_restart():
     """The record has a fixed size, unless the policy within grows."""
     fleet = lb.Fleet(lb.Restarting(lb.UCB1(), lb.MeanShift()), arms=3, size=2, seed=1)
