@@ -7,7 +7,7 @@ import pytest
 
 import lastblock as lb
 
-HORIZON = 20_000
+HORIZON = 10_000
 WORSE, BETTER = 0.05, 0.08
 
 
