@@ -27,11 +27,6 @@ def made(folder):
     made_results.made_result({"A": [1.0, 2.0], "B": [2.0, 4.0]}).save(folder / "results/made")
 
 
-def in_the_way(folder):
-    made(folder)
-    (folder / "made.png").mkdir()
-
-
 def a_file(folder):
     (folder / "results").write_text("")
 
@@ -72,7 +67,6 @@ MISTAKES_IN_FILES = {
     "compare made --json --csv": (made, "not allowed with argument"),
     "compare made --test ranks --latex": (made, "take --test means"),
     "plot made --output nowhere/made.png": (made, "there is no folder nowhere"),
-    "plot made --output made.png": (in_the_way, "made.png is a folder; give the name of a file"),
     "plot made --output made.svg --width wide": (made, "must be a width such as 3.25in"),
     "report newer": (from_another_version, "results/newer has results of format 99"),
 }

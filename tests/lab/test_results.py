@@ -3,7 +3,6 @@
 import json
 import shutil
 
-import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -49,12 +48,6 @@ def test_the_scenario_and_the_versions_are_in_every_file(finished):
         about = json.loads(metadata[b"lastblock"])
         assert about["scenario"]["policies"]["window"]["parameters"]["window"] == 60
         assert about["versions"]["lastblock"] == lb.__version__
-
-
-def test_one_replication_has_no_standard_error(tmp_path):
-    result = lb.lab.run(SCENARIO, out=tmp_path, replications=1)
-    assert result.curves["se"].isna().all()
-    assert np.isfinite(result.curves["mean"]).all()
 
 
 def damaged_metadata(folder, name="final", **changes):
