@@ -66,18 +66,6 @@ def test_switching_at_any_step_gives_the_same_bytes(floor):
 
 @compiles
 @pytest.mark.usefixtures("soon")
-def test_a_bandit_switches_by_itself():
-    expected = play(lb.Bandit(POLICY, 3, seed=1, compiled=True), 30).to_bytes()
-    bandit = lb.Bandit(POLICY, 3, seed=1)
-    play(bandit, 10)
-    finish()
-    play(bandit, 10, 10)
-    assert bandit.is_compiled
-    assert play(bandit, 10, 20).to_bytes() == expected
-
-
-@compiles
-@pytest.mark.usefixtures("soon")
 def test_nobody_waits_for_the_compiler(monkeypatch):
     begun, go_on = threading.Event(), threading.Event()
 

@@ -84,10 +84,8 @@ def test_policies_with_equal_numbers_are_not_the_same(pretended):
     [
         ({"processes": 0}, "processes=0 must be at least 1"),
         ({"policies": "UCB1"}, r"policy='UCB1' is not a policy; did you mean UCB1\(\)"),
-        ({"policies": lb.UCB1}, "policy=UCB1 is a class"),
         ({"policies": [lb.UCB1(), 3]}, "policy=3 is not a policy"),
         ({"rooms": 1}, "rooms=1 must be at least 2"),
-        ({"rooms": [2, "4"]}, "rooms='4' must be a whole number"),
         ({"policies": lb.SWLBSDA(window=3), "rooms": 8}, "window=3 is too small for 5 arms"),
     ],
 )
