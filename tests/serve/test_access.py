@@ -230,7 +230,7 @@ def test_the_description_names_every_operation_and_type(shop):
     assert described == {(route.method, route.path) for route in shop.app.api}
     names = [item["operationId"] for path in document["paths"].values() for item in path.values()]
     assert len(set(names)) == len(names)
-    references = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document)))
+    references = set(re.findall(r"#/components/schemas/([\w.]+)", json.dumps(document)))
     assert references <= document["components"]["schemas"].keys()
 
 
