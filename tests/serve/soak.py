@@ -1,8 +1,9 @@
 """Clients that retry, send twice, late, slowly and garbage, and leave, while everything is killed.
 
-Several servers may share a PostgreSQL database, which is killed, restarted and made read-only; the
-disk of a file becomes full. A bandit is damaged now and then, and mended. At the end every decision
-and reward that was acknowledged must be in the log exactly once, and the log must verify.
+Several servers may share a PostgreSQL database, which is killed, restarted, made read-only and set
+back to a copy; the disk of a file becomes full. A bandit is damaged now and then, and mended. At
+the end every decision and reward that was acknowledged must be in the log exactly once, and the log
+must verify. What a copy did not have must be named as lost in the logs of the servers.
 
     python tests/serve/soak.py SECONDS sqlite|postgres
 """
@@ -11,6 +12,7 @@ import collections
 import contextlib
 import json
 import random
+import re
 import shutil
 import signal
 import socket
@@ -23,6 +25,7 @@ import urllib.request
 import uuid
 from datetime import timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -50,6 +53,17 @@ SIGNS = ("Traceback", "defect")
 """What must not be in the log of a server."""
 
 
+class Found(NamedTuple):
+    kills: collections.Counter
+    decided: int
+    """How many decisions were acknowledged, and how many rewards were `told`."""
+    told: int
+    lost: int
+    """How many events the servers have named as lost, and how many acknowledged ones are."""
+    missing: int
+    wrong: list
+
+
 class Server:
     """A server that can be killed and started again at the same address."""
 
@@ -75,9 +89,10 @@ class Server:
 class Visitor(threading.Thread):
     """One client of one or several servers, with what was acknowledged to it."""
 
-    def __init__(self, urls, seed, stop):
+    def __init__(self, urls, seed, stop, killer):
         super().__init__()
         self.random, self.stop, self.urls = random.Random(seed), stop, urls
+        self.killer = killer
         self.clients = [Client(url, timeout=20.0, retries=200) for url in self.urls]
         self.decided = {}  # token: name of the bandit
         self.told = {}  # token: reward
@@ -100,13 +115,13 @@ class Visitor(threading.Thread):
     def step(self, client, waiting):
         chance, name = self.random.random(), self.random.choice(NAMES)
         if chance < 0.5:
-            key = uuid.uuid4().hex
+            key, era = uuid.uuid4().hex, self.killer.era
             made = client.decide(name, key=key)
             self.decided[made.token] = name
             waiting.append(made.token)
             if self.random.random() < 0.2:  # sent twice, elsewhere maybe: the same decision
                 again = self.random.choice(self.clients).decide(name, key=key)
-                assert again.token == made.token
+                assert again.token == made.token or self.killer.era > era
         elif chance < 0.9 and waiting:
             token = waiting.pop(self.random.randrange(len(waiting)))  # in any order, late
             reward = float(self.random.random() < 0.3)
@@ -121,7 +136,8 @@ class Visitor(threading.Thread):
             client.reward(token, reward)
         except ServiceError as error:
             # An answer may be lost, and the reward of the second attempt be too late.
-            if error.status not in (409, 410) or self.decided[token] != "late":
+            is_late = error.status in (409, 410) and self.decided[token] == "late"
+            if not (is_late or (error.status == 404 and self.killer.era)):
                 raise
         else:
             self.told[token] = reward
@@ -174,7 +190,9 @@ class Killer:
         self.database, self.disk, self.dice = database, disk, random.Random(seed)
         self.ways = ["kill", "stop", "damage"]
         self.ways += ["full"] if disk is not None else []
-        self.ways += ["base", "restart", "read_only", "freeze"] if database is not None else []
+        if database is not None:
+            self.ways += ["base", "restart", "read_only", "freeze", "rewind"]
+        self.era = 0  # how often the database was set back
         self.turns, self.kills, self.wrong = [], collections.Counter(), []
 
     def strike(self):
@@ -243,6 +261,18 @@ class Killer:
             if state == "on":
                 time.sleep(self.dice.uniform(0.5, 3.0))
 
+    def rewind(self, _):
+        """Set the database back to a copy, and give the owners of bandits time to notice."""
+        data, copy = self.database.data, self.database.folder / "copy"
+        for place, other in ((data, copy), (copy, data)):
+            self.database.stop()
+            shutil.rmtree(other, ignore_errors=True)
+            subprocess.run(["cp", "-a", str(place), str(other)], check=True)
+            self.era += place is copy
+            self.database.start()
+            time.sleep(self.dice.uniform(1.0, 4.0))
+        time.sleep(8.0)
+
 
 @contextlib.contextmanager
 def small_disk(folder):
@@ -260,11 +290,7 @@ def small_disk(folder):
 
 
 def soak(folder, seconds, seed=1, *, database=None, servers=1, pause=(0.3, 2.0)):
-    """Let clients and kills happen for some seconds.
-
-    Returns what was found to be wrong, how often what was killed, and how many decisions and
-    rewards were acknowledged.
-    """
+    """Let clients and kills happen for some seconds, and return what was found."""
     folder = Path(folder)
     if database is not None:
         return _soak(folder, seconds, seed, database, None, servers, pause)
@@ -283,7 +309,7 @@ def _soak(folder, seconds, seed, database, disk, servers, pause):
             more = {"reward_window": WINDOW, "default_reward": 0.0} if name == "late" else {}
             admin.create(name, ["red", "green", "blue"], policy="LBSDAGM", seed=seed, **more)
     urls = [server.url for server in running]
-    visitors = [Visitor(urls, seed + place, stop) for place in range(CLIENTS)]
+    visitors = [Visitor(urls, seed + place, stop, killer) for place in range(CLIENTS)]
     threads = [*visitors, Snail(urls, seed, stop)]
     for thread in threads:
         thread.start()
@@ -301,12 +327,22 @@ def _soak(folder, seconds, seed, database, disk, servers, pause):
         for server in running:
             server.end(signal.SIGTERM)
     wrong = killer.wrong + [failure for visitor in visitors for failure in visitor.failures]
-    for server in running:
-        lines = Path(server.log).read_text().splitlines()
-        wrong += [line for line in lines if any(sign in line for sign in SIGNS)]
+    lines = [line for each in running for line in Path(each.log).read_text().splitlines()]
+    wrong += [line for line in lines if any(sign in line for sign in SIGNS)]
     decided = {token: name for each in visitors for token, name in each.decided.items()}
     told = {token: reward for each in visitors for token, reward in each.told.items()}
-    return wrong + compare(store, decided, told), killer.kills, len(decided), len(told)
+    lost = named(lines)
+    missing, more = compare(store, decided, told, lost)
+    return Found(killer.kills, len(decided), len(told), lost.total(), missing, wrong + more)
+
+
+def named(lines):
+    """How many events of each bandit servers have named as lost."""
+    loss = re.compile(r"bandit '(\w+)': .* went back .* events (\d+) to (\d+) are lost")
+    count = collections.Counter()
+    for name, first, last in {match.groups() for match in map(loss.match, lines) if match}:
+        count[name] += int(last) - int(first) + 1
+    return count
 
 
 def decide_all(client, until):
@@ -322,9 +358,12 @@ def decide_all(client, until):
             time.sleep(0.2)
 
 
-def compare(place, decided, told):
-    """Return how the log differs from what was acknowledged."""
-    wrong = []
+def compare(place, decided, told, lost):
+    """Compare the log with what was acknowledged.
+
+    Returns how many decisions and rewards are missing, and what is wrong beyond `lost` events.
+    """
+    wrong, missing = [], 0
     with lb.Store(place, keep_events=True) as store:
         for name in set(decided.values()):
             store.verify(name)
@@ -335,15 +374,19 @@ def compare(place, decided, told):
                     asked[event.id] += 1
                 elif event.kind == "tell":
                     rewards.setdefault(event.id, []).append(event.value)
+            differs = []
             for token in (token for token, owner in decided.items() if owner == name):
                 _, id = store.read_token(token)
                 if asked[id] != 1:
-                    wrong.append(f"{name}: decision {id} is {asked[id]} times in the log")
+                    differs.append(f"{name}: decision {id} is {asked[id]} times in the log")
                 if token in told and rewards.get(id) != [told[token]]:
-                    wrong.append(f"{name}: decision {id} has rewards {rewards.get(id)}")
-            if any(len(values) > 1 for values in rewards.values()):
-                wrong.append(f"{name}: a decision was told twice")
-    return wrong
+                    differs.append(f"{name}: decision {id} has rewards {rewards.get(id)}")
+            missing += len(differs)
+            if len(differs) > lost[name]:
+                wrong += [f"{name}: {lost[name]} events are named as lost", *differs]
+            if any(len(values) > 1 for values in rewards.values()) or max(asked.values()) > 1:
+                wrong.append(f"{name}: a decision was taken or told twice")
+    return missing, wrong
 
 
 if __name__ == "__main__":
@@ -353,6 +396,4 @@ if __name__ == "__main__":
         if kind == "postgres":
             options = {"database": Database(fsync="on"), "servers": 2, "pause": (1.0, 9.0)}
             closing.callback(options["database"].close)
-        wrong, kills, decided, told = soak(folder, seconds, **options)
-    found = {"seconds": seconds, "decisions": decided, "rewards": told, "faults": kills}
-    print(json.dumps({**found, "wrong": wrong}, indent=1))
+        print(json.dumps(soak(folder, seconds, **options)._asdict(), indent=1))
