@@ -147,7 +147,7 @@ def moody():
         thread.join()
 
 
-@pytest.mark.parametrize("moods", [["503"], ["break", "503"], ["429", "502"], ["504"]])
+@pytest.mark.parametrize("moods", [["503"], ["break", "503"], ["429", "502"], ["408", "504"]])
 def test_a_request_is_sent_again_with_the_same_key(moody, kind, moods):
     handler, url = moody
     handler.moods.extend(moods)
@@ -157,7 +157,7 @@ def test_a_request_is_sent_again_with_the_same_key(moody, kind, moods):
     assert len(set(handler.keys)) == 1
 
 
-@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
 def test_a_service_that_cannot_now_means_the_fallback(moody, kind, status):
     handler, url = moody
     handler.moods.extend([str(status)] * 9)

@@ -16,7 +16,7 @@ from lastblock.client.options import create_fields, decide_fields, finite
 
 log = logging.getLogger("lastblock.client")
 
-AGAIN = (429, 502, 503, 504)
+AGAIN = (408, 429, 502, 503, 504)
 """The statuses after which the same request may succeed later."""
 
 PAUSE = 0.05
@@ -289,7 +289,7 @@ def decides_later(error: ServiceError) -> bool:
     Whoever pauses a bandit must not break the pages that ask it.
     """
     status, is_paused = error.status, error.kind == "paused"
-    return status is None or status == 429 or status >= 500 or is_paused
+    return status is None or status in (408, 429) or status >= 500 or is_paused
 
 
 def token_of(decision: ServedDecision | str) -> str | None:

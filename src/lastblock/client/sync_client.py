@@ -89,8 +89,8 @@ class Client:
             The number of decisions; without it, one.
         fallback
             The arm to use if the service does not answer in time, or answers that it cannot now
-            (429, or 500 and above) or that the bandit is paused; without it that is an error. It
-            must be an arm that `among` and `without` allow.
+            (408, 429, or 500 and above) or that the bandit is paused; without it that is an error.
+            It must be an arm that `among` and `without` allow.
         key
             A text of your own for this request; by default a random one for each call.
         why
