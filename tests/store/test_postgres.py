@@ -63,6 +63,20 @@ def test_a_refusal_is_for_those_whom_it_concerns(url):
         assert "was taken over" in said(stale.ask)
 
 
+def test_a_new_bandit_has_its_holder_at_once(url, monkeypatch):
+    """If the process were killed before it takes the lease, others would find who that was."""
+    with lb.Store(url) as store, lb.Store(url) as other:
+        seen, own = [], postgres.PostgresStorage.own
+
+        def look(storage, bandits):
+            seen.append(other.holders()[NAME].holder)
+            return own(storage, bandits)
+
+        monkeypatch.setattr(postgres.PostgresStorage, "own", look)
+        new_bandit(store.create, name=NAME)
+        assert seen == [store.holder]
+
+
 def break_commits(monkeypatch, hits, most, *, is_committed):
     """Break the connection of that which writes just before or after its next commits."""
     real = postgres.last_rows

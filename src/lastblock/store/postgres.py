@@ -10,6 +10,7 @@ import psycopg
 from lastblock.engine.events import ASK, ASK_AMONG, KINDS, TELL
 from lastblock.live.labels import Label
 from lastblock.store import queries
+from lastblock.store.holders import this_process
 from lastblock.store.postgres_connections import (
     Connection,
     Connections,
@@ -41,8 +42,8 @@ _ADD_ARM = KINDS.index("add_arm")
 _ASKS = (ASK, ASK_AMONG)
 
 _NEW_OWNER = (
-    "INSERT INTO owners (bandit, epoch, holder, expires) VALUES "
-    "(%s, 0, %s, clock_timestamp() + make_interval(secs => %s))"
+    "INSERT INTO owners (bandit, epoch, holder, process, host, identity, expires) VALUES "
+    "(%s, 0, %s, %s, %s, %s, clock_timestamp() + make_interval(secs => %s))"
 )
 
 
@@ -148,7 +149,7 @@ class PostgresStorage:
         with self._connections.transaction() as connection:
             kept = Kept.of(snapshot)
             number = queries.add_bandit(running(connection), self.label, name, kept, arms)
-            run(connection, _NEW_OWNER, [number, self._holder, LEASE])
+            run(connection, _NEW_OWNER, [number, self._holder, *this_process(), LEASE])
             return number
 
     def receive(self, name: str, copy: Copy, parts: Iterable[Sequence[Row]]) -> None:
@@ -157,7 +158,7 @@ class PostgresStorage:
         with self._connections.transaction() as connection:
             change, put = running(connection), putting(connection)
             number = queries.receive(change, put, self.label, name, copy, parts)
-            run(connection, _NEW_OWNER, [number, None, 0.0])
+            run(connection, _NEW_OWNER, [number, None, None, None, None, 0.0])
 
     def delete(self, bandit: int) -> None:
         """Remove a bandit and its events."""
