@@ -351,7 +351,7 @@ def tell_first(bandit, reward, defer):
 
 
 @pytest.mark.usefixtures("plain")
-@short_and_long("examples", 8, 300)
+@short_and_long("examples", 8, 200)
 def test_the_same_events_give_the_same_bytes(tmp_path, server, examples, monkeypatch):
     fault = Fault()
     fault.patch(monkeypatch)
