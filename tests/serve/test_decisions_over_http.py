@@ -227,6 +227,18 @@ def test_a_batch_of_rewards_with_a_key_counts_once_where_rewards_are_collected(s
     assert shop.patch("/v1/bandits/sums", {"aggregation": None}).json["aggregation"] is None
 
 
+def test_the_key_of_a_batch_is_for_all_of_it(shop):
+    key, path = {"Idempotency-Key": "page 4"}, f"{DECIDE}:batch"
+    wanted = [{}, {"segment": "de", "n": 2}, {"key": "own"}]
+    first = shop.post(path, {"requests": wanted}, headers=key)
+    assert shop.post(path, {"requests": wanted}, headers=key).json == first.json
+    for other in (wanted[:2], [*wanted, {}], [{"n": 1}, *wanted[1:]]):
+        refused = shop.post(path, {"requests": other}, headers=key)
+        assert (refused.status, refused.kind) == (422, "key-reused")
+    assert shop.decide(key="own").json == first.json["answers"][2][0]
+    assert shop.get(BUTTON).json["decisions"] == 2
+
+
 def test_batches_of_decisions_know_keys(shop):
     shop.decide(key="old", n=2)
     wanted = [{"key": "a"}, {"n": 3}, {"key": "old", "n": 2}, {"key": "a"}]

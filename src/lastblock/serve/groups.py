@@ -121,10 +121,9 @@ class Hosted:
         desk = desk_of(self.bandit)
         return len(desk.out) - len(desk.ledger.deferred)
 
-    def ask(self, wanted: NewDecision, key: str | None) -> list[Decision[Label]]:
-        """Take decisions, or return those that were taken with this key before."""
+    def ask(self, wanted: NewDecision, key: str | None, digest: str = "") -> list[Decision[Label]]:
+        """Take decisions, or return those that were taken with this key and `digest` before."""
         bandit, n = self.bandit, wanted.n
-        digest = "" if key is None else self.digest_of(wanted)
         if self.is_holdout:
             control = self.family.notes["holdout"]["control"]
             wanted = NewDecision(n=n, among=[control])
@@ -139,20 +138,21 @@ class Hosted:
             self.count_decisions(made)
         return made
 
-    def digest_of(self, wanted: NewDecision) -> str:
+    def digest_of(self, *wanted: NewDecision) -> str:
         """Return what tells a request from others that come with the same key.
 
         A secret of the bandit goes into it, so that the unit cannot be guessed from the log.
         """
         secret = bytes.fromhex(self.family.notes.get("holdout_secret", ""))
-        return digest_of(*(getattr(wanted, each) for each in _ASKED), secret=secret)
+        fields = [[getattr(one, each) for each in _ASKED] for one in wanted]
+        return digest_of(fields, secret=secret)
 
-    def check_ask(self, wanted: NewDecision, key: str | None) -> None:
+    def check_ask(self, wanted: NewDecision, key: str | None, digest: str) -> None:
         """Raise an error if `ask` would."""
         desk, count = desk_of(self.bandit), wanted.n or 1
         found = None if key is None else desk.ledger.memory.asked(key)
         if found is not None and key is not None:
-            if found.digest != self.digest_of(wanted):
+            if found.digest != digest:
                 raise asked_otherwise(key)
             return
         with desk.lock:

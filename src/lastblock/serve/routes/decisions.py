@@ -63,7 +63,7 @@ class _Decisions:
         check_distinct(wanted)
         hosted = await self._host.decider(hosted, wanted, key)
         since = self._commits.check()
-        asked = hosted.ask(wanted, key)
+        asked = hosted.ask(wanted, key, "" if key is None else hosted.digest_of(wanted))
         made = _made(hosted, asked, wanted)
         reason = reason_of(hosted, asked) if wanted.why else None
         await self._say_why([(made, reason)])
@@ -76,22 +76,24 @@ class _Decisions:
         if sum(each.n or 1 for each in wanted) > MOST_DECISIONS:
             raise ProblemError("invalid", f"ask for at most {MOST_DECISIONS} decisions at once")
         hosted = await self._ready(request)
-        for each in wanted:
+        key, digests, by_key = key_of(request), list[str](), dict[str, str]()
+        of_batch = "" if key is None else hosted.digest_of(*wanted)
+        for place, each in enumerate(wanted):
             check_distinct(each)
+            digests.append("" if each.key is None else hosted.digest_of(each))
             each.key = request.caller.own(each.key)
+            if each.key is None and key is not None:  # the batch's key is for all of it
+                each.key, digests[place] = f"{key}#{place}", of_batch
+            if each.key and by_key.setdefault(each.key, digests[place]) != digests[place]:
+                raise asked_otherwise(each.key)
         deciders = await self._deciders(hosted, wanted)
         since = self._commits.check()
-        digests: dict[str, str] = {}
-        for decider, each in zip(deciders, wanted, strict=True):
+        for decider, each, digest in zip(deciders, wanted, digests, strict=True):
             # All errors that `ask` could raise, before the first is asked.
-            decider.check_ask(each, each.key)
-            if each.key is not None:
-                digest = decider.digest_of(each)
-                if digests.setdefault(each.key, digest) != digest:
-                    raise asked_otherwise(each.key)
+            decider.check_ask(each, each.key, digest)
         answers = list[tuple[list[DecisionMade], Reason | None]]()
-        for decider, each in zip(deciders, wanted, strict=True):
-            asked = decider.ask(each, each.key)
+        for decider, each, digest in zip(deciders, wanted, digests, strict=True):
+            asked = decider.ask(each, each.key, digest)
             reason = reason_of(decider, asked) if each.why else None
             answers.append((_made(decider, asked, each), reason))
         await self._say_why(answers)
@@ -181,6 +183,7 @@ def routes(state: State) -> Iterator[Route]:
         takes=_DECISIONS,
         returns={201: DecisionsInTurn},
         problems=("not-found", "conflict", "paused", "key-reused"),
+        parameters=(KEY,),
     )
     yield Route(
         "POST",
