@@ -28,8 +28,9 @@
     return { stroke: css(`--c${arm.mark.colour}`), dash, shape: new Path2D(SHAPES[arm.mark.shape]) };
   }
 
-  // About a dozen marks along a curve; all points if they are few.
-  function points(shape, colour) {
+  // About a dozen marks along a curve; all points if they are few. A point between gaps gets its
+  // interval as a line, since a band has no width there, and stands beside those of other arms.
+  function points(shape, colour, isRate, aside) {
     return (plot, series, first, last) => {
       const scale = (window.devicePixelRatio || 1) * 0.72;
       const every = Math.max(1, Math.ceil((last - first + 1) / 12));
@@ -40,8 +41,14 @@
       for (let i = first; i <= last; i += 1) {
         const alone = ys[i] !== null && ys[i] !== undefined && ys[i - 1] == null && ys[i + 1] == null;
         if (ys[i] == null || (i % every && !alone)) continue;
+        const x = plot.valToPos(xs[i], "x", true) + (alone ? 12 * scale * aside : 0), [high, low] = [plot.data[series - 2], plot.data[series - 1]];
+        if (alone && isRate && high[i] !== null && low[i] !== null) {
+          const { top, height } = plot.bbox;
+          const [from, to] = [high[i], low[i]].map((end) => Math.min(top + height, Math.max(top, plot.valToPos(end, "y", true))));
+          ctx.fillRect(x - scale / 2, from, scale, to - from);
+        }
         ctx.save();
-        ctx.translate(plot.valToPos(xs[i], "x", true), plot.valToPos(ys[i], "y", true));
+        ctx.translate(x, plot.valToPos(ys[i], "y", true));
         ctx.scale(scale, scale);
         ctx.fill(shape);
         ctx.restore();
@@ -188,8 +195,9 @@
     const at = (values, share) => values[Math.round(share * (values.length - 1))];
     const [means, lows, highs] = ["mean", "low", "high"].map(sorted);
     if (!means.length) return [0, 1];
-    let low = Math.min(at(means, 0.02), ...lows.length ? [at(lows, 0.5)] : []);
-    let high = Math.max(at(means, 0.98), ...highs.length ? [at(highs, 0.5)] : []);
+    const half = lows.length < 12 ? 0 : 0.5;
+    let low = Math.min(at(means, 0.02), ...lows.length ? [at(lows, half)] : []);
+    let high = Math.max(at(means, 0.98), ...highs.length ? [at(highs, 1 - half)] : []);
     if (low === high) [low, high] = [low - Math.abs(low) / 10 - 0.01, high + Math.abs(high) / 10 + 0.01];
     const isPositive = low >= 0;
     const room = (high - low) * 0.05;
@@ -221,10 +229,10 @@
     const series = [{ label: "Time", value: `{YYYY}-{MM}-{DD} {HH}:{mm}${data.length < 60 ? ":{ss}" : ""}` }];
     const columns = [data.times];
     const bands = [];
-    for (const arm of data.arms) {
-      const { stroke, dash, shape } = look(arm);
+    for (const [place, arm] of data.arms.entries()) {
+      const { stroke, dash, shape } = look(arm), aside = place - (data.arms.length - 1) / 2;
       const line = { label: arm.label, stroke, dash, width: 2, value: (_, value) => format(value) };
-      line.points = shape ? { show: points(shape, stroke) } : { show: false };
+      line.points = shape ? { show: points(shape, stroke, isRate, aside) } : { show: false };
       if (isRate) {
         const edge = { show: true, width: 0, points: { show: false }, label: `${arm.label}, interval`, class: "edge" };
         series.push({ ...edge }, { ...edge });
