@@ -157,6 +157,11 @@ def test_other_policies_are_evaluated_on_decisions_with_a_floor(shop):
     assert found.json["used"] > 20
     assert found.json["policies"][0]["policy"] == "LBSDAGM()"
     assert 0.0 <= found.json["policies"][0]["estimate"] <= 1.0
+    shop.create("mixed", arms=["red", 3, "blue"], floor=0.2)
+    shop.learn([float(step % 2) for step in range(20)], "mixed")
+    shop.learn([1.0], "mixed", without=["red"])  # not among all arms
+    mixed = shop.post("/v1/bandits/mixed/evaluate", wanted)
+    assert mixed.json["logged"]["rewards"] == 20, mixed.body
 
 
 def test_all_reports_have_the_same_mean_reward(service):

@@ -84,7 +84,9 @@ def _comparable(replay: Replay, choices: Sequence[str | None], bandit: Bandit[An
     present = {label for label, state in bandit.arms.items() if state == "active"}
     texts = dict.fromkeys(text for text in reversed(choices) if text is not None)
     sets = [set(json.loads(text)) for text in texts]  # the last decision's first
-    wanted = present if present in sets else next(iter(sets), None)
+    as_json = {json.dumps(label, ensure_ascii=False) for label in present}
+    both = (present, as_json)  # a log has text and numbers among its labels as JSON
+    wanted = next((each for each in both if each in sets), next(iter(sets), None))
     for part in replay.by_choices():
         if set(part.arms) == wanted:
             return part
