@@ -159,3 +159,10 @@ def test_a_damaged_one_is_deleted_and_a_mended_one_is_served_again(shop, place, 
     assert host.damaged == {}
     roots = {name.partition("@")[0] for name in host.store.names()}
     assert roots == {"shop", "kept", "blob"}
+    shop.close()
+    fetch(place, "DELETE FROM documents WHERE name = 'kept@@holdout'")
+    with contextlib.closing(Service(place)) as again:
+        asked = [again.decide("kept", unit=str(unit)) for unit in UNITS]
+        assert kinds(asked) == {201, "damaged"}
+        assert again.delete("/v1/bandits/kept@@holdout").status == 204
+        assert kinds(again.decide("kept", unit=str(unit)) for unit in UNITS) == {201}

@@ -265,14 +265,25 @@ class Host:
         if before is not None:
             return before
         if is_held:
-            return hosted.holdout or await self.get(f"{hosted.name}@@holdout")
+            return hosted.holdout or await self._holdout_of(hosted)
         return hosted if wanted.segment is None else await self.segment(hosted, wanted.segment)
 
     async def _hold_out(self, hosted: Hosted) -> None:
         """Make the bandit of a holdout, if there is to be one and there is none."""
         name = f"{hosted.name}@@holdout"
         if hosted.has_holdout and hosted.holdout is None and name not in self.damaged:
-            await self._make(hosted, name, {"parent": hosted.name, "holdout": True})
+            try:
+                await self._make(hosted, name, {"parent": hosted.name, "holdout": True})
+            except ProblemError as error:  # one is there, without a document that says what it is
+                self._note_damage({name: error.detail})
+
+    async def _holdout_of(self, hosted: Hosted) -> Hosted:
+        """Return the holdout of a bandit, which may be on its way, or raise an error."""
+        async with self._changing:
+            if hosted.holdout is None:
+                self._check(f"{hosted.name}@@holdout")
+                raise unavailable(f"the holdout of bandit {hosted.name!r} is not open")
+            return hosted.holdout
 
     async def numbered(self, number: int) -> Hosted | None:
         """Return the bandit with this number in the store; None if there is none any more."""
