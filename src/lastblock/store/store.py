@@ -125,7 +125,7 @@ class Store:
         self._journals: dict[str, EventLog] = {}
         self._reserved: set[int] = set()  # the bandits that have ids in reserve
         self._numbered: dict[int, str] = {}  # the names of all that were open
-        self._folder = Path() if self._storage.is_remote else Path(path).parent
+        self._folder = Path() if self._storage.is_remote else Path(path).absolute().parent
         self._closed: str | None = None  # why the store is closed
         self._at_exit = weakref.finalize(
             self, _end, self._storage, self._groups, self._reserved, self._numbered, self._folder
