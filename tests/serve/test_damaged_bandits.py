@@ -5,6 +5,7 @@ import itertools
 
 import pytest
 
+import lastblock as lb
 from serve.client import Service
 from serve.visitor import Visitor, text_of
 from store.databases import fetch
@@ -129,7 +130,7 @@ def test_others_are_served_and_each_route_of_a_damaged_one_says_why(shop, tokens
     assert "is damaged" in text_of(page)
 
 
-def test_a_damaged_one_is_deleted_and_a_mended_one_is_served_again(shop, place, tokens):
+def test_a_damaged_one_is_deleted_and_a_mended_one_is_served_again(shop, place, tokens, tmp_path):
     host = shop.state.host
     # Members go without the bandit to which they belong, and all of them with it.
     assert shop.delete("/v1/bandits/kept@@holdout").status == 204
@@ -140,8 +141,11 @@ def test_a_damaged_one_is_deleted_and_a_mended_one_is_served_again(shop, place, 
     mended = "shop", "part@de"
     for name in mended:
         fetch(place, MOVE.format("- 500", name))
+    with lb.Store(place) as store:
+        store.repair("hole", tmp_path / "rest.jsonl")
     shop.runner.run(host.mend())
-    assert host.damaged.keys() == {"blob", "hole", "text", "form"}
+    assert host.damaged.keys() == {"blob", "text", "form"}
+    assert shop.get("/v1/bandits/hole").json["decisions"] == 1
     for name in ("shop", "part"):
         asked = [shop.decide(name, segment="de", unit=str(unit)) for unit in UNITS]
         assert kinds(asked) == {201}
@@ -158,7 +162,7 @@ def test_a_damaged_one_is_deleted_and_a_mended_one_is_served_again(shop, place, 
     assert kinds([shop.decide("blob")]) == {201}
     assert host.damaged == {}
     roots = {name.partition("@")[0] for name in host.store.names()}
-    assert roots == {"shop", "kept", "blob"}
+    assert roots == {"shop", "kept", "hole", "blob"}
     shop.close()
     fetch(place, "DELETE FROM documents WHERE name = 'kept@@holdout'")
     with contextlib.closing(Service(place)) as again:
