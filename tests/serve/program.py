@@ -30,7 +30,7 @@ class Program:
             words = "from lastblock.cli import program; from lastblock.serve import http, server"
             words += f"; http.PATIENCE, server.FINISH = {patience}, {finish}; program()"
             command[1:] = ["-c", words]
-        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  # `__exit__` closes it
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # `__exit__` closes it
         self.process = subprocess.Popen(
             [*command, "serve", str(store), "--port", "0", *flags],
             stdout=subprocess.PIPE,
@@ -67,8 +67,7 @@ class Program:
 
     def logged(self):
         """Return what it has written to the standard error."""
-        self._errors.seek(0)
-        return self._errors.read()
+        return os.pread(self._errors.fileno(), 1 << 20, 0).decode()  # it shares our place there
 
     def end(self, number=signal.SIGTERM):
         self.process.send_signal(number)
