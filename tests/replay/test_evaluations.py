@@ -84,14 +84,6 @@ def test_plain_data(replay, both):
     assert difference.to_dict()["interval"] == list(difference.interval)
 
 
-def test_plain_estimates():
-    replay = lb.Replay((["a"], [1.0], [0.5]), arms=["a", "b"])
-    plain = replay.estimate("a").to_dict()
-    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
-    assert plain["ips"] == {"value": 2.0, "standard_error": None, "interval": [None, None]}
-    assert (plain["events"], plain["left_out"], plain["reason"]) == (1, 0, "")
-
-
 def test_figures(both, tmp_path):
     one = both["Thompson"]
     (panel,) = one.plot(tmp_path / "one.png").axes

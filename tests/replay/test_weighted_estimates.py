@@ -1,5 +1,6 @@
 """Estimates by propensities: by hand, their intervals, and targets."""
 
+import json
 import math
 
 import numpy as np
@@ -101,6 +102,8 @@ def test_ways_to_name_a_target():
     assert lb.Replay((["a", "b"], [1.0, 0.0])).estimate().ips.value == 0.5  # no weights needed
     assert lb.Replay(([7, 8], [1.0, 0.0], [0.5, 0.5])).estimate(np.int64(7)).snips.value == 1.0
     one = lb.Replay((["a"], [1.0], [0.5]), arms=["a", "b"]).estimate("a")
-    assert one.ips.value == 2.0
-    assert math.isnan(one.ips.standard_error)
     assert math.isnan(one.snips.standard_error)
+    plain = one.to_dict()
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+    assert plain["ips"] == {"value": 2.0, "standard_error": None, "interval": [None, None]}
+    assert (plain["events"], plain["left_out"], plain["reason"]) == (1, 0, "")
