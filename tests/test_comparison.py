@@ -125,39 +125,23 @@ def test_regrets_are_kept_until_something_changes(comparison, rows, tmp_path, mo
 
 
 def test_only_what_a_policy_is_made_of_voids_its_results(comparison):
-    imports = comparison["playing"]._imports
-    package = comparison["playing"].PACKAGE
-    found = imports(package / "policies" / "swucb.py")
-    assert package / "core" / "window.py" in found
-    assert package / "policies" / "lbsda.py" not in found
     sources = comparison["playing"].policy_sources
     assert sources(lb.UCB1()) == sources(lb.UCB1(scale=2.0)) != sources(lb.LBSDA())
-    assert sources(lb.Restarting(lb.UCB1(), lb.MeanShift())) != sources(
-        lb.Restarting(lb.LBSDA(), lb.MeanShift())
-    )
-
-
-def lines_of(comparison):
-    numbers, rows = comparison["numbers"], comparison["rows"]
-    cell, suite = numbers.Cell, numbers.Suite
-
-    def line(name, mean, ratio, problems=60):
-        found = {"stationary": cell(mean, 0.5, 100)}
-        about = suite(ratio, 0.02, problems, 3.0, "a problem, hard", {"rise": 2.5})
-        return numbers.Line(
-            rows.UNTOLD, name, "lbsda", "", found, about, "which", 2.0, 20.0, "a machine", 64, True
-        )
-
-    return [
-        line("LB-SDA", 10.0, 0.9),
-        line("near", 11.0, 0.91),
-        line("far", 12.0, 0.99),
-        line("some", 9.9, 0.5, 21),
-    ]
+    one, other = (lb.Restarting(policy, lb.MeanShift()) for policy in (lb.UCB1(), lb.LBSDA()))
+    assert sources(one) != sources(other)
 
 
 def test_bold_is_what_noise_may_explain(comparison):
-    lines = lines_of(comparison)
+    numbers, rows = comparison["numbers"], comparison["rows"]
+
+    def line(name, mean, ratio, problems=60):
+        found = {"stationary": numbers.Cell(mean, 0.5, 100)}
+        about = numbers.Suite(ratio, 0.02, problems, 3.0, "a problem, hard", {"rise": 2.5})
+        rest = ("which", 2.0, 20.0, "a machine", 64, True)
+        return numbers.Line(rows.UNTOLD, name, "lbsda", "", found, about, *rest)
+
+    lines = [line("LB-SDA", 10.0, 0.9), line("near", 11.0, 0.91), line("far", 12.0, 0.99)]
+    lines.append(line("some", 9.9, 0.5, 21))
     text = comparison["tables"].markdown(lines)
     cells = [line.split(" | ") for line in text.splitlines() if line.endswith(" 100 |")]
     named = {re.search(r"\[(.*)\]", row[0])[1]: (row[2], row[10]) for row in cells}
@@ -165,15 +149,8 @@ def test_bold_is_what_noise_may_explain(comparison):
     assert named["near"][0].startswith("**")
     assert not named["far"][0].startswith("**")
     assert named["some"] == ("**9.90 ± 0.50**", "0.500 ± 0.010 (21)")  # too few to compare
-    assert "| – |" in text
-    assert "64 ↑" in text
-    assert "| 40 |" in text  # twice the unit's 20 ns
-    assert "### The suite, by what changes" in text
-    assert "| 2.50 |" in text
-    alone = comparison["worlds"].single()
-    again = comparison["numbers"].from_csv(comparison["numbers"].as_csv(lines, alone), alone)
-    assert [*again.values()] == lines
-    assert r"\textbf{10.00 $\pm$ 0.50}" in comparison["tables"].latex(lines)
+    for shown in ("| – |", "64 ↑", "| 40 |", "### The suite, by what changes", "| 2.50 |"):
+        assert shown in text  # 40 is twice the unit's 20 ns
 
 
 def test_ratios_are_paired_with_the_first_replications(comparison, rows):

@@ -28,17 +28,14 @@ def test_policies_are_written_as_in_python(text, policy):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("UBC1", "unknown policy 'UBC1'; did you mean 'UCB1'?"),
         ("UBC1(sigma=1.0)", "policy 'UBC1(sigma=1.0)': unknown policy 'UBC1'; did you mean 'UCB1'"),
         ("SWLBSDA", "SWLBSDA needs window"),
         ("SWLBSDA(windo=3)", "has no parameter 'windo'; did you mean 'window'?"),
-        ("SWLBSDA(window=-3)", "window"),
         ("SWLBSDA.tund(horizon=9)", "has no constructor 'tund'; did you mean 'tuned'?"),
         ("UCB1.tuned()", "UCB1 has no constructor 'tuned'; write UCB1(…)"),
         ("SWLBSDA.tuned(horizn=9)", "horizn"),
         ("UCB1(**{})", "give each parameter by its name"),
         ("UCB1(", "this is not a policy; write one such as LBSDAGM"),
-        ("", "this is not a policy"),
         ("1 + 1", "'1 + 1' is not a value"),
         ("UCB1(scale=__import__('os'))", "unknown policy '__import__'"),
         ("MeanShift", "is not a policy; give one such as LBSDAGM()"),
