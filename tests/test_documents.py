@@ -29,11 +29,7 @@ MAKES_FIGURES = (
     "at commit ",  # of a finished study
 )
 FILE = re.compile(r"# (\w+\.py)\n")  # the first line of a block that later ones import
-CHECKS_OF = {
-    "POLICIES": POLICY_CHECKS,
-    "DETECTORS": DETECTOR_CHECKS,
-    "FAMILIES": FAMILY_CHECKS,
-}
+CHECKS_OF = {"POLICIES": POLICY_CHECKS, "DETECTORS": DETECTOR_CHECKS, "FAMILIES": FAMILY_CHECKS}
 CASES = [
     pytest.param(BLOCK.findall(page.read_text())[: i + 1], id=f"{page.relative_to(ROOT)}-{i}")
     for page in PAGES

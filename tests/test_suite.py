@@ -10,15 +10,7 @@ import pytest
 from benchmarks.suite import __main__ as command
 from benchmarks.suite import halves, problems, statistics
 from benchmarks.suite.problems import SuiteProblem, problem
-from benchmarks.suite.rivals import (
-    ADAPTIVE,
-    COUNTED,
-    ORACLE,
-    RIVALS,
-    TUNED,
-    knowledge_of,
-    rivals,
-)
+from benchmarks.suite.rivals import ADAPTIVE, COUNTED, ORACLE, RIVALS, TUNED, knowledge_of, rivals
 
 import lastblock as lb
 from lastblock.kernels.divergences import Family
@@ -216,20 +208,6 @@ def test_summary():
     assert kinds[ADAPTIVE, "fall"] == pytest.approx(50 / 101)
 
 
-def test_a_suite_is_kept(tmp_path):
-    found = statistics.sum_up(results_of(), [])
-    again = statistics.load(found.save(tmp_path / "half"))
-    assert found.about["numbers"] == [0, 5]
-    assert again.about == found.about == json.loads((tmp_path / "half/summary.json").read_text())
-    pd.testing.assert_frame_equal(again.ratios, found.ratios)
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "half/ratios.parquet"), found.ratios)
-    (tmp_path / "half/calm.csv").unlink()
-    with pytest.raises(ResultError, match="does not hold a complete suite"):
-        statistics.load(tmp_path / "half")
-    with pytest.raises(ResultError, match="no results to summarise"):
-        statistics.sum_up({}, [])
-
-
 # ---- Restarts ----------------------------------------------------------------------------------
 
 
@@ -298,6 +276,9 @@ def test_the_command(monkeypatch, tmp_path, capsys):
     calm = pd.read_csv(folder / "development-0-1/calm.csv")
     assert set(calm["policy"]) == {ADAPTIVE}
     assert calm["steps"].tolist() == [900, 900]
+    again = statistics.load(folder / "development-0-1")
+    assert again.about["numbers"] == [0, 1]
+    pd.testing.assert_frame_equal(again.ratios, one)
     kept = {path: path.read_bytes() for path in (folder / "development-0-1").iterdir()}
     assert len(kept) == 6
     monkeypatch.setattr("sys.argv", [*arguments, "1"])
@@ -305,3 +286,6 @@ def test_the_command(monkeypatch, tmp_path, capsys):
     assert {path: path.read_bytes() for path in (folder / "development-0-1").iterdir()} == kept
     about = json.loads((folder / "development-1/summary.json").read_text())
     assert (about["problems"], about["numbers"]) == (1, [1])
+    (folder / "development-1/calm.csv").unlink()
+    with pytest.raises(ResultError, match="does not hold a complete suite"):
+        statistics.load(folder / "development-1")

@@ -8,12 +8,7 @@ HOSTILE = (
     "</script><b class=evil>$title & \"quoted\" 'text'</b><script>document.evil = 1</script>"
     r" $\bad{$ 漢字"
 )
-POLICIES = {
-    "window": WINDOW,
-    "memory": MEMORY,
-    "window again": WINDOW,
-    "memory again": MEMORY,
-}
+POLICIES = {"window": WINDOW, "memory": MEMORY, "window again": WINDOW, "memory again": MEMORY}
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )

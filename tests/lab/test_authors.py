@@ -5,16 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from lastblock.lab.paper.authors import (
-    CURVES,
-    HORIZON,
-    Figure,
-    agreement,
-    as_published,
-    compare,
-    figures,
-    verdict,
-)
+from lastblock.lab.paper import authors
+from lastblock.lab.paper.authors import Figure, agreement, as_published, figures
 from lastblock.lab.scenario import Scenario
 from lastblock.lab.scenario_files.reading import names
 from made_results import made_result
@@ -34,9 +26,12 @@ def test_every_figure_is_of_a_curve_of_the_paper():
     scenarios = {name: Scenario.load(name) for name in names()}
     for figure in figures():
         assert figure.policy in scenarios[figure.scenario].policies
-        assert scenarios[figure.scenario].horizon == HORIZON
+        assert scenarios[figure.scenario].horizon == authors.HORIZON
     twins = "gaussian-variance-changes-notebook"  # the same figure, in another reading
-    assert sum(len(made.policies) for name, made in scenarios.items() if name != twins) == CURVES
+    assert (
+        sum(len(made.policies) for name, made in scenarios.items() if name != twins)
+        == authors.CURVES
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,11 +74,11 @@ def test_their_choices_are_made_and_other_policies_left_out():
 def test_a_regret_that_differs_is_said_to():
     regrets = {"LB-SDA": sample(10.2), "LB-SDA-LM": sample(30.0), "kl-UCB": sample(13.6)}
     parameters = {"LB-SDA": {"reference": True}, "LB-SDA-LM": {"reference": True}, "kl-UCB": {}}
-    frame = compare([made_result(regrets, name="stationary", parameters=parameters)])
+    frame = authors.compare([made_result(regrets, name="stationary", parameters=parameters)])
     assert frame["policy"].tolist() == [*regrets]
     assert frame["agrees"].tolist() == ["yes", "no", "yes"]
     assert frame["rules"].tolist() == ["authors' code", "authors' code", "paper"]
     assert frame["theirs"].tolist() == [10.14, 14.15, 13.61]
-    said = verdict(frame)
+    said = authors.verdict(frame)
     assert said.startswith("2 of 3 agree within 4 standard errors")
     assert "12 of the paper's 27 curves" in said

@@ -82,12 +82,8 @@ def test_two_policies_are_one_pair():
 
 def test_results_of_several_seeds_and_lengths():
     rng = np.random.default_rng(6)
-    longer, shorter, other = trial(rng, 3), trial(rng, 2)[:25], trial(rng, 3)
-    results = [
-        result_of(longer, name="a"),
-        result_of(shorter, name="b"),
-        result_of(other, seed=2, name="c"),
-    ]
+    results = [result_of(trial(rng, 3), name="a"), result_of(trial(rng, 2)[:25], name="b")]
+    results.append(result_of(trial(rng, 3), seed=2, name="c"))
     frame = differences(results)
     assert len(frame) == 7
     assert not frame["p"].isna().any()
