@@ -1,8 +1,8 @@
 """Mistakes that are seen when a class is declared, or before it is compiled: what was meant."""
 
 import dataclasses
+import os
 import re
-import subprocess
 import sys
 from typing import NamedTuple
 from unittest import mock
@@ -14,6 +14,7 @@ import lastblock as lb
 from lastblock.cli.program import main
 from lastblock.core.compile_errors import explain_compile_error
 from lastblock.kit import detector, enqueue_all, family, policy
+from processes import run_python
 
 SOUND = """
 from typing import NamedTuple
@@ -209,13 +210,8 @@ def test_a_misspelt_field_with_the_jit_off(tmp_path):
     run = "import lastblock as lb; from own_plain import Own; " + (
         "lb.simulate(Own(), lb.Stationary([lb.Bernoulli(0.4)] * 2), horizon=10)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", run],
-        env={"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": ":".join([str(tmp_path), *sys.path])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    done = run_python("-c", run, NUMBA_DISABLE_JIT=1, PYTHONPATH=path)
     last = done.stderr.strip().splitlines()[-1]
     assert "PolicyError: Own.observe (arm " in last
     assert last.endswith("the record has no field 'sum'; did you mean 'sums'?")

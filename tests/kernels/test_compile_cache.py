@@ -2,30 +2,22 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import lastblock
 from lastblock.kernels import compile_cache
+from processes import run_python
 
 PACKAGE = Path(lastblock.__file__).parent
 
 
-def run_python(code, *, path=PACKAGE.parent, **environment):
-    """Run a program in a fresh process, with the package found on `path`; its output."""
-    variables = {
-        **os.environ,
-        "PYTHONPATH": str(path),
-        # Python's own cache looks at times and sizes, and would be stale before numba's is.
-        "PYTHONDONTWRITEBYTECODE": "1",
-        **{name: str(value) for name, value in environment.items()},
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=False
-    )
+def play_own(path, cache):
+    """What a process prints that finds the package and its cache there."""
+    # Python's own cache looks at times and sizes, and would be stale before numba's is.
+    where = {"PYTHONPATH": path, "NUMBA_CACHE_DIR": cache, "PYTHONDONTWRITEBYTECODE": 1}
+    done = run_python("-c", PLAY_OWN, **where)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -109,9 +101,9 @@ def play_the_loser(package):
 def test_an_edited_package_is_compiled_anew(package_copy, tmp_path):
     # Numba itself would only look at the file of the cached function, engine/live.py.
     path, cache = package_copy.parent, tmp_path / "cache"
-    assert run_python(PLAY_OWN, path=path, NUMBA_CACHE_DIR=cache) == "True 1"
+    assert play_own(path, cache) == "True 1"
     play_the_loser(package_copy)
-    assert run_python(PLAY_OWN, path=path, NUMBA_CACHE_DIR=cache) == "True 2"
+    assert play_own(path, cache) == "True 2"
     folders = list(cache.glob("lastblock-kernels-*"))
     assert len(folders) == 2
     assert all(list(folder.rglob("*tell_live*.nbc")) for folder in folders)
@@ -138,7 +130,7 @@ def test_old_cache_folders_are_pruned(tmp_path, monkeypatch):
 def test_nowhere_to_write_means_no_cache(package_copy):
     # Numba alone would fall back to a folder beside the sources that does not know their contents.
     path, nowhere = package_copy.parent, "/dev/null/nowhere"
-    assert run_python(PLAY_OWN, path=path, NUMBA_CACHE_DIR=nowhere) == "False 1"
+    assert play_own(path, nowhere) == "False 1"
     assert not list(package_copy.rglob("*.nbi"))
 
 

@@ -4,7 +4,6 @@ import hashlib
 import importlib
 import os
 import shutil
-import subprocess
 import sys
 from types import ModuleType
 
@@ -14,6 +13,7 @@ import lastblock as lb
 from lastblock.core.layout import state_dtype
 from lastblock.kernels import fingerprint as module
 from lastblock.kernels.fingerprint import fingerprint
+from processes import run_python
 
 OLD = (10**9, 10**9)
 MINE = """
@@ -90,14 +90,9 @@ def test_other_processes_agree(write, tmp_path):
     for folder in tmp_path, tmp_path / "moved":
         if folder != tmp_path:
             shutil.copytree(tmp_path, folder)
-        told = subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": str(folder)},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert told.stdout.strip() == mine
+        path = os.pathsep.join([str(folder), *filter(None, sys.path)])
+        told = run_python("-c", program, PYTHONHASHSEED=1, PYTHONPATH=path)
+        assert told.stdout.strip() == mine, told.stderr
 
 
 def test_a_class_inside_of_others_is_seen(write):

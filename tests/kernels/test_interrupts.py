@@ -1,8 +1,6 @@
 """Interrupts wait for a compilation, and are not lost."""
 
 import signal
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -10,6 +8,7 @@ from numba.core import typeinfer
 
 from lastblock.kernels import jit
 from lastblock.kernels.interrupts import deferred_interrupts
+from processes import run_python
 
 
 @pytest.fixture(autouse=True)
@@ -145,8 +144,6 @@ print(interrupts)
 
 @pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
 def test_a_storm_of_interrupts_breaks_no_compilation():
-    done = subprocess.run(
-        [sys.executable, "-c", STORM], capture_output=True, text=True, check=False, timeout=300
-    )
+    done = run_python("-c", STORM)
     assert (done.returncode, done.stderr) == (0, "")
     assert int(done.stdout) >= 12  # after each of them

@@ -1,8 +1,6 @@
 """Code for classes from outside the package is kept as long as the classes stay the same."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +8,7 @@ import pytest
 import lastblock
 from lastblock.kernels import own_code
 from lastblock.kernels.jit import DISABLED
+from processes import run_python
 
 pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")
 
@@ -62,14 +61,12 @@ def run(arms, folder, *more, written=(0, 1)):
         file = folder / f"always_{arm}.py"
         file.write_text(SOURCE.replace("ARM", str(written[arm])))
         os.utime(file, (10**9, 10**9))
-    variables = {
-        **os.environ,
+    where = {
         "PYTHONPATH": f"{Path(lastblock.__file__).parents[1]}{os.pathsep}{folder}",
-        "NUMBA_CACHE_DIR": str(folder / "cache"),
-        "PYTHONDONTWRITEBYTECODE": "1",  # Python's own cache looks at times and sizes
+        "NUMBA_CACHE_DIR": folder / "cache",
+        "PYTHONDONTWRITEBYTECODE": 1,  # Python's own cache looks at times and sizes
     }
-    program = [sys.executable, "-c", PROGRAM, arms, *map(str, more)]
-    done = subprocess.run(program, env=variables, capture_output=True, text=True, check=False)
+    done = run_python("-c", PROGRAM, arms, *more, **where)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
