@@ -95,7 +95,9 @@ def pytest_make_parametrize_id(val):
     return type(val).__name__ if type(val) in lb.POLICIES.values() else None
 
 
-OF_A_POLICY = re.compile(r"tests/(?:oracle|statistical)/|tests/lab/test_table1|src/lastblock/polic")
+OF_A_POLICY = re.compile(
+    r"tests/(?:oracle|policies|statistical)/|tests/lab/test_table1|src/lastblock/polic"
+)
 WORDS = re.compile(r"[a-z0-9]+")
 
 
@@ -242,8 +244,9 @@ SHARED_HORIZONS = (2 * FIRST_ROOM + 1, 10_000)
 """That of a live bandit's record after it has grown, which the conformance suite compiles anyway,
 and that of the paper."""
 
-EXACT = {"kernels", "oracle", "simulation", "smoke", "testing"} | {
-    *("test_cluster", "test_examples", "test_notebook", "test_runner", "test_warming")
+EXACT = {"kernels", "oracle", "smoke", "testing"} | {
+    *("test_cluster", "test_compiling", "test_examples", "test_notebook", "test_runner"),
+    "test_warming",
 }
 """Folders and files that play in exact records, as users do, and compile in several processes: the
 oracles fill their records, and processes that a test starts know nothing of `shared`."""

@@ -13,7 +13,7 @@ NORMALS = lb.Stationary([lb.Gaussian(5.2, 0.5), lb.Gaussian(6.7, 0.5), lb.Gaussi
 BETAS = lb.Stationary([lb.Beta(2, 8), lb.Beta(9, 1), lb.Beta(5, 5)])
 SETTING = {"horizon": 480, "seed": 3}
 
-pytestmark = pytest.mark.usefixtures("shared_records", "plain")
+pytestmark = pytest.mark.usefixtures("plain")
 
 
 def means_of(environment):

@@ -13,8 +13,6 @@ from benchmarks.identification import paper_stop
 import lastblock as lb
 from trials import trial
 
-pytestmark = pytest.mark.usefixtures("shared_records")
-
 
 @pytest.mark.parametrize("policy", [lb.TopTwoThompson(redraws=2), lb.LUCB()], ids=repr)
 def test_whoever_stops_at_the_first_chance_is_rarely_wrong(policy):
