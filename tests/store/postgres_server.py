@@ -91,11 +91,66 @@ class Server:
         file.chmod(0o644)
         return file
 
+    def copy(self, *more):
+        """Copy the running server as a backup does; `become` restores the copy."""
+        place = self.folder / f"copy {time.monotonic_ns()}"
+        self._run("pg_basebackup", "-d", self.url(), "-D", place, "-c", "fast", "-N", *more)
+        return place
+
+    def replica(self):
+        """Start a replica that follows this server; `promote` has it take this one's place."""
+        place = self.copy("-R")
+        with (self.folder / "log").open("ab") as log:
+            follower = subprocess.Popen(
+                [str(programs() / "postgres"), "-D", str(place), "-p", str(free_port())],
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                start_new_session=True,
+                preexec_fn=_end_with_parent,  # noqa: PLW1509  # it takes no lock
+                **self._account,
+            )
+        until = time.monotonic() + PATIENCE
+        while not self.execute("SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'"):
+            assert follower.poll() is None, (self.folder / "log").read_text()
+            assert time.monotonic() < until, "the replica does not follow"
+            time.sleep(0.02)
+        return place, follower
+
+    def cut_off(self, replica):
+        """Let a replica get nothing more: from now on it is behind."""
+        place, follower = replica
+        with (place / "postgresql.auto.conf").open("a") as file:
+            file.write("primary_conninfo = ''\n")
+        follower.send_signal(signal.SIGHUP)
+        until = time.monotonic() + PATIENCE
+        while self.execute("SELECT 1 FROM pg_stat_replication"):
+            assert time.monotonic() < until, "the replica still follows"
+            time.sleep(0.005)
+
+    def promote(self, replica):
+        """Kill this server, and have a replica take its place, at the same address."""
+        place, follower = replica
+        self.kill()
+        self._run("pg_ctl", "promote", "-w", "-D", place)
+        follower.send_signal(signal.SIGINT)
+        follower.wait()
+        self.become(place)
+
+    def become(self, place):
+        """Kill this server, and start a copy of it in its place."""
+        if self._process.poll() is None:
+            self.kill()
+        shutil.rmtree(self.data)
+        place.rename(self.data)
+        self.start()
+
     def _run(self, program, *arguments):
         subprocess.run(
             [str(word) for word in (programs() / program, *arguments)],
             check=True,
-            capture_output=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL if program == "pg_ctl" else subprocess.PIPE,
             cwd=self.folder,
             **self._account,
         )

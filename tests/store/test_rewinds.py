@@ -7,6 +7,7 @@ with copies of whole servers, and with replicas.
 import asyncio
 import contextlib
 import time
+from pathlib import Path
 
 import pytest
 from databases import copy_all, fetch, go_back
@@ -14,7 +15,9 @@ from lives import NAME, live, new_bandit
 from refusals import said
 
 import lastblock as lb
+from processes import run_trial
 from serve.client import Service
+from trials import short_and_long
 
 
 @pytest.fixture(params=["always", "interval"])
@@ -166,6 +169,13 @@ def test_the_last_loss_is_named_when_the_store_closes(url, caplog):
     go_back(url)
     store.close()
     assert "events 1 to 3 are lost" in caplog.text
+
+
+@short_and_long("rewinds", 2, 8)
+def test_copies_that_are_restored_and_replicas_that_are_behind(rewinds):
+    """Under load. `python tests/store/postgres_trials.py rewinds 50` does it 50 times."""
+    result = run_trial(Path(__file__).parent / "postgres_trials.py", "rewinds", rewinds)
+    assert all(each["named as lost"] > 0 for each in result.values())
 
 
 # The service.
