@@ -211,6 +211,19 @@ def test_a_service_goes_on_from_what_the_database_has(url):
         assert store.verify("button") > 6
 
 
+def test_settings_alone_may_go_back(url):
+    """The first change after that is refused, and the next one is made to what there is."""
+    with contextlib.closing(Service(url)) as shop:
+        shop.create("button", description="first")
+        copy_all(url)
+        shop.patch("/v1/bandits/button", {"description": "second"})
+        shop.patch("/v1/bandits/button", {"description": "third"})
+        go_back(url)
+        changes = [shop.patch("/v1/bandits/button", {"paused": True}) for _ in range(2)]
+        assert [each.status for each in changes] == [503, 200]
+        assert shop.get("/v1/bandits/button").json["description"] == "first"
+
+
 def test_what_comes_while_a_group_is_refused_is_not_acknowledged(url):
     """Requests gather while the group before theirs is being written, and refused."""
     with contextlib.closing(Service(url)) as shop:

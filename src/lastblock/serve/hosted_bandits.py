@@ -360,8 +360,12 @@ class Host:
         written = await asyncio.to_thread(
             self.store.documents.put, BANDITS, hosted.name, notes, expected=hosted.version
         )
-        if written is None:
-            raise unavailable(f"bandit {hosted.name!r} is being changed elsewhere; try again")
+        if written is None:  # for another attempt, since the database may have gone back
+            found = (await asyncio.to_thread(self.store.documents.all, BANDITS, {})).get(
+                hosted.name
+            )
+            hosted.take(*((found.value, found.version) if found else ({}, 0)))
+            raise unavailable(f"bandit {hosted.name!r} was changed elsewhere; try again")
         hosted.take(notes, written)
 
     async def change_arm(
