@@ -26,7 +26,8 @@ Name: TypeAlias = Annotated[
     str, Meta(min_length=1, max_length=200, description="The name of a bandit: one line of text.")
 ]
 # What handlers check, with messages that say more than `msgspec` could.
-LINE = Meta(extra_json_schema={"pattern": "^[^@\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]+$"})
+LINE = Meta(extra_json_schema={"pattern": "^[^\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]*$"})
+PLAIN = Meta(extra_json_schema={"pattern": "^[^@\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]+$"})
 AnyPolicy: TypeAlias = Annotated[
     Any, Meta(extra_json_schema={"$ref": "#/components/schemas/Policy"})
 ]
@@ -45,7 +46,7 @@ Floors: TypeAlias = Annotated[
 ]
 Text: TypeAlias = Annotated[str, Meta(max_length=2000)]
 Unit: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
-Segment: TypeAlias = Annotated[Annotated[str, Meta(min_length=1, max_length=100)], LINE]
+Segment: TypeAlias = Annotated[Annotated[str, Meta(min_length=1, max_length=100)], PLAIN]
 MostSegments: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0.0, le=31_536_000.0)]
 
@@ -180,7 +181,7 @@ class NewArm(Sent):
 class NewBandit(Sent):
     """A bandit to create."""
 
-    name: Annotated[Name, LINE]
+    name: Annotated[Name, PLAIN]
     arms: Annotated[
         list[Label | NewArm],
         Meta(min_length=2, max_length=MOST_ARMS, extra_json_schema={"uniqueItems": True}),
@@ -491,8 +492,8 @@ class NewKey(Sent):
     """A key to make."""
 
     scopes: Annotated[list[Right], Meta(min_length=1)]
-    bandits: list[Name] | None = None
-    name: Annotated[str, Meta(max_length=200)] = ""
+    bandits: list[Annotated[Name, LINE]] | None = None
+    name: Annotated[Annotated[str, Meta(max_length=200)], LINE] = ""
     days: Annotated[float, Meta(gt=0, lt=365_000)] | None = None
 
 
