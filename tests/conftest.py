@@ -48,19 +48,9 @@ collect_ignore_glob = ["testing/*mutants.py", "*conftest.py"]  # the latter have
 
 
 PLAIN_FILES = {
-    "test_answers",
-    "test_any_life",
-    "test_arms_that_come_and_go",
-    "test_changes",
-    "test_documents",
-    "test_eligibility",
-    "test_floors",
-    "test_formats",
-    "test_live_refusals",
-    "test_observing",
-    "test_state_files",
-    "test_summary",
-    "test_words",
+    *("test_answers", "test_any_life", "test_arms_that_come_and_go", "test_changes"),
+    *("test_documents", "test_eligibility", "test_floors", "test_formats", "test_live_refusals"),
+    *("test_observing", "test_state_files", "test_summary", "test_words"),
 }
 """Files in which live bandits decide in plain Python: few decisions with many policies, which
 would take longer to compile. The conformance suite compiles every policy anyway."""
@@ -157,27 +147,13 @@ def is_quick(item):
 
 
 LONGEST_FILES = [  # those whose tests wait for other processes come first: others work meanwhile
-    "test_documents",
-    *("fleet", "core", "live"),  # folders, see `TOGETHER`
-    "test_kills_and_interrupts",
-    "test_store_forks",
-    "test_dashboard_in_a_browser",
-    "test_postgres_server_goes",
-    "test_postgres",
-    "test_own_package",
-    "test_conformance_suite",
-    "test_soak",
-    "test_many_out",
-    "test_replay_laws",
-    "test_compile_cache",
-    "test_report_in_a_browser",
-    "test_cli",
-    "test_runner",
-    "test_store",
-    "test_server",
-    "test_suite",
+    *("test_documents", "fleet", "core", "live", "test_kills_and_interrupts", "test_store_forks"),
+    *("test_dashboard_in_a_browser", "test_postgres_server_goes", "test_postgres"),
+    *("test_own_package", "test_conformance_suite", "test_soak", "test_many_out"),
+    *("test_replay_laws", "test_compile_cache", "test_report_in_a_browser", "test_cli"),
+    *("test_runner", "test_store", "test_server", "test_suite"),
 ]
-"""Groups that take longest, which no process should begin last."""
+"""Files, and folders of `TOGETHER`, that take longest, which no process should begin last."""
 
 
 def turn(item):

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from odd_reports import HOSTILE, PNG, POLICIES, SVG
-from small_runs import ENV, FIRST, HORIZON, MEMORY, SECOND, WINDOW
+from small_runs import ENV, FIRST, HORIZON, HOSTILE, MEMORY, ODD, PNG, SECOND, SVG, WINDOW
 
 import lastblock as lb
 from lastblock.lab.descriptions import describe_environment
@@ -32,7 +31,7 @@ def results(tmp_path_factory):
     about["scenario"] |= {"name": "drift", "environment": describe_environment(drifting)}
     title, hostile = "Three coins", {HOSTILE: MEMORY, "b": WINDOW}
     return {
-        "changing": run("changing", ENV, POLICIES, 60, title=title, source=f'title = "{title}"'),
+        "changing": run("changing", ENV, ODD, 60, title=title, source=f'title = "{title}"'),
         "steady": steady,
         "single": run("single", lb.Stationary(FIRST), {"a": WINDOW, "b": MEMORY}, 1),
         "many": run("many", ENV, many, 60),

@@ -1,4 +1,6 @@
-"""A small scenario with two kernels, and the bytes that its run leaves."""
+"""A small scenario with two kernels, the bytes that its run leaves, and what odd reports are of."""
+
+import base64
 
 import lastblock as lb
 
@@ -22,3 +24,17 @@ def contents(folder):
         for path in sorted(folder.glob("*.parquet"))
         if path.name != "timing.parquet"
     }
+
+
+HOSTILE = (
+    "</script><b class=evil>$title & \"quoted\" 'text'</b><script>document.evil = 1</script>"
+    r" $\bad{$ 漢字"
+)
+ODD = {"window": WINDOW, "memory": MEMORY, "window again": WINDOW, "memory again": MEMORY}
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+SVG = (
+    b'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20">'
+    b"<script>document.evil = 1</script></svg>"
+)

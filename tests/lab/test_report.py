@@ -5,7 +5,7 @@ from html import escape
 
 import pandas as pd
 import pytest
-from odd_reports import HOSTILE, POLICIES
+from small_runs import HOSTILE, ODD
 
 import lastblock as lb
 from lastblock.lab.report.page import write_report
@@ -32,7 +32,7 @@ def test_the_tables_hold_the_statistics(results, tmp_path):
     html = write_report(tmp_path / "report.html", result).read_text()
     summary = result.summary()
     rows = table_after(html, "Final regret")
-    assert [row[0] for row in rows] == list(POLICIES)
+    assert [row[0] for row in rows] == list(ODD)
     columns = ["mean", "mean", "se", "low", "high", "q25", "q75"]
     for row, expected in zip(rows, summary[columns].to_numpy(), strict=True):
         assert row[1:8] == pytest.approx(expected.tolist(), rel=1e-8)

@@ -4,10 +4,9 @@ import re
 from functools import partial
 
 import pytest
-from odd_reports import HOSTILE, POLICIES
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.support.ui import WebDriverWait
-from small_runs import HORIZON
+from small_runs import HORIZON, HOSTILE, ODD
 
 from browser import Page, open_browser
 from lastblock.lab.report.page import write_report
@@ -80,18 +79,18 @@ def test_it_opens_with_figures_and_asks_the_network_for_nothing(page):
 
 
 def test_curves_are_switched_off_and_on(page):
-    assert sorted(curves(page)) == sorted(POLICIES)
+    assert sorted(curves(page)) == sorted(ODD)
     button = page.one("#scenario-1 .legend button")
     for press in (
         button.click,
         *(partial(button.send_keys, key) for key in (Keys.SPACE, Keys.ENTER)),
     ):
         press()
-        assert sorted(curves(page)) == sorted(set(POLICIES) - {"window"})
+        assert sorted(curves(page)) == sorted(set(ODD) - {"window"})
         assert len(page.all("#scenario-1 path.band")) == 3
         assert button.get_attribute("aria-pressed") == "false"
         press()
-        assert sorted(curves(page)) == sorted(POLICIES)
+        assert sorted(curves(page)) == sorted(ODD)
         assert button.get_attribute("aria-pressed") == "true"
     everything = page.one("#scenario-1 .legend-head button")
     everything.click()
@@ -126,7 +125,7 @@ def test_tables_sort(page):
     head.find_element("css selector", "button").click()
     assert [h.get_attribute("aria-sort") for h in (head, mean)] == ["ascending", "none"]
     labels = [row.text for row in table.find_elements("css selector", "tbody th")]
-    assert labels == sorted(POLICIES)
+    assert labels == sorted(ODD)
     # What is missing stays last, either way.
     table = page.one("#table-1 table")
     for _ in range(2):
