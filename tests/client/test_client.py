@@ -122,8 +122,11 @@ class Moody(BaseHTTPRequestHandler):
             self.server.woken.wait(20)
             self.close_connection = True
             return
-        body = json.dumps({"arm": "red", "token": "t", "detail": "not now"}).encode()
-        self.send_response(201 if mood == "good" else int(mood))
+        later = {"problem": {"status": 503, "type": "urn:x:unavailable"}} if mood == "later" else {}
+        result = {"token": "t", "taken": not later, **later}
+        answer = {"arm": "red", "token": "t", "detail": "not now", "results": [result]}
+        body = json.dumps(answer, separators=(",", ":")).encode()
+        self.send_response(201 if mood in ("good", "later") else int(mood))
         self.send_header("Content-Length", str(len(body)))
         if mood == "503":
             self.send_header("Retry-After", "0")
@@ -155,6 +158,21 @@ def test_a_request_is_sent_again_with_the_same_key(moody, kind, moods):
         assert client.decide("button").arm == "red"
     assert len(handler.keys) == len(moods) + 1
     assert len(set(handler.keys)) == 1
+
+
+def test_rewards_that_cannot_be_taken_now_are_sent_again(moody, kind):
+    handler, url = moody
+    handler.moods.extend(["later"] * 4)
+    with kind(url, timeout=20, retries=2) as client:
+        (refused,) = client.reward_many([("t", 1.0)])
+        assert (refused.is_taken, refused.error.status, refused.error.kind) == (
+            False,
+            503,
+            "unavailable",
+        )
+        assert client.reward_many([("t", 1.0)]) == [("t", True, None)]
+    assert len(handler.keys) == 5
+    assert len(set(handler.keys)) == 2
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])

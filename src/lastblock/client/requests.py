@@ -19,6 +19,8 @@ log = logging.getLogger("lastblock.client")
 AGAIN = (408, 429, 502, 503, 504)
 """The statuses after which the same request may succeed later."""
 
+BATCH = "/v1/rewards:batch"
+
 PAUSE = 0.05
 """Seconds before the second attempt; each further one waits twice as long."""
 
@@ -139,7 +141,7 @@ class Service:
             after = None
             try:
                 status, after, body = self._send(call, headers, attempts.seconds)
-                if status not in AGAIN:
+                if status not in AGAIN and not is_partly_later(call, body):
                     return answer_of(status, body)
                 failure: BaseException | None = None
             except (OSError, http.client.HTTPException) as error:
@@ -202,6 +204,11 @@ class Service:
             if not all(" " <= letter <= "ÿ" and letter != "\x7f" for letter in value):
                 raise ValueError(f"the header {name} must be one line in Latin-1; correct the key")
         return headers
+
+
+def is_partly_later(call: Call, body: bytes) -> bool:
+    """Return whether some of several rewards may be taken later; the others are then the same."""
+    return call.path == BATCH and b'"status":503' in body
 
 
 def answer_of(status: int, body: bytes) -> Any:
@@ -336,7 +343,7 @@ def rewards(
     if not told:
         return None
     body = {"rewards": told, "atomic": atomic}
-    return with_body("POST", "/v1/rewards:batch", body, key or uuid.uuid4().hex)
+    return with_body("POST", BATCH, body, key or uuid.uuid4().hex)
 
 
 def results_of(

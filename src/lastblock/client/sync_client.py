@@ -181,7 +181,8 @@ class Client:
         -------
         list of RewardResult
             What became of each, in the same order. Rewards that are refused are also told to the
-            logger ``lastblock.client``. Send those again whose error has the status 503.
+            logger ``lastblock.client``. What is refused with 503 has been sent again, and may be
+            taken later.
 
         Raises
         ------
