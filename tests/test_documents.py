@@ -37,10 +37,6 @@ CASES = [
 ]
 
 
-def by_page(pages):
-    return pytest.mark.parametrize("page", pages, ids=lambda page: str(page.relative_to(ROOT)))
-
-
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """Write blocks that are named as files where other blocks can import them."""
@@ -127,7 +123,7 @@ def test_benchmarks_that_pages_name_are_programs():
         assert 'if __name__ == "__main__":' in source, f"python -m benchmarks.{name} does nothing"
 
 
-@by_page(PAGES)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
     for link in LINK.findall(FENCED.sub("", page.read_text())):
         target, _, anchor = link.partition("#")

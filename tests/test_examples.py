@@ -1,6 +1,6 @@
 """The examples run; downloads are stood in for."""
 
-import importlib.util
+import importlib
 import json
 import subprocess
 import sys
@@ -8,24 +8,12 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import lastblock as lb
 from processes import environment, run_python
 
 CONTAINER = Path(__file__).parents[1] / "examples" / "container"
 EXAMPLES = Path(__file__).parents[1] / "examples"
-
-
-@pytest.fixture
-def open_bandit(monkeypatch):
-    spec = importlib.util.spec_from_file_location("open_bandit", EXAMPLES / "open_bandit.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    # Two are enough, with three arms and few events: these layouts are compiled anyway.
-    policies = {"LB-SDA-LM": lb.LBSDALM(), "Thompson": lb.Thompson()}
-    monkeypatch.setattr(module, "POLICIES", policies)
-    return module
 
 
 def make_csv(chances, seed):
@@ -40,9 +28,13 @@ def make_csv(chances, seed):
     return "\n".join(lines) + "\n"
 
 
-def test_open_bandit(open_bandit, monkeypatch, tmp_path, capsys):
+def test_open_bandit(monkeypatch, tmp_path, capsys):
     """`pip download` puts a wheel into the folder that it is told, once."""
-    commands = []
+    monkeypatch.syspath_prepend(EXAMPLES)
+    open_bandit, commands = importlib.import_module("open_bandit"), []
+    # Two are enough, with three arms and few events: these layouts are compiled anyway.
+    policies = {"LB-SDA-LM": lb.LBSDALM(), "Thompson": lb.Thompson()}
+    monkeypatch.setattr(open_bandit, "POLICIES", policies)
 
     def run(command, check):
         commands.append(command)
