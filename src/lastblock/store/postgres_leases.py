@@ -341,8 +341,12 @@ class Leases:
             f"{begin}; SELECT bandit, epoch FROM owners WHERE bandit IN ({wanted}) "
             f"AND holder = '{self._me}' ORDER BY bandit FOR {'UPDATE' if waits else 'SHARE'}; "
         )
-        # To look up one event takes the server a fifth of the time that `standing` takes.
-        queries += f"SELECT bandit FROM events WHERE (bandit, event) IN ({pairs or '(0, 0)'})"
+        # To look up one event takes the server a fourth of the time that `standing` takes. Planning
+        # `(bandit, event) IN (…)` would take seconds for thousands of bandits.
+        queries += (
+            f"SELECT last.bandit FROM (VALUES {pairs or '(0, 0)'}) AS last (bandit, event) "
+            "JOIN events ON events.bandit = last.bandit AND events.event = last.event"
+        )
         *_, owned, there = all_rows(connection, queries)
         there_now = {bandit for (bandit,) in there}
         found = [(bandit, epoch, events.get(bandit, 0)) for bandit, epoch in owned]
