@@ -134,7 +134,13 @@ def test_another_server_takes_over_when_one_is_killed(servers, place):
     first, second = servers
     before = first.call("GET", "/v1/bandits/button")[1]["decisions"]
     made = second.call("POST", DECIDE, {})[1]
+    mine = second.call("POST", "/v1/bandits/price/decisions", {})[1]
     first.end(signal.SIGKILL)
+    rewards = [{"token": each["token"], "reward": 1} for each in (made, mine)]
+    status, told = second.call("POST", "/v1/rewards:batch", {"rewards": rewards})
+    later, now = told["results"]
+    assert (status, now["taken"]) == (200, True)
+    assert later["taken"] or later["problem"]["status"] == 503
     until, seen = time.monotonic() + 30, set()
     while True:
         status, told = second.call("POST", DECIDE, {})
