@@ -184,6 +184,7 @@ def test_each_reward_of_a_batch_has_a_result(service):
     first = tell(shop, pairs)
     assert kinds(first) == list(pairs.values())
     assert [each["token"] for each in first.json["results"]] == [token for token, _ in pairs]
+    assert b'lastblock_refused_rewards_total{problem="gone"} 2' in shop.get("/metrics").body
     shop.close()
     shop = service()
     assert kinds(tell(shop, pairs)) == kinds(first)

@@ -1,6 +1,7 @@
 """Counters of the service, and their text for Prometheus."""
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
@@ -18,6 +19,8 @@ class Metrics:
         self._seconds: dict[str, list[int]] = {}
         self._sums: dict[str, float] = {}
         self.in_flight = 0
+        self.refused: Counter[str] = Counter()
+        """How many rewards of batches were refused, by the kind of the problem."""
 
     def count(self, method: str, path: str, status: int, seconds: float) -> None:
         """Count a request that has been answered."""
@@ -46,6 +49,12 @@ class Metrics:
             "gauge",
             "Requests that are being answered.",
             [({}, self.in_flight)],
+        )
+        yield from family(
+            "lastblock_refused_rewards_total",
+            "counter",
+            "Rewards of batches that were refused: the request itself is answered with 200.",
+            (({"problem": kind}, number) for kind, number in self.refused.items()),
         )
         name = "lastblock_request_seconds"
         yield f"# HELP {name} Seconds from a request to its answer."

@@ -90,6 +90,7 @@ class _Rewards:
             if sent.atomic and refused:
                 raise unavailable("a bandit has changed meanwhile; send these rewards again")
             await self._commits.written(since)
+        self._state.metrics.refused.update(problem.kind for problem in refused.values())
         return Response.json(
             BatchResults(
                 taken=len(sent.rewards) - len(refused),
