@@ -23,7 +23,7 @@ DAMAGE = {
     "part@de": MOVE.replace("{}", "+ 500", 1),
     "kept@@holdout": MOVE.replace("{}", "+ 500", 1),
 }
-UNITS = range(20)
+UNITS = range(40)
 """Some are in a holdout of a half, and some are not, whatever its secret."""
 
 ROOTS = ("blob", "hole", "text", "form", "shop")
@@ -53,6 +53,7 @@ def tokens(place):
         shop.create(name, holdout=holdout if name in ("shop", "kept") else None)
         for unit in UNITS if name in ("shop", "kept") else ():
             made = shop.decide(name, segment="de" if unit % 2 else None, unit=str(unit))
+            assert made.status == 201, made.body
             if unit % 2 == 0:
                 found[name] = made.json["token"]
         if name not in found:
@@ -169,4 +170,6 @@ def test_a_damaged_one_is_deleted_and_a_mended_one_is_served_again(shop, place, 
         asked = [again.decide("kept", unit=str(unit)) for unit in UNITS]
         assert kinds(asked) == {201, "damaged"}
         assert again.delete("/v1/bandits/kept@@holdout").status == 204
+        fetch(place, "UPDATE documents SET body = '[', version = 9 WHERE name = 'kept'")
+        assert again.patch("/v1/bandits/kept", {"paused": True}).kind == "damaged"
         assert kinds(again.decide("kept", unit=str(unit)) for unit in UNITS) == {201}

@@ -361,10 +361,11 @@ class Host:
             self.store.documents.put, BANDITS, hosted.name, notes, expected=hosted.version
         )
         if written is None:  # for another attempt, since the database may have gone back
-            found = (await asyncio.to_thread(self.store.documents.all, BANDITS, {})).get(
-                hosted.name
-            )
-            hosted.take(*((found.value, found.version) if found else ({}, 0)))
+            found, damaged = await asyncio.to_thread(read_notes, self.store)
+            if hosted.name in damaged:
+                raise DamagedError({hosted.name: damaged[hosted.name]})
+            now = found.get(hosted.name, Found(0, {}))
+            hosted.take(now.value, now.version)
             raise unavailable(f"bandit {hosted.name!r} was changed elsewhere; try again")
         hosted.take(notes, written)
 
