@@ -7,7 +7,7 @@ from typing import NamedTuple, assert_type
 import numpy as np
 
 import lastblock as lb
-from lastblock.client import AsyncClient, Client, ServedDecision
+from lastblock.client import AsyncClient, Client, RewardResult, ServedDecision
 from lastblock.kit import Layout, Record, argmax, enqueue, enqueue_all, history, policy, shuffle
 from lastblock.testing import Check, check_policy, policy_checks
 
@@ -151,7 +151,8 @@ def ask_a_service() -> None:
         assert_type(client.reward(decision, 1.0, guardrail=0.3), bool)
         several = client.decide("button", 2, fallback=0, without={1}, unit="17", distinct=True)
         assert_type(several, list[ServedDecision])
-        client.reward_many([(each, 1.0) for each in several])
+        told = client.reward_many([(each, 1.0) for each in several], atomic=True)
+        assert_type(told, list[RewardResult])
 
 
 def create_on_a_service(client: Client) -> None:
