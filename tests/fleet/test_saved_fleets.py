@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+from unittest import mock
 
 import kill_saves
 import numpy as np
@@ -92,31 +93,16 @@ def test_a_full_disk_leaves_the_old_file(path, fleet, monkeypatch):
 
 
 def test_it_takes_a_bar_to_save_and_to_load(path, fleet, monkeypatch):
-    bars = []
-
-    class Bar:
-        def __init__(self, **options):
-            self.options, self.done = options, 0
-            bars.append(self)
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            pass
-
-        def update(self, more):
-            self.done += more
-
-    monkeypatch.setattr("tqdm.tqdm", Bar)
     monkeypatch.setattr(parallel.sys.stderr, "isatty", lambda: True, raising=False)
-    fleet.save(path)
-    lb.Fleet.load(path)
-    assert [bar.options["desc"] for bar in bars] == ["saving fleet", "loading fleet"]
-    for bar in bars:
-        assert bar.options["delay"] == 2.0
-        assert not bar.options["disable"]
-        assert bar.done >= bar.options["total"] == fleet.nbytes
+    with mock.patch("tqdm.tqdm") as bar:
+        fleet.save(path)
+        lb.Fleet.load(path)
+    shown = [call.kwargs for call in bar.call_args_list]
+    assert [each["desc"] for each in shown] == ["saving fleet", "loading fleet"]
+    assert all(each["delay"] == 2.0 and not each["disable"] for each in shown)
+    updates = bar.return_value.__enter__.return_value.update.call_args_list
+    assert sum(call.args[0] for call in updates) >= sum(each["total"] for each in shown)
+    assert {each["total"] for each in shown} == {fleet.nbytes}
 
 
 def refused(path, data, message):
