@@ -72,7 +72,7 @@ def test_every_policy_has_a_twin():
 # In the short form each kind of rewards is played with one of the sizes; and with policies that
 # are no examples every other kind.
 @short_and_long("sizes", None, [(2, 300), (3, 300), (4, 300), (5, 60), (7, 40)])
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", POLICIES, ids=list(POLICIES))  # by which policies are grouped
 def test_same_decisions(name, sizes):
     policy, kinds = POLICIES[name], worlds.kinds_for(POLICIES[name])
     some = list(zip(kinds, cycle([(2, 120), (3, 100), (4, 120), (5, 30)]), strict=False))

@@ -47,7 +47,7 @@ def leader_counts(rounds):
 
 @settings(max_examples=40)
 @given(ARMS, SEEDS, st.sampled_from(KINDS), st.booleans())
-def test_leader_holds_the_rounds_it_won(arms, seed, kind, reference):
+def test_a_leader_of_lbsda_holds_the_rounds_it_won(arms, seed, kind, reference):
     """W_r = N_{ℓ(r)}(r) ≥ r / K.
 
     The lemma's proof needs that an arm level with the leader loses its duel. An arm level in pulls
@@ -63,7 +63,7 @@ def test_leader_holds_the_rounds_it_won(arms, seed, kind, reference):
 
 @settings(max_examples=60)
 @given(ARMS, SEEDS, st.sampled_from(KINDS), st.integers(0, 54))
-def test_window_leader_is_well_sampled_and_never_passive(arms, seed, kind, spare):
+def test_a_leader_of_swlbsda_is_well_sampled_and_never_passive(arms, seed, kind, spare):
     """N_{ℓ(r)}^τ(r) ≥ min(r, τ) / (2K).
 
     The definition only compares with min(r − 1, τ), but until something is forgotten the leader
@@ -89,7 +89,7 @@ def test_window_leader_is_well_sampled_and_never_passive(arms, seed, kind, spare
 
 @pytest.mark.parametrize("reference", [False, True], ids=["paper", "reference"])
 @pytest.mark.parametrize("arms", [3, 4])
-def test_flags_of_an_arm_are_rare(arms, reference):
+def test_flags_of_an_arm_are_rare_in_swlbsda(arms, reference):
     """An arm's flag cannot rise twice within ⌈(K − 1)(log τ)²⌉ rounds, since raising it pulls it.
 
     Flags of different arms may be closer: each has its own clock.
