@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from lastblock.store.storage import Row, Snapshot, TakenOverError
+from lastblock.store.storage import MOST_LOSSES, Row, Snapshot, TakenOverError
 from lastblock.support.errors import StoreError
 
 _log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class Groups:
         self._snapshots: dict[int, Snapshot] = {}  # the latest of each bandit
         self._added = self._taken = self._written = 0  # these count calls of `put`
         self._failures = 0
-        self.dropped: deque[str] = deque(maxlen=20)
+        self.dropped: deque[str] = deque(maxlen=MOST_LOSSES)
         """What was not written since others had the bandits: the latest sentences."""
         self._dropping: TakenOverError | None = None  # why events were dropped, the last time
         self._dropped_until = 0  # of calls up to this one; `_told_until`: and `flush` has said so

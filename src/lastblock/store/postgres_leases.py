@@ -34,7 +34,7 @@ from lastblock.store.postgres_connections import (
 from lastblock.store.postgres_schema import version
 from lastblock.store.queries import deleted
 from lastblock.store.schema import check_format
-from lastblock.store.storage import BanditHolder, TakenOverError
+from lastblock.store.storage import MOST_LOSSES, BanditHolder, TakenOverError
 from lastblock.support.errors import StoreError
 
 _log = logging.getLogger(__name__)
@@ -50,9 +50,6 @@ MARGIN = 1.0
 
 AGAIN = 1.0
 """Seconds until the next attempt after a renewal that failed."""
-
-KEPT = 20
-"""How many losses are remembered."""
 
 _EVER = 1 << 62
 _LAST = (
@@ -135,7 +132,7 @@ class Leases:
         self._lost: dict[int, str] = {}  # what happened to bandits that are no longer ours
         self._marks: dict[int, int] = {}  # ids below may have been given, and the database forgot
         self._losing = threading.RLock()
-        self.losses: deque[str] = deque(maxlen=KEPT)
+        self.losses: deque[str] = deque(maxlen=MOST_LOSSES)
         """What a database has lost that went back to an earlier state."""
         self._renewing = threading.Lock()
         self._tried = 0.0  # when the last renewal began
@@ -374,7 +371,7 @@ class Leases:
         events
             The last event of each that must be there, which is also what is returned.
         """
-        there = {bandit: (epoch, last) for bandit, epoch, last in found}
+        there = {bandit: (epoch, last or 0) for bandit, epoch, last in found}
         lost = {}
         for bandit, epoch in epochs.items():
             found_epoch, last = there.get(bandit, (None, 0))

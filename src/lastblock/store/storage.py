@@ -37,6 +37,10 @@ NoteRow: TypeAlias = tuple[int, int, int, int | None, int | None, str | None]
 """The event, time, kind, decision, arm and JSON of an event that is not an ask, tell or forget."""
 
 
+MOST_LOSSES = 200
+"""How many losses a store remembers; all are in the log of the program."""
+
+
 class TakenOverError(StoreError):
     """Raised if this store no longer owns some bandits, so that it may not write their events.
 
