@@ -56,6 +56,7 @@ def kill_soon(path, rng, cells, work, *arguments):
     cells[READY] = 0
     child = fork(work, path, *arguments, cells)
     while not cells[READY]:
+        assert os.waitpid(child, os.WNOHANG) == (0, 0), "the writer has ended"
         time.sleep(0.0005)
     time.sleep(rng.uniform(0.0, 0.25 if is_postgres(path) else 0.06))
     os.kill(child, signal.SIGKILL)
