@@ -116,7 +116,7 @@ def coin(rng, t):
         (lb.RBOCPD(0.01), Forecasters, coin),
         (lb.RBOCPD(1.0), Forecasters, coin),
     ],
-    ids=repr,
+    ids=lambda value: getattr(value, "__name__", repr(value)),
 )
 def test_they_notice_what_their_twins_do(detector, twin, kind):
     """There is a twin for each arm; all are made anew after an alarm."""
