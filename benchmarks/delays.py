@@ -20,6 +20,7 @@ from lastblock.core.layout import state_dtype
 from lastblock.core.restarts import restarts_of
 from lastblock.core.rounds import begin, next_arm, reward_arm
 from lastblock.kernels.jit import entry, kernel, specialise
+from lastblock.kernels.record_arrays import RecordArray
 from lastblock.kernels.streams import ENVIRONMENT, key_of, next_word, seed_stream, uniform
 from lastblock.lab.scenario import Scenario
 
@@ -103,7 +104,7 @@ def late_regret(policy, environment, law, horizon=HORIZON):
         policy,
         environment.compile(horizon),
         environment.n_arms,
-        np.zeros(1, state_dtype(policy, environment.n_arms, horizon)),
+        RecordArray(np.zeros(1, state_dtype(policy, environment.n_arms, horizon))),
         key_of(SEED),
         key_of(SEED + 1),
         np.empty((3, 4), np.uint64),

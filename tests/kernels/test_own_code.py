@@ -38,11 +38,12 @@ import lastblock as lb
 from lastblock.core.layout import state_dtype
 from lastblock.engine.live import open_live
 from lastblock.kernels.jit import is_kept, specialise
+from lastblock.kernels.record_arrays import RecordArray
 from lastblock.kernels.streams import key_of
 
 def opened(policy):
     states = np.zeros(1, state_dtype(policy, 2))
-    arguments = policy, states, 2, key_of(1), 0
+    arguments = policy, RecordArray(states), 2, key_of(1), 0
     kept = is_kept(open_live, *arguments)
     specialise(open_live, *arguments)(*arguments)
     print("kept" if kept else "compiled", states["queue"][0, 0])

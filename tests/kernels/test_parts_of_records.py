@@ -7,6 +7,7 @@ import lastblock as lb
 from lastblock.core.layout import HEADER, record, state_dtype
 from lastblock.core.rounds import come_back, take_arm
 from lastblock.kernels.jit import compiled, kernel, kernel_of
+from lastblock.kernels.record_arrays import RecordArray
 
 FIRST = [("round", np.int64), ("queue", np.uint32, (3,)), ("checked", np.uint8, (0,))]
 SHORT = record([*FIRST, ("end", np.uint8)])
@@ -46,7 +47,7 @@ def test_records_that_begin_alike_share_the_code():
     before = len(move.dispatcher.overloads)
     for kind in (SHORT, LONG, MOVED):
         states, twins = filled(kind), filled(kind)
-        assert compiled(move_first)(states, 1) == move_first(twins, 1) == 6
+        assert compiled(move_first)(RecordArray(states), 1) == move_first(twins, 1) == 6
         assert states.tobytes() == twins.tobytes()
     assert len(move.dispatcher.overloads) == before + 2
 
@@ -54,7 +55,7 @@ def test_records_that_begin_alike_share_the_code():
 def test_other_fields_cannot_be_read():
     assert read_first(filled(SHORT)) == 4
     with pytest.raises(KeyError, match="queue"):
-        compiled(read_first)(filled(SHORT))
+        compiled(read_first)(RecordArray(filled(SHORT)))
 
 
 def test_policies_share_what_handles_rounds():
@@ -70,6 +71,6 @@ def test_policies_share_what_handles_rounds():
         states = np.zeros(1, state_dtype(policy, 5))
         assert set(HEADER) - set(states.dtype.names) == {"checked"}
         states[0].queue[0] = 3
-        assert compiled(ask_and_lose)(states) == 3
+        assert compiled(ask_and_lose)(RecordArray(states)) == 3
         assert (states[0].taken, states[0].out[3]) == (1, 0)
     assert len(take_arm.dispatcher.overloads) <= known + 1

@@ -132,12 +132,12 @@ def _what(error: Exception) -> str:
 
 def _fields_near(trace: TracebackType | None, name: str) -> str:
     """Return advice on the field that was meant, from the record that numba was looking at."""
-    from numba.core import types  # noqa: PLC0415  # slow to import, and imported when compiling
+    from lastblock.kernels.record_types import RecordType  # noqa: PLC0415  # needs numba
 
     advised = ""
     while trace is not None:
         for value in trace.tb_frame.f_locals.values():
-            if isinstance(value, types.Record):
+            if isinstance(value, RecordType):
                 advised = f"; {advice(name, sorted(value.fields))}"
         trace = trace.tb_next
     return advised

@@ -13,7 +13,7 @@ from lastblock.core.history import block_sum
 from lastblock.core.layout import ARM, FLAG, HEADER, INDEX, NOBODY
 from lastblock.core.protocol import Layout, Record
 from lastblock.core.rounds import enqueue_all, shuffle
-from lastblock.kernels.jit import kernel, kernel_of
+from lastblock.kernels.jit import kernel, kernel_of, routine_of
 from lastblock.kernels.streams import below
 
 OBLIGATION_POWER = 0.333
@@ -66,8 +66,14 @@ def update_leader(s: Record, pulls: Any, reference: bool) -> Any:
 def update_obligation(s: Record, r: int, reference: bool) -> None:
     """Compute the number of pulls that every arm is owed in round `r`, if it has changed."""
     if r >= s.limit_lasts:
-        s.limit = obligation(r, reference)
-        s.limit_lasts = obligation_lasts(s.limit, reference)
+        renew_obligation(s, r, reference)
+
+
+@routine_of(NEEDED)
+def renew_obligation(s: Record, r: int, reference: bool) -> None:
+    """Compute the number of pulls that every arm is owed from round `r` on."""
+    s.limit = obligation(r, reference)
+    s.limit_lasts = obligation_lasts(s.limit, reference)
 
 
 @kernel_of(NEEDED)
@@ -81,7 +87,7 @@ def is_owed(s: Record, pulls: Any, arm: int) -> bool:
     return bool(pulls[arm] + s.out[arm] + s.lost[arm] <= s.limit)
 
 
-@kernel_of(HEADER)
+@routine_of(HEADER)
 def most_pulled(s: Record, pulls: Any, sums: Any, candidate: Any, incumbent: Any) -> Any:
     """Return the leader of the candidates: most pulls, then the largest sum, then at random.
 

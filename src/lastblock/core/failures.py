@@ -35,6 +35,7 @@ from lastblock.core.protocol import Record, policies_in
 from lastblock.kernels import jit
 from lastblock.kernels.background import SoonCompiled
 from lastblock.kernels.jit import is_foreign, plain
+from lastblock.kernels.record_arrays import RecordArray
 from lastblock.support.errors import PolicyError
 
 P = ParamSpec("P")
@@ -130,8 +131,9 @@ def explained(function: Callable[P, R], code: Callable[P, R], *, undo: bool) -> 
 def _states_in(arguments: Any) -> Any:
     """Return the array of records among some arguments, or None."""
     for argument in arguments:
-        if isinstance(argument, np.ndarray) and "queue" in (argument.dtype.names or ()):
-            return argument
+        found = argument.records if isinstance(argument, RecordArray) else argument
+        if isinstance(found, np.ndarray) and "queue" in (found.dtype.names or ()):
+            return found
     return None
 
 

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from lastblock.core.layout import COUNT, capacity, record, within
 from lastblock.core.protocol import Held, Record
 from lastblock.kernels.exact_sums import two_sum
-from lastblock.kernels.jit import kernel
+from lastblock.kernels.jit import kernel, routine
 
 SMALLEST_RING = 64
 
@@ -75,12 +75,7 @@ def append(h: Record, arm: int, reward: float) -> None:
     n = int(h.written[arm])
     ring = h.prefix.shape[1]
     if n & (min(ring, STRETCH) - 1) == 0:
-        if ring <= STRETCH:  # this and its like are known at compile time
-            newest = h.prefix[arm, 0]
-            for i in range(ring):
-                h.prefix[arm, i] -= newest
-        h.sum[arm] = 0.0
-        h.error[arm] = 0.0
+        start_again(h, arm)
     total, error = two_sum(h.sum[arm], reward)
     h.sum[arm] = total
     h.error[arm] += error
@@ -90,20 +85,42 @@ def append(h: Record, arm: int, reward: float) -> None:
         h.kept[arm] += 1
 
 
+@routine
+def start_again(h: Record, arm: int) -> None:
+    """Count the sums of `arm` from here: rebase its ring, or begin a stretch of a long one."""
+    ring = h.prefix.shape[1]
+    if ring <= STRETCH:
+        newest = h.prefix[arm, 0]
+        for i in range(ring):
+            h.prefix[arm, i] -= newest
+    h.sum[arm] = 0.0
+    h.error[arm] = 0.0
+
+
 @kernel
 def block_sum(h: Record, arm: int, n: int) -> float:
     """Return the sum of the last `n` rewards of `arm`, 0 ≤ n ≤ kept."""
     ring = h.prefix.shape[1]
+    if ring > STRETCH:
+        return stretched_sum(h, arm, n)
+    newest = int(h.written[arm])
+    oldest = newest - int(n)
+    return float(h.prefix[arm, newest & (ring - 1)] - h.prefix[arm, oldest & (ring - 1)])
+
+
+@routine
+def stretched_sum(h: Record, arm: int, n: int) -> float:
+    """Return a `block_sum` of a ring that is longer than a stretch."""
+    ring = h.prefix.shape[1]
     newest = int(h.written[arm])
     oldest = newest - int(n)
     total = h.prefix[arm, newest & (ring - 1)]
-    if ring > STRETCH:
-        start = (newest - 1) & ~(STRETCH - 1)
-        while start > oldest:
-            total += h.prefix[arm, start & (ring - 1)]
-            start -= STRETCH
-        if start == oldest:
-            return float(total)
+    start = (newest - 1) & ~(STRETCH - 1)
+    while start > oldest:
+        total += h.prefix[arm, start & (ring - 1)]
+        start -= STRETCH
+    if start == oldest:
+        return float(total)
     return float(total - h.prefix[arm, oldest & (ring - 1)])
 
 

@@ -32,8 +32,7 @@ def beginning(state: np.dtype[Any], room: int) -> int:
 
 def _first_large(dtype: np.dtype[Any], limit: int) -> tuple[int, bool]:
     fields: Any = dtype.fields
-    for name in dtype.names or ():
-        part, offset = fields[name][:2]
+    for part, offset, *_ in sorted(fields.values(), key=lambda field: int(field[1])):
         if part.names:
             inner, found = _first_large(part, limit)
             if found:

@@ -22,6 +22,7 @@ import numpy as np
 from lastblock.core.checked import MARK, is_checked
 from lastblock.core.fields import fields_class
 from lastblock.core.protocol import Layout, Policy, check_arms
+from lastblock.kernels.record_arrays import STREAM, is_fixed
 from lastblock.kernels.record_memory import WORD
 from lastblock.kernels.streams import STREAM_WORDS
 
@@ -70,7 +71,6 @@ WEIGHT = within(np.float64, 0)
 FLAG = within(np.uint8, 0, 1)
 """A field that says yes (1) or no (0)."""
 
-_STREAM = np.dtype(np.uint64, metadata={"holds": "a random stream"})
 _ROUND = within(np.int64, 0, LARGEST_COUNTED // 2)
 _ARMS = np.dtype(np.int64, metadata={"holds": "the number of arms"})
 
@@ -86,8 +86,6 @@ MOST_WAITED_FOR = MOST_STALE - (1 << 20)
 NOBODY = INDEX(2**32 - 1)
 """Stands for no arm, in a field that holds an arm."""
 
-# Numba takes a record for a subtype of another one whose fields are its first ones, and warns. With
-# the same last field in all of them no state begins like another.
 _END: Layout = [("end", within(np.uint8, 0, 0))]  # 1 while the record is being started, else 0
 
 HEADER = (
@@ -102,7 +100,7 @@ ENGINE_FIELDS = (*HEADER, "end")
 
 
 def slots(arms: int) -> int:
-    """Return the room for arms in a simulation or fleet: exact up to 16, then an eighth more.
+    """Return the room for arms in a simulation or fleet: exact up to 16, then up to an eighth more.
 
     Records are small then, and no arm comes later. For live bandits see `room_for`.
     """
@@ -111,10 +109,7 @@ def slots(arms: int) -> int:
 
 
 def capacity(n: int, at_least: int = 1) -> int:
-    """Return the smallest `at_least` · 2ʲ that is at least `n`.
-
-    Few layouts then serve all sizes, so that few compilations do.
-    """
+    """Return the smallest `at_least` · 2ʲ that is at least `n`."""
     size = at_least
     while size < n:
         size *= 2
@@ -122,24 +117,22 @@ def capacity(n: int, at_least: int = 1) -> int:
 
 
 def room_for(arms: int) -> int:
-    """Return for how many arms a live bandit's record has room: 2, 4, 8, 16, 32 …
-
-    A process with many bandits then compiles each policy a handful of times.
-    """
+    """Return for how many arms a live bandit's record has room: 2, 4, 8, 16, 32 …"""
     return capacity(arms, 2)
 
 
 def record(fields: Layout) -> np.dtype[Any]:
     """Return the type of a record whose fields read as attributes, compiled or not.
 
-    Every field starts at a multiple of eight bytes, since numpy's own `align` is lost in nested
-    records. The record's size is a multiple of eight, too.
+    Fields that take as many bytes for any number of arms lie before the others. Every field starts
+    at a multiple of eight bytes, since numpy's own `align` is lost in nested records. The record's
+    size is a multiple of eight, too.
     """
     formats = [np.dtype(field[1:] if len(field) > 2 else field[1]) for field in fields]
-    offsets, end = [], 0
-    for format in formats:
-        offsets.append(_up(end))
-        end = offsets[-1] + format.itemsize
+    offsets, end = [0] * len(formats), 0
+    for place in sorted(range(len(formats)), key=lambda place: not is_fixed(formats[place])):
+        offsets[place] = _up(end)
+        end = offsets[place] + formats[place].itemsize
     plain: Any = {
         "names": [field[0] for field in fields],
         "formats": formats,
@@ -212,7 +205,7 @@ def record_of(
     for fleets.
     """
     header: Layout = [
-        ("stream", _STREAM, (STREAM_WORDS,)),
+        ("stream", STREAM, (STREAM_WORDS,)),
         ("round", _ROUND),
         ("arms", _ARMS),
         ("queued", within(INDEX, 0, room)),
@@ -229,13 +222,14 @@ def record_of(
 
 
 def layout_id(dtype: np.dtype[Any]) -> str:
-    """Return a short name of a layout: the same for the same fields, order and sizes."""
+    """Return a short name of a layout: the same for the same fields, order, sizes and places."""
     return hashlib.blake2b(repr(_fields(dtype)).encode(), digest_size=8).hexdigest()
 
 
 def _fields(dtype: np.dtype[Any]) -> list[Any]:
+    fields: Any = dtype.fields
     return [
-        (name, _fields(part)) if (part := dtype[name]).names else (name, part.base.str, part.shape)
-        for name in dtype.names or ()
+        (name, offset, *([_fields(part)] if part.names else [part.base.str, part.shape]))
+        for name, (part, offset, *_) in fields.items()
         if name != MARK[0]
     ]

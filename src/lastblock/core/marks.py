@@ -66,7 +66,7 @@ def levels(marks: int, horizon: int | None = None) -> int:
     """Return the number of levels that blocks of up to `LONGEST_BLOCK` rewards need.
 
     Up to a `horizon` of rewards an arm, fewer levels give the same blocks. Their number is a
-    multiple of four, so that few layouts, hence few compilations, serve all horizons.
+    multiple of four.
     """
     most = 1 + (-(-LONGEST_BLOCK // (marks - 2)) - 1).bit_length()
     if horizon is None:
@@ -118,26 +118,26 @@ def clear_arm(m: Record, arm: int) -> None:
 
 @kernel
 def half_of(m: Record) -> int:
-    """Return the length of a row, half the marks of a level; known at compile time."""
+    """Return the length of a row, half the marks of a level."""
     return int(m.sum.shape[2])
 
 
 @kernel
 def levels_of(m: Record) -> int:
-    """Return the number of levels; known at compile time."""
+    """Return the number of levels."""
     return int(m.sum.shape[1]) - 1
 
 
 @kernel
 def turn(n: int, size: int) -> int:
-    """Return n modulo a size that is known at compile time."""
+    """Return n modulo a size; quicker for a power of two."""
     return n & (size - 1) if size & (size - 1) == 0 else n % size
 
 
 @kernel
 def row_of(level: int, i: int, half: int) -> int:
     """Return the row of mark number `i` of a level."""
-    return level + 1 if level > 0 else turn(i, 2 * half) // half
+    return level + 1 if level > 0 else int(turn(i, 2 * half) >= half)
 
 
 @kernel
@@ -177,7 +177,7 @@ def is_full(m: Record, arm: int) -> bool:
     half = half_of(m)
     levels = levels_of(m)
     longest = (2 * half - 2) << (levels - 1)
-    if longest >= LONGEST_BLOCK:  # there are all levels, which is known at compile time
+    if longest >= LONGEST_BLOCK:  # there are all levels
         return False
     return bool(m.written[arm] >= room_of(half, levels))
 
@@ -258,10 +258,17 @@ def block_sum(m: Record, arm: int, place: int, level: int, block: Block | BlockW
     half = half_of(m)
     written: Any = np.int64(m.written[arm])
     if half == 2 or block == Block.SHORT:  # it may still lie on a level below
-        while level > 0 and place + delay(level, half) >= written:
-            level -= 1
+        level = level_of(place, level, half, written)
     i = place >> level
     return float(m.total[arm] - m.sum[arm, row_of(level, i, half), turn(i, half)])
+
+
+@routine
+def level_of(place: int, level: int, half: int, written: int) -> int:
+    """Return the level of the mark at a place: this one or, if it has not moved yet, one below."""
+    while level > 0 and place + delay(level, half) >= written:
+        level -= 1
+    return level
 
 
 @kernel
@@ -270,10 +277,16 @@ def is_at_least(a: float, n: int, b: float, m: int) -> bool:
     x = a * m
     y = b * n
     if abs(x - y) < CLOSE * abs(x):
-        _, x_error = two_product(a, float(m))
-        _, y_error = two_product(b, float(n))
-        return bool(x - y >= y_error - x_error)
+        return is_at_least_exactly(a, n, b, m)
     return bool(x >= y)
+
+
+@routine
+def is_at_least_exactly(a: float, n: int, b: float, m: int) -> bool:
+    """Return whether a · m ≥ b · n, for products that are close."""
+    x, x_error = two_product(a, float(m))
+    y, y_error = two_product(b, float(n))
+    return bool(x - y >= y_error - x_error)
 
 
 def fill_levels(old: Record, new: Record) -> None:

@@ -106,7 +106,7 @@ def take_arm(s: Record) -> Any:
     arm: Any = np.int64(s.queue[s.taken])
     s.taken += 1
     s.out[arm] += 1
-    if s.unanswered.shape[0] > 0:  # known at compile time
+    if s.unanswered.shape[0] > 0:  # in a fleet
         s.unanswered[arm] += 1
     return arm
 
@@ -149,7 +149,7 @@ def _count_reward(s: Record, arm: int) -> None:
     """Note that the reward of a decision that was out has come."""
     come_back(s, arm)
     s.lost[arm] = 0
-    if s.told.shape[0] > 0:  # known at compile time
+    if s.told.shape[0] > 0:  # in a fleet
         s.told[arm] += 1
         s.unanswered[arm] -= 1
 

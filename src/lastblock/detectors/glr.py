@@ -96,7 +96,7 @@ def append(s: Record, arm: int, reward: float) -> None:
     s.sums[arm] = total
     s.error[arm] += error
     total += s.error[arm]
-    if s.recent.shape[2] == 0:  # known at compile time
+    if s.recent.shape[2] == 0:
         s.first[arm, n] = total
         return
     j = 0

@@ -83,7 +83,7 @@ def shift_fields(arms: int, *, blocks: bool = False) -> Layout:
 
 @kernel
 def has_blocks(d: Record) -> bool:
-    """Return whether blocks can be read from the record; known at compile time.
+    """Return whether blocks can be read from the record.
 
     The comparisons then see clipped rewards, and no sum is multiplied by the unit, so that no
     reward makes it overflow.

@@ -22,6 +22,7 @@ from lastblock.engine.fleet import (
     tell_own,
 )
 from lastblock.fleet.plan import FleetPlan
+from lastblock.kernels.record_arrays import RecordArray
 from lastblock.support.errors import UnknownDecisionError
 
 SMALL_BATCH = 2048
@@ -44,15 +45,15 @@ class Batches:
     """
 
     def __init__(self, plan: FleetPlan, states: States, threads: int) -> None:
-        self.plan, self.states, self.threads = plan, states, threads
+        self.plan, self.states, self.threads = plan, RecordArray(states), threads
         self._pool: ThreadPoolExecutor | None = None
         self._bits = max(1, (plan.size - 1).bit_length())
         numbers, words = np.zeros(0, np.int64), np.zeros(0, np.uint64)
-        states, rewards = states[:0], np.zeros(0)
+        records, rewards = self.states, np.zeros(0)
         self._sort: Any = specialise(sort_own, numbers, 0, 1, 1, words, words, numbers)
-        self._ask: Any = specialise(ask_own, plan.policy, states, 0, plan.key, words, numbers)
-        self._unasked: Any = specialise(first_unasked, states, words, numbers, numbers)
-        self._tell: Any = specialise(tell_own, plan.policy, states, words, numbers, rewards)
+        self._ask: Any = specialise(ask_own, plan.policy, records, 0, plan.key, words, numbers)
+        self._unasked: Any = specialise(first_unasked, records, words, numbers, numbers)
+        self._tell: Any = specialise(tell_own, plan.policy, records, words, numbers, rewards)
 
     def ask(self, batch: Numbers) -> Numbers:
         """Take a decision with each bandit of the batch; return the arms in its order."""
@@ -134,12 +135,14 @@ class Batches:
         rewards: npt.NDArray[np.float64],
     ) -> None:
         policy, states, dtype = self.plan.policy, self.states, self.plan.dtype
-        scratch = np.zeros(1, dtype)
+        scratch = RecordArray(np.zeros(1, dtype))
         run: Any = specialise(first_without_room, policy, states, scratch, parts[0], arms, rewards)
         wrong = min(
             self._each(
                 parts,
-                lambda words: run(policy, states, np.zeros(1, dtype), words, arms, rewards),
+                lambda words: run(
+                    policy, states, RecordArray(np.zeros(1, dtype)), words, arms, rewards
+                ),
             )
         )
         if wrong < NOWHERE:

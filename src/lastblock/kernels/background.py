@@ -25,6 +25,7 @@ import numpy.typing as npt
 from lastblock.kernels.interrupts import deferred_interrupts
 from lastblock.kernels.jit import is_kept, plain, signature_of, specialise, specialised_before
 from lastblock.kernels.numba_on_demand import DISABLED, hold_compiler, in_background, make_ready
+from lastblock.kernels.record_arrays import RecordArray
 
 SLOW = 0.1
 """Seconds of a call in plain Python after which the next call waits for the compiled code: with a
@@ -199,7 +200,8 @@ def _short(error: BaseException | None) -> str:
 
 
 def _arrays(arguments: tuple[Any, ...]) -> list[npt.NDArray[Any]]:
-    return [argument for argument in arguments if isinstance(argument, np.ndarray)]
+    arrays = [argument for argument in arguments if isinstance(argument, np.ndarray)]
+    return [each.records if isinstance(each, RecordArray) else each for each in arrays]
 
 
 def _is_undone(arguments: tuple[Any, ...]) -> bool:

@@ -10,18 +10,16 @@ Many kernels read the first fields of a record only, which are the same for all 
 of such a kernel lets numba compile it for a record of these fields, once and not for each policy.
 """
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 from numba.core import datamodel, targetconfig, types
-from numba.core.imputils import lower_cast
-from numba.np.numpy_support import as_dtype
+
+from lastblock.kernels.record_types import RecordType
 
 # Typed as Any, because numba's annotations are incomplete.
 _config: Any = targetconfig
 _models: Any = datamodel
-_lower_cast: Any = lower_cast
 
 CHECKED = {"boundscheck": True}
 """The option for a function that checks its indices, and calls such kernels only."""
@@ -66,26 +64,9 @@ class KernelType(types.Dispatcher):
         return super().get_call_type(context, args, kws)
 
 
-class PartType(types.Record):
-    """The type of a record that is known by some of its fields only."""
-
-
-@functools.cache
 def _part_of(kind: Any, fields: tuple[str, ...]) -> Any:
     """Return the type of a record with only those of its fields; another type as it is."""
-    if not isinstance(kind, types.Record):
-        return kind
-    kept: list[Any] = [(name, kind.fields[name]) for name in fields if name in kind.fields]
-    size = max((field.offset + as_dtype(field.type).itemsize for _, field in kept), default=0)
-    part: Any = PartType
-    return part([(name, field._asdict()) for name, field in kept], size, kind.aligned)
+    return kind.part(fields) if isinstance(kind, RecordType) else kind
 
 
 _models.register_default(KernelType)(_models.models.OpaqueModel)
-_models.register_default(PartType)(_models.models.RecordModel)
-
-
-@_lower_cast(types.Record, PartType)  # type: ignore[untyped-decorator]  # numba has no types
-def _as_part(context: Any, builder: Any, _whole: Any, part: Any, value: Any) -> Any:
-    """Return the same place in memory."""
-    return builder.bitcast(value, context.get_value_type(part))

@@ -40,6 +40,7 @@ from lastblock.kernels.numba_on_demand import (
     numba,
     when_compiling,
 )
+from lastblock.kernels.record_arrays import RecordArray
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -77,6 +78,15 @@ def kernel_of(fields: tuple[str, ...]) -> Callable[[Callable[P, R]], Callable[P,
 def routine(function: Callable[P, R]) -> Callable[P, R]:
     """Make a long function one that kernels call, without copying it into each of them."""
     return _inner(function, _INNER)
+
+
+def routine_of(fields: tuple[str, ...]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a long function a `routine` that needs only these fields of its records."""
+
+    def make(function: Callable[P, R]) -> Callable[P, R]:
+        return _inner(function, _INNER, fields)
+
+    return make
 
 
 def checked_kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -296,6 +306,7 @@ def _type_of(value: Any) -> Any:
         return numba().typeof(value)
     found = _types.get(known_as)
     if found is None:
+        make_ready()  # or numba would not know the types of records
         found = _types[known_as] = numba().typeof(value)
     return found
 
@@ -303,6 +314,8 @@ def _type_of(value: Any) -> Any:
 def _look_of(value: Any) -> Any:
     """Return all of a value that its type depends on; raise a LookupError for other values."""
     cls = type(value)
+    if cls is RecordArray:
+        return cls, value.outline
     if cls in (np.ndarray, np.recarray):
         flags, dtype = value.flags, value.dtype
         layout = flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned

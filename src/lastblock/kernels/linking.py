@@ -59,6 +59,9 @@ def _compilers() -> tuple[type[Any], type[Any]] | None:
         codegen = _NoEnvironments()
 
         def add_ir_module(self, module: Any) -> None:
+            for function in module.functions:
+                if not (function.is_declaration or "alwaysinline" in function.attributes):
+                    function.attributes.add("noinline")  # a routine
             super().add_ir_module(module)
             _take_apart(module)
 

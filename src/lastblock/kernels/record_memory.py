@@ -27,12 +27,15 @@ def _compile_copy() -> None:
     from numba.core import cgutils  # noqa: PLC0415  # slow to import
     from numba.extending import intrinsic  # noqa: PLC0415  # slow to import
 
+    from lastblock.kernels.record_types import address_of  # noqa: PLC0415  # needs numba
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         record, array, start = arguments
+        source = address_of(context, builder, signature.args[0], record)
         words = context.make_array(signature.args[1])(context, builder, array)
         n = builder.sub(builder.extract_value(words.shape, 0), start)
         copy_memory: Any = cgutils.raw_memcpy
-        copy_memory(builder, builder.gep(words.data, [start]), record, n, WORD)
+        copy_memory(builder, builder.gep(words.data, [start]), source, n, WORD)
         return context.get_dummy_value()
 
     def declare(_typing: Any, s: Any, target: Any, first: Any) -> Any:
@@ -59,29 +62,21 @@ def zeroing(kept: tuple[str, ...]) -> Callable[[Any], None]:
 
     def compile_zero() -> None:
         from numba import types  # noqa: PLC0415  # slow to import
-        from numba.core import cgutils  # noqa: PLC0415  # slow to import
         from numba.extending import intrinsic  # noqa: PLC0415  # slow to import
 
+        from lastblock.kernels.record_types import zero_fields  # noqa: PLC0415  # needs numba
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kind = signature.args[0]
-            starts = sorted({field.offset for field in kind.fields.values()} | {kind.size})
-            member: Any = cgutils.get_record_member
-            fill: Any = cgutils.memset
-            for name, field in kind.fields.items():
-                empty = 0 in getattr(field.type, "shape", ())
-                if name not in kept and not empty and not isinstance(field.type, types.Record):
-                    place = member(builder, arguments[0], field.offset, cgutils.int8_t)
-                    n = starts[starts.index(field.offset) + 1] - field.offset
-                    fill(builder, place, context.get_constant(types.intp, n), 0)
+            zero_fields(context, builder, signature.args[0], arguments[0], kept)
             return context.get_dummy_value()
 
         def declare(_typing: Any, s: Any) -> Any:
             return types.void(s), generate
 
-        zero_fields: Any = intrinsic(declare)
+        zero_all: Any = intrinsic(declare)
 
         def run(s: Any) -> None:
-            zero_fields(s)
+            zero_all(s)
 
         in_kernels(zero)(lambda s: run)
 
@@ -89,7 +84,7 @@ def zeroing(kept: tuple[str, ...]) -> Callable[[Any], None]:
     return zero
 
 
-def fetch(states: npt.NDArray[Any], i: int) -> None:
+def fetch(states: Any, i: int) -> None:
     """Prefetch the first bytes of record `i` into the processor's cache.
 
     Kernels call it for a record that they will need soon. Without the JIT it does nothing.
@@ -104,9 +99,10 @@ def _compile_fetch() -> None:
     from numba.core import cgutils  # noqa: PLC0415  # slow to import
     from numba.extending import intrinsic  # noqa: PLC0415  # slow to import
 
+    from lastblock.kernels.record_types import address_in  # noqa: PLC0415  # needs numba
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        place = builder.bitcast(builder.gep(array.data, [arguments[1]]), cgutils.voidptr_t)
+        place = address_in(context, builder, signature.args[0], *arguments)
         flags = cgutils.int32_t
         kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, flags, flags, flags])
         hint = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], kind)

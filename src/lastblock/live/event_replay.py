@@ -186,7 +186,7 @@ def repeating(live: Live) -> SoonCompiled:
 
 def _arguments(live: Live, run: EventRows, row: int, places: Places) -> tuple[Any, ...]:
     noted = (live.planned, live.told, live.notes.floor, live.is_floored)
-    return (live.policy, live.states, *noted, run, row, places)
+    return (live.policy, live.records, *noted, run, row, places)
 
 
 def _play(live: Live, run: EventRows, places: Places) -> None:
@@ -219,7 +219,7 @@ def _is_due(arguments: tuple[Any, ...], events: int) -> bool:
 
     Code that was compiled before is loaded soon; to compile it must be worth the time.
     """
-    known_as = type(arguments[0]), arguments[1].dtype
+    known_as = type(arguments[0]), arguments[1].outline
     before = _repeated.get(known_as, 0)
     _repeated[known_as] = total = before + events
     return total > MANY or (before <= FEW < total and is_kept(relive, *arguments))

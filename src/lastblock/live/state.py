@@ -47,6 +47,7 @@ from lastblock.engine.live import (
 from lastblock.engine.sound_records import check_record
 from lastblock.kernels.background import SoonCompiled
 from lastblock.kernels.jit import DISABLED, plain
+from lastblock.kernels.record_arrays import RecordArray
 from lastblock.kernels.record_memory import WORD
 from lastblock.kernels.streams import Stream, key_of
 from lastblock.live.absence import RecordMap
@@ -162,13 +163,14 @@ class Live:
         self.policy = policy
         self.width = room_for(arms) if width is None else slots(width)
         self.depth = FIRST_ROOM if depth is None and grows(policy, arms) else depth
-        self.states = states = np.zeros(1, state_dtype(policy, arms, self.depth, self.width))
-        self._note(Notes(states.dtype, self.width))
+        self.states = np.zeros(1, state_dtype(policy, arms, self.depth, self.width))
+        self.records = RecordArray(self.states)
+        self._note(Notes(self.states.dtype, self.width))
         self.is_floored = floored
-        record = (policy, states[:0])
+        record = (policy, self.records)
         self._ask = self._asking()
         self._tell = soon_compiled(tell_live, *record, self.told, 0, 0.0)
-        self._forget = soon_compiled(forget_live, states[:0], 0)
+        self._forget = soon_compiled(forget_live, self.records, 0)
         self._open = soon_compiled(open_live, *record, 0, _KEY, 0)
         self._full = soon_compiled(full_live, *record, 0)
         self._map: RecordMap | None = None  # of this layout; made when it is needed
@@ -177,7 +179,7 @@ class Live:
     def _asking(self) -> SoonCompiled:
         """Return the kernel of `ask`, which is another one if there are traffic floors."""
         ask: Any = ask_floored_live if self.is_floored else ask_live
-        return soon_compiled(ask, self.policy, self.states[:0], *self._noted, 0)
+        return soon_compiled(ask, self.policy, self.records, *self._noted, 0)
 
     @property
     def s(self) -> Record:
@@ -194,7 +196,7 @@ class Live:
 
     def bind(self) -> None:
         """Bind the arrays to the kernels of `ask` and `tell` once, which makes calls faster."""
-        record = (self.policy, self.states)
+        record = (self.policy, self.records)
         self.ask: Callable[[int], Any] = self._bound(self._ask, *record, *self._noted)
         """Take the decision with this number: return its arm; with floors, its probability too."""
         self.tell_at_once: Callable[[int, float], bool] = self._bound(
@@ -270,13 +272,14 @@ class Live:
 
     def forget(self, arm: int) -> None:
         """Drop a decision for this arm whose reward will never come."""
-        self._forget.run(self.states, arm)
+        self._forget.run(self.records, arm)
 
     def copy(self, states: States | None = None) -> "Live":
         """Return an independent copy, in an array of its own; or with another record, `states`."""
         other = Live.__new__(Live)
         other.__dict__.update(self.__dict__)
         other.states = self.states.copy() if states is None else states
+        other.records = RecordArray(other.states)
         other._note(self.notes.copy())
         other.bind()
         return other
@@ -357,7 +360,7 @@ class Live:
         """Return whether the record must grow before it takes another reward of this arm."""
         if self.depth is None:
             return False
-        return bool(self._full.run(self.policy, self.states, arm))
+        return bool(self._full.run(self.policy, self.records, arm))
 
     def reseed(self, key: Stream) -> None:
         """Replace the random streams by those of a bandit that starts with this key."""

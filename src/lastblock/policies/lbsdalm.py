@@ -16,7 +16,7 @@ from lastblock.core.duels import (
 from lastblock.core.history import append, clear, forget_oldest, history_dtype
 from lastblock.core.rounds import enqueue, shuffle
 from lastblock.kernels.divergences import Family, FamilyWord, family_support
-from lastblock.kernels.jit import kernel, plain
+from lastblock.kernels.jit import plain, routine
 from lastblock.kit import COUNT, Layout, Range, Record, Verdict, judge, policy
 from lastblock.support.checks import choice, number, whole
 from lastblock.theory.kullback import kl
@@ -27,13 +27,13 @@ SIZED_FOR_ROUNDS = 10**9
 LARGEST_MEMORY = 1 << 24
 
 
-@kernel
+@routine
 def memory(r: float, minimum: int, scale: float, offset: int) -> int:
     """Return m_r = max(M, ⌈C (log r)²⌉ + offset), the rewards that an arm keeps in round r."""
     return max(minimum, math.ceil(scale * math.log(r) ** 2) + offset)
 
 
-@kernel
+@routine
 def memory_lasts(m: int, scale: float, offset: int) -> float:
     """Return a round below which the memory stays at m, slightly early because of rounding."""
     if scale == 0.0:

@@ -10,6 +10,7 @@ from lastblock.core.layout import state_dtype
 from lastblock.core.protocol import Policy
 from lastblock.core.support import first_outside, refusal, support_of
 from lastblock.engine.replay import Passes, replay
+from lastblock.kernels.record_arrays import RecordArray
 from lastblock.kernels.streams import STREAM_WORDS, Stream
 from lastblock.replay.evaluation import Evaluation
 from lastblock.replay.logs import Log
@@ -124,7 +125,7 @@ class LogReader:
         passes: Passes,
     ) -> tuple[Any, ...]:
         log, stream = self._log, np.empty(STREAM_WORDS, np.uint64)
-        fixed = self._policy, state, self._key, stream, first, log.arms, log.rewards
+        fixed = self._policy, RecordArray(state), self._key, stream, first, log.arms, log.rewards
         return *fixed, resampled, self._longest, times, passes
 
     def _check(self, matched: npt.NDArray[np.int64], resampled: bool) -> None:

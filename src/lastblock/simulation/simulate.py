@@ -14,6 +14,7 @@ from lastblock.core.registry import require_policy
 from lastblock.core.support import check_fit
 from lastblock.engine.simulate import Outcome, play
 from lastblock.kernels.jit import is_foreign, is_kept, signature_of
+from lastblock.kernels.record_arrays import RecordArray
 from lastblock.kernels.streams import Seed, Stream, key_of
 from lastblock.simulation.delays import Delay, book_of, check_delay
 from lastblock.simulation.identification import Examiner, check_world
@@ -233,7 +234,7 @@ class Player:
 
     def _arguments(self, first: int, outcome: Outcome) -> tuple[Any, ...]:
         # All replications of a chunk use the same record, which stays in the core's own cache.
-        state = np.empty(1, self._dtype)
+        state = RecordArray(np.empty(1, self._dtype))
         streams = np.empty((2, 4), np.uint64)
         late = book_of(self._delay, self._key, self.horizon)
         return *self._fixed, state, self._key, streams, first, self.times, outcome, late

@@ -20,6 +20,7 @@ from lastblock.core.support import support_of
 from lastblock.engine.simulate import Outcome, play
 from lastblock.environments.piecewise import Stationary
 from lastblock.kernels.jit import DISABLED
+from lastblock.kernels.record_arrays import RecordArray
 from lastblock.kernels.streams import key_of
 from lastblock.live.bandit import Bandit
 from lastblock.live.state import Live, state_size
@@ -155,7 +156,17 @@ def start_sets_what_it_reads(policy: Policy) -> None:
         state.view(np.uint8)[:] = garbage
         out = Outcome.empty(2, times=1, phases=len(env.changes) + 1, arms=ARMS, traced=HORIZON)
         times, streams = np.array([HORIZON]), np.empty((2, 4), np.uint64)
-        arguments = policy, env.compile(HORIZON), state, key, streams, 0, times, out, None
+        arguments = (
+            policy,
+            env.compile(HORIZON),
+            RecordArray(state),
+            key,
+            streams,
+            0,
+            times,
+            out,
+            None,
+        )
         specialise(play, *arguments)(*arguments)
         outcomes.append(out)
     for other in outcomes[1:]:

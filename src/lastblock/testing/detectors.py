@@ -11,6 +11,7 @@ from lastblock.core.layout import record
 from lastblock.core.protocol import Detector, States
 from lastblock.core.registry import require_detector
 from lastblock.kernels.jit import entry
+from lastblock.kernels.record_arrays import RecordArray
 from lastblock.policies.restarting import Restarting
 from lastblock.policies.thompson import Thompson
 from lastblock.testing import declared, live_use, reproducible
@@ -69,7 +70,7 @@ def watched(detector: Detector, means: tuple[float, float], garbage: int = 0) ->
         np.empty(REWARDS),
         np.empty(REWARDS),
     )
-    arguments = detector, states, arms, rewards, noticed
+    arguments = detector, RecordArray(states), arms, rewards, noticed
     specialise(watch, *arguments)(*arguments)
     return noticed
 

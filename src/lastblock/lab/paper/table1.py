@@ -14,6 +14,7 @@ from lastblock.core.layout import state_dtype
 from lastblock.core.protocol import Policy, Record
 from lastblock.engine.simulate import Outcome, play
 from lastblock.environments.piecewise import Stationary
+from lastblock.kernels.record_arrays import RecordArray
 from lastblock.kernels.streams import key_of
 from lastblock.lab.latex_tables import escape, latex_table
 from lastblock.policies.besa import BESA
@@ -129,7 +130,7 @@ def _digits(value: float, column: str) -> str:
 
 def measure(policy: Policy, environment: Environment, horizon: int) -> Cost:
     """Play a policy for `horizon` rounds on one core, often enough to time it."""
-    state = np.zeros(1, state_dtype(policy, environment.n_arms, horizon))
+    state = RecordArray(np.zeros(1, state_dtype(policy, environment.n_arms, horizon)))
     replications = max(1, _STEPS // horizon)
     arguments = (
         policy,
