@@ -1,8 +1,6 @@
 """Settings of every test."""
 
-import contextlib
 import gc
-import importlib
 import re
 from unittest import mock
 
@@ -10,17 +8,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import lastblock as lb
-from lastblock.core.layout import FIRST_ROOM, room_for, state_dtype
 from lastblock.fleet import batches
 from lastblock.kernels import jit
 from lastblock.kernels.background import compiling
 from lastblock.kernels.numba_on_demand import make_ready
-from lastblock.lab.paper import table1
-from lastblock.live import warming
-from lastblock.replay import reader
-from lastblock.simulation import compiling as simulation_compiling
-from lastblock.support.compiling_processes import compile_shared
-from lastblock.testing import declared, worlds
+from lastblock.testing import worlds
 from store.postgres_server import Server, why_not
 from trials import QUICK_POLICIES
 
@@ -214,80 +206,6 @@ def server():
     made = Server()
     yield made
     made.close()
-
-
-SHARED_HORIZONS = (2 * FIRST_ROOM + 1, 10_000)
-"""That of a live bandit's record after it has grown, which the conformance suite compiles anyway,
-and that of the paper."""
-
-EXACT = {"kernels", "oracle", "smoke", "testing"} | {
-    *("test_cluster", "test_compiling", "test_examples", "test_notebook", "test_runner"),
-    "test_warming",
-}
-"""Folders and files that play in exact records, as users do, and compile in several processes: the
-oracles fill their records, and processes that a test starts know nothing of `shared`."""
-
-
-def roomy_dtype(policy, arms, horizon=None):
-    """Return the type of a record that many tests share; see `shared`."""
-    longer = next((long for long in SHARED_HORIZONS if (horizon or 0) <= long), horizon)
-    return state_dtype(policy, arms, longer, room=max(arms, room_for(worlds.ARMS)))
-
-
-def compile_alone(shared, ours, helpers, cache, done):
-    """Compile in this process; others would compile for exact records."""
-    compile_shared(shared, ours, 0, cache, done)
-
-
-simulating = importlib.import_module("lastblock.simulation.simulate")  # its name is a function's
-
-REPLACED = [
-    *((module, "state_dtype", roomy_dtype) for module in (declared, simulating, reader, table1)),
-    *((module, "compile_shared", compile_alone) for module in (simulation_compiling, warming)),
-]
-"""What tests do otherwise than users, where that saves a compilation."""
-
-
-@contextlib.contextmanager
-def shared():
-    """`simulate` plays in records with room to spare, the same as those of live bandits.
-
-    Two or three arms take a record for four. If a policy keeps every reward, a short run takes the
-    record of a longer one. No decision depends on the room that is left.
-    """
-    with contextlib.ExitStack() as stack:
-        for module, name, other in REPLACED:
-            stack.enter_context(mock.patch.object(module, name, other))
-        yield
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _shared_or_exact(request):
-    """Tests share their records, unless `EXACT` has their folder or file."""
-    is_exact = {request.path.parent.name, request.path.stem} & EXACT
-    with contextlib.nullcontext() if is_exact else shared():
-        yield
-
-
-class Doctests:
-    """The same for doctests of the package, which no fixture of this file reaches."""
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item):
-        with shared() if item.nodeid.startswith("src/") else contextlib.nullcontext():
-            return (yield)
-
-
-def pytest_configure(config):
-    """Let what is here hold for doctests of the package, too."""
-    config.pluginmanager.register(Doctests())
-
-
-@pytest.fixture
-def shared_records():
-    """Let a test in a file with exact records share them, too."""
-    with shared():
-        yield
 
 
 @pytest.fixture

@@ -37,8 +37,6 @@ OF_FEW_POLICIES = {
 }
 FEW = lb.LBSDAGM, lb.KLUCB, lb.Restarting
 
-pytestmark = pytest.mark.usefixtures("shared_records")
-
 
 def types_of(value):
     """The types of a policy's parameters, and of those of the policies within it."""

@@ -10,8 +10,6 @@ import lastblock as lb
 import oracle.replay as twin
 from oracle.worlds import KINDS, World
 
-pytestmark = pytest.mark.usefixtures("shared_records")
-
 LABELS = ["a", "b", "c"]
 POLICIES = [lb.LBSDALM(), lb.Thompson(), lb.LBSDA()]
 

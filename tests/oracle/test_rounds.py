@@ -214,7 +214,6 @@ SIMULATED = [
 ]
 
 
-@pytest.mark.usefixtures("shared_records")
 @pytest.mark.parametrize(("policy", "scenario"), SIMULATED)
 def test_simulated(policy, scenario):
     """Ten thousand decisions in the paper's worlds, through the engine of `simulate`."""
