@@ -94,3 +94,4 @@ class Page:
         self.devtools("Emulation.clearDeviceMetricsOverride")
         self.devtools("Emulation.setEmulatedMedia", media="", features=[])
         self.devtools("Emulation.setScriptExecutionDisabled", value=False)
+        self.devtools("Emulation.setTouchEmulationEnabled", enabled=False)

@@ -5,7 +5,6 @@ import inspect
 import re
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -101,17 +100,6 @@ def test_checkers_read_where_a_name_is_imported_from_on_first_use():
     named = {name: f"lastblock.{module}" for name, module in lb._ON_FIRST_USE.items()}
     assert named == {name: module for name, module in read.items() if name not in rooms}
     assert set(named) <= set(lb.__all__)
-
-
-def test_the_name_of_a_public_class_means_one_thing():
-    package = Path(lb.__file__).parent
-    homes = defaultdict(set)
-    for path in sorted(package.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                homes[node.name].add(path.relative_to(package).as_posix())
-    assert {"Bandit", "Scenario"} <= homes.keys()
-    assert {name: sorted(files) for name, files in homes.items() if len(files) > 1} == {}
 
 
 @pytest.mark.parametrize("cls", [getattr(lb, name) for name in lb.POLICIES if hasattr(lb, name)])

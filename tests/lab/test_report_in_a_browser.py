@@ -160,27 +160,24 @@ def test_zooming_changes_the_axes_and_resetting_restores_them(page):
 def test_two_fingers_zoom(page):
     page.show_as(390, 844, mobile=True)
     page.devtools("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
-    try:
-        plot = page.one(".plot svg")
-        page.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", plot)
-        box = page.run("return arguments[0].getBoundingClientRect().toJSON()", plot)
-        middle = box["x"] + 0.55 * box["width"]
-        whole, top = ticks(page), page.run("return scrollY")
-        for kind, apart in [("Start", 30), ("Move", 50), ("Move", 90), ("End", None)]:
-            fingers = [] if apart is None else [middle - apart, middle + apart]
-            points = [
-                {"x": x, "y": box["y"] + box["height"] / 2, "id": i} for i, x in enumerate(fingers)
-            ]
-            page.devtools("Input.dispatchTouchEvent", type=f"touch{kind}", touchPoints=points)
-        # Three times as wide: a third of the time is left.
-        assert len(ticks(page)) > 1
-        assert float(ticks(page)[-1]) - float(ticks(page)[0]) <= HORIZON / 3
-        assert ticks(page) != whole
-        assert page.run("return scrollY") == top
-        page.all("#scenario-1 .tools > button")[2].click()
-        assert ticks(page) == whole
-    finally:
-        page.devtools("Emulation.setTouchEmulationEnabled", enabled=False)
+    plot = page.one(".plot svg")
+    page.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", plot)
+    box = page.run("return arguments[0].getBoundingClientRect().toJSON()", plot)
+    middle = box["x"] + 0.55 * box["width"]
+    whole, top = ticks(page), page.run("return scrollY")
+    for kind, apart in [("Start", 30), ("Move", 50), ("Move", 90), ("End", None)]:
+        fingers = [] if apart is None else [middle - apart, middle + apart]
+        points = [
+            {"x": x, "y": box["y"] + box["height"] / 2, "id": i} for i, x in enumerate(fingers)
+        ]
+        page.devtools("Input.dispatchTouchEvent", type=f"touch{kind}", touchPoints=points)
+    # Three times as wide: a third of the time is left.
+    assert len(ticks(page)) > 1
+    assert float(ticks(page)[-1]) - float(ticks(page)[0]) <= HORIZON / 3
+    assert ticks(page) != whole
+    assert page.run("return scrollY") == top
+    page.all("#scenario-1 .tools > button")[2].click()
+    assert ticks(page) == whole
 
 
 def test_values_are_read_at_a_time(page, results):

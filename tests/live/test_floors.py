@@ -9,13 +9,6 @@ from colours import ARMS, arms_of, new_bandit, play
 import lastblock as lb
 
 
-def test_without_a_floor_there_is_no_probability(bandit):
-    assert bandit.ask().probability is None
-    assert bandit.floor == {}
-    assert new_bandit(floor={}).floor == {}
-    assert new_bandit(floor=0.0).ask().probability is None
-
-
 def test_floors_are_shares_of_decisions():
     n = 20_000
     bandit = new_bandit(floor={"red": 0.05, "blue": 0.1})
@@ -65,6 +58,8 @@ def test_set_at_once_they_are_those_of_a_new_bandit(policy, floor):
 
 def test_decisions_have_a_probability_while_there_are_floors():
     bandit = new_bandit()
+    assert bandit.floor == new_bandit(floor={}).floor == {}
+    assert new_bandit(floor=0.0).ask().probability is None
     assert {each.probability for each in play(bandit, 10)} == {None}
     out = bandit.ask()
     bandit.set_floors({"red": 0.25})
