@@ -1,5 +1,6 @@
-"""What runs on a push is what `make` runs, on every Python that is supported."""
+"""What runs on a push: on every Python that is supported, with no more rights than it needs."""
 
+import re
 import tomllib
 from pathlib import Path
 
