@@ -432,8 +432,8 @@ class Leases:
         else:
             story = (
                 f"{name}: {self._label} went back to an earlier state, as after restoring a copy, "
-                f"or promoting a replica that was behind; {events}; open it again with bandit(), "
-                "to go on from what is there"
+                f"promoting a replica that was behind, or a crash that lost commits; {events}; "
+                "open it again with bandit(), to go on from what is there"
             )
         self._marks[bandit] = max(self._asked.get(bandit, 0), self._reserved.get(bandit, 0))
         self._end(bandit, story)
