@@ -1,5 +1,6 @@
 """A store on PostgreSQL: what a file does not have. Shared commits, and leases."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +11,7 @@ from lives import NAME, change, live, new_bandit, skip_lost
 from refusals import said
 
 import lastblock as lb
-from lastblock.store import postgres
+from lastblock.store import postgres, postgres_connections
 from lastblock.store.group_commit import _Call
 from lastblock.store.postgres_leases import clock
 from lastblock.support.errors import StoreError
@@ -18,6 +19,25 @@ from processes import run_trial
 from trials import short_and_long
 
 TRIALS = Path(__file__).parent / "postgres_trials.py"
+
+
+def test_connections_that_fail_hold_readers_up_for_a_moment_only(url, monkeypatch):
+    """The pool gives up after two of them; a caller that went on waiting would wait in vain."""
+    pool = postgres_connections.ConnectionPool
+    real, hits = pool._connect, []
+
+    def connect(self, timeout=None):
+        hits.append(self)
+        if len(hits) <= 2:
+            raise postgres.psycopg.OperationalError("server closed the connection")
+        return real(self, timeout)
+
+    monkeypatch.setattr(pool, "_connect", connect)
+    monkeypatch.setattr(postgres_connections, "AGAIN", 0.3)
+    began = time.monotonic()
+    lb.Store(url).close()
+    assert len(hits) > 2
+    assert time.monotonic() - began < 0.5 * postgres_connections.PATIENCE
 
 
 # Commits.

@@ -8,6 +8,7 @@ import ctypes
 import logging
 import re
 import threading
+import time
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -31,6 +32,10 @@ READERS = 8
 
 PATIENCE = 30.0
 """Seconds to wait for one of them."""
+
+AGAIN = 2.0
+"""Seconds after which the pool is asked again. It gives up a connection that fails twice, and tries
+another one only when it is asked."""
 
 _DEFAULTS = {  # a server that is gone must not hold a call up for long; the URL may say otherwise
     "connect_timeout": "5",
@@ -208,15 +213,18 @@ class Connections:
                     self._pool.open()
                 self._pool.check()
             self._is_suspect = False
+        until = time.monotonic() + PATIENCE
         with explained(self.label):
-            try:
-                return self._pool.getconn()
-            except PoolTimeout:
-                self.connect().close()
-                raise StoreError(
-                    f"{self.label} is busy: {READERS} readers have been using its connections "
-                    f"for {PATIENCE:g} s; call again"
-                ) from None
+            while True:
+                try:
+                    return self._pool.getconn(timeout=AGAIN)
+                except PoolTimeout:
+                    self.connect().close()
+                    if time.monotonic() >= until:
+                        raise StoreError(
+                            f"{self.label} is busy: {READERS} readers have been using its "
+                            f"connections for {PATIENCE:g} s; call again"
+                        ) from None
 
     def give(self, connection: Connection) -> None:
         """Give a connection back; end its transaction if need be."""
