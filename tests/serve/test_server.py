@@ -311,6 +311,23 @@ def test_a_renewed_certificate_is_read_when_asked(start, certificate):
         assert read_all(listens).endswith(b"0\r\n\r\n")
 
 
+def test_a_renewed_certificate_makes_no_worker_wait_in_accept(tmp_path):
+    """Sockets of several workers share it whether they block: one that does would stop them all."""
+    settings = Settings(str(tmp_path / "shop.db"), port=0, insecure=True)
+
+    async def renew(listener):
+        server = Server(App(open_service(settings)), listener)
+        seen = []
+        server.reload = lambda: seen.append(listener.getblocking() or os.get_blocking(handle))
+        handle = listener.fileno()
+        server.renew()
+        await server.state.host.close()
+        return seen
+
+    with bound(settings) as listener:
+        assert asyncio.run(renew(listener)) == [False]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

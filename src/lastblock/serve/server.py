@@ -172,6 +172,9 @@ class Server(embed.Server):  # type: ignore[misc]  # granian has few types
 
     def __init__(self, app: App, listener: socket.socket) -> None:
         self.state, self._listener = app.state, listener
+        # All copies block if one does, and `renew` makes one: the worker before it would wait in
+        # `accept`, and the whole process for that worker.
+        listener.setblocking(False)
         settings = app.state.settings
         self._port = 0 if settings.uds else listener.getsockname()[1]
         proxies = settings.forwarded_allow_ips
