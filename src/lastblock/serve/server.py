@@ -175,6 +175,7 @@ class Server(embed.Server):  # type: ignore[misc]  # granian has few types
         # All copies block if one does, and `renew` makes one: the worker before it would wait in
         # `accept`, and the whole process for that worker.
         listener.setblocking(False)
+        self._before: list[Any] = []  # workers that end with their last connection
         settings = app.state.settings
         self._port = 0 if settings.uds else listener.getsockname()[1]
         proxies = settings.forwarded_allow_ips
@@ -218,6 +219,8 @@ class Server(embed.Server):  # type: ignore[misc]  # granian has few types
 
     def renew(self) -> None:
         """Read the certificate again; open connections finish with the old one."""
+        if self.state.is_stopping:
+            return
         try:
             self._read_certificate()
         except SettingError as error:
@@ -229,16 +232,24 @@ class Server(embed.Server):  # type: ignore[misc]  # granian has few types
     async def _respawn_workers(
         self, workers: object, spawn_target: Any, target_loader: Any, delay: float = 0.0
     ) -> None:
-        """Start a worker with the new certificate; those before end with their last connection.
+        """Start a worker with the new certificate; the one before ends with its last connection.
 
-        granian's own waits for them, and ends the server if one has a stream of events.
+        granian's own waits for it, and ends the server if it has a stream of events.
         """
-        before = [each for each in self.wrks if not each._task.done()]
+        before = self.wrks[0]
+        self._before = [*(each for each in self._before if not each._task.done()), before]
         new = self._spawn_worker(idx=0, target=spawn_target, callback_loader=target_loader)
         new.start()
-        self.wrks[:] = [new, *before]
-        for each in before:
-            each.terminate()
+        self.wrks[:] = [new]
+        before.terminate()
+
+    async def _stop_workers(self) -> None:
+        """End all workers. Those from before a renewal have been told to.
+
+        granian would tell them again, and with the third time the process would wait for ever.
+        """
+        joins = [each.join(self.workers_kill_timeout) for each in self._before]
+        await asyncio.gather(super()._stop_workers(), *joins)
 
     def end(self) -> None:
         """Be not ready at once, and take no connections after the time to drain."""
