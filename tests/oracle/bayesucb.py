@@ -8,6 +8,9 @@ from oracle.ucb import Index
 
 
 class BayesUCB(Index):
+    def are_exact(self, ties):
+        return len({tuple(sorted(self.rewards(k))) for k in ties}) == 1
+
     def tell(self, arm, reward):
         if self.family == "bernoulli" and 0 < reward < 1:
             reward = float(self.stream.uniform() < reward)

