@@ -104,7 +104,9 @@ class Binarized(NamedTuple):
     def observe(self, s: Record, arm: int, reward: float) -> None:
         # A share below 0 or above 1, of a clipped reward, is a coin that always falls the same way.
         share = (reward - self.low) / (self.high - self.low)
-        self.policy.observe(ready_to_observe(s), arm, coin(s.stream, share))
+        inner = ready_to_observe(s)
+        inner.taken = s.taken  # its whole round is ours; a policy may count decisions by it
+        self.policy.observe(inner, arm, coin(s.stream, share))
 
     def full(self, s: Record, arm: int) -> bool:
         wrapped: Any = self.policy
