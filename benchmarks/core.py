@@ -22,16 +22,13 @@ print(time.perf_counter() - started)
 """
 
 
-def oracle_ns(name: str, arms: int, environment, horizon: int = 2000, **parameters) -> float:
+def oracle_ns(policy: object, environment, horizon: int = 2000) -> float:
     """Return the nanoseconds a step of the plain-Python twin, on the rewards of a trace."""
     sys.path.insert(0, str(TESTS))
-    from oracle.lbsda import LBSDA  # noqa: PLC0415  # the tests are not installed
-    from oracle.lbsdalm import LBSDALM  # noqa: PLC0415  # likewise
-    from oracle.swlbsda import SWLBSDA  # noqa: PLC0415  # likewise
+    from oracle.twin import twin_of  # noqa: PLC0415  # the tests are not installed
 
-    twins = {"LB-SDA": LBSDA, "LB-SDA-LM": LBSDALM, "SW-LB-SDA": SWLBSDA}
     rewards = lb.trace(lb.LBSDA(), environment, horizon=horizon, seed=1).rewards
-    twin = twins[name](arms, 1, **parameters)
+    twin = twin_of(policy, environment.n_arms, seed=1)
     started = time.perf_counter()
     for reward in rewards:
         twin.tell(twin.ask(), float(reward))
@@ -64,10 +61,9 @@ def main() -> None:
     print("Nanoseconds a step, one core, T = 10 000")
     print(f"{'scenario':<20}{'policy':<12}{'ns':>7}{'uniforms':>10}{'twin in Python':>17}")
     for scenario in map(Scenario.load, ("stationary", "bernoulli-changes", "gaussian-changes")):
-        arms = scenario.environment.n_arms
         for name, policy in three().items():
             pace = step_ns(policy, scenario.environment)
-            twin = oracle_ns(name, arms, scenario.environment, **policy._asdict())
+            twin = oracle_ns(policy, scenario.environment)
             ratios = f"{pace / unit:>10.1f}{twin / pace:>16.0f}×"
             print(f"{scenario.name:<20}{name:<12}{pace:>7.1f}{ratios}")
 

@@ -3,7 +3,8 @@
 Each line comes from a new process, ten arms, LB-SDA-GM: the import, the first decision after it,
 and how long plain Python decides before compiled code is ready, from an empty compile cache (cold)
 and from a full one (warm). Then a loop without a pause that outgrows its record again and again
-(LB-SDA, three arms), README's `simulate`, and, for every policy, a call in plain Python.
+(LB-SDA, three arms), README's `simulate`, a sweep of six policies over numbers of arms and
+horizons, and, for every policy, a call in plain Python.
 """
 
 import json
@@ -71,6 +72,20 @@ run = lb.simulate(policy, env, horizon=10_000, replications=2000, seed=1)
 print(json.dumps([time.perf_counter() - begun, time.process_time() - used, run.seconds]))
 """
 
+SWEEP = """
+import json, resource, time
+used, played = time.process_time(), 0.0
+import lastblock as lb
+duels = lb.LBSDA(), lb.LBSDALM(), lb.SWLBSDA(window=429), lb.LBSDAGM()
+for policy in (*duels, lb.UCB1(), lb.Thompson()):
+    for arms in range(2, 13):
+        world = lb.Stationary([lb.Bernoulli(0.3 + 0.4 * arm / arms) for arm in range(arms)])
+        for horizon in 10**3, 10**4, 10**5:
+            played += lb.simulate(policy, world, horizon=horizon, replications=1, threads=1).seconds
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6  # gigabytes; printed as mega
+print(json.dumps([time.process_time() - used, played, peak]))
+"""
+
 
 def fresh(way: str, cache: str, program: str = FRESH) -> list[float]:
     """Return what a new process measures, in milliseconds."""
@@ -133,6 +148,16 @@ def simulations() -> None:
     print(f"goal, cold, on two quiet cores: {GOALS['simulate']:.0f}")
 
 
+def sweeps() -> None:
+    print("\nSix policies, 2 to 12 arms, horizons of 1000, 10 000 and 100 000: seconds of a core")
+    print(f"{'':<34}{'all':>9}{'the runs':>10}{'peak, MB':>10}")
+    with tempfile.TemporaryDirectory() as cache:
+        for name in ("cold", "again"):
+            every, runs, peak = fresh("", cache, SWEEP)
+            print(f"{name:<34}{every / 1e3:>9.1f}{runs / 1e3:>10.1f}{peak:>10.0f}", flush=True)
+    print("goal, cold: 10 beside the runs, 250 MB")
+
+
 def plain_call(policy: object) -> tuple[float, float]:
     """Return the milliseconds of an ask and of a tell in plain Python, on average."""
     with compiling("never"):
@@ -163,6 +188,7 @@ def main() -> None:
     starts()
     loops()
     simulations()
+    sweeps()
     calls()
 
 
