@@ -42,8 +42,8 @@ class CreateOptions(TypedDict, total=False):
     reward_window: float | None
     """Seconds after which a decision waits no longer for its reward."""
     default_reward: float | None
-    """What the policy is told then; rewards that come wait for that, too. None to tell these at
-    once, and to forget the decision."""
+    """The reward of a decision without another one at the end of the window; the policy learns all
+    rewards then. With None it learns rewards at once, and decisions without one are forgotten."""
     aggregation: Literal["first", "sum", "max", "last"] | None
     """Which of several rewards of a decision counts; None if it has one."""
     segments: int | None

@@ -200,8 +200,9 @@ class NewBandit(Sent):
     default_reward: Annotated[
         Reward | None,
         Meta(
-            description="What the policy is told then; rewards that come wait for the end of the "
-            "window, too. null to tell rewards at once and to forget the decision.",
+            description="The reward of a decision without another one at the end of the window; "
+            "the policy learns all rewards then. With null it learns rewards at once, and "
+            "decisions without one are forgotten.",
         ),
     ] = None
     aggregation: Annotated[
@@ -372,7 +373,7 @@ class DecisionsInTurn(Got):
 
 
 class Closed(Got):
-    """What the policy is told: at once, or at the end of the window where there is a default."""
+    """The reward that the policy learns: at once, or with a default at the end of the window."""
 
     reward: float | None
 
@@ -482,7 +483,7 @@ class Evaluated(Got):
         int, Meta(description="Decisions with a reward and a probability in the log.")
     ]
     logged: Annotated[
-        MeanReward, Meta(description="Of those in which the arms could be chosen that there are.")
+        MeanReward, Meta(description="Of decisions in which all present arms could be chosen.")
     ]
     used: Annotated[int, Meta(description="Those that are left when all arms are equally likely.")]
     policies: list[Estimated]

@@ -65,7 +65,7 @@ MOST_CONNECTIONS: Final = 768
 """How many connections are open; more wait. A process may often have 1024 files open."""
 
 UNREAD: Final = 6.0
-"""How many times as long as for a head the server waits for a client to read its answers."""
+"""The wait for a client that reads no answers, as a multiple of the wait for a head."""
 
 COUNT: Final = 0.5
 """Seconds between two looks at how many connections each address has."""

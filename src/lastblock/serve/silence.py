@@ -1,4 +1,4 @@
-"""How long decisions have gone on without a reward: what alerts and the dashboard call silence."""
+"""Silence: the time in which decisions continue without a reward, for alerts and dashboard."""
 
 from typing import Final
 
@@ -9,10 +9,10 @@ _GAPS: Final = 4.0
 """A pause between two decisions counts for at most this part of the limit."""
 
 _DELAYS: Final = 3.0
-"""How often the usual delay of a reward is waited for, beside the limit."""
+"""How many usual delays of a reward must pass, besides the limit."""
 
 _EXPECTED: Final = 7.0
-"""By chance alone none of so many expected rewards comes once in a thousand times."""
+"""So many expected rewards fail to come by chance once in a thousand times."""
 
 _LATEST: Final = 0.1
 """The weight of the latest reward in the usual delay."""
@@ -29,8 +29,8 @@ class Silence:
 
     def __init__(self, delay: float = 0.0) -> None:
         self.seconds = 0.0
-        """For how long decisions have gone on since the last reward. Longer pauses between two
-        decisions do not count: traffic that stops is no silence."""
+        """The seconds of traffic since the last reward. Of a pause between two decisions only the
+        beginning counts: traffic that stops is no silence."""
         self.decisions = 0
         """How many that were."""
         self.delay = delay

@@ -75,8 +75,8 @@ class SQLiteFile:
                 if mode & 0o077 and place not in _warned:
                     _warned.add(place)
                     _log.warning(
-                        "%s: other users of this machine may use %r (mode %o), which has what a "
-                        "service on it trusts; run chmod 600 on it",
+                        "%s: other users of this machine can open %r (mode %o), which holds the "
+                        "secrets of its service; run chmod 600 on it",
                         self.label,
                         place,
                         mode,

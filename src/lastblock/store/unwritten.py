@@ -1,4 +1,4 @@
-"""What a closing store does with events that the database does not take: wait, or keep a file."""
+"""Events that the database rejects when a store is closed: retry, and keep them in a file."""
 
 import hashlib
 import json
@@ -34,8 +34,8 @@ _FORMAT: Final = 1
 def finish(groups: Groups, storage: Storage, names: Mapping[int, str], folder: Path) -> None:
     """Write all events and end the queue.
 
-    If the database does not take the events, they go into a file at once, since whoever ends this
-    process may not wait; the file is removed if the database takes them within `CLOSING` seconds.
+    If the database rejects the events, they go into a file at once, since this process may be
+    killed soon; the file is removed if the database takes them within `CLOSING` seconds.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def finish(groups: Groups, storage: Storage, names: Mapping[int, str], folder: P
     Raises
     ------
     StoreError
-        If the database took no more; the queue has ended, and the message names the file.
+        If the database did not take them; the queue has ended, and the message names the file.
     """
     rows = groups.waiting()  # first: those that others have taken over leave the queue
     try:
