@@ -138,8 +138,8 @@ def test_a_database_of_others_or_of_a_newer_version(path):
             "decision 5 cannot be out for arm 0",
         ),
         ("UPDATE events SET kind = 4, arm = 7 WHERE event = 2000", "does not fit"),
-        ("UPDATE bandits SET snapshot = zeroblob(99)", "not a lastblock state"),
-        ("UPDATE bandits SET snapshot = substr(snapshot, 1, 999)", "truncated"),
+        ("UPDATE bandits SET snapshot = zeroblob(99)", "not a lastblock state; repair it: last"),
+        ("UPDATE bandits SET snapshot = substr(snapshot, 1, 999)", "bytes; repair it: lastblock"),
     ],
 )
 def test_damaged_events(path, damage, message):

@@ -31,7 +31,7 @@ def test_files_are_private_whatever_the_umask_and_open_ones_are_named_once(path,
     for _ in range(2):
         lb.Store(path).close()
     (record,) = caplog.records
-    assert f"may use '{path}' (mode 640)" in record.getMessage()
+    assert f"can open '{path}' (mode 640)" in record.getMessage()
     assert "run chmod 600 on it" in record.getMessage()
 
 

@@ -22,6 +22,9 @@ _log = logging.getLogger(__name__)
 PART = 65_536
 """The most events that are in memory at a time."""
 
+_REPAIR = "repair it: lastblock store repair, or restore a copy"
+_REMEDIES = "; restore it from a copy", ": give a file that save() wrote"
+
 
 class Recovered(NamedTuple):
     """A recovered bandit, and where its log stands."""
@@ -137,12 +140,14 @@ def damage_explained(view: View, name: str) -> Iterator[dict[str, Any]]:
     except StoreError:
         raise
     except StateFileError as error:
-        raise DamagedError({name: f"bandit {name!r} in {view.label}: {error}"}) from error
+        said = str(error)
+        for remedy in _REMEDIES:  # for the file of a single state
+            said = said.replace(remedy, f"; {_REPAIR}")
+        raise DamagedError({name: f"bandit {name!r} in {view.label}: {said}"}) from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         reason = (
             f"bandit {name!r} in {view.label} is damaged: its events do not fit its snapshot "
-            f"({_first_line(error)}); repair it: lastblock store repair, or restore a copy"
-            f"{difference(origin.get('platform'))}"
+            f"({_first_line(error)}); {_REPAIR}{difference(origin.get('platform'))}"
         )
         raise DamagedError({name: reason}) from error
 
@@ -236,7 +241,7 @@ def _check_tables(view: View, name: str, number: int, latest: Recovered) -> None
         if found != right:
             raise StoreError(
                 f"bandit {name!r} in {view.label} is damaged: its tables have the {what} {found}, "
-                f"its state has {right}; repair it: lastblock store repair, or restore a copy"
+                f"its state has {right}; {_REPAIR}"
             )
 
 
