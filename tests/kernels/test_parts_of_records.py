@@ -74,3 +74,19 @@ def test_policies_share_what_handles_rounds():
         assert compiled(ask_and_lose)(RecordArray(states)) == 3
         assert (states[0].taken, states[0].out[3]) == (1, 0)
     assert len(take_arm.dispatcher.overloads) <= known + 1
+
+
+@kernel
+def copy_sums(states):
+    s = states[0]
+    s.old = s.sums
+    s.sums[1] = 9.0
+    return s.old[1] + s.end
+
+
+def test_an_array_is_copied_into_another_one():
+    kind = record([("sums", np.float64, (3,)), ("old", np.float64, (3,)), ("end", np.uint8)])
+    states, twins = np.zeros(1, kind), np.zeros(1, kind)
+    states["sums"] = twins["sums"] = [1.0, 2.0, 3.0]
+    assert compiled(copy_sums)(RecordArray(states)) == copy_sums(twins) == 2.0
+    assert states.tobytes() == twins.tobytes()

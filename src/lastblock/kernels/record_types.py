@@ -227,6 +227,14 @@ def _lengths(builder: Any, places: Any, field: Field) -> list[Any]:
     return [_place(builder, places, field.place + 1 + d) for d in range(field.dimensions)]
 
 
+def _size(builder: Any, record: Any, field: Field) -> Any:
+    """Return how many numbers a field has."""
+    size: Any = _WORD(1)
+    for length in _lengths(builder, record.places, field):
+        size = builder.mul(size, length)
+    return size
+
+
 class _Fields(_templates.AttributeTemplate):  # type: ignore[misc]  # numba has no types
     key = RecordType
 
@@ -273,9 +281,16 @@ def _get_field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> 
 
 
 def _set_field(context: Any, builder: Any, signature: Any, arguments: Any, name: str) -> None:
-    _, field, found, address = _found(context, builder, signature.args[0], arguments[0], name)
-    if field.dimensions or field.outline:
-        raise NotImplementedError(f"fill the field {name!r} in place, with s.{name}[:] = …")
+    record, field, found, address = _found(context, builder, signature.args[0], arguments[0], name)
+    if field.outline:
+        raise NotImplementedError(f"{name!r} is a record; set its fields one by one")
+    if field.dimensions:  # as many numbers as both arrays have, for the sake of memory
+        given = context.make_array(signature.args[1])(context, builder, arguments[1])
+        most = given.nitems
+        own = _size(builder, record, field)
+        count = builder.select(builder.icmp_signed("<", most, own), most, own)
+        _cgutils.raw_memcpy(builder, address, given.data, count, np.dtype(field.code).itemsize)
+        return
     number = context.cast(builder, arguments[1], signature.args[1], found)
     context.pack_value(
         builder, found, number, builder.bitcast(address, context.get_data_type(found).as_pointer())
@@ -333,9 +348,7 @@ def zero_fields(context: Any, builder: Any, kind: Any, value: Any, kept: tuple[s
         if field.name not in kept and not field.outline:
             record, _, _, address = _found(context, builder, kind, value, field.name)
             size = _WORD(np.dtype(field.code).itemsize)
-            for length in _lengths(builder, record.places, field):
-                size = builder.mul(size, length)
-            _cgutils.memset(builder, address, size, 0)
+            _cgutils.memset(builder, address, builder.mul(size, _size(builder, record, field)), 0)
 
 
 _extending.typeof_impl.register(RecordArray)(_typeof)
