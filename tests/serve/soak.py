@@ -1,9 +1,10 @@
 """Clients that retry, send twice, late, slowly and garbage, and leave, while everything is killed.
 
 Several servers may share a PostgreSQL database, which is killed, restarted, made read-only and set
-back to a copy; the disk of a file becomes full. A bandit is damaged now and then, and mended. At
-the end every decision and reward that was acknowledged must be in the log exactly once, and the log
-must verify. What a copy did not have must be named as lost in the logs of the servers.
+back to a copy; the disk of a file becomes full. Servers read their certificates again. A bandit is
+damaged now and then, and mended. At the end every decision and reward that was acknowledged must be
+in the log exactly once, and the log must verify. What a copy did not have must be named as lost in
+the logs of the servers.
 
     python tests/serve/soak.py SECONDS sqlite|postgres
 """
@@ -188,7 +189,7 @@ class Killer:
     def __init__(self, servers, store, database, disk, seed):
         self.servers, self.store = servers, store
         self.database, self.disk, self.dice = database, disk, random.Random(seed)
-        self.ways = ["kill", "stop", "damage"]
+        self.ways = ["kill", "stop", "renew", "damage"]
         self.ways += ["full"] if disk is not None else []
         if database is not None:
             self.ways += ["base", "restart", "read_only", "freeze", "rewind"]
@@ -235,6 +236,12 @@ class Killer:
     def stop(self, server):
         server.end(signal.SIGTERM)
         server.start()
+
+    def renew(self, server):
+        """Have a server read its certificate again several times, as more connections come."""
+        for _ in range(4):
+            server.process.send_signal(signal.SIGHUP)
+            time.sleep(self.dice.uniform(0.0, 0.3))
 
     def freeze(self, server):
         """Stop who has the bandits, for longer than a lease maybe, and let it go on."""
