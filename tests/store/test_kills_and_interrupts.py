@@ -1,6 +1,5 @@
 """Kills and interrupts at any moment: bandit and log stay alike."""
 
-import itertools
 import os
 import shutil
 import sys
@@ -126,7 +125,7 @@ def test_an_interrupt_after_any_call(tmp_path, what, durability, stride):
     later = twin.copy()
     if what in ("ask", "tell", "flush"):
         later.tell(0, 1.0) if what == "tell" else later.ask(2 if what == "ask" else 1)
-    for after in itertools.count(1, stride):
+    for after in range(1, 2000, stride):
         path = shutil.copy(tmp_path / "0.db", tmp_path / f"{after}.db")
         opened = [] if what == "open" else [lb.Store(path, durability=durability)]
         bandit = opened[0].bandit(NAME) if what not in ("open", "bandit") else None
@@ -151,3 +150,5 @@ def test_an_interrupt_after_any_call(tmp_path, what, durability, stride):
             store.close()
         if not was_hit:
             break
+    else:  # as when each interrupt leaves a handle open, which the next store looks at
+        pytest.fail("the calls within one call grow with those that were interrupted")

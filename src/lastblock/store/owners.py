@@ -118,11 +118,12 @@ class Owners:
 
     def abandon(self) -> None:
         """Give the handle up; its locks last until the handle is closed."""
-        file, self._file = self._file, -1  # never close twice: the number may be reused by then
-        if file >= 0:
+        if self._file >= 0:
             with _guard:
+                # Never close twice: the number may be reused by then. No interrupt can come between
+                # these two, or the handle would stay open for ever.
+                _parked[self._file], file, self._file = self.identity, self._file, -1
                 _using.discard(file)
-                _parked[file] = self.identity
                 _close_parked()
 
 
