@@ -11,10 +11,12 @@ import random
 import signal
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
 import numpy as np
+from tqdm import tqdm
 
 import lastblock as lb
 
@@ -26,6 +28,7 @@ LONGEST = 0.1
 
 def saves(path, report):
     """Save again and again; say after each time that it is done."""
+    tqdm.set_lock(threading.RLock())  # the usual one is the parent's, too: a kill would keep it
     fleet = lb.Fleet.load(path, threads=1)
     os.write(report, b".")
     while True:
